@@ -1,0 +1,310 @@
+//! The core boundary: what an algorithm is, what it is fed and what it answers.
+//!
+//! **The contract.** One value of a type that implements [`Algorithm`] is one resource on one node. A driver
+//! owns it, feeds it one [`Input`] through [`Algorithm::step`], and then carries out the effects in the
+//! [`Outbox`] in order. Everything that is not decided by the state and the input (order of messages, loss,
+//! time, chance, crashes, the callers) belongs to the driver:
+//!
+//! 1. Same state, same input and same picks give the same state and the same effects, in every driver.
+//! 2. There is no clock: a timer goes out as [`Effect::Arm`] and comes back as [`Input::Expire`]. At most one
+//!    timer of each number is armed; arming again replaces it, a disarmed one never expires.
+//! 3. There is no randomness: [`Outbox::pick`] asks the driver. The checker tries every answer, a simulator
+//!    draws from its seed, a trace records what was picked.
+//! 4. What follows an [`Effect::Persist`] leaves the node only after the value is in stable storage.
+//! 5. A node never sends to itself.
+//! 6. `step` cannot fail. What the algorithm's own reasoning rules out is reported with [`Outbox::never`], and
+//!    every driver treats it as a violated property.
+
+use alloc::vec::Vec;
+use core::fmt::{self, Debug, Display};
+use core::hash::Hash;
+
+use crate::census::Census;
+use crate::info::Info;
+use crate::setting::{Refusal, Setting};
+
+/// A node, numbered from 0.
+pub type NodeId = u32;
+
+/// A group (forum, resource type) of a group mutual exclusion algorithm, numbered from 0. The others use 0.
+pub type Group = u32;
+
+/// A timer, as an index into [`Info::timers`].
+pub type Timer = usize;
+
+/// One resource on one node. See the [module page](self) for the contract.
+pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
+    /// What nodes send to each other. `Display` prints it on one line, as transcripts and traces show it.
+    type Message: Clone + Eq + Ord + Hash + Debug + Display + Send + Sync;
+    /// What must survive a crash; `()` if nothing does.
+    type Durable: Clone + Eq + Hash + Debug + Default + Send + Sync;
+    /// The options of a setting, read once, the same on all nodes.
+    type Rules: Clone + Debug + Send + Sync;
+
+    /// Name, source, needs, options, known defects.
+    const INFO: Info;
+
+    /// Reads the options and refuses what the algorithm cannot serve. The drivers have already called
+    /// [`Setting::validate`], which covers what is common to all algorithms.
+    fn rules(setting: &Setting) -> Result<Self::Rules, Refusal>;
+
+    /// The state of a node when the system starts.
+    fn start(site: &Site<'_, Self>) -> Self;
+
+    /// The state of a node that comes back after a crash, from what it had persisted last (or, if it never
+    /// persisted anything, from the default value). Only called where [`Info::needs`] tolerates crashes.
+    fn restart(site: &Site<'_, Self>, saved: &Self::Durable, out: &mut Outbox<'_, Self>) -> Self {
+        let _ = (saved, out);
+        Self::start(site)
+    }
+
+    /// Handles one input.
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>);
+
+    /// Counts what stands on this node: tokens, and requests of other nodes (or its own) parked here.
+    fn count(&self, site: &Site<'_, Self>, census: &mut Census);
+
+    /// Counts what a message on its way to `to` carries.
+    fn count_message(message: &Self::Message, to: NodeId, census: &mut Census);
+
+    /// The kind of a message, for statistics by kind.
+    fn kind(message: &Self::Message) -> &'static str;
+
+    /// The size of a message in words, by the accounting of the thesis (001 ch. V): type, source and
+    /// destination are 3 words, every further number is one.
+    fn words(message: &Self::Message) -> u32;
+}
+
+/// Where an instance runs: constant for its life, handed in with every call so that states hold only what
+/// changes.
+#[derive(Debug)]
+pub struct Site<'a, A: Algorithm> {
+    /// This node.
+    pub me: NodeId,
+    /// How many nodes there are; they are numbered `0..nodes`.
+    pub nodes: u32,
+    /// How many may be inside at once (k).
+    pub tokens: u32,
+    /// The options in force.
+    pub rules: &'a A::Rules,
+}
+
+impl<A: Algorithm> Clone for Site<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Algorithm> Copy for Site<'_, A> {}
+
+impl<A: Algorithm> Site<'_, A> {
+    /// Every node but this one, in ascending order.
+    pub fn others(&self) -> impl Iterator<Item = NodeId> + use<A> {
+        let me = self.me;
+        (0..self.nodes).filter(move |&node| node != me)
+    }
+}
+
+/// What a driver feeds to an algorithm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input<A: Algorithm> {
+    /// The local client asks to enter: any one of these groups will do. A client asks only when it neither
+    /// waits nor is inside.
+    Request(Groups),
+    /// The local client leaves its critical section.
+    Exit,
+    /// A message arrives.
+    Deliver {
+        /// Who sent it.
+        from: NodeId,
+        /// What it says.
+        message: A::Message,
+    },
+    /// A timer that was armed has run out (and is no longer armed).
+    Expire(Timer),
+}
+
+/// What an algorithm wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect<A: Algorithm> {
+    /// Send a message to another node.
+    Send {
+        /// Who gets it.
+        to: NodeId,
+        /// What it says.
+        message: A::Message,
+    },
+    /// The local client enters, in this group.
+    Enter(Group),
+    /// Start a timer, or start it anew.
+    Arm(Timer, Wait),
+    /// Stop a timer.
+    Disarm(Timer),
+    /// Put this into stable storage before carrying out what follows.
+    Persist(A::Durable),
+    /// Something worth counting happened; one of [`Info::sometimes`].
+    Note(&'static str),
+    /// Something happened that the algorithm's own reasoning rules out.
+    Never(&'static str),
+}
+
+/// How long a timer runs, in units that the driver knows: a bound on the time a message takes and a bound on
+/// the time a client stays inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wait {
+    /// So many times the longest message delay,
+    pub hops: u32,
+    /// plus so many times the longest critical section.
+    pub sections: u32,
+}
+
+/// Where the answers to [`Outbox::pick`] come from.
+pub trait Chance {
+    /// A number below `options`, which is at least 1.
+    fn pick(&mut self, options: u32) -> u32;
+}
+
+/// The list of effects that a step fills.
+pub struct Outbox<'a, A: Algorithm> {
+    effects: Vec<Effect<A>>,
+    chance: &'a mut dyn Chance,
+}
+
+impl<'a, A: Algorithm> Outbox<'a, A> {
+    /// An empty outbox whose picks are answered by `chance`.
+    pub fn new(chance: &'a mut dyn Chance) -> Self {
+        Outbox { effects: Vec::new(), chance }
+    }
+
+    /// The effects, in order.
+    pub fn into_effects(self) -> Vec<Effect<A>> {
+        self.effects
+    }
+
+    /// Sends a message to another node.
+    pub fn send(&mut self, to: NodeId, message: A::Message) {
+        self.effects.push(Effect::Send { to, message });
+    }
+
+    /// Sends the same message to every other node, in ascending order.
+    pub fn broadcast(&mut self, site: &Site<'_, A>, message: &A::Message) {
+        for to in site.others() {
+            self.send(to, message.clone());
+        }
+    }
+
+    /// Lets the local client enter in group 0: for all algorithms without groups.
+    pub fn enter(&mut self) {
+        self.enter_group(0);
+    }
+
+    /// Lets the local client enter in this group.
+    pub fn enter_group(&mut self, group: Group) {
+        self.effects.push(Effect::Enter(group));
+    }
+
+    /// Starts a timer, or starts it anew.
+    pub fn arm(&mut self, timer: Timer, wait: Wait) {
+        self.effects.push(Effect::Arm(timer, wait));
+    }
+
+    /// Stops a timer, if it runs.
+    pub fn disarm(&mut self, timer: Timer) {
+        self.effects.push(Effect::Disarm(timer));
+    }
+
+    /// Has this in stable storage before anything that follows leaves the node.
+    pub fn persist(&mut self, durable: A::Durable) {
+        self.effects.push(Effect::Persist(durable));
+    }
+
+    /// Marks that something worth counting happened.
+    pub fn note(&mut self, what: &'static str) {
+        self.effects.push(Effect::Note(what));
+    }
+
+    /// Reports that something happened that the algorithm's own reasoning rules out.
+    pub fn never(&mut self, what: &'static str) {
+        self.effects.push(Effect::Never(what));
+    }
+
+    /// Asks the driver for a number below `options`. One option needs no question.
+    pub fn pick(&mut self, options: u32) -> u32 {
+        if options <= 1 { 0 } else { self.chance.pick(options) }
+    }
+
+    /// Asks the driver for `count` different members of `from` (all of them if there are fewer).
+    pub fn pick_some(&mut self, mut from: Vec<NodeId>, count: usize) -> Vec<NodeId> {
+        let mut picked = Vec::with_capacity(count);
+        while picked.len() < count && !from.is_empty() {
+            let index = self.pick(from.len() as u32) as usize;
+            picked.push(from.remove(index));
+        }
+        picked
+    }
+}
+
+/// A set of groups, each below [`Groups::MOST`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Groups(u64);
+
+impl Groups {
+    /// One more than the largest group that fits.
+    pub const MOST: u32 = u64::BITS;
+
+    /// The set of just this group.
+    pub const fn one(group: Group) -> Groups {
+        Groups(1 << group)
+    }
+
+    /// Whether the group is in the set.
+    pub const fn contains(self, group: Group) -> bool {
+        group < Groups::MOST && self.0 & (1 << group) != 0
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How many groups are in the set.
+    pub const fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The smallest group in the set.
+    pub const fn first(self) -> Option<Group> {
+        if self.is_empty() { None } else { Some(self.0.trailing_zeros()) }
+    }
+
+    /// The groups, in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = Group> {
+        (0..Groups::MOST).filter(move |&group| self.contains(group))
+    }
+
+    /// Every non-empty set of groups below `groups`.
+    pub fn all_sets(groups: u32) -> impl Iterator<Item = Groups> {
+        (1..1u64 << groups.min(Groups::MOST - 1)).map(Groups)
+    }
+}
+
+impl FromIterator<Group> for Groups {
+    fn from_iter<I: IntoIterator<Item = Group>>(groups: I) -> Self {
+        Groups(groups.into_iter().fold(0, |set, group| set | 1 << group))
+    }
+}
+
+impl Display for Groups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, group) in self.iter().enumerate() {
+            write!(f, "{}{group}", if index == 0 { "" } else { "+" })?;
+        }
+        Ok(())
+    }
+}
+
+impl Debug for Groups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}

@@ -1,0 +1,387 @@
+//! Bulgannawar and Vaidya's k-mutex: k tokens, each the root of a forest of pointers; requests climb the pointers
+//! and reverse them; a token carries its queue, and a request that meets another token than it asked for is
+//! turned into a request for that one. Sources: 001 ch. IV, 003. Page: `docs/algorithms/bulgannawar-vaidya.md`.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::census::Census;
+use crate::info::{Choice, Info, Kind, Needs, Order, Scope, Tokens};
+use crate::setting::{Refusal, Setting};
+
+mod defects;
+#[cfg(test)]
+mod paper;
+
+pub use defects::Printed;
+
+/// A token, numbered from 0.
+pub type TokenId = u32;
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BulgannawarVaidya {
+    /// The token that is here.
+    token: Option<Token>,
+    /// Whether the client is inside.
+    holding: bool,
+    /// The token asked for.
+    wait: Option<TokenId>,
+    /// For each token the next node on the way to it; a holder points to itself.
+    pointer: Vec<NodeId>,
+    /// Nodes that ask for the token that this node waits for.
+    node_queue: Vec<NodeId>,
+    /// The token last received or announced.
+    seen: TokenId,
+    /// Lamport's clock and, per token, the time of what this node knows about it. They stay 0 unless INFORM
+    /// messages are in use, because only those need them.
+    clock: u32,
+    stamp: Vec<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Token {
+    id: TokenId,
+    queue: Vec<Entry>,
+}
+
+/// A place in a token's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entry {
+    /// Who waits.
+    pub node: NodeId,
+    /// Who turned the request into one for this token; `None` if it asked for this token.
+    pub tag: Option<NodeId>,
+}
+
+/// What nodes send.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // the fields are named after the text
+pub enum Message {
+    /// A node asks for a token.
+    Request { origin: NodeId, token: TokenId, clock: u32 },
+    /// A token with its queue, the receiver at the head.
+    Token { token: TokenId, queue: Vec<Entry>, clock: u32 },
+    /// The sender holds this token.
+    Inform { token: TokenId, clock: u32 },
+}
+
+/// The options.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    last_seen: bool,
+    inform: usize,
+    printed: Option<Printed>,
+}
+
+impl Algorithm for BulgannawarVaidya {
+    type Message = Message;
+    type Durable = ();
+    type Rules = Rules;
+
+    const INFO: Info = Info {
+        name: "bulgannawar-vaidya",
+        title: "k tokens, k dynamic forests, requests that change their token on the way",
+        kind: Kind::KMutex,
+        source: "001 ch. IV; 003",
+        cost: "0 if a token is here; 2 at saturation (last-seen); about log n at light load",
+        tokens: Tokens::PerRight,
+        needs: Needs { order: Order::FifoIfSeveral, ..Needs::RELIABLE_FIFO },
+        unique_requests: true,
+        options: &[
+            Choice { name: "choose", values: &["random", "last-seen"], help: "which token to ask for" },
+            Choice {
+                name: "inform",
+                values: Choice::NUMBER,
+                help: "how many nodes an idle holder informs (0)",
+            },
+        ],
+        timers: &[],
+        sometimes: &[
+            "a request was turned into one for another token",
+            "an INFORM was taken",
+            "an INFORM was old",
+        ],
+        suite: &[
+            Scope::new(1, 1, 2),
+            Scope::new(2, 2, 3),
+            Scope::new(3, 1, 2).with(&[("inform", "1")]),
+            Scope::new(3, 2, 2).with(&[("choose", "last-seen")]),
+            Scope::new(3, 2, 1).with(&[("inform", "1")]),
+            Scope::new(3, 2, 3),
+            Scope::new(4, 2, 2),
+        ],
+        defects: Printed::TABLE,
+    };
+
+    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+        Ok(Rules {
+            last_seen: setting.option("choose") == Some("last-seen"),
+            inform: setting.number("inform", 0) as usize,
+            printed: Printed::of(setting),
+        })
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        let has_token = site.me < site.tokens;
+        BulgannawarVaidya {
+            token: has_token.then_some(Token { id: site.me, queue: Vec::new() }),
+            holding: false,
+            wait: None,
+            pointer: (0..site.tokens).collect(),
+            node_queue: Vec::new(),
+            seen: if site.rules.last_seen { site.me % site.tokens } else { 0 },
+            clock: 0,
+            stamp: vec![0; if site.rules.inform > 0 { site.tokens as usize } else { 0 }],
+        }
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        self.tick(site, &input);
+        match input {
+            Input::Request(_) => self.request(site, out),
+            Input::Exit => self.exit(site, out),
+            Input::Deliver { message: Message::Request { origin, token, .. }, .. } => {
+                self.on_request(site, origin, token, out);
+            }
+            Input::Deliver { message: Message::Token { token, queue, clock }, .. } => {
+                self.on_token(site, token, queue, clock, out);
+            }
+            Input::Deliver { from, message: Message::Inform { token, clock } } => {
+                self.on_inform(site, from, token, clock, out);
+            }
+            Input::Expire(_) => out.never("there are no timers"),
+        }
+    }
+
+    fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
+        census.queue(self.node_queue.len());
+        self.node_queue.iter().for_each(|&node| census.request_of(node));
+        if let Some(token) = &self.token {
+            census.token_here();
+            census.queue(token.queue.len());
+            token.queue.iter().for_each(|entry| census.request_of(entry.node));
+        }
+    }
+
+    fn count_message(message: &Message, _: NodeId, census: &mut Census) {
+        match message {
+            Message::Request { origin, .. } => census.request_of(*origin),
+            Message::Token { queue, .. } => {
+                census.token_moving();
+                queue.iter().for_each(|entry| census.request_of(entry.node));
+            }
+            Message::Inform { .. } => {}
+        }
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request { .. } => "REQUEST",
+            Message::Token { .. } => "TOKEN",
+            Message::Inform { .. } => "INFORM",
+        }
+    }
+
+    fn words(message: &Message) -> u32 {
+        match message {
+            Message::Request { .. } => 5,
+            Message::Token { queue, .. } => 4 + 2 * queue.len() as u32,
+            Message::Inform { .. } => 4,
+        }
+    }
+}
+
+type Context<'a> = Site<'a, BulgannawarVaidya>;
+type Out<'a> = Outbox<'a, BulgannawarVaidya>;
+
+impl BulgannawarVaidya {
+    fn request(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        if self.token.is_some() {
+            self.holding = site.rules.printed != Some(Printed::HoldingNotSet);
+            out.enter();
+            return;
+        }
+        let token = if site.rules.last_seen { self.seen } else { out.pick(site.tokens) };
+        self.wait = Some(token);
+        self.stamp_now(site, token);
+        out.send(
+            self.pointer[token as usize],
+            Message::Request { origin: site.me, token, clock: self.clock },
+        );
+        if self.holding {
+            // The flag says so, and the printed text believes it.
+            out.enter();
+        }
+    }
+
+    fn exit(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        self.holding = site.rules.printed == Some(Printed::HoldingNotCleared);
+        let Some(token) = self.token.take() else {
+            return out.never("a client leaves and there is no token");
+        };
+        let Some(head) = token.queue.first() else {
+            let id = token.id;
+            self.token = Some(token);
+            for to in out.pick_some(site.others().collect(), site.rules.inform) {
+                out.send(to, Message::Inform { token: id, clock: self.clock });
+            }
+            return;
+        };
+        // Later requests of this node go to whoever will be the last to hold the token by a request for it; an
+        // entry that was turned aside says nothing about this token's forest.
+        let untagged = token.queue.iter().rev().find(|entry| entry.tag.is_none());
+        let last =
+            if site.rules.printed == Some(Printed::ExitPointsToLast) { token.queue.last() } else { untagged };
+        self.pointer[token.id as usize] = last.unwrap_or(head).node;
+        self.send_token(site, head.node, token, out);
+    }
+
+    fn on_request(&mut self, site: &Context<'_>, origin: NodeId, asked: TokenId, out: &mut Out<'_>) {
+        let asked_index = asked as usize;
+        if origin == site.me {
+            out.never("a node's own request comes back to it");
+        }
+        if let Some(mut token) = self.token.take() {
+            let tag = if token.id == asked { None } else { Some(site.me) };
+            if tag.is_some() {
+                out.note("a request was turned into one for another token");
+            }
+            if self.holding || site.rules.printed != Some(Printed::IdleGrantNotQueued) {
+                token.queue.push(Entry { node: origin, tag });
+            }
+            if self.holding {
+                self.token = Some(token);
+                return;
+            }
+            let wrong = site.rules.printed == Some(Printed::IdleGrantPointsAsked);
+            self.pointer[if wrong { asked_index } else { token.id as usize }] = origin;
+            self.send_token(site, origin, token, out);
+        } else if self.wait == Some(asked) {
+            self.node_queue.push(origin);
+        } else {
+            out.send(self.pointer[asked_index], Message::Request { origin, token: asked, clock: self.clock });
+            if site.rules.printed != Some(Printed::ForwardKeepsPointer) {
+                self.pointer[asked_index] = origin;
+            }
+        }
+    }
+
+    fn on_token(
+        &mut self,
+        site: &Context<'_>,
+        id: TokenId,
+        queue: Vec<Entry>,
+        clock: u32,
+        out: &mut Out<'_>,
+    ) {
+        let mut queue = queue;
+        let Some(asked) = self.wait.take() else {
+            return out.never("a token comes to a node that does not wait");
+        };
+        if queue.first().map(|entry| entry.node) != Some(site.me) {
+            return out.never("a token comes without its receiver at the head of the queue");
+        }
+        let tag = queue.remove(0).tag;
+        if asked != id {
+            // The way to the token that was asked for leads over the node that turned the request aside.
+            let Some(via) = tag else {
+                return out.never("another token comes than was asked for, without a tag");
+            };
+            let wrong = site.rules.printed == Some(Printed::TokenPointsGot);
+            self.pointer[if wrong { id } else { asked } as usize] = via;
+            self.stamp_now(site, asked);
+        }
+        let tag = if site.rules.printed == Some(Printed::NullTagsForModified) { None } else { tag };
+        queue.extend(self.node_queue.drain(..).map(|node| Entry { node, tag }));
+        if asked == id || site.rules.printed != Some(Printed::TokenPointsGot) {
+            self.pointer[id as usize] = site.me;
+        }
+        self.token = Some(Token { id, queue });
+        self.holding = true;
+        self.see(site, id);
+        if site.rules.printed == Some(Printed::InformByVersion) {
+            self.stamp[id as usize] = clock;
+        } else {
+            self.stamp_now(site, id);
+        }
+        out.enter();
+    }
+
+    fn on_inform(&mut self, site: &Context<'_>, from: NodeId, id: TokenId, clock: u32, out: &mut Out<'_>) {
+        let index = id as usize;
+        let holds = self.token.as_ref().is_some_and(|token| token.id == id);
+        let newer = !holds && self.wait != Some(id) && clock > self.stamp[index];
+        let take = match site.rules.printed {
+            Some(Printed::InformAlways) => true,
+            Some(Printed::InformUnlessWaiting) => self.wait != Some(id),
+            _ => newer,
+        };
+        if take {
+            out.note("an INFORM was taken");
+            self.pointer[index] = from;
+            self.stamp[index] = clock;
+            self.see(site, id);
+        } else {
+            out.note("an INFORM was old");
+        }
+    }
+
+    fn send_token(&mut self, site: &Context<'_>, to: NodeId, token: Token, out: &mut Out<'_>) {
+        let mut clock = self.clock;
+        if site.rules.printed == Some(Printed::InformByVersion) {
+            self.stamp[token.id as usize] += 1;
+            clock = self.stamp[token.id as usize];
+        }
+        self.stamp_now(site, token.id);
+        out.send(to, Message::Token { token: token.id, queue: token.queue, clock });
+    }
+
+    fn see(&mut self, site: &Context<'_>, token: TokenId) {
+        if site.rules.last_seen {
+            self.seen = token;
+        }
+    }
+
+    /// Moves Lamport's clock on, if INFORM messages make it worth having one.
+    fn tick(&mut self, site: &Context<'_>, input: &Input<Self>) {
+        if site.rules.inform == 0 || site.rules.printed == Some(Printed::InformByVersion) {
+            return;
+        }
+        if let Input::Deliver { message, .. } = input {
+            let (Message::Request { clock, .. }
+            | Message::Token { clock, .. }
+            | Message::Inform { clock, .. }) = message;
+            self.clock = self.clock.max(*clock);
+        }
+        self.clock += 1;
+    }
+
+    /// What this node knows about the token is as new as this moment.
+    fn stamp_now(&mut self, site: &Context<'_>, token: TokenId) {
+        if site.rules.inform > 0 && site.rules.printed != Some(Printed::InformByVersion) {
+            self.stamp[token as usize] = self.clock;
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Request { origin, token, .. } => write!(f, "REQUEST({origin} asks for token {token})"),
+            Message::Token { token, queue, .. } => {
+                write!(f, "TOKEN({token}, queue")?;
+                for Entry { node, tag } in queue {
+                    match tag {
+                        None => write!(f, " {node}")?,
+                        Some(via) => write!(f, " {node} via {via}")?,
+                    }
+                }
+                f.write_str(")")
+            }
+            Message::Inform { token, .. } => write!(f, "INFORM(token {token})"),
+        }
+    }
+}

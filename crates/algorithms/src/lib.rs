@@ -1,0 +1,36 @@
+//! Tokenwood's algorithms: every published token algorithm of the papers, and the classics they are compared
+//! with, as pure state machines.
+//!
+//! This crate has no network, reads no clock, draws no random number and starts no thread; it is `no_std`, and
+//! keeps no collection whose order depends on hashing. Simulator, checker and sockets drive it from outside.
+//!
+//! Begin with [`algorithm`]: the trait, its inputs and effects, and the contract. Then read one algorithm,
+//! [`naimi_trehel`] being the shortest, and [`properties`] for what all of them have to keep.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod algorithm;
+pub mod census;
+pub mod info;
+pub mod properties;
+pub mod registry;
+pub mod schedule;
+pub mod seat;
+pub mod setting;
+#[cfg(test)]
+mod transcript;
+pub mod world;
+
+pub mod bulgannawar_vaidya;
+pub mod naimi_trehel;
+
+pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
+pub use census::Census;
+pub use info::{Info, Kind, Scope};
+pub use properties::{Property, Violation};
+pub use schedule::{Action, Step};
+pub use setting::{Refusal, Setting};
+pub use world::World;

@@ -1,0 +1,119 @@
+//! What a user asks for: sizes, options and perhaps a defect, before an algorithm has agreed to it.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::algorithm::Groups;
+use crate::info::{Info, Kind, Scope};
+
+/// Sizes and options of a system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// How many nodes.
+    pub nodes: u32,
+    /// How many may be inside at once (k).
+    pub tokens: u32,
+    /// How many groups.
+    pub groups: u32,
+    /// Options other than the default, as (name, value).
+    pub options: Vec<(String, String)>,
+    /// A defect to put back.
+    pub defect: Option<String>,
+}
+
+/// Why a setting cannot be served, in one line for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub String);
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+impl Setting {
+    /// So many nodes and tokens, one group, default options.
+    pub fn new(nodes: u32, tokens: u32) -> Setting {
+        Setting { nodes, tokens, groups: 1, options: Vec::new(), defect: None }
+    }
+
+    /// The setting that a scope describes.
+    pub fn of(scope: &Scope, defect: Option<&str>) -> Setting {
+        Setting {
+            nodes: scope.nodes,
+            tokens: scope.tokens,
+            groups: scope.groups,
+            options: scope
+                .options
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect(),
+            defect: defect.map(ToString::to_string),
+        }
+    }
+
+    /// Refuses what no algorithm of this kind can serve, unknown options and unknown defects.
+    pub fn validate(&self, info: &Info) -> Result<(), Refusal> {
+        let name = info.name;
+        let refuse = |why: String| Err(Refusal(why));
+        if self.nodes == 0 {
+            return refuse("there must be at least one node: try --nodes 3".to_string());
+        }
+        if self.tokens == 0 || self.tokens > self.nodes {
+            let (k, n) = (self.tokens, self.nodes);
+            return refuse(format!("tokens must be between 1 and the number of nodes ({n}), not {k}"));
+        }
+        if info.kind != Kind::KMutex && self.tokens != 1 {
+            let why = format!("{name} lets one in at a time (a mutex or one session): tokens must be 1");
+            return refuse(format!("{why}; for k tokens see 'tokenwood algorithms' or partitioned({name})"));
+        }
+        if self.groups == 0 || self.groups >= Groups::MOST {
+            return refuse(format!("groups must be between 1 and {}", Groups::MOST - 1));
+        }
+        if info.kind != Kind::GroupMutex && self.groups != 1 {
+            return refuse(format!("{name} has no groups: groups must be 1"));
+        }
+        for (option, value) in &self.options {
+            let Some(choice) = info.options.iter().find(|choice| choice.name == option) else {
+                let known: Vec<&str> = info.options.iter().map(|choice| choice.name).collect();
+                let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+                return refuse(format!("{name} has no option '{option}'; its options: {known}"));
+            };
+            if !choice.takes(value) {
+                return refuse(format!(
+                    "option '{option}' takes {}, not '{value}'",
+                    choice.values.join(" or ")
+                ));
+            }
+        }
+        match &self.defect {
+            Some(defect) if !info.defects.iter().any(|known| known.name == defect) => refuse(format!(
+                "{name} has no defect '{defect}'; 'tokenwood check --list-defects' lists what there is"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The value of an option, if it is set.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().rev().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of an option that is a number.
+    pub fn number(&self, name: &str, default: u32) -> u32 {
+        self.option(name).and_then(|value| value.parse().ok()).unwrap_or(default)
+    }
+}
+
+impl crate::info::Choice {
+    /// Marks an option whose value is a number.
+    pub const NUMBER: &'static [&'static str] = &["a number"];
+
+    fn takes(&self, value: &str) -> bool {
+        if self.values == Self::NUMBER { value.parse::<u32>().is_ok() } else { self.values.contains(&value) }
+    }
+}

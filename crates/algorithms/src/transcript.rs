@@ -1,0 +1,96 @@
+//! Golden transcripts: `testdata/<algorithm>/*.txt`. A file starts with prose after `#`, then a `system` line, then
+//! commands after `>` each followed by what happened. `TOKENWOOD_REWRITE=1 cargo test transcripts` writes the
+//! answers anew; commit a difference only if you can explain it.
+
+use std::format;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use crate::algorithm::Algorithm;
+use crate::registry::{self, Visitor};
+use crate::schedule::parse_schedule;
+use crate::setting::Setting;
+use crate::world::World;
+
+/// Plays the commands of a transcript and returns the whole text with the answers as they are now.
+struct Play<'a>(&'a str);
+
+impl Visitor for Play<'_> {
+    type Output = Result<String, String>;
+
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        let mut world: Option<World<A>> = None;
+        let mut text = String::new();
+        for line in self.0.lines().filter(|line| line.starts_with(['#', '>']) || line.starts_with("system")) {
+            text += &format!("{line}\n");
+            if let Some(system) = line.strip_prefix("system") {
+                let (system, faulty) =
+                    system.strip_suffix(" faulty").map_or((system, false), |system| (system, true));
+                world = Some(World::new(&read_system(system)?, faulty).map_err(|error| error.to_string())?);
+            }
+            let Some(command) = line.strip_prefix('>') else { continue };
+            let world = world.as_mut().ok_or("a command comes before the system line")?;
+            for step in parse_schedule(command).map_err(|error| error.to_string())? {
+                match world.take(&step) {
+                    Ok(happened) => {
+                        for line in happened.lines() {
+                            text += &format!("  {line}\n");
+                        }
+                        if let Some(violation) = happened.violation {
+                            text += &format!("  violated: {violation}\n");
+                        }
+                    }
+                    Err(error) => text += &format!("  not possible: {error}\n"),
+                }
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// Reads `nodes=3 tokens=2 inform=1 defect=name`; a last word `faulty` allows for losses and crashes.
+fn read_system(text: &str) -> Result<Setting, String> {
+    let mut setting = Setting::new(1, 1);
+    for word in text.split_whitespace() {
+        let (name, value) = word.split_once('=').ok_or_else(|| format!("'{word}' is not name=value"))?;
+        let number = || value.parse::<u32>().map_err(|_| format!("'{word}' is not a number"));
+        match name {
+            "nodes" => setting.nodes = number()?,
+            "tokens" => setting.tokens = number()?,
+            "groups" => setting.groups = number()?,
+            "defect" => setting.defect = Some(value.to_string()),
+            _ => setting.options.push((name.to_string(), value.to_string())),
+        }
+    }
+    Ok(setting)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .map(|entries| entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect())
+        .unwrap_or_default();
+    files.sort();
+    files
+}
+
+#[test]
+fn transcripts_say_what_happens() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    for info in registry::ALL {
+        let files = files(&testdata.join(info.name));
+        assert!(!files.is_empty(), "{} has no transcript in testdata/{}", info.name, info.name);
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let now = registry::visit(info.name, Play(&text))
+                .unwrap()
+                .unwrap_or_else(|error| panic!("{file:?}: {error}"));
+            if std::env::var_os("TOKENWOOD_REWRITE").is_some() {
+                fs::write(&file, now).unwrap();
+            } else {
+                assert_eq!(now, text, "{file:?} differs: TOKENWOOD_REWRITE=1 writes it anew");
+            }
+        }
+    }
+}
