@@ -90,6 +90,9 @@ pub(crate) struct Arguments {
     /// The first seed of random runs
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// In random runs, clients pause so many times as long as everything else takes: 1 is heavy load, 100 light
+    #[arg(long, default_value_t = 1)]
+    pub(crate) pause: u64,
     /// Run the standard suite of all algorithms, or of the one named
     #[arg(long)]
     all: bool,
@@ -305,7 +308,7 @@ impl Visitor for Known {
 fn list_defects(arguments: &Arguments) -> Result<Ended> {
     let shows = |shows: Shows| match shows {
         Shows::Search(property) => property.name().to_string(),
-        Shows::Random(property) => format!("{property} (random runs)"),
+        Shows::Random(property, seed) => format!("{property} (random run, seed {seed})"),
         Shows::Dearer(percent) => format!("{percent} % of the messages"),
     };
     let all = registry::ALL.iter().flat_map(|info| info.defects.iter().map(move |defect| (info, defect)));
@@ -340,8 +343,8 @@ pub(crate) fn command(name: &str, defect: &str, scope: &Scope, shows: Shows) -> 
     let mut words = format!("tokenwood check {name} --defect {defect} {}", check_report::flags(scope));
     match shows {
         Shows::Search(property) => words += &format!(" --property {property}"),
-        Shows::Random(property) => words += &format!(" --property {property} --random 1000"),
-        Shows::Dearer(_) => words += " --random 200",
+        Shows::Random(property, seed) => words += &format!(" --property {property} --random 1 --seed {seed}"),
+        Shows::Dearer(_) => words += " --random 200 --pause 100",
     }
     words
 }

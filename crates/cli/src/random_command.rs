@@ -64,7 +64,7 @@ pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Re
         duplicates: job.duplicates,
         crashes: job.crashes,
         timers: job.firings > 0,
-        pause: 1,
+        pause: arguments.pause,
     };
     let started = Instant::now();
     let seeds = arguments.seed..arguments.seed.saturating_add(runs);
