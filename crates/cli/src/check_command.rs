@@ -13,6 +13,7 @@ use checker::{Finding, Job, Progress, Verdict};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use crate::output::say;
 use crate::{Ended, check_report, random_command, table};
 
 /// Explore every run of an algorithm at a small size, and check every property in every state.
@@ -140,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         None => None,
     };
     match arguments.format {
-        Format::Json => println!("{}", check_report::as_json(&checked)),
+        Format::Json => say!("{}", check_report::as_json(&checked)),
         Format::Table => check_report::print(&checked, saved.as_deref()),
     }
     Ok(ended(&checked.finding))
@@ -262,7 +263,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
     let mut all = Vec::new();
     let mut never_seen = Vec::new();
     if arguments.format == Format::Table {
-        println!("{}", check_report::suite_heading());
+        say!("{}", check_report::suite_heading());
     }
     let wanted = |name: &str| arguments.name.as_deref().is_none_or(|wanted| wanted == name);
     if let Some(name) = &arguments.name {
@@ -282,7 +283,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
             }
             worst = worst.max(ended(&checked.finding));
             match arguments.format {
-                Format::Table => println!("{}", check_report::suite_row(&checked)),
+                Format::Table => say!("{}", check_report::suite_row(&checked)),
                 Format::Json => all.push(check_report::as_json(&checked)),
             }
         }
@@ -290,7 +291,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
         never_seen.extend(missing.map(|(what, _)| format!("{}: {what}", info.name)));
     }
     if arguments.format == Format::Json {
-        println!("{}", json!({ "checks": all, "never_seen": never_seen }));
+        say!("{}", json!({ "checks": all, "never_seen": never_seen }));
     }
     for what in &never_seen {
         eprintln!("never seen in the suite, so it shows less than it should: {what}");
@@ -325,15 +326,15 @@ fn list_defects(arguments: &Arguments) -> Result<Ended> {
                 })
             })
             .collect();
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        say!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(Ended::Well);
     }
     for (info, defect) in all {
-        println!("{} · {} ({})", info.name, defect.name, defect.source);
-        println!("    printed: {}", defect.printed);
-        println!("    right:   {}", defect.right);
-        println!("    leads to {}", shows(defect.shows));
-        println!("    {}\n", command(info.name, defect.name, &defect.scope, defect.shows));
+        say!("{} · {} ({})", info.name, defect.name, defect.source);
+        say!("    printed: {}", defect.printed);
+        say!("    right:   {}", defect.right);
+        say!("    leads to {}", shows(defect.shows));
+        say!("    {}\n", command(info.name, defect.name, &defect.scope, defect.shows));
     }
     Ok(Ended::Well)
 }
