@@ -133,7 +133,7 @@ impl Variant for Dynamic {
         title: "about √n groups with request collectors, tokens shared out by demand",
         kind: Kind::KMutex,
         source: "000 sec. III",
-        cost: "0 to 7 for a single request; between 2 and 3 for many at once, plus 2 per group",
+        cost: "0 to 7 for a single request; for many at once 2 to 3, plus 2 per group and per token",
         tokens: Tokens::PerRight,
         needs: Needs::RELIABLE,
         unique_requests: true,
@@ -170,7 +170,7 @@ impl Variant for Dynamic {
             Scope { firings: 2, ..Scope::new(4, 2, 2).with(&[("share", "collect")]) },
             Scope {
                 firings: 2,
-                ..Scope::new(4, 3, 1).with(&[("share", "collect"), ("return", "collector")])
+                ..Scope::new(4, 3, 2).with(&[("share", "collect"), ("return", "collector")])
             },
             Scope::new(6, 2, 1),
             Scope::new(6, 2, 1).with(&[("return", "collector")]),
@@ -294,10 +294,11 @@ impl<V: Variant> Grouped<V> {
     }
 
     fn enter(&mut self, queue: Vec<NodeId>, out: &mut Out<'_, V>) {
-        if self.held.replace(queue).is_some() {
+        let second = self.held.replace(queue).is_some();
+        out.enter();
+        if second {
             out.never("a node gets a second token");
         }
-        out.enter();
     }
 
     fn exit(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {

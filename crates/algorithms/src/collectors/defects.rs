@@ -20,7 +20,7 @@ defects! {
             source: "000 app. A, Recieve_request",
             printed: "the global collector queues a request only if it comes from a collector (an ELSE is missing)",
             right: "a request from a node of its own group goes into the local queue",
-            shows: Shows::Search(Property::OnePlacePerRequest),
+            shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
         },
         QueuesItself => Defect {
@@ -28,8 +28,8 @@ defects! {
             source: "000 app. A, Recieve_request",
             printed: "for a group request the global collector queues itself globally and the sender locally",
             right: "it queues the sender's group globally, and nothing locally",
-            shows: Shows::Search(Property::OnePlacePerRequest),
-            scope: Scope::new(2, 1, 1).with(&[("local-groups", "2")]),
+            shows: Shows::Search(Property::NoEntryWithoutRequest),
+            scope: Scope::new(4, 1, 1),
         },
         ForwardsTwice => Defect {
             name: "forwards-twice",
@@ -44,15 +44,15 @@ defects! {
             source: "000 app. A, Request_CS",
             printed: "a collector with a token enters at once and leaves its own id in the local queue",
             right: "it does not queue itself, or the next token is sent to it as well",
-            shows: Shows::Search(Property::OnePlacePerRequest),
-            scope: Scope::new(1, 1, 1),
+            shows: Shows::Search(Property::NoDoubleEntry),
+            scope: Scope::new(2, 2, 1),
         },
         SharesFromK => Defect {
             name: "shares-from-k",
             source: "000 sec. III B, cases 1 to 3",
             printed: "shares are computed from k, the number of all tokens",
             right: "from the number of tokens that are here",
-            shows: Shows::Search(Property::TokensConserved),
+            shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 1),
         },
         GrantCountsOne => Defect {

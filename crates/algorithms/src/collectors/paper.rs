@@ -270,8 +270,7 @@ fn three_tokens_of_two() {
 fn a_client_enters_twice() {
     let (world, violated) = replay(Scope::new(4, 2, 1), "fast-path-queues", "req0 req1 1>0");
     assert!(world.inside(0));
-    // The second token also displaces the first one.
-    assert_eq!(violated.last(), Some(&Property::NothingImpossible));
+    assert_eq!(violated.last(), Some(&Property::NoDoubleEntry));
     assert_eq!(world.entries, 2);
 }
 
