@@ -25,6 +25,8 @@ mod transcript;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod chaudhuri_edward;
+pub mod collectors;
 pub mod naimi_trehel;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
