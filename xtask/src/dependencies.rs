@@ -6,11 +6,20 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-const ACCEPTED: &[&str] =
-    &["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-3-Clause", "ISC", "Unicode-3.0", "Unlicense", "Zlib"];
+const ACCEPTED: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-3-Clause",
+    "ISC",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
 
 /// Never in the tree, and why.
-const BANNED: &[(&str, &str)] = &[("openssl-sys", "TLS is rustls with ring"), ("aws-lc-rs", "TLS is rustls with ring")];
+const BANNED: &[(&str, &str)] =
+    &[("openssl-sys", "TLS is rustls with ring"), ("aws-lc-rs", "TLS is rustls with ring")];
 
 pub(crate) fn check() -> Result<()> {
     let output = Command::new("cargo").args(["metadata", "--format-version", "1", "--locked"]).output()?;
@@ -46,9 +55,9 @@ pub(crate) fn check() -> Result<()> {
 fn acceptable(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
     let alternatives = |part: &str| {
-        part.trim_matches(['(', ')', ' ']).split(" OR ").any(|licence| {
-            ACCEPTED.contains(&licence.trim_matches(['(', ')', ' ']))
-        })
+        part.trim_matches(['(', ')', ' '])
+            .split(" OR ")
+            .any(|licence| ACCEPTED.contains(&licence.trim_matches(['(', ')', ' '])))
     };
     expression.split(" AND ").all(alternatives)
 }

@@ -62,7 +62,8 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
 /// Builds the algorithms for machines without an operating system, where the compiler can do that.
 fn pure_targets() -> Result<()> {
     let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
-    let installed = installed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let installed =
+        installed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     for target in ["thumbv7em-none-eabi", "wasm32-unknown-unknown"] {
         if installed.lines().any(|line| line == target) {
             cargo(&format!("build --quiet --package tokenwood-algorithms --target {target}"))?;
@@ -74,7 +75,9 @@ fn pure_targets() -> Result<()> {
 }
 
 fn rewrite() -> Result<()> {
-    for test in ["test --quiet --package tokenwood-algorithms transcripts", "test --quiet --package tokenwood errata"] {
+    for test in
+        ["test --quiet --package tokenwood-algorithms transcripts", "test --quiet --package tokenwood errata"]
+    {
         run(Command::new("cargo").args(test.split(' ')).env("TOKENWOOD_REWRITE", "1"))?;
     }
     Ok(())

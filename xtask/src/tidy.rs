@@ -9,7 +9,8 @@ use anyhow::{Result, bail};
 const MOST_LINES: usize = 500;
 
 pub(crate) fn check() -> Result<()> {
-    let output = Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]).output()?;
+    let output =
+        Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]).output()?;
     let files: Vec<PathBuf> = String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect();
     let mut problems = Vec::new();
     for file in files.iter().filter(|file| file.exists()) {
@@ -38,7 +39,8 @@ fn rust_file(file: &Path) -> Vec<String> {
     }
     for (number, line) in (1..).zip(text.lines()) {
         // Written in two parts so that this file does not complain about itself.
-        let leftovers = [concat!("#[", "ignore"), concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
+        let leftovers =
+            [concat!("#[", "ignore"), concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
         if leftovers.iter().any(|leftover| line.contains(leftover)) {
             problems.push(format!("{name}:{number}: left over: {}", line.trim()));
         }

@@ -12,10 +12,20 @@ fn every_algorithm_has_its_page() {
         let page = here.join(format!("../../docs/algorithms/{}.md", info.name));
         let text = fs::read_to_string(&page).unwrap_or_else(|_| panic!("{} is missing", page.display()));
         for defect in info.defects {
-            assert!(text.contains(defect.name), "{} does not speak of defect {}", page.display(), defect.name);
+            assert!(
+                text.contains(defect.name),
+                "{} does not speak of defect {}",
+                page.display(),
+                defect.name
+            );
         }
         for option in info.options {
-            assert!(text.contains(option.name), "{} does not speak of option {}", page.display(), option.name);
+            assert!(
+                text.contains(option.name),
+                "{} does not speak of option {}",
+                page.display(),
+                option.name
+            );
         }
         let paper = here.join(format!("src/{}/paper.rs", info.name.replace('-', "_")));
         assert!(fs::read_to_string(&paper).is_ok_and(|text| text.contains("#[test]")), "{}", paper.display());

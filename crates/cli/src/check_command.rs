@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use algorithms::info::{Scope, Shows};
+use algorithms::info::{Pace, Scope, Shows, Timing};
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Property, Refusal, Setting};
 use anyhow::{Result, anyhow, bail};
@@ -58,6 +58,12 @@ pub(crate) struct Arguments {
     /// unless something may be lost or crash, then 2
     #[arg(long)]
     firings: Option<u32>,
+    /// Time counts: a message takes at most so many ticks (for algorithms that rely on time; 1 if they need it)
+    #[arg(long, value_name = "TICKS")]
+    delay: Option<u32>,
+    /// Time counts: a critical section takes exactly so many ticks
+    #[arg(long, value_name = "TICKS")]
+    section: Option<u32>,
     /// An option of the algorithm, as name=value
     #[arg(long = "set", value_name = "NAME=VALUE")]
     options: Vec<String>,
@@ -199,10 +205,28 @@ fn job(arguments: &Arguments) -> Result<Job> {
         duplicates: arguments.duplicates,
         crashes: arguments.crashes,
         firings: arguments.firings.unwrap_or(if faulty { 2 } else { 0 }),
+        pace: pace(arguments)?,
         only,
         max_states: arguments.max_states,
         threads: threads(arguments)?,
     })
+}
+
+/// How long things take: as the flags say, or one tick each if the algorithm is nothing without a clock.
+fn pace(arguments: &Arguments) -> Result<Option<Pace>> {
+    let needed = registry::visit(arguments.name.as_deref().unwrap_or_default(), NeedsPace)?;
+    let given = arguments.delay.is_some() || arguments.section.is_some();
+    let pace = Pace { delay: arguments.delay.unwrap_or(1), section: arguments.section.unwrap_or(1) };
+    Ok((needed || given).then_some(pace))
+}
+
+struct NeedsPace;
+
+impl Visitor for NeedsPace {
+    type Output = bool;
+    fn visit<A: Algorithm>(self) -> bool {
+        A::INFO.needs.timing == Timing::BoundedDelayConstantSections
+    }
 }
 
 struct Check<'a>(&'a Job);

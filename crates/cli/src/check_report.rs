@@ -39,6 +39,8 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "duplicates": job.duplicates,
         "crashes": job.crashes,
         "firings": job.firings,
+        "delay": job.pace.map(|pace| pace.delay),
+        "section": job.pace.map(|pace| pace.section),
         "threads": job.threads,
         "states": finding.states,
         "transitions": finding.transitions,
@@ -121,6 +123,10 @@ fn describe(checked: &Checked) -> String {
     if job.firings > 0 {
         words.push(format!("timers run out up to {} times, and in silence", job.firings));
     }
+    if let Some(pace) = job.pace {
+        let (delay, section) = (count(pace.delay, "tick"), count(pace.section, "tick"));
+        words.push(format!("messages take up to {delay}, sections {section}"));
+    }
     words.join(", ")
 }
 
@@ -156,6 +162,9 @@ pub(crate) fn flags(scope: &Scope) -> String {
         if number > 0 {
             words += &format!(" --{name} {number}");
         }
+    }
+    if let Some(pace) = scope.pace {
+        words += &format!(" --delay {} --section {}", pace.delay, pace.section);
     }
     words
 }
