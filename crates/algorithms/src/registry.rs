@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, naimi_trehel};
+use crate::{bulgannawar_vaidya, carvalho_roucairol, lamport, maekawa, naimi_trehel, ricart_agrawala};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -33,7 +33,11 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    carvalho_roucairol::CarvalhoRoucairol,
+    lamport::Lamport,
+    maekawa::Maekawa,
     naimi_trehel::NaimiTrehel,
+    ricart_agrawala::RicartAgrawala,
 }
 
 fn unknown(name: &str) -> Refusal {
