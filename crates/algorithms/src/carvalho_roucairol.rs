@@ -157,11 +157,10 @@ impl CarvalhoRoucairol {
         let had = self.permitted[from as usize];
         self.give(site, from, out);
         // Without the permission, this node's own request is on its way to the other one already.
-        if let (Some(mine), true) = (self.request, had) {
+        let asks_again = had && site.rules.printed != Some(Printed::NotAskedAgain);
+        if let Some(mine) = self.request.filter(|_| asks_again) {
             out.note("a permission was given away and asked for again");
-            if site.rules.printed != Some(Printed::NotAskedAgain) {
-                out.send(from, Message::Request(mine));
-            }
+            out.send(from, Message::Request(mine));
         }
     }
 

@@ -41,7 +41,7 @@ pub struct Maekawa {
 }
 
 /// What nodes send. A number is the time of the request that the message is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Message {
     /// The sender asks for the receiver's lock.
     Request(u32),
@@ -88,7 +88,13 @@ impl Algorithm for Maekawa {
             "an INQUIRE has to wait",
             "a FAILED was overtaken",
         ],
-        suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 2), Scope::new(4, 1, 1)],
+        suite: &[
+            Scope::new(1, 1, 2),
+            Scope::new(2, 1, 3),
+            Scope::new(3, 1, 2),
+            Scope::new(3, 1, 3).fifo(),
+            Scope::new(4, 1, 1),
+        ],
         defects: Printed::TABLE,
     };
 
