@@ -28,6 +28,8 @@ pub mod world;
 
 pub mod bulgannawar_vaidya;
 pub mod carvalho_roucairol;
+pub mod chaudhuri_edward;
+pub mod collectors;
 pub mod lamport;
 pub mod maekawa;
 pub mod naimi_trehel;

@@ -6,7 +6,10 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, carvalho_roucairol, lamport, maekawa, naimi_trehel, ricart_agrawala};
+use crate::{
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lamport, maekawa, naimi_trehel,
+    ricart_agrawala,
+};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -34,6 +37,8 @@ macro_rules! registry {
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
     carvalho_roucairol::CarvalhoRoucairol,
+    chaudhuri_edward::ChaudhuriEdward,
+    collectors::Collectors,
     lamport::Lamport,
     maekawa::Maekawa,
     naimi_trehel::NaimiTrehel,

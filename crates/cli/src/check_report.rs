@@ -9,6 +9,7 @@ use checker::Trace;
 use serde_json::{Value, json};
 
 use crate::check_command::Checked;
+use crate::output::say;
 use crate::table::{self, grouped};
 use crate::trace_command::print_steps;
 
@@ -59,8 +60,8 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
 /// The report for people.
 pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
     let Checked { name, job, reorders, finding, seconds } = checked;
-    println!("{name}: {}", describe(checked));
-    println!(
+    say!("{name}: {}", describe(checked));
+    say!(
         "{} states, {} steps between them, depth {}, {seconds:.2} s ({} states/s), {} bytes a state, {}\n",
         grouped(finding.states),
         grouped(finding.transitions),
@@ -81,18 +82,18 @@ pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
         vec![format!("sometimes: {}", seen.what), verdict.to_string()]
     }));
     table::print(&rows);
-    println!();
+    say!();
     match &finding.violation {
         Some((violation, trace)) => {
-            println!("Violated after {} steps: {violation}", trace.steps.len());
+            say!("Violated after {} steps: {violation}", trace.steps.len());
             let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
             print_steps(trace, &shows);
             if let Some(file) = saved {
-                println!("Saved; 'tokenwood trace {}' replays it.", file.display());
+                say!("Saved; 'tokenwood trace {}' replays it.", file.display());
             }
         }
-        None if finding.exhausted => println!("Exhausted: all properties hold in every run of this size."),
-        None => println!(
+        None if finding.exhausted => say!("Exhausted: all properties hold in every run of this size."),
+        None => say!(
             "Not exhausted: stopped at {} states without a violation. --max-states {} goes further.",
             grouped(finding.states),
             job.max_states.saturating_mul(4)
