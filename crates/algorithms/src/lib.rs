@@ -21,13 +21,19 @@ pub mod schedule;
 pub mod seat;
 pub mod setting;
 #[cfg(test)]
+mod shuffle;
+#[cfg(test)]
 mod transcript;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod carvalho_roucairol;
 pub mod chaudhuri_edward;
 pub mod collectors;
+pub mod lamport;
+pub mod maekawa;
 pub mod naimi_trehel;
+pub mod ricart_agrawala;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 pub use census::Census;

@@ -6,7 +6,10 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, chaudhuri_edward, collectors, naimi_trehel};
+use crate::{
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lamport, maekawa, naimi_trehel,
+    ricart_agrawala,
+};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -33,9 +36,13 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    carvalho_roucairol::CarvalhoRoucairol,
     chaudhuri_edward::ChaudhuriEdward,
     collectors::Collectors,
+    lamport::Lamport,
+    maekawa::Maekawa,
     naimi_trehel::NaimiTrehel,
+    ricart_agrawala::RicartAgrawala,
 }
 
 fn unknown(name: &str) -> Refusal {
