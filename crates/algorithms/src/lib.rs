@@ -40,5 +40,5 @@ pub use census::Census;
 pub use info::{Info, Kind, Scope};
 pub use properties::{Property, Violation};
 pub use schedule::{Action, Step};
-pub use setting::{Refusal, Setting};
+pub use setting::{Case, Refusal, Setting};
 pub use world::World;

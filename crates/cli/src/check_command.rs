@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use algorithms::info::{Pace, Scope, Shows, Timing};
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Property, Refusal, Setting};
+use algorithms::{Algorithm, Case, Property, Refusal, Setting};
 use anyhow::{Result, anyhow, bail};
 use checker::{Finding, Job, Progress, Verdict};
 use clap::{Args, ValueEnum};
@@ -152,7 +152,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let checked = check(name, job)?;
     let saved = match &checked.finding.violation {
         Some((_, trace)) => {
-            let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.setting));
+            let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.case.setting));
             check_report::save(trace, &file)?;
             Some(file)
         }
@@ -202,14 +202,15 @@ fn job(arguments: &Arguments) -> Result<Job> {
         None => None,
     };
     let faulty = arguments.loss + arguments.duplicates + arguments.crashes > 0;
-    Ok(Job {
-        setting: Setting {
-            nodes: arguments.nodes,
-            tokens: arguments.tokens,
-            groups: arguments.groups,
-            options,
-            defect: arguments.defect.clone(),
-        },
+    let setting = Setting {
+        nodes: arguments.nodes,
+        tokens: arguments.tokens,
+        groups: arguments.groups,
+        options,
+        defect: arguments.defect.clone(),
+    };
+    let case = Case {
+        setting,
         requests: arguments.requests,
         any_of: arguments.any_of,
         reorder: if arguments.reorder { Some(true) } else { arguments.fifo.then_some(false) },
@@ -218,10 +219,8 @@ fn job(arguments: &Arguments) -> Result<Job> {
         crashes: arguments.crashes,
         firings: arguments.firings.unwrap_or(if faulty { 2 } else { 0 }),
         pace: pace(arguments)?,
-        only,
-        max_states: arguments.max_states,
-        threads: threads(arguments)?,
-    })
+    };
+    Ok(Job { case, only, max_states: arguments.max_states, threads: threads(arguments)? })
 }
 
 /// How long things take: as the flags say, or one tick each if the algorithm is nothing without a clock.
@@ -249,7 +248,7 @@ impl Visitor for Check<'_> {
         let line = ProgressLine::new(A::INFO.name);
         let finding = checker::check::<A>(self.0, &|progress| line.show(progress))?;
         line.clear();
-        Ok((finding, self.0.reorders::<A>()))
+        Ok((finding, self.0.case.reorders(&A::INFO)))
     }
 }
 

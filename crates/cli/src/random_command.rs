@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Property, Refusal, Setting, Violation};
+use algorithms::{Algorithm, Case, Property, Refusal, Violation};
 use anyhow::Result;
 use checker::{Job, Trace};
 use serde_json::json;
@@ -45,8 +45,12 @@ impl Visitor for Runner<'_> {
             runs.steps += run.steps.len() as u64;
             let wanted = |violation: &Violation| self.only.is_none_or(|only| only == violation.property);
             if let Some(violation) = run.violation.filter(wanted) {
-                let trace =
-                    Trace::of::<A>(&self.job.setting, self.job.faulty(), Some(&violation), &run.steps);
+                let trace = Trace::of::<A>(
+                    &self.job.case.setting,
+                    self.job.case.faulty(),
+                    Some(&violation),
+                    &run.steps,
+                );
                 runs.violation = Some((seed, violation, trace));
                 break;
             }
@@ -56,17 +60,7 @@ impl Visitor for Runner<'_> {
 }
 
 pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Result<Ended> {
-    let random = RandomJob {
-        setting: job.setting.clone(),
-        requests: job.requests,
-        any_of: job.any_of,
-        reorder: job.reorder,
-        losses: job.losses,
-        duplicates: job.duplicates,
-        crashes: job.crashes,
-        timers: job.firings > 0,
-        pause: arguments.pause,
-    };
+    let random = RandomJob { case: job.case.clone(), pause: arguments.pause };
     let started = Instant::now();
     let seeds = arguments.seed..arguments.seed.saturating_add(runs);
     let runs = registry::visit(name, Runner { job: &random, only: job.only, seeds })??;
@@ -76,7 +70,7 @@ pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Re
         check_report::save(trace, &file)?;
     }
     if arguments.format == Format::Json {
-        say!("{}", as_json(name, &job.setting, job.requests, &runs, seconds));
+        say!("{}", as_json(name, &job.case, &runs, seconds));
     } else {
         print(name, &runs, seconds, &file);
     }
@@ -98,20 +92,20 @@ pub(crate) fn run_all(runs: u64, arguments: &Arguments) -> Result<Ended> {
                 ended = Ended::Violated;
             }
             if arguments.format == Format::Json {
-                say!("{}", as_json(info.name, &job.setting, job.requests, &runs, seconds));
+                say!("{}", as_json(info.name, &job.case, &runs, seconds));
             } else {
-                say!("{}", summary(info.name, job, &runs, seconds));
+                say!("{}", summary(info.name, &job.case, &runs, seconds));
             }
         }
     }
     Ok(ended)
 }
 
-fn summary(name: &str, job: &RandomJob, runs: &Runs, seconds: f64) -> String {
-    let RandomJob { setting, losses, duplicates, crashes, .. } = job;
+fn summary(name: &str, case: &Case, runs: &Runs, seconds: f64) -> String {
+    let Case { setting, losses, duplicates, crashes, .. } = case;
     let options: Vec<String> =
         setting.options.iter().map(|(name, value)| format!(", {name}={value}")).collect();
-    let faults = if job.faulty() {
+    let faults = if case.faulty() {
         format!(", {losses} losses, {duplicates} duplicates, {crashes} crashes a run")
     } else {
         String::new()
@@ -128,18 +122,18 @@ fn summary(name: &str, job: &RandomJob, runs: &Runs, seconds: f64) -> String {
         setting.nodes,
         setting.tokens,
         setting.groups,
-        if job.any_of { ", any of several" } else { "" },
+        if case.any_of { ", any of several" } else { "" },
         options.concat(),
     )
 }
 
-fn as_json(name: &str, setting: &Setting, requests: u32, runs: &Runs, seconds: f64) -> serde_json::Value {
+fn as_json(name: &str, case: &Case, runs: &Runs, seconds: f64) -> serde_json::Value {
     let violation = runs.violation.as_ref();
     json!({
         "algorithm": name,
-        "nodes": setting.nodes,
-        "tokens": setting.tokens,
-        "requests": requests,
+        "nodes": case.setting.nodes,
+        "tokens": case.setting.tokens,
+        "requests": case.requests,
         "runs": runs.done,
         "entries": runs.entries,
         "messages": runs.messages,

@@ -27,8 +27,13 @@ fn no_violation_and_nobody_stuck() {
             for seed in 1..=RUNS.div_ceil(jobs.len() as u64) {
                 let run = once(info, job, seed);
                 assert_eq!(run.violation, None, "{} {job:?} seed {seed}", info.name);
-                let asked = u64::from(job.setting.nodes * job.requests);
-                assert!(run.entries == asked || job.crashes > 0, "{}: {} entries", info.name, run.entries);
+                let asked = u64::from(job.case.setting.nodes * job.case.requests);
+                assert!(
+                    run.entries == asked || job.case.crashes > 0,
+                    "{}: {} entries",
+                    info.name,
+                    run.entries
+                );
             }
         }
     }
