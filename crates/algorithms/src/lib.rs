@@ -26,6 +26,9 @@ pub mod world;
 
 pub mod bulgannawar_vaidya;
 pub mod naimi_trehel;
+pub mod raymond_k;
+pub mod srimani_reddy;
+pub mod suzuki_kasami;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 pub use census::Census;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, naimi_trehel};
+use crate::{bulgannawar_vaidya, naimi_trehel, raymond_k, srimani_reddy, suzuki_kasami};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -34,6 +34,9 @@ macro_rules! registry {
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
     naimi_trehel::NaimiTrehel,
+    raymond_k::RaymondK,
+    srimani_reddy::SrimaniReddy,
+    suzuki_kasami::SuzukiKasami,
 }
 
 fn unknown(name: &str) -> Refusal {
