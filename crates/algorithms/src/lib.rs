@@ -22,6 +22,8 @@ pub mod seat;
 pub mod setting;
 #[cfg(test)]
 mod transcript;
+#[cfg(test)]
+mod wander;
 pub mod world;
 
 pub mod bulgannawar_vaidya;

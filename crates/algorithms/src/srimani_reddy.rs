@@ -64,7 +64,7 @@ impl Algorithm for SrimaniReddy {
         title: "k privileges with queues, requests broadcast",
         kind: Kind::KMutex,
         source: "001 ch. III and app. A (Srimani and Reddy 1992)",
-        cost: "0 if a privilege is here, else between n and n+k−1",
+        cost: "0 if a privilege is here, else at most n+k−1",
         tokens: Tokens::PerRight,
         needs: Needs::RELIABLE,
         unique_requests: false,
@@ -83,6 +83,7 @@ impl Algorithm for SrimaniReddy {
             Scope::new(3, 1, 2),
             Scope::new(3, 2, 2),
             Scope::new(3, 3, 1),
+            Scope::new(4, 2, 1),
         ],
         defects: Printed::TABLE,
     };

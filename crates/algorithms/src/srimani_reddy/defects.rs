@@ -30,7 +30,7 @@ defects! {
             printed: "a free privilege is sent only if RN[j] = LN[j] + 1",
             right: "if RN[j] > max(LN[j], PLN[j]): LN of a privilege that stayed behind may be older",
             shows: Shows::Search(Property::NothingImpossible),
-            scope: Scope::new(3, 2, 2),
+            scope: Scope::new(3, 2, 2).fifo(),
         },
         RecordGoesBack => Defect {
             name: "record-goes-back",
@@ -39,7 +39,7 @@ defects! {
                       comes twice for one request",
             right: "the larger of the two: a privilege may know of a request before the request itself arrives",
             shows: Shows::Search(Property::NothingImpossible),
-            scope: Scope::new(3, 1, 1),
+            scope: Scope::new(3, 1, 1).fifo(),
         },
         BranchWithoutBlock => Defect {
             name: "branch-without-block",
