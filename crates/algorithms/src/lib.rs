@@ -27,6 +27,8 @@ mod wander;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod chaudhuri_edward;
+pub mod collectors;
 pub mod naimi_trehel;
 pub mod raymond_k;
 pub mod srimani_reddy;

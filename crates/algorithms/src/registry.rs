@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, naimi_trehel, raymond_k, srimani_reddy, suzuki_kasami};
+use crate::{
+    bulgannawar_vaidya, chaudhuri_edward, collectors, naimi_trehel, raymond_k, srimani_reddy, suzuki_kasami,
+};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -33,6 +35,8 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    chaudhuri_edward::ChaudhuriEdward,
+    collectors::Collectors,
     naimi_trehel::NaimiTrehel,
     raymond_k::RaymondK,
     srimani_reddy::SrimaniReddy,

@@ -3,6 +3,8 @@
 mod algorithms_command;
 mod check_command;
 mod check_report;
+mod errata_command;
+mod output;
 mod random_command;
 mod table;
 mod trace_command;
@@ -24,6 +26,7 @@ enum Command {
     Check(Box<check_command::Arguments>),
     Algorithms(algorithms_command::Arguments),
     Trace(trace_command::Arguments),
+    Errata(errata_command::Arguments),
 }
 
 /// How a command ended, beyond errors in its usage.
@@ -48,6 +51,7 @@ What you can do:
                                                     put a printed error back and see what it does
   tokenwood trace FILE                              replay what a check found, step by step
   tokenwood check --list-defects                    the errors of the printed texts
+  tokenwood errata                                  put them all back and tell what each leads to
   tokenwood check --all                             the standard suite
 
 'tokenwood COMMAND --help' says more.
@@ -55,13 +59,14 @@ What you can do:
 
 fn main() -> ExitCode {
     let Some(command) = Cli::parse().command else {
-        print!("{GUIDE}");
+        output::print(format_args!("{GUIDE}"));
         return ExitCode::SUCCESS;
     };
     let ended = match command {
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Algorithms(arguments) => algorithms_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
+        Command::Errata(arguments) => errata_command::run(&arguments),
     };
     match ended {
         Ok(ended) => ExitCode::from(ended as u8),
