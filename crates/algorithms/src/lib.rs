@@ -33,7 +33,10 @@ pub mod collectors;
 pub mod lamport;
 pub mod maekawa;
 pub mod naimi_trehel;
+pub mod raymond_k;
 pub mod ricart_agrawala;
+pub mod srimani_reddy;
+pub mod suzuki_kasami;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 pub use census::Census;

@@ -8,7 +8,7 @@ use crate::info::Info;
 use crate::setting::Refusal;
 use crate::{
     bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lamport, maekawa, naimi_trehel,
-    ricart_agrawala,
+    raymond_k, ricart_agrawala, srimani_reddy, suzuki_kasami,
 };
 
 /// Something that can be done with any algorithm.
@@ -42,7 +42,10 @@ registry! {
     lamport::Lamport,
     maekawa::Maekawa,
     naimi_trehel::NaimiTrehel,
+    raymond_k::RaymondK,
     ricart_agrawala::RicartAgrawala,
+    srimani_reddy::SrimaniReddy,
+    suzuki_kasami::SuzukiKasami,
 }
 
 fn unknown(name: &str) -> Refusal {

@@ -18,7 +18,7 @@ pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, St
     let mut left = vec![scope.requests; scope.nodes as usize];
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     loop {
-        let actions = possible(&world, &left);
+        let actions = possible(&world, scope.tokens, &left);
         if actions.is_empty() {
             let end = world.violated_at_end();
             return end.map_or(Ok(world), |violation| Err(format!("seed {seed}: {violation}")));
@@ -37,7 +37,7 @@ pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, St
     }
 }
 
-fn possible<A: Algorithm>(world: &World<A>, left: &[u32]) -> Vec<Action> {
+fn possible<A: Algorithm>(world: &World<A>, tokens: u32, left: &[u32]) -> Vec<Action> {
     let mut actions = Vec::new();
     for (node, seat) in (0..).zip(&world.seats) {
         match seat.client {
@@ -49,7 +49,7 @@ fn possible<A: Algorithm>(world: &World<A>, left: &[u32]) -> Vec<Action> {
         }
     }
     for (&(from, to), messages) in &world.channels {
-        let choices = if A::INFO.needs.fifo(1) { 1 } else { messages.len() };
+        let choices = if A::INFO.needs.fifo(tokens) { 1 } else { messages.len() };
         actions.extend((0..choices).map(|overtakes| Action::Deliver(Envelope { from, to, overtakes })));
     }
     actions
