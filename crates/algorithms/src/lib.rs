@@ -22,10 +22,14 @@ pub mod seat;
 pub mod setting;
 #[cfg(test)]
 mod transcript;
+pub mod tree;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod lacbt;
 pub mod naimi_trehel;
+pub mod neilsen_mizuno;
+pub mod raymond_tree;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 pub use census::Census;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, naimi_trehel};
+use crate::{bulgannawar_vaidya, lacbt, naimi_trehel, neilsen_mizuno, raymond_tree};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -33,7 +33,10 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    lacbt::Lacbt,
     naimi_trehel::NaimiTrehel,
+    neilsen_mizuno::NeilsenMizuno,
+    raymond_tree::RaymondTree,
 }
 
 fn unknown(name: &str) -> Refusal {
