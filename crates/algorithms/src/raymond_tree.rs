@@ -61,9 +61,10 @@ impl Algorithm for RaymondTree {
             Scope::new(2, 1, 3),
             Scope::new(3, 1, 3),
             Scope::new(3, 1, 2).with(&[("shape", "line")]),
-            Scope::new(4, 1, 2),
+            Scope::new(4, 1, 3),
             Scope::new(4, 1, 2).with(&[("shape", "star")]),
             Scope::new(4, 1, 2).with(&[("shape", "line")]),
+            Scope::new(5, 1, 2),
         ],
         defects: &[],
     };

@@ -11,9 +11,10 @@ defects! {
             name: "parent-by-ceil",
             source: "002 eq. (1)",
             printed: "the parent of position i is ⌈(i − 1) / 2⌉",
-            right: "⌊(i − 1) / 2⌋: equations (2) and (3) give the children of that tree, no other",
-            shows: Shows::Dearer(105),
-            scope: Scope::new(9, 1, 4),
+            right: "⌊(i − 1) / 2⌋: equations (2) and (3) give the children of that tree, no other; from nine \
+                    nodes on, swaps tell the wrong children and parents form a cycle",
+            shows: Shows::Random(Property::EndReachable),
+            scope: Scope::new(9, 1, 6),
         },
         OnePathInTable => Defect {
             name: "one-path-in-table",
@@ -52,7 +53,7 @@ defects! {
             source: "002 algorithm 3, steps 2 and 5",
             printed: "a request carries the position of its sender, not its name",
             right: "its name: a swap that overtakes the request puts another node into that position",
-            shows: Shows::Search(Property::OnePlacePerRequest),
+            shows: Shows::Search(Property::NoEntryWithoutRequest),
             scope: Scope::new(2, 1, 1),
         },
         NobodyIsTold => Defect {
@@ -69,7 +70,7 @@ defects! {
             printed: "a node believes whatever it is told last about its parent",
             right: "only what is newer than what it knows, by the number of the swap",
             shows: Shows::Search(Property::EndReachable),
-            scope: Scope::new(5, 1, 1),
+            scope: Scope::new(4, 1, 1),
         },
     }
 }
