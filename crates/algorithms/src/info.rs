@@ -163,6 +163,17 @@ pub struct Scope {
     /// How often each timer of each node may run out while messages are under way. Beyond that it runs out
     /// only when the network is silent. 0 turns timers off altogether.
     pub firings: u32,
+    /// Time counts: messages and critical sections take this long. `None` lets everything take any time.
+    pub pace: Option<Pace>,
+}
+
+/// How long things take where time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// A message takes at most so many ticks.
+    pub delay: u32,
+    /// A critical section takes exactly so many ticks.
+    pub section: u32,
 }
 
 impl Scope {
@@ -180,6 +191,7 @@ impl Scope {
             duplicates: 0,
             crashes: 0,
             firings: 0,
+            pace: None,
         }
     }
 
@@ -201,6 +213,11 @@ impl Scope {
     /// The same with messages in order.
     pub const fn fifo(self) -> Scope {
         Scope { reorder: Some(false), ..self }
+    }
+
+    /// The same where a message takes at most `delay` ticks and a critical section exactly `section`.
+    pub const fn paced(self, delay: u32, section: u32) -> Scope {
+        Scope { pace: Some(Pace { delay, section }), ..self }
     }
 
     /// Whether anything may be lost, doubled or crash.
@@ -231,11 +248,12 @@ pub struct Defect {
 pub enum Shows {
     /// The exhaustive search in the defect's scope, asking for this property alone, finds it violated.
     Search(Property),
-    /// One of the first thousand random runs with the defect's scope violates this property.
-    Random(Property),
-    /// Nothing is violated, but random runs with the defect's scope send at least so many percent of the
-    /// messages that the corrected rule sends.
-    Dearer(u32),
+    /// The random run from this seed, with the defect's scope, violates this property. For what needs more nodes or
+    /// rarer delays than can be exhausted.
+    Random(Property, u64),
+    /// Nothing is violated, but random runs with the defect's scope at light load send at least so many percent of
+    /// the messages that the corrected rule sends.
+    Dearer(u64),
 }
 
 /// Defines the defects of an algorithm: an enum to ask for in the code, and the table that goes into

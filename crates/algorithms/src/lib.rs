@@ -26,6 +26,8 @@ pub mod tree;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod chaudhuri_edward;
+pub mod collectors;
 pub mod lacbt;
 pub mod naimi_trehel;
 pub mod neilsen_mizuno;

@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, lacbt, naimi_trehel, neilsen_mizuno, raymond_tree};
+use crate::{
+    bulgannawar_vaidya, chaudhuri_edward, collectors, lacbt, naimi_trehel, neilsen_mizuno, raymond_tree,
+};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -33,6 +35,8 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    chaudhuri_edward::ChaudhuriEdward,
+    collectors::Collectors,
     lacbt::Lacbt,
     naimi_trehel::NaimiTrehel,
     neilsen_mizuno::NeilsenMizuno,

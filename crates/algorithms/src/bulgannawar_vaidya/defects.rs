@@ -36,8 +36,8 @@ defects! {
             source: "001 ch. IV, Handle_REQUEST",
             printed: "a node that forwards a request leaves its pointer as it is",
             right: "the pointer is set to the requester (path reversal), as the prose and 003 say",
-            shows: Shows::Dearer(115),
-            scope: Scope::new(12, 1, 12),
+            shows: Shows::Dearer(135),
+            scope: Scope::new(30, 3, 10),
         },
         IdleGrantPointsAsked => Defect {
             name: "idle-grant-points-asked",
@@ -76,8 +76,8 @@ defects! {
             source: "mutant",
             printed: "INFORM is guarded by how often the token has moved",
             right: "by Lamport's clock: a node whose request was turned aside never learns that version",
-            shows: Shows::Random(Property::NobodyLeftWaiting),
-            scope: Scope::new(5, 2, 6).with(&[("inform", "2")]),
+            shows: Shows::Random(Property::NothingImpossible, 17070),
+            scope: Scope::new(5, 2, 20).with(&[("inform", "4")]),
         },
         OutOfOrder => Defect {
             name: "out-of-order",

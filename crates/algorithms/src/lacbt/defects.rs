@@ -13,8 +13,8 @@ defects! {
             printed: "the parent of position i is ⌈(i − 1) / 2⌉",
             right: "⌊(i − 1) / 2⌋: equations (2) and (3) give the children of that tree, no other; from nine \
                     nodes on, swaps tell the wrong children and parents form a cycle",
-            shows: Shows::Random(Property::EndReachable),
-            scope: Scope::new(9, 1, 6),
+            shows: Shows::Random(Property::EndReachable, 72),
+            scope: Scope::new(9, 1, 2),
         },
         OnePathInTable => Defect {
             name: "one-path-in-table",
