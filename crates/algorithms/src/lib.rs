@@ -21,17 +21,23 @@ pub mod schedule;
 pub mod seat;
 pub mod setting;
 #[cfg(test)]
+mod shuffle;
+#[cfg(test)]
 mod transcript;
 pub mod tree;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod carvalho_roucairol;
 pub mod chaudhuri_edward;
 pub mod collectors;
 pub mod lacbt;
+pub mod lamport;
+pub mod maekawa;
 pub mod naimi_trehel;
 pub mod neilsen_mizuno;
 pub mod raymond_tree;
+pub mod ricart_agrawala;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 pub use census::Census;

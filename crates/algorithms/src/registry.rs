@@ -7,7 +7,8 @@ use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
 use crate::{
-    bulgannawar_vaidya, chaudhuri_edward, collectors, lacbt, naimi_trehel, neilsen_mizuno, raymond_tree,
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lacbt, lamport, maekawa,
+    naimi_trehel, neilsen_mizuno, raymond_tree, ricart_agrawala,
 };
 
 /// Something that can be done with any algorithm.
@@ -35,12 +36,16 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    carvalho_roucairol::CarvalhoRoucairol,
     chaudhuri_edward::ChaudhuriEdward,
     collectors::Collectors,
     lacbt::Lacbt,
+    lamport::Lamport,
+    maekawa::Maekawa,
     naimi_trehel::NaimiTrehel,
     neilsen_mizuno::NeilsenMizuno,
     raymond_tree::RaymondTree,
+    ricart_agrawala::RicartAgrawala,
 }
 
 fn unknown(name: &str) -> Refusal {

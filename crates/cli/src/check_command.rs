@@ -100,12 +100,19 @@ pub(crate) struct Arguments {
     /// In random runs, clients pause so many times as long as everything else takes: 1 is heavy load, 100 light
     #[arg(long, default_value_t = 1)]
     pub(crate) pause: u64,
-    /// Run the standard suite of all algorithms, or of the one named
+    /// Run the standard suite (or, with --random, the standard random runs) of all algorithms, or of the one named
     #[arg(long)]
     all: bool,
     /// List the errors of the printed texts that can be put back
     #[arg(long)]
     list_defects: bool,
+}
+
+impl Arguments {
+    /// Whether an algorithm is meant: the one that is named, or all if none is.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.name.as_deref().is_none_or(|wanted| wanted == name)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -130,7 +137,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         return list_defects(arguments);
     }
     if arguments.all {
-        return run_suite(arguments);
+        if let Some(name) = &arguments.name {
+            registry::visit(name, Known)?;
+        }
+        return arguments
+            .random
+            .map_or_else(|| run_suite(arguments), |runs| random_command::run_all(runs, arguments));
     }
     let name = arguments.name.as_deref().unwrap_or_default();
     let job = job(arguments)?;
@@ -289,11 +301,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
     if arguments.format == Format::Table {
         say!("{}", check_report::suite_heading());
     }
-    let wanted = |name: &str| arguments.name.as_deref().is_none_or(|wanted| wanted == name);
-    if let Some(name) = &arguments.name {
-        registry::visit(name, Known)?;
-    }
-    for info in registry::ALL.iter().filter(|info| wanted(info.name)) {
+    for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
         let mut seen = vec![false; info.sometimes.len()];
         for scope in info.suite {
             let job = Job {

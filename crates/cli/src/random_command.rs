@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Property, Refusal, Violation};
+use algorithms::{Algorithm, Property, Refusal, Setting, Violation};
 use anyhow::Result;
 use checker::{Job, Trace};
 use serde_json::json;
-use simulator::random::{RandomJob, run as run_once};
+use simulator::random::{RandomJob, run as run_once, standard};
 
 use crate::check_command::{Arguments, Format};
 use crate::output::say;
@@ -76,20 +76,70 @@ pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Re
         check_report::save(trace, &file)?;
     }
     if arguments.format == Format::Json {
-        say!("{}", as_json(name, job, &runs, seconds));
+        say!("{}", as_json(name, &job.setting, job.requests, &runs, seconds));
     } else {
         print(name, &runs, seconds, &file);
     }
     Ok(if runs.violation.is_some() { Ended::Violated } else { Ended::Well })
 }
 
-fn as_json(name: &str, job: &Job, runs: &Runs, seconds: f64) -> serde_json::Value {
+/// All algorithms in their standard settings, so many runs for each algorithm.
+pub(crate) fn run_all(runs: u64, arguments: &Arguments) -> Result<Ended> {
+    let mut ended = Ended::Well;
+    for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
+        let jobs = standard(info);
+        let each = runs.div_ceil(jobs.len() as u64);
+        for job in &jobs {
+            let started = Instant::now();
+            let seeds = arguments.seed..arguments.seed.saturating_add(each);
+            let runs = registry::visit(info.name, Runner { job, only: None, seeds })??;
+            let seconds = started.elapsed().as_secs_f64();
+            if runs.violation.is_some() {
+                ended = Ended::Violated;
+            }
+            if arguments.format == Format::Json {
+                say!("{}", as_json(info.name, &job.setting, job.requests, &runs, seconds));
+            } else {
+                say!("{}", summary(info.name, job, &runs, seconds));
+            }
+        }
+    }
+    Ok(ended)
+}
+
+fn summary(name: &str, job: &RandomJob, runs: &Runs, seconds: f64) -> String {
+    let RandomJob { setting, losses, duplicates, crashes, .. } = job;
+    let options: Vec<String> =
+        setting.options.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+    let faults = if job.faulty() {
+        format!(", {losses} losses, {duplicates} duplicates, {crashes} crashes a run")
+    } else {
+        String::new()
+    };
+    let verdict =
+        runs.violation.as_ref().map_or("no violation, nobody stuck".to_string(), |(seed, violation, _)| {
+            format!("VIOLATED with seed {seed}: {violation}")
+        });
+    format!(
+        "{name:22} {:>7} runs {:>9} entries {:>10} messages {seconds:>7.2} s  n={} k={} m={}{}{}{faults}: {verdict}",
+        grouped(runs.done),
+        grouped(runs.entries),
+        grouped(runs.messages),
+        setting.nodes,
+        setting.tokens,
+        setting.groups,
+        if job.any_of { ", any of several" } else { "" },
+        options.concat(),
+    )
+}
+
+fn as_json(name: &str, setting: &Setting, requests: u32, runs: &Runs, seconds: f64) -> serde_json::Value {
     let violation = runs.violation.as_ref();
     json!({
         "algorithm": name,
-        "nodes": job.setting.nodes,
-        "tokens": job.setting.tokens,
-        "requests": job.requests,
+        "nodes": setting.nodes,
+        "tokens": setting.tokens,
+        "requests": requests,
         "runs": runs.done,
         "entries": runs.entries,
         "messages": runs.messages,

@@ -4,11 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::Timing;
+use algorithms::info::{Choice, Timing};
 use algorithms::schedule::Envelope;
 use algorithms::seat::Client;
 use algorithms::{
-    Action, Algorithm, Effect, NodeId, Property, Refusal, Setting, Step, Timer, Violation, Wait, World,
+    Action, Algorithm, Effect, Info, Kind, NodeId, Property, Refusal, Scope, Setting, Step, Timer, Violation,
+    Wait, World,
 };
 
 use crate::chance::Dice;
@@ -61,7 +62,7 @@ pub struct RandomRun {
 
 impl RandomJob {
     /// What a scope asks for.
-    pub fn of(scope: &algorithms::Scope, defect: Option<&str>) -> RandomJob {
+    pub fn of(scope: &Scope, defect: Option<&str>) -> RandomJob {
         RandomJob {
             setting: Setting::of(scope, defect),
             requests: scope.requests,
@@ -300,3 +301,42 @@ impl<'a, A: Algorithm> Run<'a, A> {
         self.plan(at - self.now, Happening::Arrive(from, to, number));
     }
 }
+
+/// The settings in which random runs look at an algorithm: more nodes than can be exhausted, every option, and the
+/// faults that it declares to tolerate.
+pub fn standard(info: &Info) -> Vec<RandomJob> {
+    let (tokens, groups) = match info.kind {
+        Kind::Mutex => (1, 1),
+        Kind::KMutex => (3, 1),
+        Kind::GroupMutex => (1, 3),
+    };
+    let plain =
+        RandomJob { setting: Setting { groups, ..Setting::new(7, tokens) }, ..RandomJob::of(&BASE, None) };
+    let mut jobs = vec![plain.clone()];
+    for option in info.options {
+        // A number is tried as 2; of names each but the first, which is the default.
+        let values = if option.values == Choice::NUMBER { &["2"] } else { &option.values[1..] };
+        for value in values {
+            let mut job = plain.clone();
+            job.setting.options.push((option.name.to_string(), value.to_string()));
+            // An option may bring a timer with it that nothing works without.
+            job.timers = !info.timers.is_empty() && info.needs.timing == Timing::Asynchronous;
+            jobs.push(job);
+        }
+    }
+    if groups > 1 {
+        jobs.push(RandomJob { any_of: true, ..plain.clone() });
+    }
+    if info.needs.tolerates_loss {
+        jobs.push(RandomJob { losses: 5, timers: true, ..plain.clone() });
+    }
+    if info.needs.tolerates_duplicates {
+        jobs.push(RandomJob { duplicates: 5, timers: true, ..plain.clone() });
+    }
+    if info.needs.tolerates_crashes {
+        jobs.push(RandomJob { losses: 2, crashes: 2, timers: true, ..plain });
+    }
+    jobs
+}
+
+const BASE: Scope = Scope::new(7, 1, 4);
