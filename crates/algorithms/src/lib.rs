@@ -24,16 +24,20 @@ pub mod setting;
 mod shuffle;
 #[cfg(test)]
 mod transcript;
+pub mod tree;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
 pub mod carvalho_roucairol;
 pub mod chaudhuri_edward;
 pub mod collectors;
+pub mod lacbt;
 pub mod lamport;
 pub mod maekawa;
 pub mod naimi_trehel;
+pub mod neilsen_mizuno;
 pub mod raymond_k;
+pub mod raymond_tree;
 pub mod ricart_agrawala;
 pub mod srimani_reddy;
 pub mod suzuki_kasami;

@@ -7,8 +7,8 @@ use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
 use crate::{
-    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lamport, maekawa, naimi_trehel,
-    raymond_k, ricart_agrawala, srimani_reddy, suzuki_kasami,
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lacbt, lamport, maekawa,
+    naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, srimani_reddy, suzuki_kasami,
 };
 
 /// Something that can be done with any algorithm.
@@ -39,10 +39,13 @@ registry! {
     carvalho_roucairol::CarvalhoRoucairol,
     chaudhuri_edward::ChaudhuriEdward,
     collectors::Collectors,
+    lacbt::Lacbt,
     lamport::Lamport,
     maekawa::Maekawa,
     naimi_trehel::NaimiTrehel,
+    neilsen_mizuno::NeilsenMizuno,
     raymond_k::RaymondK,
+    raymond_tree::RaymondTree,
     ricart_agrawala::RicartAgrawala,
     srimani_reddy::SrimaniReddy,
     suzuki_kasami::SuzukiKasami,

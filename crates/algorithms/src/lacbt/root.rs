@@ -1,0 +1,130 @@
+//! What the root owns and hands on with the token: who stands where, who waits, and whose turn it is to be the
+//! root.
+
+use alloc::vec::Vec;
+
+use super::{Context, Message, Out, Printed};
+use crate::algorithm::NodeId;
+use crate::census::Census;
+use crate::tree::{Shape, children};
+
+/// The root's knowledge. It exists once, at the root or in a ROOT message.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Root {
+    /// The node at each position of the tree.
+    positions: Vec<NodeId>,
+    /// Who waits, first come first served.
+    queue: Vec<NodeId>,
+    /// The position that the next swap tries first; swaps go from the last position to the first.
+    turn: u32,
+    /// How many swaps there have been.
+    epoch: u32,
+}
+
+/// The position above a position.
+pub(super) fn parent(position: u32, printed: Option<Printed>) -> Option<u32> {
+    if printed == Some(Printed::ParentByCeil) {
+        // ⌈(i − 1) / 2⌉, equation (1)
+        return position.checked_sub(1).map(|above| above.div_ceil(2));
+    }
+    Shape::Binary.parent(position)
+}
+
+impl Root {
+    pub(super) fn start(nodes: u32) -> Root {
+        Root { positions: (0..nodes).collect(), queue: Vec::new(), turn: nodes - 1, epoch: 0 }
+    }
+
+    pub(super) fn positions(&self) -> &[NodeId] {
+        &self.positions
+    }
+
+    pub(super) fn queue(&self) -> &[NodeId] {
+        &self.queue
+    }
+
+    pub(super) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    pub(super) fn waits(&self, node: NodeId) -> bool {
+        self.queue.contains(&node)
+    }
+
+    pub(super) fn count(&self, census: &mut Census) {
+        census.queue(self.queue.len());
+        self.queue.iter().for_each(|&node| census.request_of(node));
+    }
+
+    pub(super) fn words(&self) -> u32 {
+        (self.positions.len() + self.queue.len()) as u32 + 2
+    }
+
+    pub(super) fn enqueue(&mut self, site: &Context<'_>, origin: NodeId, place: u32) {
+        let printed = site.rules.printed == Some(Printed::PlacesInRequests);
+        // The text queues positions. Nobody in the queue is ever swapped, so that looking the node up now gives
+        // the same node as looking it up when its turn comes.
+        let by_place = self.positions.get(place as usize).filter(|_| printed);
+        self.queue.push(by_place.copied().unwrap_or(origin));
+    }
+
+    /// Takes the first out of the queue; the nodes between the root and it, both included.
+    pub(super) fn next_way(&mut self, site: &Context<'_>, out: &mut Out<'_>) -> Option<Vec<NodeId>> {
+        let next = *self.queue.first()?;
+        let Some(position) = (0..site.nodes).find(|&position| self.at(position) == next) else {
+            out.never("a node of the queue has no position");
+            return None;
+        };
+        if site.rules.printed == Some(Printed::OnePathInTable) && ![0, site.nodes - 1].contains(&position) {
+            return None;
+        }
+        self.queue.remove(0);
+        let up = core::iter::successors(Some(position), |&position| Shape::Binary.parent(position));
+        let mut way: Vec<NodeId> = up.map(|position| self.at(position)).collect();
+        way.reverse();
+        Some(way)
+    }
+
+    /// The position to change places with: the next whose node does not wait, as far as the root knows.
+    pub(super) fn candidate(&mut self, site: &Context<'_>, out: &mut Out<'_>) -> Option<u32> {
+        let last = site.nodes - 1;
+        for position in (1..=self.turn).rev() {
+            if self.waits(self.at(position)) {
+                out.note("a swap passed over a waiting node");
+                continue;
+            }
+            if site.rules.printed == Some(Printed::SwapLoopForever) {
+                out.never("the loop of the swap goes on with the same position for ever");
+            }
+            self.turn = if position > 1 { position - 1 } else { last };
+            return Some(position);
+        }
+        if site.rules.printed == Some(Printed::SwapIndexUnderflow) && last > 0 {
+            out.never("the index of the swap falls below 0");
+        }
+        self.turn = last;
+        None
+    }
+
+    /// Changes places with the node at a position and tells everyone whose parent changes by that. Returns the
+    /// new root, and the new parent of this node.
+    pub(super) fn swap(&mut self, site: &Context<'_>, position: u32, out: &mut Out<'_>) -> (NodeId, NodeId) {
+        self.epoch += 1;
+        self.positions.swap(0, position as usize);
+        for moved in [0, position] {
+            let parent = self.at(moved);
+            let below = children(moved, site.nodes).map(|child| self.at(child));
+            for child in below.filter(|&child| child != site.me) {
+                if site.rules.printed != Some(Printed::NobodyIsTold) {
+                    out.send(child, Message::Parent { parent, epoch: self.epoch });
+                }
+            }
+        }
+        let above = parent(position, site.rules.printed).unwrap_or(0);
+        (self.at(0), self.at(above))
+    }
+
+    fn at(&self, position: u32) -> NodeId {
+        self.positions[position as usize]
+    }
+}

@@ -1,0 +1,174 @@
+//! Neilsen and Mizuno's mutex: the edges of a static tree point to the last requester and turn round as a request
+//! passes; the token goes straight to the next node of a distributed queue. Source: Neilsen and Mizuno, ICDCS
+//! 1991. Page: `docs/algorithms/neilsen-mizuno.md`.
+
+use core::fmt;
+
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::census::Census;
+use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::setting::{Refusal, Setting};
+use crate::tree::{SHAPE, Shape};
+
+#[cfg(test)]
+mod paper;
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NeilsenMizuno {
+    /// The neighbour that leads to the last requester (LAST); `None` if that is this node: a sink.
+    last: Option<NodeId>,
+    /// Who gets the token after this node (FOLLOW).
+    follow: Option<NodeId>,
+    /// Whether the token is here and free (HOLDING).
+    holding: bool,
+    /// Whether the client is inside, the token with it.
+    using: bool,
+}
+
+/// What nodes send.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Message {
+    /// This node asks for the token. The neighbour that passes it on is the sender.
+    Request(NodeId),
+    /// The token.
+    Privilege,
+}
+
+impl Algorithm for NeilsenMizuno {
+    type Message = Message;
+    type Durable = ();
+    type Rules = Shape;
+
+    const INFO: Info = Info {
+        name: "neilsen-mizuno",
+        title: "one token, a static tree whose edges turn round, a distributed queue",
+        kind: Kind::Mutex,
+        source: "Neilsen and Mizuno 1991 (background of 001 and 002)",
+        cost: "0 if the token is here; at most diameter + 1, that is 3 on a star",
+        tokens: Tokens::One,
+        needs: Needs::RELIABLE,
+        unique_requests: true,
+        options: &[SHAPE],
+        timers: &[],
+        sometimes: &["a request was passed on", "a node got a successor while it waited"],
+        suite: &[
+            Scope::new(1, 1, 2),
+            Scope::new(2, 1, 3),
+            Scope::new(3, 1, 3),
+            Scope::new(3, 1, 2).with(&[("shape", "line")]),
+            Scope::new(4, 1, 3),
+            Scope::new(4, 1, 2).with(&[("shape", "star")]),
+            Scope::new(4, 1, 2).with(&[("shape", "line")]),
+            Scope::new(5, 1, 2),
+        ],
+        defects: &[],
+    };
+
+    fn rules(setting: &Setting) -> Result<Shape, Refusal> {
+        Ok(Shape::of(setting))
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        let last = site.rules.parent(site.me);
+        NeilsenMizuno { last, follow: None, holding: last.is_none(), using: false }
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        match input {
+            Input::Request(_) => self.request(site, out),
+            Input::Exit => self.exit(out),
+            Input::Deliver { from, message: Message::Request(origin) } => self.on_request(from, origin, out),
+            Input::Deliver { message: Message::Privilege, .. } => {
+                self.using = true;
+                out.enter();
+            }
+            Input::Expire(_) => out.never("there are no timers"),
+        }
+    }
+
+    fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
+        if self.holding || self.using {
+            census.token_here();
+        }
+        if let Some(follow) = self.follow {
+            census.request_of(follow);
+        }
+    }
+
+    fn count_message(message: &Message, to: NodeId, census: &mut Census) {
+        match message {
+            Message::Request(origin) => census.request_of(*origin),
+            // The token on its way to a node is the answer to that node's request.
+            Message::Privilege => {
+                census.token_moving();
+                census.request_of(to);
+            }
+        }
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request(_) => "REQUEST",
+            Message::Privilege => "PRIVILEGE",
+        }
+    }
+
+    fn words(message: &Message) -> u32 {
+        match message {
+            Message::Request(_) => 4,
+            Message::Privilege => 3,
+        }
+    }
+}
+
+type Out<'a> = Outbox<'a, NeilsenMizuno>;
+
+impl NeilsenMizuno {
+    fn request(&mut self, site: &Site<'_, Self>, out: &mut Out<'_>) {
+        if core::mem::take(&mut self.holding) {
+            self.using = true;
+            return out.enter();
+        }
+        match self.last.take() {
+            Some(last) => out.send(last, Message::Request(site.me)),
+            None => out.never("a sink without the token asks for it"),
+        }
+    }
+
+    fn exit(&mut self, out: &mut Out<'_>) {
+        self.using = false;
+        match self.follow.take() {
+            Some(follow) => out.send(follow, Message::Privilege),
+            None => self.holding = true,
+        }
+    }
+
+    fn on_request(&mut self, from: NodeId, origin: NodeId, out: &mut Out<'_>) {
+        match self.last.replace(from) {
+            Some(last) if last == from => out.never("two requests cross on an edge"),
+            Some(last) => {
+                out.note("a request was passed on");
+                out.send(last, Message::Request(origin));
+            }
+            None if core::mem::take(&mut self.holding) => out.send(origin, Message::Privilege),
+            None => {
+                if !self.using {
+                    out.note("a node got a successor while it waited");
+                }
+                if self.follow.replace(origin).is_some() {
+                    out.never("a node gets a second successor");
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Request(origin) => write!(f, "REQUEST({origin})"),
+            Message::Privilege => f.write_str("PRIVILEGE"),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Raymond's mutex on a static tree: every node knows which neighbour leads to the privilege and keeps a queue of
+//! neighbours (or itself) that want it; only one request per node is under way at a time. Source: Raymond, ACM
+//! TOCS 7(1), 1989. Page: `docs/algorithms/raymond-tree.md`.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::census::Census;
+use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::setting::{Refusal, Setting};
+use crate::tree::{SHAPE, Shape};
+
+#[cfg(test)]
+mod paper;
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RaymondTree {
+    /// The neighbour that leads to the privilege, or this node if it is here.
+    holder: NodeId,
+    /// Whether the client is inside.
+    using: bool,
+    /// Who wants the privilege: neighbours, and this node for its own client; each at most once.
+    queue: Vec<NodeId>,
+    /// Whether a request to the holder is outstanding.
+    asked: bool,
+}
+
+/// What neighbours send. Neither says who wants to enter: the receiver needs only the sender.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Message {
+    /// Someone on this side wants the privilege.
+    Request,
+    /// The privilege.
+    Privilege,
+}
+
+impl Algorithm for RaymondTree {
+    type Message = Message;
+    type Durable = ();
+    type Rules = Shape;
+
+    const INFO: Info = Info {
+        name: "raymond-tree",
+        title: "one token on a static tree, a queue of neighbours on each node",
+        kind: Kind::Mutex,
+        source: "Raymond 1989 (background of 001 and 002)",
+        cost: "0 if the token is here; at most 2 × diameter alone; at most 4 at saturation",
+        tokens: Tokens::One,
+        needs: Needs::RELIABLE,
+        unique_requests: true,
+        options: &[SHAPE],
+        timers: &[],
+        sometimes: &[
+            "a node joined a request that was under way already",
+            "the privilege left and was asked back at once",
+        ],
+        suite: &[
+            Scope::new(1, 1, 2),
+            Scope::new(2, 1, 3),
+            Scope::new(3, 1, 3),
+            Scope::new(3, 1, 2).with(&[("shape", "line")]),
+            Scope::new(4, 1, 3),
+            Scope::new(4, 1, 2).with(&[("shape", "star")]),
+            Scope::new(4, 1, 2).with(&[("shape", "line")]),
+            Scope::new(5, 1, 2),
+        ],
+        defects: &[],
+    };
+
+    fn rules(setting: &Setting) -> Result<Shape, Refusal> {
+        Ok(Shape::of(setting))
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        let holder = site.rules.parent(site.me).unwrap_or(site.me);
+        RaymondTree { holder, using: false, queue: Vec::new(), asked: false }
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        match input {
+            Input::Request(_) => self.enqueue(site.me, out),
+            Input::Exit => self.using = false,
+            Input::Deliver { from, message: Message::Request } => self.enqueue(from, out),
+            Input::Deliver { from, message: Message::Privilege } => {
+                if self.holder != from || !self.asked {
+                    out.never("the privilege comes from a neighbour that was not asked for it");
+                }
+                (self.holder, self.asked) = (site.me, false);
+            }
+            Input::Expire(_) => out.never("there are no timers"),
+        }
+        self.assign(site, out);
+        self.ask(site, out);
+    }
+
+    fn count(&self, site: &Site<'_, Self>, census: &mut Census) {
+        census.queue(self.queue.len());
+        if self.holder == site.me {
+            census.token_here();
+        }
+        // A neighbour's entry stands for a whole side of the tree; only a node's own entry is a client's request.
+        self.queue.iter().filter(|&&node| node == site.me).for_each(|&node| census.request_of(node));
+    }
+
+    fn count_message(message: &Message, _: NodeId, census: &mut Census) {
+        match message {
+            Message::Request => {}
+            Message::Privilege => census.token_moving(),
+        }
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request => "REQUEST",
+            Message::Privilege => "PRIVILEGE",
+        }
+    }
+
+    fn words(_: &Message) -> u32 {
+        3
+    }
+}
+
+type Context<'a> = Site<'a, RaymondTree>;
+type Out<'a> = Outbox<'a, RaymondTree>;
+
+impl RaymondTree {
+    fn enqueue(&mut self, node: NodeId, out: &mut Out<'_>) {
+        if self.queue.contains(&node) {
+            return out.never("a neighbour asks again before it was served");
+        }
+        if self.asked {
+            out.note("a node joined a request that was under way already");
+        }
+        self.queue.push(node);
+    }
+
+    /// Passes the privilege to the first in the queue, if it is here and free.
+    fn assign(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        if self.holder != site.me || self.using || self.queue.is_empty() {
+            return;
+        }
+        let next = self.queue.remove(0);
+        if next == site.me {
+            self.using = true;
+            out.enter();
+        } else {
+            self.holder = next;
+            out.send(next, Message::Privilege);
+            if !self.queue.is_empty() {
+                out.note("the privilege left and was asked back at once");
+            }
+        }
+    }
+
+    /// Asks for the privilege, if someone here wants it and nobody here has asked yet.
+    fn ask(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        if self.holder != site.me && !self.queue.is_empty() && !self.asked {
+            self.asked = true;
+            out.send(self.holder, Message::Request);
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(RaymondTree::kind(self))
+    }
+}
