@@ -25,6 +25,7 @@ mod transcript;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod makki;
 pub mod naimi_trehel;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::Info;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, naimi_trehel};
+use crate::{bulgannawar_vaidya, makki, naimi_trehel};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -33,6 +33,7 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    makki::Makki,
     naimi_trehel::NaimiTrehel,
 }
 
