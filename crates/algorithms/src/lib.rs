@@ -27,6 +27,7 @@ pub mod world;
 pub mod bulgannawar_vaidya;
 pub mod makki;
 pub mod naimi_trehel;
+pub mod partitioned;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 pub use census::Census;

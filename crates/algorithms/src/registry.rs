@@ -1,10 +1,12 @@
-//! All algorithms by name. A driver passes a [`Visitor`], which is called with the type.
+//! All algorithms by name, and `partitioned(NAME)` for each of them that is not a group mutex. A driver passes a
+//! [`Visitor`], which is called with the type.
 
 use alloc::format;
 use alloc::vec::Vec;
 
 use crate::algorithm::Algorithm;
-use crate::info::Info;
+use crate::info::{Info, Kind};
+use crate::partitioned::Partitioned;
 use crate::setting::Refusal;
 use crate::{bulgannawar_vaidya, makki, naimi_trehel};
 
@@ -23,8 +25,12 @@ macro_rules! registry {
 
         /// Calls the visitor with the algorithm of this name.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, Refusal> {
+            let inner = partitioned(name)?;
             $(if name == <$algorithm as Algorithm>::INFO.name {
                 return Ok(visitor.visit::<$algorithm>());
+            }
+            if inner == Some(<$algorithm as Algorithm>::INFO.name) {
+                return Ok(visitor.visit::<Partitioned<$algorithm>>());
             })*
             Err(unknown(name))
         }
@@ -35,6 +41,40 @@ registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
     makki::Makki,
     naimi_trehel::NaimiTrehel,
+}
+
+/// What is known of the algorithm of this name. Of `partitioned(NAME)` it is what holds for the whole system; the name
+/// in it stays that of the algorithm in the clusters.
+pub fn info(name: &str) -> Result<Info, Refusal> {
+    struct Inform;
+
+    impl Visitor for Inform {
+        type Output = Info;
+
+        fn visit<A: Algorithm>(self) -> Info {
+            A::INFO
+        }
+    }
+
+    visit(name, Inform)
+}
+
+/// The NAME of `partitioned(NAME)`, if that is what it is; refuses what cannot be partitioned.
+fn partitioned(name: &str) -> Result<Option<&'static str>, Refusal> {
+    let Some(rest) = name.strip_prefix("partitioned") else { return Ok(None) };
+    let inner = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or("");
+    if inner.is_empty() || inner.starts_with("partitioned") {
+        let example = "partitioned(NAME), for example partitioned(naimi-trehel)";
+        return Err(Refusal(format!("'{name}' names no algorithm to partition with: write {example}")));
+    }
+    match ALL.iter().find(|info| info.name == inner) {
+        None => Err(unknown(inner)),
+        Some(info) if info.kind == Kind::GroupMutex => {
+            let why = "clusters that do not know of each other would let different groups in at once";
+            Err(Refusal(format!("{inner} is a group mutex and cannot be partitioned: {why}")))
+        }
+        Some(info) => Ok(Some(info.name)),
+    }
 }
 
 fn unknown(name: &str) -> Refusal {

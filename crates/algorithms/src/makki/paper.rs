@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::Makki;
-use super::timed::{Load, Ties, run};
+use super::timed::{First, Load, run};
 use crate::algorithm::Algorithm;
 
 /// Calls `check` with every way to choose one of `values` for each of `places`.
@@ -27,8 +27,8 @@ fn thinks(pattern: &[Option<u32>], rounds: usize) -> Vec<Vec<u32>> {
 
 /// Runs the load with every order of ties, complains if anything is wrong, and gathers what it noted.
 fn expect_right(load: &mut Load, notes: &mut BTreeSet<&'static str>) -> u32 {
-    for ties in [Ties::ClientsFirst, Ties::MessagesFirst, Ties::NewestFirst] {
-        load.ties = ties;
+    for first in [First::Clients, First::Messages, First::Newest] {
+        load.first = first;
         let outcome = run(load);
         if let Some(complaint) = outcome.complaint(load) {
             panic!("{complaint}\n{load:?}");

@@ -29,22 +29,22 @@ pub(super) struct Load {
     /// The bound on delays that the nodes believe in.
     pub hop: u32,
     /// What comes first when several things happen at once. Timers come last: a wait includes its last moment.
-    pub ties: Ties,
+    pub first: First,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ties {
-    ClientsFirst,
-    MessagesFirst,
-    /// As `MessagesFirst`, the newest message first.
-    NewestFirst,
+pub(super) enum First {
+    Clients,
+    Messages,
+    /// As `Messages`, the newest message first.
+    Newest,
 }
 
 impl Load {
     /// Constant delays and sections.
     pub(super) fn new(nodes: u32, tokens: u32, hop: u32, section: u32, thinks: Vec<Vec<u32>>) -> Load {
         let sections = vec![section; nodes as usize];
-        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, ties: Ties::ClientsFirst }
+        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, first: First::Clients }
     }
 }
 
@@ -158,10 +158,10 @@ impl Run<'_> {
 
     fn schedule(&mut self, delay: u32, due: Due) -> u64 {
         self.numbers += 1;
-        let (ties, number) = (self.load.ties, self.numbers);
+        let (first, number) = (self.load.first, self.numbers);
         let (class, order) = match due {
-            Due::Ask(_) | Due::Leave(_) => (if ties == Ties::ClientsFirst { 0 } else { 2 }, number),
-            Due::Arrive { .. } => (1, if ties == Ties::NewestFirst { u64::MAX - number } else { number }),
+            Due::Ask(_) | Due::Leave(_) => (if first == First::Clients { 0 } else { 2 }, number),
+            Due::Arrive { .. } => (1, if first == First::Newest { u64::MAX - number } else { number }),
             Due::Expire(..) => (3, number),
         };
         self.due.insert((self.now + delay, class, order), due);
