@@ -107,7 +107,7 @@ impl Algorithm for BulgannawarVaidya {
         suite: &[
             Scope::new(1, 1, 2),
             Scope::new(2, 2, 3),
-            Scope::new(3, 1, 2).with(&[("inform", "1")]),
+            Scope::new(3, 1, 2).with(&[("inform", "1")]).fifo(),
             Scope::new(3, 2, 2).with(&[("choose", "last-seen")]),
             Scope::new(3, 2, 1).with(&[("inform", "1")]),
             Scope::new(3, 2, 3),

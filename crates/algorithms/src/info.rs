@@ -229,9 +229,9 @@ pub struct Defect {
 /// How a defect shows itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
-    /// The exhaustive search in the defect's scope ends with this property violated.
+    /// The exhaustive search in the defect's scope, asking for this property alone, finds it violated.
     Search(Property),
-    /// A random run with the defect's scope, from one of the first seeds, violates this property.
+    /// One of the first thousand random runs with the defect's scope violates this property.
     Random(Property),
     /// Nothing is violated, but random runs with the defect's scope send at least so many percent of the
     /// messages that the corrected rule sends.

@@ -59,6 +59,11 @@ impl Property {
         }
     }
 
+    /// The property of this name.
+    pub fn named(name: &str) -> Option<Property> {
+        Property::ALL.into_iter().find(|property| property.name() == name)
+    }
+
     /// Whether it speaks about the given algorithm, where messages may be lost or nodes crash or not.
     pub fn applies(self, info: &Info, faulty: bool) -> bool {
         match self {
@@ -107,6 +112,7 @@ pub struct Terms {
     tokens: Option<u32>,
     faulty: bool,
     unique_requests: bool,
+    only: Option<Property>,
 }
 
 impl Terms {
@@ -122,28 +128,39 @@ impl Terms {
             },
             faulty,
             unique_requests: Property::OnePlacePerRequest.applies(info, faulty),
+            only: None,
         }
+    }
+
+    /// Asks for this property alone.
+    pub fn only(self, property: Property) -> Terms {
+        Terms { only: Some(property), ..self }
+    }
+
+    /// Whether a property is asked for.
+    pub fn asks(&self, property: Property) -> bool {
+        self.only.is_none_or(|only| only == property)
     }
 
     /// The first property that the counts of a whole system violate.
     pub fn violated(&self, census: &Census) -> Option<Property> {
         if self.group_mutex {
-            if census.inside_by_group.iter().filter(|&&inside| inside > 0).count() > 1 {
+            let groups = census.inside_by_group.iter().filter(|&&inside| inside > 0).count();
+            if groups > 1 && self.asks(Property::OneGroupAtATime) {
                 return Some(Property::OneGroupAtATime);
             }
-        } else if census.inside > self.rights {
+        } else if census.inside > self.rights && self.asks(Property::AtMostKInside) {
             return Some(Property::AtMostKInside);
         }
         if let Some(tokens) = self.tokens {
             let all = census.tokens_held + census.tokens_moving;
-            if if self.faulty { census.tokens_held > tokens } else { all != tokens } {
+            let wrong = if self.faulty { census.tokens_held > tokens } else { all != tokens };
+            if wrong && self.asks(Property::TokensConserved) {
                 return Some(Property::TokensConserved);
             }
         }
-        if self.unique_requests && census.waiting != census.places {
-            return Some(Property::OnePlacePerRequest);
-        }
-        None
+        let lost = self.unique_requests && census.waiting != census.places;
+        (lost && self.asks(Property::OnePlacePerRequest)).then_some(Property::OnePlacePerRequest)
     }
 
     /// What was seen when a property of the counts is violated, in one line.

@@ -44,7 +44,7 @@ defects! {
             source: "001 and 003, prose of Handle_REQUEST",
             printed: "an idle holder of token p that serves a request for t sets pointer[t] to the requester",
             right: "it sets pointer[p], as the code says: it is p that leaves",
-            shows: Shows::Search(Property::NothingImpossible),
+            shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 2, 2),
         },
         TokenPointsGot => Defect {
@@ -52,7 +52,7 @@ defects! {
             source: "003 sec. 3, prose of Handle_TOKEN",
             printed: "a node that gets token t instead of the one it asked for sets pointer[t] to its tag",
             right: "it sets the pointer of the token that it asked for, and pointer[t] to itself",
-            shows: Shows::Search(Property::NothingImpossible),
+            shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 2, 3),
         },
         InformAlways => Defect {
@@ -60,23 +60,23 @@ defects! {
             source: "003 sec. 3, Handle_INFORM",
             printed: "INFORM(y, t) sets pointer[t] to y whatever the receiver knows",
             right: "only if the message is newer, by Lamport's clock, than what the receiver knows about t",
-            shows: Shows::Search(Property::NothingImpossible),
-            scope: Scope::new(3, 1, 2).with(&[("inform", "1")]),
+            shows: Shows::Search(Property::NobodyLeftWaiting),
+            scope: Scope::new(3, 1, 2).with(&[("inform", "1")]).fifo(),
         },
         InformUnlessWaiting => Defect {
             name: "inform-unless-waiting",
             source: "001 ch. IV, Handle_INFORM",
             printed: "INFORM(y, t) sets pointer[t] to y unless the receiver waits for t",
             right: "only if the message is newer, by Lamport's clock, than what the receiver knows about t",
-            shows: Shows::Search(Property::NothingImpossible),
-            scope: Scope::new(3, 1, 2).with(&[("inform", "1")]),
+            shows: Shows::Search(Property::NobodyLeftWaiting),
+            scope: Scope::new(3, 1, 2).with(&[("inform", "1")]).fifo(),
         },
         InformByVersion => Defect {
             name: "inform-by-version",
             source: "mutant",
             printed: "INFORM is guarded by how often the token has moved",
             right: "by Lamport's clock: a node whose request was turned aside never learns that version",
-            shows: Shows::Random(Property::NothingImpossible),
+            shows: Shows::Random(Property::NobodyLeftWaiting),
             scope: Scope::new(5, 2, 6).with(&[("inform", "2")]),
         },
         OutOfOrder => Defect {
@@ -85,7 +85,7 @@ defects! {
             printed: "channels are FIFO",
             right: "for k = 1 any order will do; for k of 2 or more FIFO is needed: a request overtaken by a \
                     token comes back to its sender",
-            shows: Shows::Search(Property::NothingImpossible),
+            shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 2, 2).reordered(),
         },
         NullTagsForModified => Defect {
@@ -93,7 +93,7 @@ defects! {
             source: "mutant",
             printed: "the node queue of a request that was turned aside is appended without tags",
             right: "with the tag of that request",
-            shows: Shows::Search(Property::NothingImpossible),
+            shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(4, 2, 2),
         },
         ExitPointsToLast => Defect {
@@ -101,7 +101,7 @@ defects! {
             source: "mutant",
             printed: "on exit the pointer is set to the last node of the queue, whatever its tag",
             right: "to the last one without a tag, else to the head",
-            shows: Shows::Search(Property::NothingImpossible),
+            shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(4, 2, 2),
         },
     }

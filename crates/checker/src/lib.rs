@@ -1,0 +1,36 @@
+//! Explores every run of an algorithm at small sizes: every interleaving of requests, deliveries, exits, timers and
+//! picks and, where allowed, losses, duplicates and crashes.
+//!
+//! The search knows no algorithm: [`model`] turns an algorithm into numbered parts (what stands on a node, what is
+//! on its way to a node) and remembers what each part does, so that most steps of the search are table look-ups.
+//! [`search`] walks over states made of those numbers; [`store`] remembers where it has been; [`liveness`] asks
+//! whether the end can be reached from everywhere. A violation comes out as a [`trace`].
+//!
+//! Begin with [`check`].
+
+mod fast_hash;
+mod job;
+mod liveness;
+mod model;
+mod path;
+mod search;
+mod store;
+pub mod trace;
+
+use std::sync::Mutex;
+
+use algorithms::properties::Terms;
+use algorithms::{Algorithm, Refusal};
+
+pub use job::{Finding, Job, Progress, Seen, Verdict};
+pub use trace::Trace;
+
+/// Explores everything that the job allows. `progress` is called now and then.
+pub fn check<A: Algorithm>(job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, Refusal> {
+    job.validate::<A>()?;
+    let terms = Terms::new(&A::INFO, job.setting.tokens, job.faulty());
+    let terms = job.only.map_or(terms, |property| terms.only(property));
+    let model = Mutex::new(model::Model::<A>::new(job)?);
+    let result = search::search(&model, job, terms, progress);
+    Ok(job::conclude::<A>(job, &model, result))
+}

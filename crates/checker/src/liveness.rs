@@ -1,0 +1,108 @@
+//! Whether a state in which everybody has been served can be reached from every state.
+
+use crate::store::{StateId, Store};
+
+/// Which states follow which, in the order in which they were explored, written so that it can be read backwards:
+/// the successors, then their number with a mark for "everybody served", then the state.
+#[derive(Default)]
+pub(crate) struct Log(Vec<u32>);
+
+const SERVED: u32 = 1 << 31;
+
+impl Log {
+    pub(crate) fn add(&mut self, state: StateId, served: bool, successors: &[StateId]) {
+        self.0.extend_from_slice(successors);
+        self.0.push(successors.len() as u32 | if served { SERVED } else { 0 });
+        self.0.push(state);
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        4 * self.0.capacity() as u64
+    }
+
+    /// Calls with each state, whether everybody is served in it, and its successors; the last explored first.
+    fn backwards(&self, mut visit: impl FnMut(StateId, bool, &[StateId])) {
+        let mut end = self.0.len();
+        while end > 0 {
+            let (state, mark) = (self.0[end - 1], self.0[end - 2]);
+            let start = end - 2 - (mark & !SERVED) as usize;
+            visit(state, mark & SERVED != 0, &self.0[start..end - 2]);
+            end = start;
+        }
+    }
+}
+
+/// The nearest state from which the end cannot be reached, if there is one.
+pub(crate) fn stuck_state(
+    store: &Store,
+    logs: &[&Log],
+    distance: impl Fn(StateId) -> usize,
+) -> Option<StateId> {
+    let offsets = store.offsets();
+    let mut good = vec![false; store.len() as usize];
+    // Links mostly lead from earlier to later states, so going backwards settles nearly everything at once; it
+    // is repeated until nothing changes for the links that lead back.
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for log in logs {
+            log.backwards(|state, served, successors| {
+                let number = offsets.number(state);
+                if !good[number] && (served || successors.iter().any(|&next| good[offsets.number(next)])) {
+                    good[number] = true;
+                    changed = true;
+                }
+            });
+        }
+    }
+    let mut nearest: Option<(usize, StateId)> = None;
+    for log in logs {
+        let mut earliest = None;
+        log.backwards(|state, _, _| {
+            if !good[offsets.number(state)] {
+                earliest = Some(state);
+            }
+        });
+        if let Some(state) = earliest {
+            let far = distance(state);
+            if nearest.is_none_or(|(near, _)| far < near) {
+                nearest = Some((far, state));
+            }
+        }
+    }
+    nearest.map(|(_, state)| state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0 → 1 → 2 (served), 1 → 3 ⇄ 4: from 3 and 4 nothing leads out.
+    #[test]
+    fn a_cycle_without_a_way_out_is_found() {
+        let store = Store::new(1);
+        let id = |number: u32| store.insert(&[number], 0).0;
+        let ids: Vec<StateId> = (0..5).map(id).collect();
+        let mut log = Log::default();
+        log.add(ids[0], false, &[ids[1]]);
+        log.add(ids[1], false, &[ids[2], ids[3]]);
+        log.add(ids[2], true, &[]);
+        log.add(ids[3], false, &[ids[4]]);
+        log.add(ids[4], false, &[ids[3]]);
+        assert_eq!(stuck_state(&store, &[&log], |_| 0), Some(ids[3]));
+    }
+
+    /// 0 → 1 → 2 → 1, 2 → 0, 1 → 3 (served): everything leads to the end, partly by links that lead back.
+    #[test]
+    fn links_that_lead_back_count() {
+        let store = Store::new(1);
+        let id = |number: u32| store.insert(&[number], 0).0;
+        let ids: Vec<StateId> = (0..4).map(id).collect();
+        let mut log = Log::default();
+        log.add(ids[0], false, &[ids[2]]);
+        log.add(ids[1], false, &[ids[3]]);
+        log.add(ids[2], false, &[ids[1], ids[0]]);
+        log.add(ids[3], true, &[]);
+        assert_eq!(stuck_state(&store, &[&log], |_| 0), None);
+    }
+}

@@ -1,0 +1,302 @@
+//! An algorithm as numbered parts. A state of the system is a row of numbers: for each node what stands there (its
+//! slot), for each node what is on its way to it (its inbox), and what may still go wrong (the budget). A part is
+//! the same wherever it occurs in the space, so what it does is worked out once.
+
+use std::hash::Hash;
+
+use algorithms::schedule::Script;
+use algorithms::seat::{Client, Event, Seat};
+use algorithms::{
+    Algorithm, Census, Effect, Groups, Input, NodeId, Refusal, Setting, Site, Timer, Violation, World,
+};
+
+use crate::fast_hash::FastMap;
+use crate::job::Job;
+
+/// The part of the budget for losses, duplicates and crashes.
+pub(crate) const ONE_LOSS: u32 = 1;
+pub(crate) const ONE_DUPLICATE: u32 = 1 << 8;
+pub(crate) const ONE_CRASH: u32 = 1 << 16;
+
+/// Whether the budget allows for one more of a kind.
+pub(crate) fn affords(budget: u32, one: u32) -> bool {
+    budget & (one * 0xff) != 0
+}
+
+/// What the search asks of an algorithm; all in numbers, so that the search is compiled once.
+pub(crate) trait Steps: Send {
+    /// The state in which the system starts.
+    fn start(&mut self) -> Vec<u32>;
+    /// What stands on a node, and what it can do by itself.
+    fn slot(&mut self, slot: u32) -> SlotInfo;
+    /// What is on its way to a node.
+    fn inbox(&mut self, inbox: u32) -> InboxInfo;
+    /// What a message can do to a node: one outcome for every combination of picks.
+    fn deliver(&mut self, slot: u32, envelope: u32) -> Vec<Outcome>;
+    /// The inbox with one more message.
+    fn push(&mut self, inbox: u32, envelope: u32) -> u32;
+}
+
+/// What stands on a node.
+pub(crate) struct SlotInfo {
+    /// What can happen to the node at any time, apart from deliveries.
+    pub(crate) moves: Vec<Move>,
+    /// What can happen only when no message is under way.
+    pub(crate) when_silent: Vec<Move>,
+    pub(crate) census: Census,
+    /// Its client has had all its turns.
+    pub(crate) done: bool,
+}
+
+/// Something that can happen to a node.
+pub(crate) struct Move {
+    pub(crate) cause: Cause,
+    /// The part of the budget that it takes; 0 if it is no fault.
+    pub(crate) cost: u32,
+    pub(crate) outcome: Outcome,
+}
+
+/// What sets off a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Request(Groups),
+    Exit,
+    Expire(Timer),
+    Crash,
+    Restart,
+}
+
+/// What a node does.
+pub(crate) struct Outcome {
+    pub(crate) slot: u32,
+    /// To whom, and what.
+    pub(crate) sends: Box<[(u32, u32)]>,
+    /// A bit for each note of the algorithm.
+    pub(crate) notes: u64,
+    pub(crate) violation: Option<Violation>,
+    pub(crate) picks: Box<[u32]>,
+}
+
+/// What is on its way to a node.
+pub(crate) struct InboxInfo {
+    /// The messages that can arrive next, each with the inbox that is left.
+    pub(crate) arrivals: Vec<(u32, u32)>,
+    pub(crate) census: Census,
+}
+
+/// A node with what the checker allows it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Slot<A: Algorithm> {
+    node: NodeId,
+    seat: Seat<A>,
+    requests_left: u8,
+    /// How often each timer has run out while messages were under way.
+    fired: Vec<u8>,
+}
+
+/// Numbers for values, in the order in which they come up.
+struct Numbered<T> {
+    values: Vec<T>,
+    numbers: FastMap<T, u32>,
+}
+
+impl<T: Clone + Eq + Hash> Numbered<T> {
+    fn new() -> Self {
+        Numbered { values: Vec::new(), numbers: FastMap::default() }
+    }
+
+    fn number(&mut self, value: T) -> u32 {
+        if let Some(&number) = self.numbers.get(&value) {
+            return number;
+        }
+        let number = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+}
+
+/// An algorithm as numbered parts.
+pub(crate) struct Model<A: Algorithm> {
+    setting: Setting,
+    rules: A::Rules,
+    reorder: bool,
+    wishes: Vec<Groups>,
+    requests: u8,
+    firings: u8,
+    budget: u32,
+    slots: Numbered<Slot<A>>,
+    envelopes: Numbered<(NodeId, A::Message)>,
+    inboxes: Numbered<(NodeId, Vec<u32>)>,
+}
+
+impl<A: Algorithm> Model<A> {
+    pub(crate) fn new(job: &Job) -> Result<Model<A>, Refusal> {
+        let setting = job.setting.clone();
+        Ok(Model {
+            rules: A::rules(&setting)?,
+            reorder: job.reorders::<A>(),
+            wishes: World::<A>::requests(setting.groups, job.any_of),
+            requests: job.requests as u8,
+            firings: job.firings as u8,
+            budget: job.losses * ONE_LOSS + job.duplicates * ONE_DUPLICATE + job.crashes * ONE_CRASH,
+            slots: Numbered::new(),
+            envelopes: Numbered::new(),
+            inboxes: Numbered::new(),
+            setting,
+        })
+    }
+
+    /// A message under way, and who sent it.
+    pub(crate) fn envelope(&self, envelope: u32) -> &(NodeId, A::Message) {
+        &self.envelopes.values[envelope as usize]
+    }
+
+    fn site(&self, me: NodeId) -> Site<'_, A> {
+        Site { me, nodes: self.setting.nodes, tokens: self.setting.tokens, rules: &self.rules }
+    }
+
+    fn census(&self) -> Census {
+        Census::new(self.setting.nodes, self.setting.groups)
+    }
+
+    /// What comes of an event, for every combination of picks. `prepare` changes what the checker counts.
+    fn outcomes(&mut self, slot: u32, event: &Event<A>, prepare: impl Fn(&mut Slot<A>)) -> Vec<Outcome> {
+        let mut script = Script::default();
+        let mut outcomes = Vec::new();
+        loop {
+            let mut slot = self.slots.values[slot as usize].clone();
+            prepare(&mut slot);
+            let me = slot.node;
+            let reaction = slot.seat.apply(&self.site(me), event.clone(), &mut script);
+            let mut outcome = Outcome {
+                slot: 0,
+                sends: Box::default(),
+                notes: 0,
+                violation: reaction.violation,
+                picks: script.made().into(),
+            };
+            let mut sends = Vec::new();
+            for effect in reaction.effects {
+                match effect {
+                    Effect::Send { to, message } if to < self.setting.nodes => {
+                        sends.push((to, self.envelopes.number((me, message))));
+                    }
+                    Effect::Note(note) => {
+                        let bit = A::INFO.sometimes.iter().position(|&known| known == note);
+                        let bit =
+                            bit.unwrap_or_else(|| panic!("note '{note}' is not listed in Info::sometimes"));
+                        outcome.notes |= 1 << bit;
+                    }
+                    _ => {}
+                }
+            }
+            outcome.sends = sends.into();
+            outcome.slot = self.slots.number(slot);
+            outcomes.push(outcome);
+            if !script.advance() {
+                return outcomes;
+            }
+        }
+    }
+
+    fn moves(
+        &mut self,
+        id: u32,
+        cause: Cause,
+        cost: u32,
+        prepare: impl Fn(&mut Slot<A>),
+        to: &mut Vec<Move>,
+    ) {
+        let event = match cause {
+            Cause::Request(groups) => Event::Input(Input::Request(groups)),
+            Cause::Exit => Event::Input(Input::Exit),
+            Cause::Expire(timer) => Event::Input(Input::Expire(timer)),
+            Cause::Crash => Event::Crash,
+            Cause::Restart => Event::Restart,
+        };
+        let outcomes = self.outcomes(id, &event, prepare);
+        to.extend(outcomes.into_iter().map(|outcome| Move { cause, cost, outcome }));
+    }
+}
+
+impl<A: Algorithm> Steps for Model<A> {
+    fn start(&mut self) -> Vec<u32> {
+        let nodes = self.setting.nodes;
+        let slots: Vec<u32> = (0..nodes)
+            .map(|node| {
+                let seat = Seat::start(&self.site(node));
+                let fired = vec![0; A::INFO.timers.len()];
+                self.slots.number(Slot { node, seat, requests_left: self.requests, fired })
+            })
+            .collect();
+        // The empty inbox of a node gets the node's number: the search relies on it to see silence.
+        let inboxes: Vec<u32> = (0..nodes).map(|node| self.inboxes.number((node, Vec::new()))).collect();
+        slots.into_iter().chain(inboxes).chain([self.budget]).collect()
+    }
+
+    fn slot(&mut self, id: u32) -> SlotInfo {
+        let slot = self.slots.values[id as usize].clone();
+        let (mut moves, mut when_silent) = (Vec::new(), Vec::new());
+        match (slot.seat.client, slot.seat.node.is_some()) {
+            (_, false) => self.moves(id, Cause::Restart, 0, |_| {}, &mut moves),
+            (Client::Idle, true) if slot.requests_left > 0 => {
+                for groups in self.wishes.clone() {
+                    self.moves(id, Cause::Request(groups), 0, |slot| slot.requests_left -= 1, &mut moves);
+                }
+            }
+            (Client::Inside(_), true) => self.moves(id, Cause::Exit, 0, |_| {}, &mut moves),
+            (Client::Idle | Client::Waiting(_), true) => {}
+        }
+        let timers: &[Timer] = if self.firings > 0 { &slot.seat.armed } else { &[] };
+        for &timer in timers {
+            if slot.fired[timer] < self.firings {
+                self.moves(id, Cause::Expire(timer), 0, |slot| slot.fired[timer] += 1, &mut moves);
+            } else {
+                self.moves(id, Cause::Expire(timer), 0, |_| {}, &mut when_silent);
+            }
+        }
+        if self.budget >= ONE_CRASH && slot.seat.node.is_some() {
+            self.moves(id, Cause::Crash, ONE_CRASH, |_| {}, &mut moves);
+        }
+        let mut census = self.census();
+        slot.seat.count(&self.site(slot.node), &mut census);
+        let done = slot.seat.client == Client::Idle && slot.requests_left == 0 && slot.seat.node.is_some();
+        SlotInfo { moves, when_silent, census, done }
+    }
+
+    fn inbox(&mut self, id: u32) -> InboxInfo {
+        let (node, envelopes) = self.inboxes.values[id as usize].clone();
+        let mut census = self.census();
+        let mut arrivals = Vec::new();
+        for (index, &envelope) in envelopes.iter().enumerate() {
+            let (from, message) = self.envelope(envelope);
+            A::count_message(message, node, &mut census);
+            // In order, only the oldest from each sender can arrive; out of order any, equal ones once.
+            let blocked = envelopes[..index]
+                .iter()
+                .any(|&earlier| earlier == envelope || (!self.reorder && self.envelope(earlier).0 == *from));
+            if !blocked {
+                let mut rest = envelopes.clone();
+                rest.remove(index);
+                arrivals.push((envelope, self.inboxes.number((node, rest))));
+            }
+        }
+        InboxInfo { arrivals, census }
+    }
+
+    fn deliver(&mut self, slot: u32, envelope: u32) -> Vec<Outcome> {
+        let (from, message) = self.envelope(envelope).clone();
+        self.outcomes(slot, &Event::Input(Input::Deliver { from, message }), |_| {})
+    }
+
+    fn push(&mut self, inbox: u32, envelope: u32) -> u32 {
+        let (node, mut envelopes) = self.inboxes.values[inbox as usize].clone();
+        // By sender; in order behind the sender's other messages, out of order by number, so that the same
+        // messages are always the same inbox.
+        let key = |envelope: u32| (self.envelope(envelope).0, if self.reorder { envelope } else { 0 });
+        let place = envelopes.partition_point(|&other| key(other) <= key(envelope));
+        envelopes.insert(place, envelope);
+        self.inboxes.number((node, envelopes))
+    }
+}

@@ -1,0 +1,88 @@
+//! Turns a way through the numbered states into steps that any driver can take.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use algorithms::schedule::Envelope;
+use algorithms::{Action, Algorithm, Step, World};
+
+use crate::job::Job;
+use crate::model::{Cause, Model, Steps};
+use crate::search::{Link, Parts, Path};
+
+/// The steps of a path.
+pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Path) -> Vec<Step> {
+    let causes = causes(model, job.setting.nodes as usize, path);
+    let model = model.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut world = World::<A>::new(&job.setting, job.faulty()).expect("the job was validated");
+    let mut steps = Vec::new();
+    for (node, cause, picks) in causes {
+        let node = node as u32;
+        let envelope = |envelope: u32| {
+            // The search keeps no ages: the oldest of equal messages will do.
+            let (from, message) = model.envelope(envelope);
+            let channel = world.channels.get(&(*from, node)).into_iter().flatten();
+            let overtakes = channel.take_while(|other| *other != message).count();
+            Envelope { from: *from, to: node, overtakes }
+        };
+        let action = match cause {
+            What::Cause(Cause::Request(groups)) => Action::Request { node, groups },
+            What::Cause(Cause::Exit) => Action::Exit { node },
+            What::Cause(Cause::Expire(timer)) => Action::Expire { node, timer },
+            What::Cause(Cause::Crash) => Action::Crash { node },
+            What::Cause(Cause::Restart) => Action::Restart { node },
+            What::Deliver(number) => Action::Deliver(envelope(number)),
+            What::Lose(number) => Action::Lose(envelope(number)),
+            What::Duplicate(number) => Action::Duplicate(envelope(number)),
+        };
+        let step = Step { action, picks };
+        world
+            .take(&step)
+            .unwrap_or_else(|error| panic!("the search took a step that is not possible: {step}: {error}"));
+        steps.push(step);
+    }
+    steps
+}
+
+enum What {
+    Cause(Cause),
+    Deliver(u32),
+    Lose(u32),
+    Duplicate(u32),
+}
+
+/// What happened to which node, with which picks.
+fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, What, Vec<u32>)> {
+    let mut parts = Parts::new(model, nodes);
+    let mut causes = Vec::new();
+    for (index, state) in path.states.iter().enumerate() {
+        let link = match path.states.get(index + 1) {
+            Some(wanted) => {
+                let mut found = None;
+                parts.expand(state, &mut |link, next, _| {
+                    if found.is_none() && next == wanted {
+                        found = Some(link);
+                    }
+                });
+                found.expect("each state of a path follows from the one before")
+            }
+            None => match path.last {
+                Some(link) => link,
+                None => break,
+            },
+        };
+        causes.push(match link {
+            Link::Move { node, silent, index } => {
+                let slot = parts.slot(state[node]);
+                let step = &if silent { &slot.when_silent } else { &slot.moves }[index];
+                (node, What::Cause(step.cause), step.outcome.picks.to_vec())
+            }
+            Link::Deliver { node, envelope, index } => {
+                let outcomes: Arc<[_]> = parts.outcomes(state[node], envelope);
+                (node, What::Deliver(envelope), outcomes[index].picks.to_vec())
+            }
+            Link::Lose { node, envelope } => (node, What::Lose(envelope), Vec::new()),
+            Link::Duplicate { node, envelope } => (node, What::Duplicate(envelope), Vec::new()),
+        });
+    }
+    causes
+}

@@ -1,0 +1,153 @@
+//! A run as a file: what was set, which steps were taken, what they led to. Written by the drivers, replayed and
+//! printed by `tokenwood trace`.
+
+use std::fmt;
+
+use algorithms::{Algorithm, Setting, Step, Violation, World};
+use serde::{Deserialize, Serialize};
+
+use crate::job::Job;
+
+const FORMAT: &str = "tokenwood-trace";
+const VERSION: u32 = 1;
+
+/// A run as it is written to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    format: String,
+    version: u32,
+    /// The algorithm's name.
+    pub algorithm: String,
+    nodes: u32,
+    tokens: u32,
+    groups: u32,
+    options: Vec<(String, String)>,
+    defect: Option<String>,
+    faulty: bool,
+    /// The property that is violated at the end, if any.
+    pub violated: Option<String>,
+    detail: Option<String>,
+    /// What happened, in order.
+    pub steps: Vec<TraceStep>,
+}
+
+/// A step of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceStep {
+    /// The step, in the notation of schedules.
+    pub step: String,
+    /// What it led to, a line each.
+    pub shows: Vec<String>,
+}
+
+/// Why a trace cannot be read or replayed, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadTrace(String);
+
+impl fmt::Display for BadTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadTrace {}
+
+impl Trace {
+    /// The trace of a run that ends in a violation.
+    pub(crate) fn new<A: Algorithm>(job: &Job, violation: &Violation, steps: Vec<Step>) -> Trace {
+        Trace::of::<A>(&job.setting, job.faulty(), Some(violation), steps)
+    }
+
+    /// The trace of a run. The steps must be possible one after the other.
+    pub fn of<A: Algorithm>(
+        setting: &Setting,
+        faulty: bool,
+        violation: Option<&Violation>,
+        steps: Vec<Step>,
+    ) -> Trace {
+        let mut trace = Trace {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            algorithm: A::INFO.name.to_string(),
+            nodes: setting.nodes,
+            tokens: setting.tokens,
+            groups: setting.groups,
+            options: setting.options.clone(),
+            defect: setting.defect.clone(),
+            faulty,
+            violated: violation.map(|violation| violation.property.name().to_string()),
+            detail: violation.map(|violation| violation.detail.clone()),
+            steps: steps.iter().map(|step| TraceStep { step: step.to_string(), shows: Vec::new() }).collect(),
+        };
+        if let Ok(replay) = trace.replay::<A>() {
+            for (step, shows) in trace.steps.iter_mut().zip(replay.shows) {
+                step.shows = shows;
+            }
+        }
+        trace
+    }
+
+    /// Reads a trace from the text of a file.
+    pub fn parse(text: &str) -> Result<Trace, BadTrace> {
+        let bad = |why: String| BadTrace(format!("this is not a trace that can be read: {why}"));
+        let value: serde_json::Value = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+        if value.get("format").and_then(|format| format.as_str()) != Some(FORMAT) {
+            return Err(bad(format!("it has no \"format\": \"{FORMAT}\"")));
+        }
+        match value.get("version").and_then(serde_json::Value::as_u64) {
+            Some(version) if version == u64::from(VERSION) => {}
+            Some(version) => {
+                return Err(bad(format!("it has version {version}, this program reads {VERSION}")));
+            }
+            None => return Err(bad("it has no version".to_string())),
+        }
+        serde_json::from_value(value).map_err(|error| bad(error.to_string()))
+    }
+
+    /// The text of the file.
+    pub fn print(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a trace has only text and numbers") + "\n"
+    }
+
+    /// What was set.
+    pub fn setting(&self) -> Setting {
+        Setting {
+            nodes: self.nodes,
+            tokens: self.tokens,
+            groups: self.groups,
+            options: self.options.clone(),
+            defect: self.defect.clone(),
+        }
+    }
+
+    /// What went wrong in the end, in one line.
+    pub fn verdict(&self) -> Option<String> {
+        let violated = self.violated.as_ref()?;
+        Some(format!("{violated}: {}", self.detail.as_deref().unwrap_or("")))
+    }
+
+    /// Takes the steps once more.
+    pub fn replay<A: Algorithm>(&self) -> Result<Replay, BadTrace> {
+        let refused = |error: &dyn fmt::Display| BadTrace(format!("this trace cannot be replayed: {error}"));
+        let mut world = World::<A>::new(&self.setting(), self.faulty).map_err(|error| refused(&error))?;
+        let mut shows = Vec::new();
+        let mut violation = None;
+        for (index, TraceStep { step, .. }) in self.steps.iter().enumerate() {
+            let number = index + 1;
+            let step: Step = step.parse().map_err(|error| refused(&format!("step {number}: {error}")))?;
+            let happened = world.take(&step).map_err(|error| refused(&format!("step {number}: {error}")))?;
+            shows.push(happened.lines());
+            violation = happened.violation;
+        }
+        Ok(Replay { shows, violation })
+    }
+}
+
+/// What a trace led to when it was replayed.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What happened at each step, a line each.
+    pub shows: Vec<Vec<String>>,
+    /// What the last step violated.
+    pub violation: Option<Violation>,
+}
