@@ -61,6 +61,7 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
     type Rules = Rules<A::Rules>;
 
     const INFO: Info = Info {
+        name: Self::NAME,
         kind: Kind::KMutex,
         tokens: match A::INFO.tokens {
             Tokens::None => Tokens::None,
@@ -74,8 +75,6 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
             },
             ..A::INFO.needs
         },
-        // The clusters of the suite are too small for some of what the algorithm itself promises to show.
-        sometimes: &[],
         suite: if A::INFO.suite.is_empty() { &[] } else { SUITE },
         defects: &[],
         ..A::INFO
@@ -133,8 +132,42 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
     }
 }
 
-/// Clusters of one, of two, and of different sizes.
-const SUITE: &[Scope] = &[Scope::new(2, 2, 2), Scope::new(3, 2, 2), Scope::new(4, 2, 2)];
+/// Clusters of one, of two, of three, and of different sizes. The product of two clusters' spaces grows fast.
+const SUITE: &[Scope] = &[Scope::new(2, 2, 2), Scope::new(3, 2, 2), Scope::new(4, 2, 2), Scope::new(5, 2, 1)];
+
+/// Longer than any name.
+const LONGEST: usize = 64;
+
+impl<A: Algorithm> Partitioned<A> {
+    /// `partitioned(NAME)`, by which traces and reports find the way back to this type. A constant cannot be formatted,
+    /// so it is put together byte by byte.
+    const NAME: &'static str = {
+        let (text, _) = Self::BYTES.split_at(BEFORE.len() + A::INFO.name.len() + AFTER.len());
+        match core::str::from_utf8(text) {
+            Ok(name) => name,
+            Err(_) => A::INFO.name,
+        }
+    };
+
+    const BYTES: &'static [u8; LONGEST] = &{
+        let mut bytes = [0; LONGEST];
+        let mut length = 0;
+        let parts = [BEFORE, A::INFO.name.as_bytes(), AFTER];
+        let mut part = 0;
+        while part < parts.len() {
+            let mut index = 0;
+            while index < parts[part].len() {
+                bytes[length] = parts[part][index];
+                (length, index) = (length + 1, index + 1);
+            }
+            part += 1;
+        }
+        bytes
+    };
+}
+
+const BEFORE: &[u8] = b"partitioned(";
+const AFTER: &[u8] = b")";
 
 fn cluster<A: Algorithm>(site: &Site<'_, Partitioned<A>>) -> Cluster {
     Cluster::of(site.me, site.nodes, site.tokens)

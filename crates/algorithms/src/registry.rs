@@ -43,8 +43,7 @@ registry! {
     naimi_trehel::NaimiTrehel,
 }
 
-/// What is known of the algorithm of this name. Of `partitioned(NAME)` it is what holds for the whole system; the name
-/// in it stays that of the algorithm in the clusters.
+/// What is known of the algorithm of this name. Of `partitioned(NAME)` it is what holds for the whole system.
 pub fn info(name: &str) -> Result<Info, Refusal> {
     struct Inform;
 

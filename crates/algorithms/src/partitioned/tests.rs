@@ -111,7 +111,10 @@ fn at_most_one_inside_each_cluster() {
 #[test]
 fn what_is_known_of_it_follows_from_the_algorithm() {
     let info = <Partitioned<NaimiTrehel>>::INFO;
-    assert_eq!((info.name, info.kind, info.tokens), ("naimi-trehel", Kind::KMutex, Tokens::PerRight));
+    assert_eq!(
+        (info.name, info.kind, info.tokens),
+        ("partitioned(naimi-trehel)", Kind::KMutex, Tokens::PerRight)
+    );
     // With one token in each cluster there is no need for FIFO, although several tokens would need it.
     assert_eq!(<Partitioned<BulgannawarVaidya>>::INFO.needs.order, Order::Any);
 }
@@ -151,8 +154,12 @@ impl Visitor for IsPartitioned {
 fn the_registry_knows_the_names() {
     assert_eq!(registry::visit("partitioned(naimi-trehel)", IsPartitioned), Ok(true));
     assert_eq!(registry::visit("naimi-trehel", IsPartitioned), Ok(false));
-    assert_eq!(registry::info("partitioned(naimi-trehel)").unwrap().kind, Kind::KMutex);
     assert_eq!(registry::info("naimi-trehel").unwrap().kind, Kind::Mutex);
+    for info in registry::ALL.iter().filter(|info| info.kind != Kind::GroupMutex) {
+        let name = format!("partitioned({})", info.name);
+        let divided = registry::info(&name).unwrap();
+        assert_eq!((divided.name, divided.kind), (&*name, Kind::KMutex));
+    }
     let refusal = |name: &str| registry::info(name).map(|info| info.name).unwrap_err().to_string();
     assert_eq!(refusal("partitioned(naimi)"), "there is no algorithm 'naimi'; did you mean naimi-trehel");
     for wrong in
