@@ -225,8 +225,10 @@ impl BulgannawarVaidya {
         let Some(head) = token.queue.first() else {
             let id = token.id;
             self.token = Some(token);
+            let by_version = site.rules.printed == Some(Printed::InformByVersion);
+            let clock = if by_version { self.stamp[id as usize] } else { self.clock };
             for to in out.pick_some(site.others().collect(), site.rules.inform) {
-                out.send(to, Message::Inform { token: id, clock: self.clock });
+                out.send(to, Message::Inform { token: id, clock });
             }
             return;
         };

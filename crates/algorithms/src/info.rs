@@ -231,11 +231,12 @@ pub struct Defect {
 pub enum Shows {
     /// The exhaustive search in the defect's scope, asking for this property alone, finds it violated.
     Search(Property),
-    /// One of the first thousand random runs with the defect's scope violates this property.
-    Random(Property),
-    /// Nothing is violated, but random runs with the defect's scope send at least so many percent of the
-    /// messages that the corrected rule sends.
-    Dearer(u32),
+    /// The random run from this seed, with the defect's scope, violates this property. For what needs more nodes or
+    /// rarer delays than can be exhausted.
+    Random(Property, u64),
+    /// Nothing is violated, but random runs with the defect's scope at light load send at least so many percent of
+    /// the messages that the corrected rule sends.
+    Dearer(u64),
 }
 
 /// Defines the defects of an algorithm: an enum to ask for in the code, and the table that goes into

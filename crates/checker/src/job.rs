@@ -166,7 +166,7 @@ pub(crate) fn conclude<A: Algorithm>(job: &Job, model: &Mutex<Model<A>>, result:
     let violation = match result.ending {
         Ending::Violated { violation, path } => {
             let steps = path::steps(model, job, &path);
-            let trace = Trace::new::<A>(job, &violation, steps);
+            let trace = Trace::new::<A>(job, &violation, &steps);
             Some((violation, trace))
         }
         Ending::Exhausted | Ending::Cut => None,

@@ -66,6 +66,9 @@ pub(crate) enum Link {
     },
 }
 
+/// Told what leads to which state, and what the node did unless the network did it.
+type Emit<'a> = dyn FnMut(Link, &[u32], Option<&Outcome>) + 'a;
+
 /// What the parts do, as far as one thread has asked. Asking again costs no lock.
 pub(crate) struct Parts<'a> {
     steps: &'a Mutex<dyn Steps>,
@@ -128,7 +131,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Calls `emit` with everything that can come next, and what it violates.
-    pub(crate) fn expand(&mut self, state: &[u32], emit: &mut dyn FnMut(Link, &[u32], Option<&Outcome>)) {
+    pub(crate) fn expand(&mut self, state: &[u32], emit: &mut Emit<'_>) {
         let nodes = self.nodes;
         let budget = state[2 * nodes];
         let silent = (0..nodes).all(|node| state[nodes + node] == node as u32);

@@ -12,7 +12,7 @@ const SHARD_BITS: u32 = 6;
 const ROW_BITS: u32 = 32 - SHARD_BITS;
 const SHARDS: usize = 1 << SHARD_BITS;
 /// So many rows are allocated at once, so that growing copies nothing.
-const ROWS_PER_CHUNK: usize = 1 << 12;
+const ROWS_PER_CHUNK: usize = 1 << 8;
 
 pub(crate) struct Store {
     shards: Vec<Mutex<Shard>>,
@@ -29,7 +29,7 @@ struct Shard {
 
 impl Store {
     pub(crate) fn new(width: usize) -> Store {
-        let shard = || Mutex::new(Shard { table: vec![0; 64], chunks: Vec::new(), rows: 0 });
+        let shard = || Mutex::new(Shard { table: vec![0; 16], chunks: Vec::new(), rows: 0 });
         Store { shards: (0..SHARDS).map(|_| shard()).collect(), width }
     }
 

@@ -54,7 +54,7 @@ impl std::error::Error for BadTrace {}
 
 impl Trace {
     /// The trace of a run that ends in a violation.
-    pub(crate) fn new<A: Algorithm>(job: &Job, violation: &Violation, steps: Vec<Step>) -> Trace {
+    pub(crate) fn new<A: Algorithm>(job: &Job, violation: &Violation, steps: &[Step]) -> Trace {
         Trace::of::<A>(&job.setting, job.faulty(), Some(violation), steps)
     }
 
@@ -63,7 +63,7 @@ impl Trace {
         setting: &Setting,
         faulty: bool,
         violation: Option<&Violation>,
-        steps: Vec<Step>,
+        steps: &[Step],
     ) -> Trace {
         let mut trace = Trace {
             format: FORMAT.to_string(),

@@ -76,8 +76,8 @@ defects! {
             source: "mutant",
             printed: "INFORM is guarded by how often the token has moved",
             right: "by Lamport's clock: a node whose request was turned aside never learns that version",
-            shows: Shows::Random(Property::NobodyLeftWaiting),
-            scope: Scope::new(5, 2, 6).with(&[("inform", "2")]),
+            shows: Shows::Random(Property::NothingImpossible, 17070),
+            scope: Scope::new(5, 2, 20).with(&[("inform", "4")]),
         },
         OutOfOrder => Defect {
             name: "out-of-order",

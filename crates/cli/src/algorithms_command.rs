@@ -1,0 +1,110 @@
+//! `tokenwood algorithms`: what there is.
+
+use algorithms::info::{Kind, Needs, Order, Timing, Tokens};
+use algorithms::{Info, registry};
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+
+use crate::check_command::Format;
+use crate::{Ended, table};
+
+/// List all algorithms: kind, source, what they need of the network, message cost.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    if arguments.format == Format::Json {
+        let all: Vec<_> = registry::ALL.iter().map(as_json).collect();
+        println!("{}", serde_json::to_string_pretty(&all)?);
+        return Ok(Ended::Well);
+    }
+    let heading = ["name", "kind", "tokens", "needs", "messages per entry", "source"];
+    let mut rows = vec![heading.map(str::to_string).to_vec()];
+    for info in registry::ALL {
+        let row =
+            [info.name, kind(info.kind), tokens(info.tokens), &needs(&info.needs), info.cost, info.source];
+        rows.push(row.map(str::to_string).to_vec());
+    }
+    table::print(&rows);
+    println!("\nOptions (--set name=value):");
+    for info in registry::ALL {
+        for option in info.options {
+            println!("  {}: {} = {}: {}", info.name, option.name, option.values.join(" | "), option.help);
+        }
+    }
+    println!("\npartitioned(NAME) divides the nodes into k clusters and runs NAME with one token in each.");
+    Ok(Ended::Well)
+}
+
+fn as_json(info: &Info) -> serde_json::Value {
+    json!({
+        "name": info.name,
+        "title": info.title,
+        "kind": kind(info.kind),
+        "tokens": tokens(info.tokens),
+        "needs": {
+            "fifo": match info.needs.order {
+                Order::Fifo => "always",
+                Order::FifoIfSeveral => "for two tokens or more",
+                Order::Any => "no",
+            },
+            "tolerates_loss": info.needs.tolerates_loss,
+            "tolerates_duplicates": info.needs.tolerates_duplicates,
+            "tolerates_crashes": info.needs.tolerates_crashes,
+            "timing": timing(info.needs.timing),
+        },
+        "messages_per_entry": info.cost,
+        "source": info.source,
+        "options": info.options.iter().map(|option| json!({
+            "name": option.name, "values": option.values, "help": option.help,
+        })).collect::<Vec<_>>(),
+        "defects": info.defects.iter().map(|defect| defect.name).collect::<Vec<_>>(),
+    })
+}
+
+pub(crate) fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mutex => "mutex",
+        Kind::KMutex => "k-mutex",
+        Kind::GroupMutex => "group mutex",
+    }
+}
+
+fn tokens(tokens: Tokens) -> &'static str {
+    match tokens {
+        Tokens::None => "-",
+        Tokens::One => "1",
+        Tokens::PerRight => "k",
+    }
+}
+
+fn timing(timing: Timing) -> &'static str {
+    match timing {
+        Timing::Asynchronous => "nothing",
+        Timing::BoundsForRecovery => "bounds for recovery",
+        Timing::BoundedDelayConstantSections => "bounded delay, constant sections",
+    }
+}
+
+fn needs(needs: &Needs) -> String {
+    let mut words = vec![match needs.order {
+        Order::Fifo => "FIFO",
+        Order::FifoIfSeveral => "FIFO if k > 1",
+        Order::Any => "any order",
+    }];
+    if !needs.tolerates_loss {
+        words.push("no loss");
+    }
+    if !needs.tolerates_crashes {
+        words.push("no crash");
+    }
+    if needs.timing != Timing::Asynchronous {
+        words.push(timing(needs.timing));
+    }
+    words.join(", ")
+}

@@ -1,0 +1,350 @@
+//! `tokenwood check`: explores every run, or many random ones.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use algorithms::info::{Scope, Shows};
+use algorithms::registry::{self, Visitor};
+use algorithms::{Algorithm, Property, Refusal, Setting};
+use anyhow::{Result, anyhow, bail};
+use checker::{Finding, Job, Progress, Verdict};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use crate::{Ended, check_report, random_command, table};
+
+/// Explore every run of an algorithm at a small size, and check every property in every state.
+///
+/// Exit code: 0 all properties hold and everything was explored; 1 a property is violated (the shortest way there is printed and saved); 2 wrong usage; 3 stopped at a limit without a violation.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The algorithm ('tokenwood algorithms' lists them), or partitioned(NAME)
+    #[arg(required_unless_present_any = ["all", "list_defects"])]
+    name: Option<String>,
+    /// How many nodes
+    #[arg(long, short = 'n', default_value_t = 3)]
+    pub(crate) nodes: u32,
+    /// How many may be inside at once (k)
+    #[arg(long, short = 'k', default_value_t = 1)]
+    pub(crate) tokens: u32,
+    /// How often each node asks, at most
+    #[arg(long, short = 'r', default_value_t = 1)]
+    pub(crate) requests: u32,
+    /// How many groups (for group mutual exclusion)
+    #[arg(long, short = 'm', default_value_t = 1)]
+    pub(crate) groups: u32,
+    /// A request may name several groups and be served in any of them
+    #[arg(long)]
+    pub(crate) any_of: bool,
+    /// Messages between two nodes arrive in order (the default is the weakest order the algorithm says it needs)
+    #[arg(long, conflicts_with = "reorder")]
+    fifo: bool,
+    /// Messages overtake each other
+    #[arg(long)]
+    reorder: bool,
+    /// So many messages may be lost
+    #[arg(long, default_value_t = 0)]
+    loss: u32,
+    /// So many messages may arrive twice
+    #[arg(long, default_value_t = 0)]
+    duplicates: u32,
+    /// Nodes may crash and come back so many times
+    #[arg(long, default_value_t = 0)]
+    crashes: u32,
+    /// Each timer may run out so many times while messages are under way (and always when none is); 0: timers off,
+    /// unless something may be lost or crash, then 2
+    #[arg(long)]
+    firings: Option<u32>,
+    /// An option of the algorithm, as name=value
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    options: Vec<String>,
+    /// Short for --set inform=V
+    #[arg(long, value_name = "V")]
+    inform: Option<u32>,
+    /// Short for --set choose=random or --set choose=last-seen
+    #[arg(long)]
+    choose: Option<String>,
+    /// Put a printed error back (see --list-defects)
+    #[arg(long)]
+    defect: Option<String>,
+    /// Ask for this property alone
+    #[arg(long)]
+    property: Option<String>,
+    /// Stop at so many states (each costs about 100 bytes)
+    #[arg(long, default_value_t = 50_000_000)]
+    max_states: u64,
+    /// How many threads search (default: all cores)
+    #[arg(long)]
+    threads: Option<usize>,
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    /// Where to save the trace of a violation (default: NAME.trace.json here)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Instead of exploring everything, take so many random runs, with delays over three orders of magnitude
+    #[arg(long, value_name = "RUNS")]
+    random: Option<u64>,
+    /// The first seed of random runs
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// In random runs, clients pause so many times as long as everything else takes: 1 is heavy load, 100 light
+    #[arg(long, default_value_t = 1)]
+    pub(crate) pause: u64,
+    /// Run the standard suite of all algorithms, or of the one named
+    #[arg(long)]
+    all: bool,
+    /// List the errors of the printed texts that can be put back
+    #[arg(long)]
+    list_defects: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// For scripts
+    Json,
+}
+
+/// A check with what it is called with and how long it took.
+pub(crate) struct Checked {
+    pub(crate) name: String,
+    pub(crate) job: Job,
+    pub(crate) reorders: bool,
+    pub(crate) finding: Finding,
+    pub(crate) seconds: f64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    if arguments.list_defects {
+        return list_defects(arguments);
+    }
+    if arguments.all {
+        return run_suite(arguments);
+    }
+    let name = arguments.name.as_deref().unwrap_or_default();
+    let job = job(arguments)?;
+    if let Some(runs) = arguments.random {
+        return random_command::run(name, &job, runs, arguments);
+    }
+    let checked = check(name, job)?;
+    let saved = match &checked.finding.violation {
+        Some((_, trace)) => {
+            let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.setting));
+            check_report::save(trace, &file)?;
+            Some(file)
+        }
+        None => None,
+    };
+    match arguments.format {
+        Format::Json => println!("{}", check_report::as_json(&checked)),
+        Format::Table => check_report::print(&checked, saved.as_deref()),
+    }
+    Ok(ended(&checked.finding))
+}
+
+fn ended(finding: &Finding) -> Ended {
+    match finding.verdict() {
+        Verdict::Holds => Ended::Well,
+        Verdict::Violated => Ended::Violated,
+        Verdict::Unknown => Ended::Unknown,
+    }
+}
+
+fn trace_file(name: &str, setting: &Setting) -> PathBuf {
+    let defect = setting.defect.as_ref().map_or(String::new(), |defect| format!(".{defect}"));
+    PathBuf::from(format!("{}{defect}.trace.json", name.replace(['(', ')'], "-")))
+}
+
+fn threads(arguments: &Arguments) -> Result<usize> {
+    match arguments.threads {
+        Some(0) => bail!("there must be at least one thread: leave --threads out to use all cores"),
+        Some(threads) => Ok(threads),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
+fn job(arguments: &Arguments) -> Result<Job> {
+    let mut options = Vec::new();
+    for option in &arguments.options {
+        let Some((name, value)) = option.split_once('=') else { bail!("'{option}' is not NAME=VALUE") };
+        options.push((name.to_string(), value.to_string()));
+    }
+    options.extend(arguments.inform.map(|inform| ("inform".to_string(), inform.to_string())));
+    options.extend(arguments.choose.clone().map(|choose| ("choose".to_string(), choose)));
+    let only = match arguments.property.as_deref() {
+        Some(name) => Some(Property::named(name).ok_or_else(|| {
+            let names: Vec<&str> = Property::ALL.iter().map(|property| property.name()).collect();
+            anyhow!("there is no property '{name}'; there are {}", names.join(", "))
+        })?),
+        None => None,
+    };
+    let faulty = arguments.loss + arguments.duplicates + arguments.crashes > 0;
+    Ok(Job {
+        setting: Setting {
+            nodes: arguments.nodes,
+            tokens: arguments.tokens,
+            groups: arguments.groups,
+            options,
+            defect: arguments.defect.clone(),
+        },
+        requests: arguments.requests,
+        any_of: arguments.any_of,
+        reorder: if arguments.reorder { Some(true) } else { arguments.fifo.then_some(false) },
+        losses: arguments.loss,
+        duplicates: arguments.duplicates,
+        crashes: arguments.crashes,
+        firings: arguments.firings.unwrap_or(if faulty { 2 } else { 0 }),
+        only,
+        max_states: arguments.max_states,
+        threads: threads(arguments)?,
+    })
+}
+
+struct Check<'a>(&'a Job);
+
+impl Visitor for Check<'_> {
+    type Output = Result<(Finding, bool), Refusal>;
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        let line = ProgressLine::new(A::INFO.name);
+        let finding = checker::check::<A>(self.0, &|progress| line.show(progress))?;
+        line.clear();
+        Ok((finding, self.0.reorders::<A>()))
+    }
+}
+
+/// Checks once, with a progress line.
+pub(crate) fn check(name: &str, job: Job) -> Result<Checked> {
+    let started = Instant::now();
+    let (finding, reorders) = registry::visit(name, Check(&job))??;
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(Checked { name: name.to_string(), job, reorders, finding, seconds })
+}
+
+/// A line on the terminal that is written over twice a second; nothing if nobody looks.
+struct ProgressLine {
+    name: &'static str,
+    started: Instant,
+    last: Mutex<Instant>,
+}
+
+impl ProgressLine {
+    fn new(name: &'static str) -> ProgressLine {
+        let now = Instant::now();
+        ProgressLine { name, started: now, last: Mutex::new(now) }
+    }
+
+    fn show(&self, progress: Progress) {
+        // Another thread is at it: no need to wait for it.
+        let Ok(mut last) = self.last.try_lock() else { return };
+        if last.elapsed() < Duration::from_millis(500) || !std::io::stderr().is_terminal() {
+            return;
+        }
+        *last = Instant::now();
+        let rate = progress.states as f64 / self.started.elapsed().as_secs_f64();
+        let (states, rate) = (table::grouped(progress.states), table::grouped(rate as u64));
+        eprint!("\r{}: {states} states, depth {}, {rate} per second\x1b[K", self.name, progress.depth);
+        let _ = std::io::stderr().flush();
+    }
+
+    fn clear(&self) {
+        if std::io::stderr().is_terminal() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+fn run_suite(arguments: &Arguments) -> Result<Ended> {
+    let mut worst = Ended::Well;
+    let mut all = Vec::new();
+    let mut never_seen = Vec::new();
+    if arguments.format == Format::Table {
+        println!("{}", check_report::suite_heading());
+    }
+    let wanted = |name: &str| arguments.name.as_deref().is_none_or(|wanted| wanted == name);
+    if let Some(name) = &arguments.name {
+        registry::visit(name, Known)?;
+    }
+    for info in registry::ALL.iter().filter(|info| wanted(info.name)) {
+        let mut seen = vec![false; info.sometimes.len()];
+        for scope in info.suite {
+            let job = Job {
+                threads: threads(arguments)?,
+                max_states: arguments.max_states,
+                ..Job::of(scope, None)
+            };
+            let checked = check(info.name, job)?;
+            for (what, seen) in info.sometimes.iter().zip(&mut seen) {
+                *seen |= checked.finding.sometimes.iter().any(|note| note.what == *what && note.seen);
+            }
+            worst = worst.max(ended(&checked.finding));
+            match arguments.format {
+                Format::Table => println!("{}", check_report::suite_row(&checked)),
+                Format::Json => all.push(check_report::as_json(&checked)),
+            }
+        }
+        let missing = info.sometimes.iter().zip(seen).filter(|(_, seen)| !seen && !info.suite.is_empty());
+        never_seen.extend(missing.map(|(what, _)| format!("{}: {what}", info.name)));
+    }
+    if arguments.format == Format::Json {
+        println!("{}", json!({ "checks": all, "never_seen": never_seen }));
+    }
+    for what in &never_seen {
+        eprintln!("never seen in the suite, so it shows less than it should: {what}");
+    }
+    Ok(if never_seen.is_empty() { worst } else { worst.max(Ended::Unknown) })
+}
+
+struct Known;
+
+impl Visitor for Known {
+    type Output = ();
+    fn visit<A: Algorithm>(self) {}
+}
+
+fn list_defects(arguments: &Arguments) -> Result<Ended> {
+    let shows = |shows: Shows| match shows {
+        Shows::Search(property) => property.name().to_string(),
+        Shows::Random(property, seed) => format!("{property} (random run, seed {seed})"),
+        Shows::Dearer(percent) => format!("{percent} % of the messages"),
+    };
+    let all = registry::ALL.iter().flat_map(|info| info.defects.iter().map(move |defect| (info, defect)));
+    let all: Vec<_> =
+        all.filter(|(info, _)| arguments.name.as_deref().is_none_or(|name| name == info.name)).collect();
+    if arguments.format == Format::Json {
+        let all: Vec<_> = all
+            .iter()
+            .map(|(info, defect)| {
+                json!({
+                    "algorithm": info.name, "defect": defect.name, "source": defect.source,
+                    "printed": defect.printed, "right": defect.right, "violates": shows(defect.shows),
+                    "command": command(info.name, defect.name, &defect.scope, defect.shows),
+                })
+            })
+            .collect();
+        println!("{}", serde_json::to_string_pretty(&all)?);
+        return Ok(Ended::Well);
+    }
+    for (info, defect) in all {
+        println!("{} · {} ({})", info.name, defect.name, defect.source);
+        println!("    printed: {}", defect.printed);
+        println!("    right:   {}", defect.right);
+        println!("    leads to {}", shows(defect.shows));
+        println!("    {}\n", command(info.name, defect.name, &defect.scope, defect.shows));
+    }
+    Ok(Ended::Well)
+}
+
+/// The command that shows a defect.
+pub(crate) fn command(name: &str, defect: &str, scope: &Scope, shows: Shows) -> String {
+    let mut words = format!("tokenwood check {name} --defect {defect} {}", check_report::flags(scope));
+    match shows {
+        Shows::Search(property) => words += &format!(" --property {property}"),
+        Shows::Random(property, seed) => words += &format!(" --property {property} --random 1 --seed {seed}"),
+        Shows::Dearer(_) => words += " --random 200 --pause 100",
+    }
+    words
+}

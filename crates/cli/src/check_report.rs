@@ -1,0 +1,179 @@
+//! What a check found, for people and for scripts.
+
+use std::fs;
+use std::path::Path;
+
+use algorithms::info::Scope;
+use anyhow::{Context, Result};
+use checker::Trace;
+use serde_json::{Value, json};
+
+use crate::check_command::Checked;
+use crate::table::{self, grouped};
+use crate::trace_command::print_steps;
+
+/// Saves a trace: the whole file, or nothing.
+pub(crate) fn save(trace: &Trace, file: &Path) -> Result<()> {
+    let unfinished = file.with_extension("json.part");
+    let cannot = || format!("cannot save the trace to {}", file.display());
+    fs::write(&unfinished, trace.print()).with_context(cannot)?;
+    fs::rename(&unfinished, file).with_context(cannot)
+}
+
+/// One object with everything.
+pub(crate) fn as_json(checked: &Checked) -> Value {
+    let Checked { name, job, reorders, finding, seconds } = checked;
+    let steps = finding.violation.iter().flat_map(|(_, trace)| &trace.steps);
+    json!({
+        "algorithm": name,
+        "nodes": job.setting.nodes,
+        "tokens": job.setting.tokens,
+        "requests": job.requests,
+        "groups": job.setting.groups,
+        "any_of": job.any_of,
+        "options": job.setting.options.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "defect": job.setting.defect,
+        "network": if *reorders { "reorder" } else { "fifo" },
+        "loss": job.losses,
+        "duplicates": job.duplicates,
+        "crashes": job.crashes,
+        "firings": job.firings,
+        "threads": job.threads,
+        "states": finding.states,
+        "transitions": finding.transitions,
+        "depth": finding.depth,
+        "bytes_per_state": finding.bytes_per_state,
+        "exhausted": finding.exhausted,
+        "verdict": finding.verdict().name(),
+        "violated": finding.violation.as_ref().map(|(violation, _)| violation.property.name()),
+        "detail": finding.violation.as_ref().map(|(violation, _)| &violation.detail),
+        "properties": finding.properties.iter()
+            .map(|(property, verdict)| (property.name(), verdict.name())).collect::<std::collections::BTreeMap<_, _>>(),
+        "sometimes": finding.sometimes.iter()
+            .map(|seen| (seen.what, seen.seen)).collect::<std::collections::BTreeMap<_, _>>(),
+        "trace": steps.map(|step| json!({ "step": step.step, "shows": step.shows })).collect::<Vec<_>>(),
+        "seconds": seconds,
+    })
+}
+
+/// The report for people.
+pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
+    let Checked { name, job, reorders, finding, seconds } = checked;
+    println!("{name}: {}", describe(checked));
+    println!(
+        "{} states, {} steps between them, depth {}, {seconds:.2} s ({} states/s), {} bytes a state, {}\n",
+        grouped(finding.states),
+        grouped(finding.transitions),
+        finding.depth,
+        grouped((finding.states as f64 / seconds) as u64),
+        finding.bytes_per_state,
+        if *reorders { "messages in any order" } else { "messages in order (FIFO)" },
+    );
+    let mut rows = vec![vec!["property".to_string(), "verdict".to_string()]];
+    rows.extend(
+        finding
+            .properties
+            .iter()
+            .map(|(property, verdict)| vec![property.name().to_string(), verdict.name().to_string()]),
+    );
+    rows.extend(finding.sometimes.iter().map(|seen| {
+        let verdict = if seen.seen { "seen" } else { "not seen" };
+        vec![format!("sometimes: {}", seen.what), verdict.to_string()]
+    }));
+    table::print(&rows);
+    println!();
+    match &finding.violation {
+        Some((violation, trace)) => {
+            println!("Violated after {} steps: {violation}", trace.steps.len());
+            let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
+            print_steps(trace, &shows);
+            if let Some(file) = saved {
+                println!("Saved; 'tokenwood trace {}' replays it.", file.display());
+            }
+        }
+        None if finding.exhausted => println!("Exhausted: all properties hold in every run of this size."),
+        None => println!(
+            "Not exhausted: stopped at {} states without a violation. --max-states {} goes further.",
+            grouped(finding.states),
+            job.max_states.saturating_mul(4)
+        ),
+    }
+}
+
+fn describe(checked: &Checked) -> String {
+    let job = &checked.job;
+    let mut words = vec![
+        count(job.setting.nodes, "node"),
+        count(job.setting.tokens, "token"),
+        format!("{} each", count(job.requests, "request")),
+    ];
+    if job.setting.groups > 1 {
+        let any_of = if job.any_of { " (any of several)" } else { "" };
+        words.push(format!("{} groups{any_of}", job.setting.groups));
+    }
+    words.extend(job.setting.options.iter().map(|(name, value)| format!("{name}={value}")));
+    words.extend(job.setting.defect.iter().map(|defect| format!("with defect {defect}")));
+    let faults = [(job.losses, "loss"), (job.duplicates, "duplicate"), (job.crashes, "crash")];
+    words.extend(
+        faults.iter().filter(|(most, _)| *most > 0).map(|(most, what)| format!("up to {most} {what}")),
+    );
+    if job.firings > 0 {
+        words.push(format!("timers run out up to {} times, and in silence", job.firings));
+    }
+    words.join(", ")
+}
+
+fn count(number: u32, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The flags that ask for a scope.
+pub(crate) fn flags(scope: &Scope) -> String {
+    let mut words =
+        format!("--nodes {} --tokens {} --requests {}", scope.nodes, scope.tokens, scope.requests);
+    if scope.groups > 1 {
+        words += &format!(" --groups {}", scope.groups);
+    }
+    if scope.any_of {
+        words += " --any-of";
+    }
+    for (name, value) in scope.options {
+        words += &format!(" --set {name}={value}");
+    }
+    match scope.reorder {
+        Some(true) => words += " --reorder",
+        Some(false) => words += " --fifo",
+        None => {}
+    }
+    let budgets = [
+        ("loss", scope.losses),
+        ("duplicates", scope.duplicates),
+        ("crashes", scope.crashes),
+        ("firings", scope.firings),
+    ];
+    for (name, number) in budgets {
+        if number > 0 {
+            words += &format!(" --{name} {number}");
+        }
+    }
+    words
+}
+
+pub(crate) fn suite_heading() -> String {
+    format!("{:22} {:>12} {:>6} {:>9} {:>9}  setting", "algorithm", "states", "depth", "seconds", "verdict")
+}
+
+pub(crate) fn suite_row(checked: &Checked) -> String {
+    let finding = &checked.finding;
+    let network = if checked.reorders { "any order" } else { "FIFO" };
+    format!(
+        "{:22} {:>12} {:>6} {:>9.2} {:>9}  {}, {network}{}",
+        checked.name,
+        grouped(finding.states),
+        finding.depth,
+        checked.seconds,
+        finding.verdict().name(),
+        describe(checked),
+        finding.violation.as_ref().map_or(String::new(), |(violation, _)| format!("  {violation}")),
+    )
+}

@@ -1,0 +1,77 @@
+//! `tokenwood`: the one program. `main` maps outcomes to exit codes; each command has its own file.
+
+mod algorithms_command;
+mod check_command;
+mod check_report;
+mod errata_command;
+mod random_command;
+mod table;
+mod trace_command;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Locks without a coordinator, and the workbench for the algorithms behind them.
+#[derive(Parser)]
+#[command(name = "tokenwood", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(Box<check_command::Arguments>),
+    Algorithms(algorithms_command::Arguments),
+    Trace(trace_command::Arguments),
+    Errata(errata_command::Arguments),
+}
+
+/// How a command ended, beyond errors in its usage.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Ended {
+    /// Everything asked for is so.
+    Well = 0,
+    /// Stopped at a limit, nothing violated so far.
+    Unknown = 3,
+    /// A property is violated.
+    Violated = 1,
+}
+
+const GUIDE: &str = "\
+Tokenwood: locks without a coordinator, and the workbench for the algorithms behind them.
+
+What you can do:
+  tokenwood algorithms                              what there is: kind, source, needs, cost
+  tokenwood check naimi-trehel --nodes 3            explore every run of three nodes
+  tokenwood check bulgannawar-vaidya --nodes 3 --tokens 2 --requests 2
+  tokenwood check bulgannawar-vaidya --defect holding-not-set --nodes 2
+                                                    put a printed error back and see what it does
+  tokenwood trace FILE                              replay what a check found, step by step
+  tokenwood check --list-defects                    the errors of the printed texts
+  tokenwood errata                                  put them all back and tell what each leads to
+  tokenwood check --all                             the standard suite
+
+'tokenwood COMMAND --help' says more.
+";
+
+fn main() -> ExitCode {
+    let Some(command) = Cli::parse().command else {
+        print!("{GUIDE}");
+        return ExitCode::SUCCESS;
+    };
+    let ended = match command {
+        Command::Check(arguments) => check_command::run(&arguments),
+        Command::Algorithms(arguments) => algorithms_command::run(&arguments),
+        Command::Trace(arguments) => trace_command::run(&arguments),
+        Command::Errata(arguments) => errata_command::run(&arguments),
+    };
+    match ended {
+        Ok(ended) => ExitCode::from(ended as u8),
+        Err(error) => {
+            eprintln!("tokenwood: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `tokenwood check --random`: many random runs.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use algorithms::registry::{self, Visitor};
+use algorithms::{Algorithm, Property, Refusal, Violation};
+use anyhow::Result;
+use checker::{Job, Trace};
+use serde_json::json;
+use simulator::random::{RandomJob, run as run_once};
+
+use crate::check_command::{Arguments, Format};
+use crate::table::grouped;
+use crate::trace_command::print_steps;
+use crate::{Ended, check_report};
+
+/// What many runs came to.
+struct Runs {
+    done: u64,
+    entries: u64,
+    messages: u64,
+    steps: u64,
+    /// The first violation, with its seed.
+    violation: Option<(u64, Violation, Trace)>,
+}
+
+struct Runner<'a> {
+    job: &'a RandomJob,
+    only: Option<Property>,
+    seeds: std::ops::Range<u64>,
+}
+
+impl Visitor for Runner<'_> {
+    type Output = Result<Runs, Refusal>;
+
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        let mut runs = Runs { done: 0, entries: 0, messages: 0, steps: 0, violation: None };
+        for seed in self.seeds {
+            let run = run_once::<A>(self.job, seed)?;
+            runs.done += 1;
+            runs.entries += run.entries;
+            runs.messages += run.messages;
+            runs.steps += run.steps.len() as u64;
+            let wanted = |violation: &Violation| self.only.is_none_or(|only| only == violation.property);
+            if let Some(violation) = run.violation.filter(wanted) {
+                let trace =
+                    Trace::of::<A>(&self.job.setting, self.job.faulty(), Some(&violation), &run.steps);
+                runs.violation = Some((seed, violation, trace));
+                break;
+            }
+        }
+        Ok(runs)
+    }
+}
+
+pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Result<Ended> {
+    let random = RandomJob {
+        setting: job.setting.clone(),
+        requests: job.requests,
+        any_of: job.any_of,
+        reorder: job.reorder,
+        losses: job.losses,
+        duplicates: job.duplicates,
+        crashes: job.crashes,
+        timers: job.firings > 0,
+        pause: arguments.pause,
+    };
+    let started = Instant::now();
+    let seeds = arguments.seed..arguments.seed.saturating_add(runs);
+    let runs = registry::visit(name, Runner { job: &random, only: job.only, seeds })??;
+    let seconds = started.elapsed().as_secs_f64();
+    let file = PathBuf::from(format!("{}.random.trace.json", name.replace(['(', ')'], "-")));
+    if let Some((_, _, trace)) = &runs.violation {
+        check_report::save(trace, &file)?;
+    }
+    if arguments.format == Format::Json {
+        println!("{}", as_json(name, job, &runs, seconds));
+    } else {
+        print(name, &runs, seconds, &file);
+    }
+    Ok(if runs.violation.is_some() { Ended::Violated } else { Ended::Well })
+}
+
+fn as_json(name: &str, job: &Job, runs: &Runs, seconds: f64) -> serde_json::Value {
+    let violation = runs.violation.as_ref();
+    json!({
+        "algorithm": name,
+        "nodes": job.setting.nodes,
+        "tokens": job.setting.tokens,
+        "requests": job.requests,
+        "runs": runs.done,
+        "entries": runs.entries,
+        "messages": runs.messages,
+        "exhausted": false,
+        "verdict": if violation.is_some() { "violated" } else { "unknown" },
+        "violated": violation.map(|(_, violation, _)| violation.property.name()),
+        "detail": violation.map(|(_, violation, _)| &violation.detail),
+        "seed": violation.map(|(seed, _, _)| seed),
+        "trace": violation.map_or(&[][..], |(_, _, trace)| &trace.steps).iter()
+            .map(|step| json!({ "step": step.step, "shows": step.shows })).collect::<Vec<_>>(),
+        "seconds": seconds,
+    })
+}
+
+fn print(name: &str, runs: &Runs, seconds: f64, file: &std::path::Path) {
+    println!(
+        "{name}: {} random runs, {} entries, {} messages ({:.2} an entry), {} steps, {seconds:.2} s",
+        grouped(runs.done),
+        grouped(runs.entries),
+        grouped(runs.messages),
+        runs.messages as f64 / runs.entries.max(1) as f64,
+        grouped(runs.steps),
+    );
+    match &runs.violation {
+        None => println!("No violation, nobody left waiting. (Random runs show no more than that.)"),
+        Some((seed, violation, trace)) => {
+            println!("Violated with seed {seed} after {} steps: {violation}", trace.steps.len());
+            let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
+            print_steps(trace, &shows);
+            println!("Saved; 'tokenwood trace {}' replays it.", file.display());
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `tokenwood trace`: replays a trace and prints it step by step.
+
+use std::fs;
+use std::path::PathBuf;
+
+use algorithms::Algorithm;
+use algorithms::registry::{self, Visitor};
+use anyhow::{Context, Result, anyhow};
+use checker::trace::Replay;
+use checker::{Trace, trace::BadTrace};
+use clap::Args;
+
+use crate::Ended;
+use crate::check_command::Format;
+
+/// Replay a trace that a check saved, and print it step by step.
+///
+/// The steps are taken once more by the algorithm as it is now. Steps read: req2 node 2 asks; 1>0 the oldest message from 1 to 0 is delivered; exit1 node 1 leaves; tmo1 its timer runs out; lose1>0 a message is lost; crash1, restart1; /2 is what the algorithm picked.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The file
+    file: PathBuf,
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+struct Replayer<'a>(&'a Trace);
+
+impl Visitor for Replayer<'_> {
+    type Output = Result<Replay, BadTrace>;
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        self.0.replay::<A>()
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let file = arguments.file.display();
+    let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
+    let trace = Trace::parse(&text).with_context(|| format!("{file}"))?;
+    let replay = registry::visit(&trace.algorithm, Replayer(&trace))?.with_context(|| format!("{file}"))?;
+    if arguments.format == Format::Json {
+        let mut replayed = trace;
+        for (step, shows) in replayed.steps.iter_mut().zip(replay.shows) {
+            step.shows = shows;
+        }
+        print!("{}", replayed.print());
+        return Ok(Ended::Well);
+    }
+    let setting = trace.setting();
+    print!("{}: {} nodes, {} tokens", trace.algorithm, setting.nodes, setting.tokens);
+    if setting.groups > 1 {
+        print!(", {} groups", setting.groups);
+    }
+    for (name, value) in &setting.options {
+        print!(", {name}={value}");
+    }
+    println!("{}", setting.defect.as_ref().map_or(String::new(), |defect| format!(", defect {defect}")));
+    print_steps(&trace, &replay.shows);
+    if let Some(verdict) = trace.verdict() {
+        println!("violated: {verdict}");
+    }
+    let differs = trace.steps.iter().zip(&replay.shows).position(|(step, shows)| step.shows != *shows);
+    if let Some(index) = differs {
+        let number = index + 1;
+        return Err(anyhow!(
+            "{file}: step {number} no longer does what the trace says: the algorithm has changed since"
+        ));
+    }
+    Ok(Ended::Well)
+}
+
+/// Prints the steps of a trace, with what each leads to.
+pub(crate) fn print_steps(trace: &Trace, shows: &[Vec<String>]) {
+    let width = trace.steps.iter().map(|step| step.step.len()).max().unwrap_or(0);
+    for (index, (step, shows)) in trace.steps.iter().zip(shows).enumerate() {
+        let first = shows.first().map_or("", String::as_str);
+        println!("{:4}  {:width$}  {first}", index + 1, step.step);
+        for line in shows.iter().skip(1) {
+            println!("      {:width$}  {line}", "");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Random runs: delays, critical sections and pauses spread over three orders of magnitude, and faults where the scope
+//! allows for them. Every property is checked after every step.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use algorithms::info::Timing;
+use algorithms::schedule::Envelope;
+use algorithms::seat::Client;
+use algorithms::{
+    Action, Algorithm, Effect, NodeId, Property, Refusal, Setting, Step, Timer, Violation, Wait, World,
+};
+
+use crate::chance::Dice;
+
+/// The longest delay, section or pause that [`Dice::spread`] gives.
+const LONGEST: u64 = 1024;
+/// A bound on delays and sections that timers can rely on: a message behind others in its channel takes a little
+/// longer than [`LONGEST`].
+const BOUND: u64 = LONGEST + LONGEST / 4;
+/// So many messages in a hundred are lost or doubled, as long as the scope allows for it.
+const FAULT_PERCENT: u64 = 5;
+/// More steps than this for each request of each node, and something goes round in circles.
+const STEPS_PER_REQUEST: u64 = 10_000;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct RandomJob {
+    /// Sizes, options, defect.
+    pub setting: Setting,
+    /// How often each node asks.
+    pub requests: u32,
+    /// Whether a request may name several groups.
+    pub any_of: bool,
+    /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares enough.
+    pub reorder: Option<bool>,
+    /// How many messages may be lost in a run.
+    pub losses: u32,
+    /// How many messages may arrive twice in a run.
+    pub duplicates: u32,
+    /// How often nodes may crash in a run.
+    pub crashes: u32,
+    /// Whether timers run. They always do for algorithms that are nothing without them.
+    pub timers: bool,
+    /// Pauses between requests are so many times as long as everything else: 1 is heavy load, 100 is light.
+    pub pause: u64,
+}
+
+/// How a run went.
+#[derive(Clone, Debug)]
+pub struct RandomRun {
+    /// What was violated, if anything.
+    pub violation: Option<Violation>,
+    /// Every step of the run.
+    pub steps: Vec<Step>,
+    /// How many messages were sent.
+    pub messages: u64,
+    /// How often clients entered.
+    pub entries: u64,
+}
+
+impl RandomJob {
+    /// What a scope asks for.
+    pub fn of(scope: &algorithms::Scope, defect: Option<&str>) -> RandomJob {
+        RandomJob {
+            setting: Setting::of(scope, defect),
+            requests: scope.requests,
+            any_of: scope.any_of,
+            reorder: scope.reorder,
+            losses: scope.losses,
+            duplicates: scope.duplicates,
+            crashes: scope.crashes,
+            timers: scope.firings > 0,
+            pause: 1,
+        }
+    }
+
+    /// Whether anything may be lost, doubled or crash.
+    pub fn faulty(&self) -> bool {
+        self.losses + self.duplicates + self.crashes > 0
+    }
+}
+
+/// Runs once.
+pub fn run<A: Algorithm>(job: &RandomJob, seed: u64) -> Result<RandomRun, Refusal> {
+    let mut run = Run::<A>::new(job, seed)?;
+    let violation = run.finish();
+    Ok(RandomRun { violation, steps: run.steps, messages: run.world.sent, entries: run.world.entries })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Happening {
+    Ask(NodeId),
+    Leave(NodeId),
+    /// From, to, and the number of the message.
+    Arrive(NodeId, NodeId, u64),
+    /// Only if the timer has not been armed anew since.
+    Expire(NodeId, Timer, u64),
+    Crash,
+    Restart(NodeId),
+}
+
+struct Run<'a, A: Algorithm> {
+    job: &'a RandomJob,
+    world: World<A>,
+    dice: Dice,
+    now: u64,
+    /// Counts everything that is put on the agenda, so that what is due at the same time has an order.
+    count: u64,
+    agenda: BinaryHeap<Reverse<(u64, u64, Happening)>>,
+    /// The numbers of the messages under way, beside the channels of the world.
+    numbers: BTreeMap<(NodeId, NodeId), Vec<u64>>,
+    /// When the latest message of a channel arrives.
+    latest: BTreeMap<(NodeId, NodeId), u64>,
+    armed: BTreeMap<(NodeId, Timer), u64>,
+    asked: Vec<u32>,
+    reorder: bool,
+    constant: bool,
+    losses: u32,
+    duplicates: u32,
+    crashes: u32,
+    steps: Vec<Step>,
+}
+
+impl<'a, A: Algorithm> Run<'a, A> {
+    fn new(job: &'a RandomJob, seed: u64) -> Result<Run<'a, A>, Refusal> {
+        let nodes = job.setting.nodes;
+        let mut run = Run {
+            job,
+            world: World::new(&job.setting, job.faulty())?,
+            dice: Dice::new(seed),
+            now: 0,
+            count: 0,
+            agenda: BinaryHeap::new(),
+            numbers: BTreeMap::new(),
+            latest: BTreeMap::new(),
+            armed: BTreeMap::new(),
+            asked: vec![0; nodes as usize],
+            reorder: job.reorder.unwrap_or(!A::INFO.needs.fifo(job.setting.tokens)),
+            constant: A::INFO.needs.timing == Timing::BoundedDelayConstantSections,
+            losses: job.losses,
+            duplicates: job.duplicates,
+            crashes: job.crashes,
+            steps: Vec::new(),
+        };
+        for node in 0..nodes {
+            run.pause(node);
+        }
+        for _ in 0..job.crashes {
+            let at = run.dice.below(u64::from(job.requests) * LONGEST);
+            run.plan(at, Happening::Crash);
+        }
+        Ok(run)
+    }
+
+    fn plan(&mut self, after: u64, happening: Happening) {
+        self.count += 1;
+        self.agenda.push(Reverse((self.now + after, self.count, happening)));
+    }
+
+    fn pause(&mut self, node: NodeId) {
+        let after = self.dice.spread() * self.job.pause;
+        self.plan(after, Happening::Ask(node));
+    }
+
+    /// Runs to the end; returns what was violated on the way or there.
+    fn finish(&mut self) -> Option<Violation> {
+        let most = STEPS_PER_REQUEST * u64::from(self.job.setting.nodes) * u64::from(self.job.requests);
+        for _ in 0..most {
+            let Some(Reverse((time, _, happening))) = self.agenda.pop() else {
+                return self.world.violated_at_end();
+            };
+            self.now = time;
+            if let Some(violation) = self.happen(happening) {
+                return Some(violation);
+            }
+        }
+        let detail = format!("not over after {most} events");
+        Some(Violation::new(Property::EndReachable, detail))
+    }
+
+    fn happen(&mut self, happening: Happening) -> Option<Violation> {
+        let action = match happening {
+            Happening::Ask(node) => self.ask(node)?,
+            Happening::Leave(node) => {
+                let inside = matches!(self.world.seats[node as usize].client, Client::Inside(_));
+                inside.then_some(Action::Exit { node })?
+            }
+            Happening::Arrive(from, to, number) => {
+                let numbers = self.numbers.get_mut(&(from, to))?;
+                let overtakes = numbers.iter().position(|&other| other == number)?;
+                numbers.remove(overtakes);
+                Action::Deliver(Envelope { from, to, overtakes })
+            }
+            Happening::Expire(node, timer, count) => {
+                let current = self.armed.get(&(node, timer)) == Some(&count);
+                let runs = self.world.seats[node as usize].armed.contains(&timer);
+                (current && runs).then_some(Action::Expire { node, timer })?
+            }
+            Happening::Crash => {
+                let node = self.dice.below(u64::from(self.job.setting.nodes)) as NodeId;
+                if self.crashes == 0 || self.world.seats[node as usize].node.is_none() {
+                    return None;
+                }
+                self.crashes -= 1;
+                let after = self.dice.spread();
+                self.plan(after, Happening::Restart(node));
+                Action::Crash { node }
+            }
+            Happening::Restart(node) => Action::Restart { node },
+        };
+        self.take(action)
+    }
+
+    fn ask(&mut self, node: NodeId) -> Option<Action> {
+        let seat = &self.world.seats[node as usize];
+        if self.asked[node as usize] >= self.job.requests
+            || seat.node.is_none()
+            || seat.client != Client::Idle
+        {
+            return None;
+        }
+        self.asked[node as usize] += 1;
+        let wishes = World::<A>::requests(self.job.setting.groups, self.job.any_of);
+        let groups = wishes[self.dice.below(wishes.len() as u64) as usize];
+        Some(Action::Request { node, groups })
+    }
+
+    fn take(&mut self, action: Action) -> Option<Violation> {
+        self.dice.picks.clear();
+        let happened = match self.world.act(action, &mut self.dice) {
+            Ok(happened) => happened,
+            Err(error) => return Some(Violation::new(Property::NothingImpossible, error)),
+        };
+        let picks = std::mem::take(&mut self.dice.picks);
+        self.steps.push(Step { action, picks });
+        let mut sent = Vec::new();
+        if let Some(me) = happened.node {
+            if matches!(action, Action::Exit { .. } | Action::Restart { .. }) {
+                self.pause(me);
+            }
+            for effect in &happened.effects {
+                match effect {
+                    Effect::Send { to, .. } => sent.push((me, *to, self.number(me, *to))),
+                    Effect::Enter(_) => {
+                        let after = if self.constant { LONGEST / 2 } else { self.dice.spread() };
+                        self.plan(after, Happening::Leave(me));
+                    }
+                    Effect::Arm(timer, wait) => self.arm(me, *timer, *wait),
+                    _ => {}
+                }
+            }
+        }
+        let follow_up = sent.into_iter().filter_map(|(from, to, number)| self.route(from, to, number)).next();
+        happened.violation.or(follow_up)
+    }
+
+    /// A number for a message that was just sent.
+    fn number(&mut self, from: NodeId, to: NodeId) -> u64 {
+        self.count += 1;
+        self.numbers.entry((from, to)).or_default().push(self.count);
+        self.count
+    }
+
+    fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
+        if self.job.timers || self.constant {
+            let after = BOUND * u64::from(wait.hops + wait.sections);
+            self.plan(after, Happening::Expire(node, timer, self.count + 1));
+            self.armed.insert((node, timer), self.count);
+        }
+    }
+
+    /// Decides what becomes of a message: it arrives, once or twice, or it is lost.
+    fn route(&mut self, from: NodeId, to: NodeId, number: u64) -> Option<Violation> {
+        let numbers = self.numbers.entry((from, to)).or_default();
+        let overtakes = numbers.iter().position(|&other| other == number)?;
+        let envelope = Envelope { from, to, overtakes };
+        if self.losses > 0 && self.dice.percent(FAULT_PERCENT) {
+            self.losses -= 1;
+            self.numbers.entry((from, to)).or_default().remove(overtakes);
+            return self.take(Action::Lose(envelope));
+        }
+        self.plan_arrival(from, to, number);
+        if self.duplicates > 0 && self.dice.percent(FAULT_PERCENT) {
+            self.duplicates -= 1;
+            let twin = self.number(from, to);
+            self.plan_arrival(from, to, twin);
+            return self.take(Action::Duplicate(envelope));
+        }
+        None
+    }
+
+    fn plan_arrival(&mut self, from: NodeId, to: NodeId, number: u64) {
+        let mut at = self.now + self.dice.spread();
+        if !self.reorder {
+            let latest = self.latest.entry((from, to)).or_default();
+            at = at.max(*latest + 1);
+            *latest = at;
+        }
+        self.plan(at - self.now, Happening::Arrive(from, to, number));
+    }
+}
