@@ -89,7 +89,7 @@ impl Algorithm for Makki {
             "a good site put itself on the next queue",
         ],
         // A search that delivers messages as late as it likes explores what the algorithm does not claim to
-        // survive. `makki/paper.rs` searches with time instead.
+        // survive. `makki/paper.rs` searches with time instead, and random runs keep to the bound.
         suite: &[],
         defects: &[],
     };
