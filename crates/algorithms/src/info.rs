@@ -163,6 +163,17 @@ pub struct Scope {
     /// How often each timer of each node may run out while messages are under way. Beyond that it runs out
     /// only when the network is silent. 0 turns timers off altogether.
     pub firings: u32,
+    /// Time counts: messages and critical sections take this long. `None` lets everything take any time.
+    pub pace: Option<Pace>,
+}
+
+/// How long things take where time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// A message takes at most so many ticks.
+    pub delay: u32,
+    /// A critical section takes exactly so many ticks.
+    pub section: u32,
 }
 
 impl Scope {
@@ -180,6 +191,7 @@ impl Scope {
             duplicates: 0,
             crashes: 0,
             firings: 0,
+            pace: None,
         }
     }
 
@@ -201,6 +213,11 @@ impl Scope {
     /// The same with messages in order.
     pub const fn fifo(self) -> Scope {
         Scope { reorder: Some(false), ..self }
+    }
+
+    /// The same where a message takes at most `delay` ticks and a critical section exactly `section`.
+    pub const fn paced(self, delay: u32, section: u32) -> Scope {
+        Scope { pace: Some(Pace { delay, section }), ..self }
     }
 
     /// Whether anything may be lost, doubled or crash.

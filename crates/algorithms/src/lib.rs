@@ -25,6 +25,8 @@ mod transcript;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod chaudhuri_edward;
+pub mod collectors;
 pub mod makki;
 pub mod naimi_trehel;
 pub mod partitioned;

@@ -8,7 +8,7 @@ use crate::algorithm::Algorithm;
 use crate::info::{Info, Kind};
 use crate::partitioned::Partitioned;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, makki, naimi_trehel};
+use crate::{bulgannawar_vaidya, chaudhuri_edward, collectors, makki, naimi_trehel};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -39,6 +39,8 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    chaudhuri_edward::ChaudhuriEdward,
+    collectors::Collectors,
     makki::Makki,
     naimi_trehel::NaimiTrehel,
 }

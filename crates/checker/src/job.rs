@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use algorithms::info::Timing;
+use algorithms::info::{Pace, Timing};
 use algorithms::{Algorithm, Property, Refusal, Scope, Setting, Violation};
 
 use crate::model::Model;
@@ -30,6 +30,8 @@ pub struct Job {
     /// How often each timer of each node may run out while messages are under way; beyond that, only when the
     /// network is silent. 0 turns timers off.
     pub firings: u32,
+    /// Time counts: messages and critical sections take this long, and timers run out just when they are due.
+    pub pace: Option<Pace>,
     /// Ask for this property alone.
     pub only: Option<Property>,
     /// Stop at so many states.
@@ -122,6 +124,7 @@ impl Job {
             duplicates: scope.duplicates,
             crashes: scope.crashes,
             firings: scope.firings,
+            pace: scope.pace,
             only: None,
             max_states: u64::MAX,
             threads: 1,
@@ -151,11 +154,17 @@ impl Job {
         if self.requests == 0 {
             return refuse("nobody asks for anything: try --requests 1");
         }
-        if A::INFO.needs.timing == Timing::BoundedDelayConstantSections {
+        if self.pace.is_none() && A::INFO.needs.timing == Timing::BoundedDelayConstantSections {
             return Err(Refusal(format!(
-                "{} needs a bound on delays and critical sections of one constant length, and the checker lets messages take any time: use --random, which keeps to the bound",
+                "{} needs a bound on delays and critical sections of one constant length: say --delay 1 --section 1",
                 A::INFO.name
             )));
+        }
+        if self
+            .pace
+            .is_some_and(|pace| pace.delay == 0 || pace.section == 0 || pace.delay + pace.section > 20)
+        {
+            return refuse("delay and section must be at least 1 tick each and 20 at most together");
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 
 use std::hash::Hash;
 
+use algorithms::info::Pace;
 use algorithms::schedule::Script;
 use algorithms::seat::{Client, Event, Seat};
 use algorithms::{
@@ -46,6 +47,8 @@ pub(crate) struct SlotInfo {
     pub(crate) census: Census,
     /// Its client has had all its turns.
     pub(crate) done: bool,
+    /// What it becomes when a tick passes; `None` if something must happen first, or if time does not count.
+    pub(crate) ticked: Option<u32>,
 }
 
 /// Something that can happen to a node.
@@ -82,6 +85,8 @@ pub(crate) struct InboxInfo {
     /// The messages that can arrive next, each with the inbox that is left.
     pub(crate) arrivals: Vec<(u32, u32)>,
     pub(crate) census: Census,
+    /// What it becomes when a tick passes; `None` if a message must arrive first, or if time does not count.
+    pub(crate) ticked: Option<u32>,
 }
 
 /// A node with what the checker allows it.
@@ -92,6 +97,18 @@ struct Slot<A: Algorithm> {
     requests_left: u8,
     /// How often each timer has run out while messages were under way.
     fired: Vec<u8>,
+    /// Where time counts: how long the client has been inside, and how long each timer still runs.
+    inside_for: u8,
+    runs_for: Vec<u8>,
+}
+
+/// A message under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Envelope<M> {
+    from: NodeId,
+    message: M,
+    /// Where time counts: how long it has been under way.
+    age: u8,
 }
 
 /// Numbers for values, in the order in which they come up.
@@ -126,7 +143,8 @@ pub(crate) struct Model<A: Algorithm> {
     firings: u8,
     budget: u32,
     slots: Numbered<Slot<A>>,
-    envelopes: Numbered<(NodeId, A::Message)>,
+    pace: Option<Pace>,
+    envelopes: Numbered<Envelope<A::Message>>,
     inboxes: Numbered<(NodeId, Vec<u32>)>,
 }
 
@@ -140,6 +158,7 @@ impl<A: Algorithm> Model<A> {
             requests: job.requests as u8,
             firings: job.firings as u8,
             budget: job.losses * ONE_LOSS + job.duplicates * ONE_DUPLICATE + job.crashes * ONE_CRASH,
+            pace: job.pace,
             slots: Numbered::new(),
             envelopes: Numbered::new(),
             inboxes: Numbered::new(),
@@ -148,8 +167,66 @@ impl<A: Algorithm> Model<A> {
     }
 
     /// A message under way, and who sent it.
-    pub(crate) fn envelope(&self, envelope: u32) -> &(NodeId, A::Message) {
-        &self.envelopes.values[envelope as usize]
+    pub(crate) fn envelope(&self, envelope: u32) -> (NodeId, &A::Message) {
+        let Envelope { from, message, .. } = &self.envelopes.values[envelope as usize];
+        (*from, message)
+    }
+
+    fn sender(&self, envelope: u32) -> NodeId {
+        self.envelopes.values[envelope as usize].from
+    }
+
+    /// Keeps the time of what a node just did.
+    fn keep_time(&self, slot: &mut Slot<A>, effects: &[Effect<A>]) {
+        let Some(Pace { delay, section }) = self.pace else { return };
+        for effect in effects {
+            match effect {
+                Effect::Enter(_) => slot.inside_for = 0,
+                // One tick more, so that what arrives just in time is there before the timer runs out.
+                Effect::Arm(timer, wait) => {
+                    slot.runs_for[*timer] = (wait.hops * delay + wait.sections * section + 1).min(250) as u8;
+                }
+                Effect::Disarm(timer) => slot.runs_for[*timer] = 0,
+                _ => {}
+            }
+        }
+    }
+
+    fn tick_slot(&mut self, slot: &Slot<A>) -> Option<u32> {
+        let section = self.pace?.section as u8;
+        let inside = matches!(slot.seat.client, Client::Inside(_));
+        if (inside && slot.inside_for == section)
+            || slot.seat.armed.iter().any(|&timer| slot.runs_for[timer] == 0)
+        {
+            return None;
+        }
+        let mut slot = slot.clone();
+        slot.inside_for += u8::from(inside);
+        for &timer in &slot.seat.armed {
+            slot.runs_for[timer] -= 1;
+        }
+        Some(self.slots.number(slot))
+    }
+
+    fn tick_inbox(&mut self, node: NodeId, envelopes: &[u32]) -> Option<u32> {
+        let delay = self.pace?.delay as u8;
+        let mut older = Vec::with_capacity(envelopes.len());
+        for &envelope in envelopes {
+            let mut envelope = self.envelopes.values[envelope as usize].clone();
+            if envelope.age == delay {
+                return None;
+            }
+            envelope.age += 1;
+            older.push(self.envelopes.number(envelope));
+        }
+        self.sort(&mut older);
+        Some(self.inboxes.number((node, older)))
+    }
+
+    /// By sender; in order among the messages of one sender as they are, out of order by number, so that the same
+    /// messages are always the same inbox.
+    fn sort(&self, envelopes: &mut [u32]) {
+        envelopes.sort_by_key(|&envelope| (self.sender(envelope), if self.reorder { envelope } else { 0 }));
     }
 
     fn site(&self, me: NodeId) -> Site<'_, A> {
@@ -176,11 +253,13 @@ impl<A: Algorithm> Model<A> {
                 violation: reaction.violation,
                 picks: script.made().into(),
             };
+            self.keep_time(&mut slot, &reaction.effects);
             let mut sends = Vec::new();
             for effect in reaction.effects {
                 match effect {
                     Effect::Send { to, message } if to < self.setting.nodes => {
-                        sends.push((to, self.envelopes.number((me, message))));
+                        let envelope = Envelope { from: me, message, age: 0 };
+                        sends.push((to, self.envelopes.number(envelope)));
                     }
                     Effect::Note(note) => {
                         let bit = A::INFO.sometimes.iter().position(|&known| known == note);
@@ -226,8 +305,10 @@ impl<A: Algorithm> Steps for Model<A> {
         let slots: Vec<u32> = (0..nodes)
             .map(|node| {
                 let seat = Seat::start(&self.site(node));
-                let fired = vec![0; A::INFO.timers.len()];
-                self.slots.number(Slot { node, seat, requests_left: self.requests, fired })
+                let timers = A::INFO.timers.len();
+                let (fired, runs_for) = (vec![0; timers], vec![0; timers]);
+                let requests_left = self.requests;
+                self.slots.number(Slot { node, seat, requests_left, fired, inside_for: 0, runs_for })
             })
             .collect();
         // The empty inbox of a node gets the node's number: the search relies on it to see silence.
@@ -245,12 +326,20 @@ impl<A: Algorithm> Steps for Model<A> {
                     self.moves(id, Cause::Request(groups), 0, |slot| slot.requests_left -= 1, &mut moves);
                 }
             }
-            (Client::Inside(_), true) => self.moves(id, Cause::Exit, 0, |_| {}, &mut moves),
+            (Client::Inside(_), true) => {
+                if self.pace.is_none_or(|pace| u32::from(slot.inside_for) == pace.section) {
+                    self.moves(id, Cause::Exit, 0, |slot| slot.inside_for = 0, &mut moves);
+                }
+            }
             (Client::Idle | Client::Waiting(_), true) => {}
         }
-        let timers: &[Timer] = if self.firings > 0 { &slot.seat.armed } else { &[] };
+        let timers: &[Timer] = if self.firings > 0 || self.pace.is_some() { &slot.seat.armed } else { &[] };
         for &timer in timers {
-            if slot.fired[timer] < self.firings {
+            if self.pace.is_some() {
+                if slot.runs_for[timer] == 0 {
+                    self.moves(id, Cause::Expire(timer), 0, |_| {}, &mut moves);
+                }
+            } else if slot.fired[timer] < self.firings {
                 self.moves(id, Cause::Expire(timer), 0, |slot| slot.fired[timer] += 1, &mut moves);
             } else {
                 self.moves(id, Cause::Expire(timer), 0, |_| {}, &mut when_silent);
@@ -262,7 +351,8 @@ impl<A: Algorithm> Steps for Model<A> {
         let mut census = self.census();
         slot.seat.count(&self.site(slot.node), &mut census);
         let done = slot.seat.client == Client::Idle && slot.requests_left == 0 && slot.seat.node.is_some();
-        SlotInfo { moves, when_silent, census, done }
+        let ticked = self.tick_slot(&slot);
+        SlotInfo { moves, when_silent, census, done, ticked }
     }
 
     fn inbox(&mut self, id: u32) -> InboxInfo {
@@ -275,28 +365,27 @@ impl<A: Algorithm> Steps for Model<A> {
             // In order, only the oldest from each sender can arrive; out of order any, equal ones once.
             let blocked = envelopes[..index]
                 .iter()
-                .any(|&earlier| earlier == envelope || (!self.reorder && self.envelope(earlier).0 == *from));
+                .any(|&earlier| earlier == envelope || (!self.reorder && self.sender(earlier) == from));
             if !blocked {
                 let mut rest = envelopes.clone();
                 rest.remove(index);
                 arrivals.push((envelope, self.inboxes.number((node, rest))));
             }
         }
-        InboxInfo { arrivals, census }
+        let ticked = self.tick_inbox(node, &envelopes);
+        InboxInfo { arrivals, census, ticked }
     }
 
     fn deliver(&mut self, slot: u32, envelope: u32) -> Vec<Outcome> {
-        let (from, message) = self.envelope(envelope).clone();
+        let (from, message) = self.envelope(envelope);
+        let message = message.clone();
         self.outcomes(slot, &Event::Input(Input::Deliver { from, message }), |_| {})
     }
 
     fn push(&mut self, inbox: u32, envelope: u32) -> u32 {
         let (node, mut envelopes) = self.inboxes.values[inbox as usize].clone();
-        // By sender; in order behind the sender's other messages, out of order by number, so that the same
-        // messages are always the same inbox.
-        let key = |envelope: u32| (self.envelope(envelope).0, if self.reorder { envelope } else { 0 });
-        let place = envelopes.partition_point(|&other| key(other) <= key(envelope));
-        envelopes.insert(place, envelope);
+        envelopes.push(envelope);
+        self.sort(&mut envelopes);
         self.inboxes.number((node, envelopes))
     }
 }

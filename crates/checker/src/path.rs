@@ -20,9 +20,9 @@ pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Pat
         let envelope = |envelope: u32| {
             // The search keeps no ages: the oldest of equal messages will do.
             let (from, message) = model.envelope(envelope);
-            let channel = world.channels.get(&(*from, node)).into_iter().flatten();
+            let channel = world.channels.get(&(from, node)).into_iter().flatten();
             let overtakes = channel.take_while(|other| *other != message).count();
-            Envelope { from: *from, to: node, overtakes }
+            Envelope { from, to: node, overtakes }
         };
         let action = match cause {
             What::Cause(Cause::Request(groups)) => Action::Request { node, groups },
@@ -80,6 +80,8 @@ fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, Wh
                 let outcomes: Arc<[_]> = parts.outcomes(state[node], envelope);
                 (node, What::Deliver(envelope), outcomes[index].picks.to_vec())
             }
+            // Traces have no clock: the order of the steps is all that a replay needs.
+            Link::Tick => continue,
             Link::Lose { node, envelope } => (node, What::Lose(envelope), Vec::new()),
             Link::Duplicate { node, envelope } => (node, What::Duplicate(envelope), Vec::new()),
         });

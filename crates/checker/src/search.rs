@@ -64,6 +64,8 @@ pub(crate) enum Link {
         node: usize,
         envelope: u32,
     },
+    /// Time passes.
+    Tick,
 }
 
 /// Told what leads to which state, and what the node did unless the network did it.
@@ -166,6 +168,21 @@ impl<'a> Parts<'a> {
                 }
             }
         }
+        if self.slot(state[0]).ticked.is_some() && self.tick(state) {
+            emit(Link::Tick, &self.next, None);
+        }
+    }
+
+    /// Sets `next` to what the state becomes when a tick passes, if it may.
+    fn tick(&mut self, state: &[u32]) -> bool {
+        let nodes = self.nodes;
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
+        next.extend((0..nodes).map_while(|node| self.slot(state[node]).ticked));
+        next.extend((nodes..2 * nodes).map_while(|node| self.inbox(state[node]).ticked));
+        next.push(state[2 * nodes]);
+        self.next = next;
+        self.next.len() == state.len()
     }
 
     fn change_inbox(&mut self, state: &[u32], node: usize, inbox: u32, cost: u32) {
@@ -260,6 +277,7 @@ impl<'a> Worker<'a> {
             *transitions += 1;
             can_go_on |= match link {
                 Link::Lose { .. } | Link::Duplicate { .. } => false,
+                Link::Tick => next != state,
                 Link::Move { .. } | Link::Deliver { .. } => next[next.len() - 1] == state[state.len() - 1],
             };
             if let Some(outcome) = outcome {

@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::check_command::Format;
+use crate::output::say;
 use crate::{Ended, table};
 
 /// List all algorithms: kind, source, what they need of the network, message cost.
@@ -20,7 +21,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if arguments.format == Format::Json {
         let all: Vec<_> = registry::ALL.iter().map(as_json).collect();
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        say!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(Ended::Well);
     }
     let heading = ["name", "kind", "tokens", "needs", "messages per entry", "source"];
@@ -31,13 +32,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         rows.push(row.map(str::to_string).to_vec());
     }
     table::print(&rows);
-    println!("\nOptions (--set name=value):");
+    say!("\nOptions (--set name=value):");
     for info in registry::ALL {
         for option in info.options {
-            println!("  {}: {} = {}: {}", info.name, option.name, option.values.join(" | "), option.help);
+            say!("  {}: {} = {}: {}", info.name, option.name, option.values.join(" | "), option.help);
         }
     }
-    println!("\npartitioned(NAME) divides the nodes into k clusters and runs NAME with one token in each.");
+    say!("\npartitioned(NAME) divides the nodes into k clusters and runs NAME with one token in each.");
     Ok(Ended::Well)
 }
 

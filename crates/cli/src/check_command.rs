@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use algorithms::info::{Scope, Shows};
+use algorithms::info::{Pace, Scope, Shows, Timing};
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Property, Refusal, Setting};
 use anyhow::{Result, anyhow, bail};
@@ -13,6 +13,7 @@ use checker::{Finding, Job, Progress, Verdict};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use crate::output::say;
 use crate::{Ended, check_report, random_command, table};
 
 /// Explore every run of an algorithm at a small size, and check every property in every state.
@@ -57,6 +58,12 @@ pub(crate) struct Arguments {
     /// unless something may be lost or crash, then 2
     #[arg(long)]
     firings: Option<u32>,
+    /// Time counts: a message takes at most so many ticks (for algorithms that rely on time; 1 if they need it)
+    #[arg(long, value_name = "TICKS")]
+    delay: Option<u32>,
+    /// Time counts: a critical section takes exactly so many ticks
+    #[arg(long, value_name = "TICKS")]
+    section: Option<u32>,
     /// An option of the algorithm, as name=value
     #[arg(long = "set", value_name = "NAME=VALUE")]
     options: Vec<String>,
@@ -140,7 +147,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         None => None,
     };
     match arguments.format {
-        Format::Json => println!("{}", check_report::as_json(&checked)),
+        Format::Json => say!("{}", check_report::as_json(&checked)),
         Format::Table => check_report::print(&checked, saved.as_deref()),
     }
     Ok(ended(&checked.finding))
@@ -198,10 +205,28 @@ fn job(arguments: &Arguments) -> Result<Job> {
         duplicates: arguments.duplicates,
         crashes: arguments.crashes,
         firings: arguments.firings.unwrap_or(if faulty { 2 } else { 0 }),
+        pace: pace(arguments)?,
         only,
         max_states: arguments.max_states,
         threads: threads(arguments)?,
     })
+}
+
+/// How long things take: as the flags say, or one tick each if the algorithm is nothing without a clock.
+fn pace(arguments: &Arguments) -> Result<Option<Pace>> {
+    let needed = registry::visit(arguments.name.as_deref().unwrap_or_default(), NeedsPace)?;
+    let given = arguments.delay.is_some() || arguments.section.is_some();
+    let pace = Pace { delay: arguments.delay.unwrap_or(1), section: arguments.section.unwrap_or(1) };
+    Ok((needed || given).then_some(pace))
+}
+
+struct NeedsPace;
+
+impl Visitor for NeedsPace {
+    type Output = bool;
+    fn visit<A: Algorithm>(self) -> bool {
+        A::INFO.needs.timing == Timing::BoundedDelayConstantSections
+    }
 }
 
 struct Check<'a>(&'a Job);
@@ -262,7 +287,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
     let mut all = Vec::new();
     let mut never_seen = Vec::new();
     if arguments.format == Format::Table {
-        println!("{}", check_report::suite_heading());
+        say!("{}", check_report::suite_heading());
     }
     let wanted = |name: &str| arguments.name.as_deref().is_none_or(|wanted| wanted == name);
     if let Some(name) = &arguments.name {
@@ -282,7 +307,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
             }
             worst = worst.max(ended(&checked.finding));
             match arguments.format {
-                Format::Table => println!("{}", check_report::suite_row(&checked)),
+                Format::Table => say!("{}", check_report::suite_row(&checked)),
                 Format::Json => all.push(check_report::as_json(&checked)),
             }
         }
@@ -290,7 +315,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
         never_seen.extend(missing.map(|(what, _)| format!("{}: {what}", info.name)));
     }
     if arguments.format == Format::Json {
-        println!("{}", json!({ "checks": all, "never_seen": never_seen }));
+        say!("{}", json!({ "checks": all, "never_seen": never_seen }));
     }
     for what in &never_seen {
         eprintln!("never seen in the suite, so it shows less than it should: {what}");
@@ -325,15 +350,15 @@ fn list_defects(arguments: &Arguments) -> Result<Ended> {
                 })
             })
             .collect();
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        say!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(Ended::Well);
     }
     for (info, defect) in all {
-        println!("{} · {} ({})", info.name, defect.name, defect.source);
-        println!("    printed: {}", defect.printed);
-        println!("    right:   {}", defect.right);
-        println!("    leads to {}", shows(defect.shows));
-        println!("    {}\n", command(info.name, defect.name, &defect.scope, defect.shows));
+        say!("{} · {} ({})", info.name, defect.name, defect.source);
+        say!("    printed: {}", defect.printed);
+        say!("    right:   {}", defect.right);
+        say!("    leads to {}", shows(defect.shows));
+        say!("    {}\n", command(info.name, defect.name, &defect.scope, defect.shows));
     }
     Ok(Ended::Well)
 }

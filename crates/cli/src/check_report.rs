@@ -9,6 +9,7 @@ use checker::Trace;
 use serde_json::{Value, json};
 
 use crate::check_command::Checked;
+use crate::output::say;
 use crate::table::{self, grouped};
 use crate::trace_command::print_steps;
 
@@ -38,6 +39,8 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "duplicates": job.duplicates,
         "crashes": job.crashes,
         "firings": job.firings,
+        "delay": job.pace.map(|pace| pace.delay),
+        "section": job.pace.map(|pace| pace.section),
         "threads": job.threads,
         "states": finding.states,
         "transitions": finding.transitions,
@@ -59,8 +62,8 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
 /// The report for people.
 pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
     let Checked { name, job, reorders, finding, seconds } = checked;
-    println!("{name}: {}", describe(checked));
-    println!(
+    say!("{name}: {}", describe(checked));
+    say!(
         "{} states, {} steps between them, depth {}, {seconds:.2} s ({} states/s), {} bytes a state, {}\n",
         grouped(finding.states),
         grouped(finding.transitions),
@@ -81,18 +84,18 @@ pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
         vec![format!("sometimes: {}", seen.what), verdict.to_string()]
     }));
     table::print(&rows);
-    println!();
+    say!();
     match &finding.violation {
         Some((violation, trace)) => {
-            println!("Violated after {} steps: {violation}", trace.steps.len());
+            say!("Violated after {} steps: {violation}", trace.steps.len());
             let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
             print_steps(trace, &shows);
             if let Some(file) = saved {
-                println!("Saved; 'tokenwood trace {}' replays it.", file.display());
+                say!("Saved; 'tokenwood trace {}' replays it.", file.display());
             }
         }
-        None if finding.exhausted => println!("Exhausted: all properties hold in every run of this size."),
-        None => println!(
+        None if finding.exhausted => say!("Exhausted: all properties hold in every run of this size."),
+        None => say!(
             "Not exhausted: stopped at {} states without a violation. --max-states {} goes further.",
             grouped(finding.states),
             job.max_states.saturating_mul(4)
@@ -119,6 +122,10 @@ fn describe(checked: &Checked) -> String {
     );
     if job.firings > 0 {
         words.push(format!("timers run out up to {} times, and in silence", job.firings));
+    }
+    if let Some(pace) = job.pace {
+        let (delay, section) = (count(pace.delay, "tick"), count(pace.section, "tick"));
+        words.push(format!("messages take up to {delay}, sections {section}"));
     }
     words.join(", ")
 }
@@ -155,6 +162,9 @@ pub(crate) fn flags(scope: &Scope) -> String {
         if number > 0 {
             words += &format!(" --{name} {number}");
         }
+    }
+    if let Some(pace) = scope.pace {
+        words += &format!(" --delay {} --section {}", pace.delay, pace.section);
     }
     words
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use simulator::random::{RandomJob, run as run_once};
 
 use crate::check_command::{check, command};
-use crate::{Ended, table};
+use crate::{Ended, output, table};
 
 /// Put every printed error back, one after the other, and write what it leads to (as docs/errata.md).
 #[derive(Args)]
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             write!(page, "\n{}", section(info, defect)?)?;
         }
     }
-    print!("{page}");
+    output::print(format_args!("{page}"));
     Ok(Ended::Well)
 }
 

@@ -4,6 +4,7 @@ mod algorithms_command;
 mod check_command;
 mod check_report;
 mod errata_command;
+mod output;
 mod random_command;
 mod table;
 mod trace_command;
@@ -58,7 +59,7 @@ What you can do:
 
 fn main() -> ExitCode {
     let Some(command) = Cli::parse().command else {
-        print!("{GUIDE}");
+        output::print(format_args!("{GUIDE}"));
         return ExitCode::SUCCESS;
     };
     let ended = match command {

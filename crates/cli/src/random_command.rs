@@ -11,6 +11,7 @@ use serde_json::json;
 use simulator::random::{RandomJob, run as run_once};
 
 use crate::check_command::{Arguments, Format};
+use crate::output::say;
 use crate::table::grouped;
 use crate::trace_command::print_steps;
 use crate::{Ended, check_report};
@@ -75,7 +76,7 @@ pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Re
         check_report::save(trace, &file)?;
     }
     if arguments.format == Format::Json {
-        println!("{}", as_json(name, job, &runs, seconds));
+        say!("{}", as_json(name, job, &runs, seconds));
     } else {
         print(name, &runs, seconds, &file);
     }
@@ -104,7 +105,7 @@ fn as_json(name: &str, job: &Job, runs: &Runs, seconds: f64) -> serde_json::Valu
 }
 
 fn print(name: &str, runs: &Runs, seconds: f64, file: &std::path::Path) {
-    println!(
+    say!(
         "{name}: {} random runs, {} entries, {} messages ({:.2} an entry), {} steps, {seconds:.2} s",
         grouped(runs.done),
         grouped(runs.entries),
@@ -113,12 +114,12 @@ fn print(name: &str, runs: &Runs, seconds: f64, file: &std::path::Path) {
         grouped(runs.steps),
     );
     match &runs.violation {
-        None => println!("No violation, nobody left waiting. (Random runs show no more than that.)"),
+        None => say!("No violation, nobody left waiting. (Random runs show no more than that.)"),
         Some((seed, violation, trace)) => {
-            println!("Violated with seed {seed} after {} steps: {violation}", trace.steps.len());
+            say!("Violated with seed {seed} after {} steps: {violation}", trace.steps.len());
             let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
             print_steps(trace, &shows);
-            println!("Saved; 'tokenwood trace {}' replays it.", file.display());
+            say!("Saved; 'tokenwood trace {}' replays it.", file.display());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Aligned columns for people.
 
+use crate::output::say;
+
 /// Prints rows in columns; the first row is the heading.
 pub(crate) fn print(rows: &[Vec<String>]) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -10,10 +12,10 @@ pub(crate) fn print(rows: &[Vec<String>]) {
     for (index, row) in rows.iter().enumerate() {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        println!("{}", cells.join("  ").trim_end());
+        say!("{}", cells.join("  ").trim_end());
         if index == 0 {
             let rules: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-            println!("{}", rules.join("  "));
+            say!("{}", rules.join("  "));
         }
     }
 }

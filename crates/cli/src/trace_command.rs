@@ -12,6 +12,7 @@ use clap::Args;
 
 use crate::Ended;
 use crate::check_command::Format;
+use crate::output::{self, say};
 
 /// Replay a trace that a check saved, and print it step by step.
 ///
@@ -44,21 +45,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         for (step, shows) in replayed.steps.iter_mut().zip(replay.shows) {
             step.shows = shows;
         }
-        print!("{}", replayed.print());
+        output::print(format_args!("{}", replayed.print()));
         return Ok(Ended::Well);
     }
     let setting = trace.setting();
-    print!("{}: {} nodes, {} tokens", trace.algorithm, setting.nodes, setting.tokens);
+    output::print(format_args!("{}: {} nodes, {} tokens", trace.algorithm, setting.nodes, setting.tokens));
     if setting.groups > 1 {
-        print!(", {} groups", setting.groups);
+        output::print(format_args!(", {} groups", setting.groups));
     }
     for (name, value) in &setting.options {
-        print!(", {name}={value}");
+        output::print(format_args!(", {name}={value}"));
     }
-    println!("{}", setting.defect.as_ref().map_or(String::new(), |defect| format!(", defect {defect}")));
+    say!("{}", setting.defect.as_ref().map_or(String::new(), |defect| format!(", defect {defect}")));
     print_steps(&trace, &replay.shows);
     if let Some(verdict) = trace.verdict() {
-        println!("violated: {verdict}");
+        say!("violated: {verdict}");
     }
     let differs = trace.steps.iter().zip(&replay.shows).position(|(step, shows)| step.shows != *shows);
     if let Some(index) = differs {
@@ -75,9 +76,9 @@ pub(crate) fn print_steps(trace: &Trace, shows: &[Vec<String>]) {
     let width = trace.steps.iter().map(|step| step.step.len()).max().unwrap_or(0);
     for (index, (step, shows)) in trace.steps.iter().zip(shows).enumerate() {
         let first = shows.first().map_or("", String::as_str);
-        println!("{:4}  {:width$}  {first}", index + 1, step.step);
+        say!("{:4}  {:width$}  {first}", index + 1, step.step);
         for line in shows.iter().skip(1) {
-            println!("      {:width$}  {line}", "");
+            say!("      {:width$}  {line}", "");
         }
     }
 }

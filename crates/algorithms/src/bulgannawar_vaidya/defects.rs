@@ -36,8 +36,8 @@ defects! {
             source: "001 ch. IV, Handle_REQUEST",
             printed: "a node that forwards a request leaves its pointer as it is",
             right: "the pointer is set to the requester (path reversal), as the prose and 003 say",
-            shows: Shows::Dearer(115),
-            scope: Scope::new(12, 1, 12),
+            shows: Shows::Dearer(135),
+            scope: Scope::new(30, 3, 10),
         },
         IdleGrantPointsAsked => Defect {
             name: "idle-grant-points-asked",

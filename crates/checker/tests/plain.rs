@@ -1,0 +1,153 @@
+//! The search against the plainest one possible: whole systems in a set, moved step by step. Both must find the same
+//! number of states, whatever may happen in them.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+
+use algorithms::registry::{self, Visitor};
+use algorithms::schedule::{Envelope, Script};
+use algorithms::seat::{Client, Seat};
+use algorithms::{Action, Algorithm, NodeId, Scope, World};
+use checker::{Job, Verdict, check};
+
+/// A system with what may still happen to it.
+#[derive(Clone)]
+struct Plain<A: Algorithm> {
+    world: World<A>,
+    asked: Vec<u32>,
+    fired: BTreeMap<(NodeId, usize), u32>,
+    losses: u32,
+    duplicates: u32,
+    crashes: u32,
+}
+
+type Key<A> = (
+    Vec<Seat<A>>,
+    BTreeMap<(NodeId, NodeId), Vec<<A as Algorithm>::Message>>,
+    Vec<u32>,
+    BTreeMap<(NodeId, usize), u32>,
+    [u32; 3],
+);
+
+struct Count<'a>(&'a Scope);
+
+impl Visitor for Count<'_> {
+    type Output = (u64, u64);
+
+    /// How many states the plain search finds, and how many the checker.
+    fn visit<A: Algorithm>(self) -> (u64, u64) {
+        let scope = self.0;
+        let reorder = scope.reorder.unwrap_or(!A::INFO.needs.fifo(scope.tokens));
+        let start = Plain {
+            world: World::<A>::of(scope, None).unwrap(),
+            asked: vec![0; scope.nodes as usize],
+            fired: BTreeMap::new(),
+            losses: scope.losses,
+            duplicates: scope.duplicates,
+            crashes: scope.crashes,
+        };
+        let mut seen: HashSet<Key<A>> = HashSet::from([start.key(reorder)]);
+        let mut agenda = VecDeque::from([start]);
+        while let Some(state) = agenda.pop_front() {
+            for action in state.actions(scope, reorder) {
+                for next in state.take(action) {
+                    if seen.insert(next.key(reorder)) {
+                        agenda.push_back(next);
+                    }
+                }
+            }
+        }
+        let finding = check::<A>(&Job { threads: 2, ..Job::of(scope, None) }, &|_| {}).unwrap();
+        assert_eq!(finding.verdict(), Verdict::Holds, "{}", A::INFO.name);
+        (seen.len() as u64, finding.states)
+    }
+}
+
+impl<A: Algorithm> Plain<A> {
+    fn key(&self, reorder: bool) -> Key<A> {
+        let mut channels = self.world.channels.clone();
+        if reorder {
+            channels.values_mut().for_each(|messages| messages.sort());
+        }
+        let budgets = [self.losses, self.duplicates, self.crashes];
+        (self.world.seats.clone(), channels, self.asked.clone(), self.fired.clone(), budgets)
+    }
+
+    fn actions(&self, scope: &Scope, reorder: bool) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let silent = self.world.channels.is_empty();
+        for (node, seat) in (0..).zip(&self.world.seats) {
+            if seat.node.is_none() {
+                actions.push(Action::Restart { node });
+                continue;
+            }
+            match seat.client {
+                Client::Idle if self.asked[node as usize] < scope.requests => {
+                    let wishes = World::<A>::requests(scope.groups, scope.any_of);
+                    actions.extend(wishes.into_iter().map(|groups| Action::Request { node, groups }));
+                }
+                Client::Inside(_) => actions.push(Action::Exit { node }),
+                _ => {}
+            }
+            for &timer in &seat.armed {
+                let fired = self.fired.get(&(node, timer)).copied().unwrap_or(0);
+                if fired < scope.firings || (scope.firings > 0 && silent) {
+                    actions.push(Action::Expire { node, timer });
+                }
+            }
+            if self.crashes > 0 {
+                actions.push(Action::Crash { node });
+            }
+        }
+        for (&(from, to), messages) in &self.world.channels {
+            for overtakes in 0..if reorder { messages.len() } else { 1 } {
+                let envelope = Envelope { from, to, overtakes };
+                actions.push(Action::Deliver(envelope));
+                actions.extend((self.losses > 0).then_some(Action::Lose(envelope)));
+                actions.extend((self.duplicates > 0).then_some(Action::Duplicate(envelope)));
+            }
+        }
+        actions
+    }
+
+    /// What an action leads to, for every combination of picks.
+    fn take(&self, action: Action) -> Vec<Plain<A>> {
+        let mut script = Script::default();
+        let mut all = Vec::new();
+        loop {
+            let mut next = self.clone();
+            match action {
+                Action::Request { node, .. } => next.asked[node as usize] += 1,
+                Action::Expire { node, timer } => *next.fired.entry((node, timer)).or_default() += 1,
+                Action::Lose(_) => next.losses -= 1,
+                Action::Duplicate(_) => next.duplicates -= 1,
+                Action::Crash { .. } => next.crashes -= 1,
+                _ => {}
+            }
+            let happened = next.world.act(action, &mut script).unwrap();
+            assert_eq!(happened.violation, None);
+            all.push(next);
+            if !script.advance() {
+                return all;
+            }
+        }
+    }
+}
+
+fn compare(name: &str, scope: &Scope) {
+    let (plain, fast) = registry::visit(name, Count(scope)).unwrap();
+    assert_eq!(plain, fast, "{name} {scope:?}");
+}
+
+#[test]
+fn in_order() {
+    compare("bulgannawar-vaidya", &Scope::new(3, 2, 2));
+    compare("bulgannawar-vaidya", &Scope::new(3, 2, 1).with(&[("inform", "1")]));
+    compare("naimi-trehel", &Scope::new(3, 1, 2).fifo());
+}
+
+#[test]
+fn out_of_order() {
+    compare("bulgannawar-vaidya", &Scope::new(3, 1, 2));
+    compare("naimi-trehel", &Scope::new(3, 1, 3));
+    compare("collectors", &Scope::new(4, 2, 1));
+}

@@ -1,0 +1,79 @@
+//! Every dependency has a licence that we accept, and comes in one version only. Works offline, from what cargo knows.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+const ACCEPTED: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-3-Clause",
+    "ISC",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Never in the tree, and why.
+const BANNED: &[(&str, &str)] =
+    &[("openssl-sys", "TLS is rustls with ring"), ("aws-lc-rs", "TLS is rustls with ring")];
+
+pub(crate) fn check() -> Result<()> {
+    let output = Command::new("cargo").args(["metadata", "--format-version", "1", "--locked"]).output()?;
+    if !output.status.success() {
+        bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
+    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for package in packages {
+        let text = |field: &str| package[field].as_str().unwrap_or("");
+        let name = text("name");
+        versions.entry(name).or_default().push(text("version"));
+        if !acceptable(text("license")) {
+            problems.push(format!("{name}: licence '{}' is not accepted", text("license")));
+        }
+        if let Some((_, why)) = BANNED.iter().find(|(banned, _)| *banned == name) {
+            problems.push(format!("{name} is banned: {why}"));
+        }
+    }
+    for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
+        problems.push(format!("{name} is there in several versions: {}", versions.join(", ")));
+    }
+    if !problems.is_empty() {
+        bail!("{}", problems.join("\n"));
+    }
+    println!("{} packages, all with accepted licences, none twice", packages.len());
+    Ok(())
+}
+
+/// Whether a licence expression can be satisfied: every part joined by AND has an accepted alternative.
+fn acceptable(expression: &str) -> bool {
+    let expression = expression.replace('/', " OR ");
+    let alternatives = |part: &str| {
+        part.trim_matches(['(', ')', ' '])
+            .split(" OR ")
+            .any(|licence| ACCEPTED.contains(&licence.trim_matches(['(', ')', ' '])))
+    };
+    expression.split(" AND ").all(alternatives)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::acceptable;
+
+    #[test]
+    fn expressions() {
+        assert!(acceptable("MIT OR Apache-2.0"));
+        assert!(acceptable("(MIT OR Apache-2.0) AND Unicode-3.0"));
+        assert!(acceptable("MIT/Apache-2.0"));
+        assert!(acceptable("Unlicense OR MIT"));
+        assert!(!acceptable("GPL-3.0"));
+        assert!(!acceptable("MIT AND GPL-3.0"));
+        assert!(!acceptable(""));
+    }
+}

@@ -1,0 +1,96 @@
+//! What is done to the repository itself: `cargo xtask test` checks everything and changes nothing, `cargo xtask fix`
+//! mends what can be mended without thinking.
+
+mod dependencies;
+mod tidy;
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+const HELP: &str = "\
+cargo xtask test       format, lints, tidiness, tests, documentation, dependencies and licences: everything, read-only
+cargo xtask fix        format and mend lints
+cargo xtask rewrite    write transcripts and docs/errata.md anew; commit a difference only if you can explain it
+cargo xtask tidy       only the house rules
+cargo xtask licences   only dependencies and licences
+";
+
+fn main() -> Result<()> {
+    match std::env::args().nth(1).as_deref() {
+        Some("test") => test(),
+        Some("fix") => {
+            cargo("clippy --workspace --all-targets --fix --allow-dirty --allow-staged")?;
+            cargo("fmt --all")
+        }
+        Some("rewrite") => rewrite(),
+        Some("tidy") => tidy::check(),
+        Some("licences") => dependencies::check(),
+        _ => {
+            print!("{HELP}");
+            Ok(())
+        }
+    }
+}
+
+fn test() -> Result<()> {
+    let started = Instant::now();
+    step("format", || cargo("fmt --all --check"))?;
+    step("house rules", tidy::check)?;
+    step("dependencies and licences", dependencies::check)?;
+    step("lints", || cargo("clippy --workspace --all-targets --quiet -- --deny warnings"))?;
+    step("tests", || cargo("test --workspace --quiet"))?;
+    step("documentation", || {
+        run(Command::new("cargo")
+            .args(["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
+            .env("RUSTDOCFLAGS", "--deny warnings"))
+    })?;
+    step("purity", pure_targets)?;
+    println!("\nAll passed in {} s.", started.elapsed().as_secs());
+    Ok(())
+}
+
+fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    println!("\n== {name}");
+    let started = Instant::now();
+    work().with_context(|| format!("{name} failed"))?;
+    println!("== {name}: ok, {:.1} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Builds the algorithms for machines without an operating system, where the compiler can do that.
+fn pure_targets() -> Result<()> {
+    let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
+    let installed =
+        installed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    for target in ["thumbv7em-none-eabi", "wasm32-unknown-unknown"] {
+        if installed.lines().any(|line| line == target) {
+            cargo(&format!("build --quiet --package tokenwood-algorithms --target {target}"))?;
+        } else {
+            println!("target {target} is not installed: not built for it (the crate is no_std in any case)");
+        }
+    }
+    Ok(())
+}
+
+fn rewrite() -> Result<()> {
+    for test in
+        ["test --quiet --package tokenwood-algorithms transcripts", "test --quiet --package tokenwood errata"]
+    {
+        run(Command::new("cargo").args(test.split(' ')).env("TOKENWOOD_REWRITE", "1"))?;
+    }
+    Ok(())
+}
+
+fn cargo(arguments: &str) -> Result<()> {
+    run(Command::new("cargo").args(arguments.split(' ')))
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} ended with {status}");
+    }
+    Ok(())
+}

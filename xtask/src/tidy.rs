@@ -1,0 +1,49 @@
+//! House rules that no lint knows.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+const MOST_LINES: usize = 500;
+
+pub(crate) fn check() -> Result<()> {
+    let output =
+        Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]).output()?;
+    let files: Vec<PathBuf> = String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect();
+    let mut problems = Vec::new();
+    for file in files.iter().filter(|file| file.exists()) {
+        problems.extend(rust_file(file));
+    }
+    if !problems.is_empty() {
+        bail!("{}", problems.join("\n"));
+    }
+    println!("{} files are tidy", files.len());
+    Ok(())
+}
+
+fn rust_file(file: &Path) -> Vec<String> {
+    let mut problems = Vec::new();
+    if file.extension().is_none_or(|extension| extension != "rs") {
+        return problems;
+    }
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let name = file.display();
+    let lines = text.lines().count();
+    if lines > MOST_LINES {
+        problems.push(format!("{name}: {lines} lines, at most {MOST_LINES}"));
+    }
+    if !text.starts_with("//!") {
+        problems.push(format!("{name}: does not begin by saying what it is for (//!)"));
+    }
+    for (number, line) in (1..).zip(text.lines()) {
+        // Written in two parts so that this file does not complain about itself.
+        let leftovers =
+            [concat!("#[", "ignore"), concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
+        if leftovers.iter().any(|leftover| line.contains(leftover)) {
+            problems.push(format!("{name}:{number}: left over: {}", line.trim()));
+        }
+    }
+    problems
+}
