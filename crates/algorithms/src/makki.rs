@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, Wait};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, TimerInfo, Timing, Tokens};
+use crate::info::{Info, Kind, Needs, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Refusal, Setting};
 
 #[cfg(test)]
@@ -88,9 +88,17 @@ impl Algorithm for Makki {
             "a RELEASE came before the token",
             "a good site put itself on the next queue",
         ],
-        // A search that delivers messages as late as it likes explores what the algorithm does not claim to
-        // survive. `makki/paper.rs` searches with time instead, and random runs keep to the bound.
-        suite: &[],
+        // With time, or the search would explore what the algorithm does not claim to survive. Sections shorter and
+        // longer than a message's way, so that both the token and the RELEASE come first somewhere.
+        suite: &[
+            Scope::new(1, 1, 2).paced(1, 1),
+            Scope::new(2, 1, 3).paced(2, 1),
+            Scope::new(2, 2, 2).paced(1, 3),
+            Scope::new(3, 1, 2).paced(2, 3),
+            Scope::new(3, 2, 2).paced(3, 1),
+            Scope::new(3, 3, 2).paced(1, 2),
+            Scope::new(4, 2, 2).paced(1, 1),
+        ],
         defects: &[],
     };
 

@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Order, Scope, Tokens};
+use crate::info::{Info, Kind, Needs, Order, Scope, Timing, Tokens};
 use crate::setting::{Refusal, Setting};
 
 #[cfg(test)]
@@ -75,7 +75,10 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
             },
             ..A::INFO.needs
         },
-        suite: if A::INFO.suite.is_empty() { &[] } else { SUITE },
+        suite: match A::INFO.needs.timing {
+            Timing::BoundedDelayConstantSections => PACED,
+            Timing::Asynchronous | Timing::BoundsForRecovery => SUITE,
+        },
         defects: &[],
         ..A::INFO
     };
@@ -134,6 +137,9 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
 
 /// Clusters of one, of two, of three, and of different sizes. The product of two clusters' spaces grows fast.
 const SUITE: &[Scope] = &[Scope::new(2, 2, 2), Scope::new(3, 2, 2), Scope::new(4, 2, 2), Scope::new(5, 2, 1)];
+
+/// For an algorithm that relies on time.
+const PACED: &[Scope] = &[Scope::new(3, 2, 2).paced(1, 1), Scope::new(4, 2, 1).paced(2, 1)];
 
 /// Longer than any name.
 const LONGEST: usize = 64;

@@ -21,7 +21,7 @@ impl Visitor for CheckSuite {
 
 #[test]
 fn clusters_hold_what_the_algorithm_holds() {
-    for name in ["partitioned(naimi-trehel)", "partitioned(bulgannawar-vaidya)"] {
+    for name in ["partitioned(naimi-trehel)", "partitioned(bulgannawar-vaidya)", "partitioned(makki)"] {
         assert!(!registry::info(name).expect("a known name").suite.is_empty());
         registry::visit(name, CheckSuite).expect("a known name");
     }
