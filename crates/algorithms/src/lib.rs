@@ -21,20 +21,29 @@ pub mod schedule;
 pub mod seat;
 pub mod setting;
 #[cfg(test)]
+mod shuffle;
+#[cfg(test)]
 mod transcript;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
+pub mod carvalho_roucairol;
 pub mod chaudhuri_edward;
 pub mod collectors;
+pub mod lamport;
+pub mod maekawa;
 pub mod makki;
 pub mod naimi_trehel;
 pub mod partitioned;
+pub mod raymond_k;
+pub mod ricart_agrawala;
+pub mod srimani_reddy;
+pub mod suzuki_kasami;
 
 pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 pub use census::Census;
 pub use info::{Info, Kind, Scope};
 pub use properties::{Property, Violation};
 pub use schedule::{Action, Step};
-pub use setting::{Refusal, Setting};
+pub use setting::{Case, Refusal, Setting};
 pub use world::World;

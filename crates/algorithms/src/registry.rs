@@ -8,7 +8,10 @@ use crate::algorithm::Algorithm;
 use crate::info::{Info, Kind};
 use crate::partitioned::Partitioned;
 use crate::setting::Refusal;
-use crate::{bulgannawar_vaidya, chaudhuri_edward, collectors, makki, naimi_trehel};
+use crate::{
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lamport, maekawa, makki,
+    naimi_trehel, raymond_k, ricart_agrawala, srimani_reddy, suzuki_kasami,
+};
 
 /// Something that can be done with any algorithm.
 pub trait Visitor {
@@ -39,10 +42,17 @@ macro_rules! registry {
 
 registry! {
     bulgannawar_vaidya::BulgannawarVaidya,
+    carvalho_roucairol::CarvalhoRoucairol,
     chaudhuri_edward::ChaudhuriEdward,
     collectors::Collectors,
+    lamport::Lamport,
+    maekawa::Maekawa,
     makki::Makki,
     naimi_trehel::NaimiTrehel,
+    raymond_k::RaymondK,
+    ricart_agrawala::RicartAgrawala,
+    srimani_reddy::SrimaniReddy,
+    suzuki_kasami::SuzukiKasami,
 }
 
 /// What is known of the algorithm of this name. Of `partitioned(NAME)` it is what holds for the whole system.

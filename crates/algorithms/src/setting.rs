@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::algorithm::Groups;
-use crate::info::{Info, Kind, Scope};
+use crate::info::{Info, Kind, Pace, Scope};
 
 /// Sizes and options of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,63 @@ pub struct Setting {
     pub options: Vec<(String, String)>,
     /// A defect to put back.
     pub defect: Option<String>,
+}
+
+/// A system, what its clients do and what may go wrong: what a driver is asked to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Sizes, options, defect.
+    pub setting: Setting,
+    /// How often each node asks, at most.
+    pub requests: u32,
+    /// Whether a request may name several groups.
+    pub any_of: bool,
+    /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares enough.
+    pub reorder: Option<bool>,
+    /// How many messages may be lost.
+    pub losses: u32,
+    /// How many messages may arrive twice.
+    pub duplicates: u32,
+    /// How often nodes may crash and come back.
+    pub crashes: u32,
+    /// How often each timer of each node may run out while messages are under way; beyond that, only when the
+    /// network is silent. 0 turns timers off.
+    pub firings: u32,
+    /// Time counts: messages and critical sections take this long, and timers run out just when they are due.
+    pub pace: Option<Pace>,
+}
+
+impl Case {
+    /// What a scope asks for.
+    pub fn of(scope: &Scope, defect: Option<&str>) -> Case {
+        Case {
+            setting: Setting::of(scope, defect),
+            requests: scope.requests,
+            any_of: scope.any_of,
+            reorder: scope.reorder,
+            losses: scope.losses,
+            duplicates: scope.duplicates,
+            crashes: scope.crashes,
+            firings: scope.firings,
+            pace: scope.pace,
+        }
+    }
+
+    /// Whether messages may overtake each other.
+    pub fn reorders(&self, info: &Info) -> bool {
+        self.reorder.unwrap_or(!info.needs.fifo(self.setting.tokens))
+    }
+
+    /// Whether anything may be lost, doubled or crash.
+    pub fn faulty(&self) -> bool {
+        self.losses + self.duplicates + self.crashes > 0
+    }
+
+    /// Everything a client may ask for.
+    pub fn wishes(&self) -> Vec<Groups> {
+        let groups = self.setting.groups;
+        if self.any_of { Groups::all_sets(groups).collect() } else { (0..groups).map(Groups::one).collect() }
+    }
 }
 
 /// Why a setting cannot be served, in one line for the user.

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::algorithm::{Algorithm, Chance, Effect, Groups, Input, NodeId, Site};
+use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Site};
 use crate::census::Census;
 use crate::info::Scope;
 use crate::properties::{Property, Terms, Violation};
@@ -242,10 +242,5 @@ impl<A: Algorithm> World<A> {
     /// Whether the client of a node is inside.
     pub fn inside(&self, node: NodeId) -> bool {
         matches!(self.seats[node as usize].client, Client::Inside(_))
-    }
-
-    /// Everything a client may ask for.
-    pub fn requests(groups: u32, any_of: bool) -> Vec<Groups> {
-        if any_of { Groups::all_sets(groups).collect() } else { (0..groups).map(Groups::one).collect() }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use algorithms::info::{Pace, Timing};
-use algorithms::{Algorithm, Property, Refusal, Scope, Setting, Violation};
+use algorithms::info::Timing;
+use algorithms::{Algorithm, Case, Property, Refusal, Scope, Violation};
 
 use crate::model::Model;
 use crate::path;
@@ -13,25 +13,8 @@ use crate::trace::Trace;
 /// What to explore.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Sizes, options, defect.
-    pub setting: Setting,
-    /// How often each node asks, at most.
-    pub requests: u32,
-    /// Whether a request may name several groups.
-    pub any_of: bool,
-    /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares enough.
-    pub reorder: Option<bool>,
-    /// How many messages may be lost.
-    pub losses: u32,
-    /// How many messages may arrive twice.
-    pub duplicates: u32,
-    /// How often nodes may crash and come back.
-    pub crashes: u32,
-    /// How often each timer of each node may run out while messages are under way; beyond that, only when the
-    /// network is silent. 0 turns timers off.
-    pub firings: u32,
-    /// Time counts: messages and critical sections take this long, and timers run out just when they are due.
-    pub pace: Option<Pace>,
+    /// The system, what its clients do and what may go wrong.
+    pub case: Case,
     /// Ask for this property alone.
     pub only: Option<Property>,
     /// Stop at so many states.
@@ -115,52 +98,30 @@ impl Finding {
 impl Job {
     /// What a scope asks for.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Job {
-        Job {
-            setting: Setting::of(scope, defect),
-            requests: scope.requests,
-            any_of: scope.any_of,
-            reorder: scope.reorder,
-            losses: scope.losses,
-            duplicates: scope.duplicates,
-            crashes: scope.crashes,
-            firings: scope.firings,
-            pace: scope.pace,
-            only: None,
-            max_states: u64::MAX,
-            threads: 1,
-        }
-    }
-
-    /// Whether messages may overtake each other.
-    pub fn reorders<A: Algorithm>(&self) -> bool {
-        self.reorder.unwrap_or(!A::INFO.needs.fifo(self.setting.tokens))
-    }
-
-    /// Whether anything may be lost, doubled or crash.
-    pub fn faulty(&self) -> bool {
-        self.losses + self.duplicates + self.crashes > 0
+        Job { case: Case::of(scope, defect), only: None, max_states: u64::MAX, threads: 1 }
     }
 
     pub(crate) fn validate<A: Algorithm>(&self) -> Result<(), Refusal> {
-        self.setting.validate(&A::INFO)?;
+        let case = &self.case;
+        case.setting.validate(&A::INFO)?;
         let refuse = |why: &str| Err(Refusal(why.to_string()));
-        if self.setting.nodes > 64 {
+        if case.setting.nodes > 64 {
             return refuse("the checker takes at most 64 nodes; beyond 5 or 6 nothing ends anyway");
         }
-        let budgets = [self.requests, self.losses, self.duplicates, self.crashes, self.firings];
+        let budgets = [case.requests, case.losses, case.duplicates, case.crashes, case.firings];
         if budgets.iter().any(|&budget| budget > 200) {
             return refuse("requests, losses, duplicates, crashes and firings must be 200 or less");
         }
-        if self.requests == 0 {
+        if case.requests == 0 {
             return refuse("nobody asks for anything: try --requests 1");
         }
-        if self.pace.is_none() && A::INFO.needs.timing == Timing::BoundedDelayConstantSections {
+        if case.pace.is_none() && A::INFO.needs.timing == Timing::BoundedDelayConstantSections {
             return Err(Refusal(format!(
                 "{} needs a bound on delays and critical sections of one constant length: say --delay 1 --section 1",
                 A::INFO.name
             )));
         }
-        if self
+        if case
             .pace
             .is_some_and(|pace| pace.delay == 0 || pace.section == 0 || pace.delay + pace.section > 20)
         {
@@ -187,11 +148,11 @@ pub(crate) fn conclude<A: Algorithm>(job: &Job, model: &Mutex<Model<A>>, result:
         _ => Verdict::Unknown,
     };
     let asked = |property: &Property| job.only.is_none_or(|only| only == *property);
-    let applies = |property: &Property| asked(property) && property.applies(&A::INFO, job.faulty());
+    let applies = |property: &Property| asked(property) && property.applies(&A::INFO, job.case.faulty());
     let properties: Vec<_> =
         Property::ALL.into_iter().filter(applies).map(|property| (property, verdict(property))).collect();
     let mut sometimes = vec![Seen { what: "a queue longer than one", seen: result.longest_queue > 1 }];
-    if job.setting.tokens > 1 || job.setting.groups > 1 {
+    if job.case.setting.tokens > 1 || job.case.setting.groups > 1 {
         sometimes.insert(0, Seen { what: "two inside at once", seen: result.most_inside > 1 });
     }
     let notes = (0..).zip(A::INFO.sometimes);

@@ -28,9 +28,9 @@ pub use trace::Trace;
 /// Explores everything that the job allows. `progress` is called now and then.
 pub fn check<A: Algorithm>(job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, Refusal> {
     job.validate::<A>()?;
-    let terms = Terms::new(&A::INFO, job.setting.tokens, job.faulty());
+    let terms = Terms::new(&A::INFO, job.case.setting.tokens, job.case.faulty());
     let terms = job.only.map_or(terms, |property| terms.only(property));
-    let model = Mutex::new(model::Model::<A>::new(job)?);
+    let model = Mutex::new(model::Model::<A>::new(&job.case)?);
     let result = search::search(&model, job, terms, progress);
     Ok(job::conclude::<A>(job, &model, result))
 }

@@ -8,11 +8,10 @@ use algorithms::info::Pace;
 use algorithms::schedule::Script;
 use algorithms::seat::{Client, Event, Seat};
 use algorithms::{
-    Algorithm, Census, Effect, Groups, Input, NodeId, Refusal, Setting, Site, Timer, Violation, World,
+    Algorithm, Case, Census, Effect, Groups, Input, NodeId, Refusal, Setting, Site, Timer, Violation,
 };
 
 use crate::fast_hash::FastMap;
-use crate::job::Job;
 
 /// The part of the budget for losses, duplicates and crashes.
 pub(crate) const ONE_LOSS: u32 = 1;
@@ -149,16 +148,16 @@ pub(crate) struct Model<A: Algorithm> {
 }
 
 impl<A: Algorithm> Model<A> {
-    pub(crate) fn new(job: &Job) -> Result<Model<A>, Refusal> {
-        let setting = job.setting.clone();
+    pub(crate) fn new(case: &Case) -> Result<Model<A>, Refusal> {
+        let setting = case.setting.clone();
         Ok(Model {
             rules: A::rules(&setting)?,
-            reorder: job.reorders::<A>(),
-            wishes: World::<A>::requests(setting.groups, job.any_of),
-            requests: job.requests as u8,
-            firings: job.firings as u8,
-            budget: job.losses * ONE_LOSS + job.duplicates * ONE_DUPLICATE + job.crashes * ONE_CRASH,
-            pace: job.pace,
+            reorder: case.reorders(&A::INFO),
+            wishes: case.wishes(),
+            requests: case.requests as u8,
+            firings: case.firings as u8,
+            budget: case.losses * ONE_LOSS + case.duplicates * ONE_DUPLICATE + case.crashes * ONE_CRASH,
+            pace: case.pace,
             slots: Numbered::new(),
             envelopes: Numbered::new(),
             inboxes: Numbered::new(),

@@ -11,9 +11,9 @@ use crate::search::{Link, Parts, Path};
 
 /// The steps of a path.
 pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Path) -> Vec<Step> {
-    let causes = causes(model, job.setting.nodes as usize, path);
+    let causes = causes(model, job.case.setting.nodes as usize, path);
     let model = model.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut world = World::<A>::new(&job.setting, job.faulty()).expect("the job was validated");
+    let mut world = World::<A>::new(&job.case.setting, job.case.faulty()).expect("the job was validated");
     let mut steps = Vec::new();
     for (node, cause, picks) in causes {
         let node = node as u32;

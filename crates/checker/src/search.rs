@@ -221,10 +221,10 @@ struct Worker<'a> {
 impl<'a> Worker<'a> {
     fn new(steps: &'a Mutex<dyn Steps>, store: &'a Store, terms: Terms, job: &Job) -> Worker<'a> {
         Worker {
-            parts: Parts::new(steps, job.setting.nodes as usize),
+            parts: Parts::new(steps, job.case.setting.nodes as usize),
             store,
             terms,
-            census: Census::new(job.setting.nodes, job.setting.groups),
+            census: Census::new(job.case.setting.nodes, job.case.setting.groups),
             found: Vec::new(),
             successors: Vec::new(),
             log: Log::default(),

@@ -55,7 +55,7 @@ impl std::error::Error for BadTrace {}
 impl Trace {
     /// The trace of a run that ends in a violation.
     pub(crate) fn new<A: Algorithm>(job: &Job, violation: &Violation, steps: &[Step]) -> Trace {
-        Trace::of::<A>(&job.setting, job.faulty(), Some(violation), steps)
+        Trace::of::<A>(&job.case.setting, job.case.faulty(), Some(violation), steps)
     }
 
     /// The trace of a run. The steps must be possible one after the other.

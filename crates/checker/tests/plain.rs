@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use algorithms::registry::{self, Visitor};
 use algorithms::schedule::{Envelope, Script};
 use algorithms::seat::{Client, Seat};
-use algorithms::{Action, Algorithm, NodeId, Scope, World};
+use algorithms::{Action, Algorithm, Case, NodeId, Scope, World};
 use checker::{Job, Verdict, check};
 
 /// A system with what may still happen to it.
@@ -36,7 +36,7 @@ impl Visitor for Count<'_> {
     /// How many states the plain search finds, and how many the checker.
     fn visit<A: Algorithm>(self) -> (u64, u64) {
         let scope = self.0;
-        let reorder = scope.reorder.unwrap_or(!A::INFO.needs.fifo(scope.tokens));
+        let reorder = Case::of(scope, None).reorders(&A::INFO);
         let start = Plain {
             world: World::<A>::of(scope, None).unwrap(),
             asked: vec![0; scope.nodes as usize],
@@ -49,7 +49,7 @@ impl Visitor for Count<'_> {
         let mut agenda = VecDeque::from([start]);
         while let Some(state) = agenda.pop_front() {
             for action in state.actions(scope, reorder) {
-                for next in state.take(action) {
+                for next in state.take(action, scope.firings) {
                     if seen.insert(next.key(reorder)) {
                         agenda.push_back(next);
                     }
@@ -82,7 +82,7 @@ impl<A: Algorithm> Plain<A> {
             }
             match seat.client {
                 Client::Idle if self.asked[node as usize] < scope.requests => {
-                    let wishes = World::<A>::requests(scope.groups, scope.any_of);
+                    let wishes = Case::of(scope, None).wishes();
                     actions.extend(wishes.into_iter().map(|groups| Action::Request { node, groups }));
                 }
                 Client::Inside(_) => actions.push(Action::Exit { node }),
@@ -110,14 +110,17 @@ impl<A: Algorithm> Plain<A> {
     }
 
     /// What an action leads to, for every combination of picks.
-    fn take(&self, action: Action) -> Vec<Plain<A>> {
+    fn take(&self, action: Action, firings: u32) -> Vec<Plain<A>> {
         let mut script = Script::default();
         let mut all = Vec::new();
         loop {
             let mut next = self.clone();
             match action {
                 Action::Request { node, .. } => next.asked[node as usize] += 1,
-                Action::Expire { node, timer } => *next.fired.entry((node, timer)).or_default() += 1,
+                Action::Expire { node, timer } => {
+                    let fired = next.fired.entry((node, timer)).or_default();
+                    *fired = (*fired + 1).min(firings);
+                }
                 Action::Lose(_) => next.losses -= 1,
                 Action::Duplicate(_) => next.duplicates -= 1,
                 Action::Crash { .. } => next.crashes -= 1,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use algorithms::info::{Pace, Scope, Shows, Timing};
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Property, Refusal, Setting};
+use algorithms::{Algorithm, Case, Property, Refusal, Setting};
 use anyhow::{Result, anyhow, bail};
 use checker::{Finding, Job, Progress, Verdict};
 use clap::{Args, ValueEnum};
@@ -100,12 +100,19 @@ pub(crate) struct Arguments {
     /// In random runs, clients pause so many times as long as everything else takes: 1 is heavy load, 100 light
     #[arg(long, default_value_t = 1)]
     pub(crate) pause: u64,
-    /// Run the standard suite of all algorithms, or of the one named
+    /// Run the standard suite (or, with --random, the standard random runs) of all algorithms, or of the one named
     #[arg(long)]
     all: bool,
     /// List the errors of the printed texts that can be put back
     #[arg(long)]
     list_defects: bool,
+}
+
+impl Arguments {
+    /// Whether an algorithm is meant: the one that is named, or all if none is.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.name.as_deref().is_none_or(|wanted| wanted == name)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -130,7 +137,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         return list_defects(arguments);
     }
     if arguments.all {
-        return run_suite(arguments);
+        if let Some(name) = &arguments.name {
+            registry::visit(name, Known)?;
+        }
+        return arguments
+            .random
+            .map_or_else(|| run_suite(arguments), |runs| random_command::run_all(runs, arguments));
     }
     let name = arguments.name.as_deref().unwrap_or_default();
     let job = job(arguments)?;
@@ -140,7 +152,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let checked = check(name, job)?;
     let saved = match &checked.finding.violation {
         Some((_, trace)) => {
-            let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.setting));
+            let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.case.setting));
             check_report::save(trace, &file)?;
             Some(file)
         }
@@ -190,14 +202,15 @@ fn job(arguments: &Arguments) -> Result<Job> {
         None => None,
     };
     let faulty = arguments.loss + arguments.duplicates + arguments.crashes > 0;
-    Ok(Job {
-        setting: Setting {
-            nodes: arguments.nodes,
-            tokens: arguments.tokens,
-            groups: arguments.groups,
-            options,
-            defect: arguments.defect.clone(),
-        },
+    let setting = Setting {
+        nodes: arguments.nodes,
+        tokens: arguments.tokens,
+        groups: arguments.groups,
+        options,
+        defect: arguments.defect.clone(),
+    };
+    let case = Case {
+        setting,
         requests: arguments.requests,
         any_of: arguments.any_of,
         reorder: if arguments.reorder { Some(true) } else { arguments.fifo.then_some(false) },
@@ -206,10 +219,8 @@ fn job(arguments: &Arguments) -> Result<Job> {
         crashes: arguments.crashes,
         firings: arguments.firings.unwrap_or(if faulty { 2 } else { 0 }),
         pace: pace(arguments)?,
-        only,
-        max_states: arguments.max_states,
-        threads: threads(arguments)?,
-    })
+    };
+    Ok(Job { case, only, max_states: arguments.max_states, threads: threads(arguments)? })
 }
 
 /// How long things take: as the flags say, or one tick each if the algorithm is nothing without a clock.
@@ -237,7 +248,7 @@ impl Visitor for Check<'_> {
         let line = ProgressLine::new(A::INFO.name);
         let finding = checker::check::<A>(self.0, &|progress| line.show(progress))?;
         line.clear();
-        Ok((finding, self.0.reorders::<A>()))
+        Ok((finding, self.0.case.reorders(&A::INFO)))
     }
 }
 
@@ -289,11 +300,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
     if arguments.format == Format::Table {
         say!("{}", check_report::suite_heading());
     }
-    let wanted = |name: &str| arguments.name.as_deref().is_none_or(|wanted| wanted == name);
-    if let Some(name) = &arguments.name {
-        registry::visit(name, Known)?;
-    }
-    for info in registry::ALL.iter().filter(|info| wanted(info.name)) {
+    for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
         let mut seen = vec![false; info.sometimes.len()];
         for scope in info.suite {
             let job = Job {

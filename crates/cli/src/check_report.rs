@@ -24,23 +24,24 @@ pub(crate) fn save(trace: &Trace, file: &Path) -> Result<()> {
 /// One object with everything.
 pub(crate) fn as_json(checked: &Checked) -> Value {
     let Checked { name, job, reorders, finding, seconds } = checked;
+    let case = &job.case;
     let steps = finding.violation.iter().flat_map(|(_, trace)| &trace.steps);
     json!({
         "algorithm": name,
-        "nodes": job.setting.nodes,
-        "tokens": job.setting.tokens,
-        "requests": job.requests,
-        "groups": job.setting.groups,
-        "any_of": job.any_of,
-        "options": job.setting.options.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-        "defect": job.setting.defect,
+        "nodes": case.setting.nodes,
+        "tokens": case.setting.tokens,
+        "requests": case.requests,
+        "groups": case.setting.groups,
+        "any_of": case.any_of,
+        "options": case.setting.options.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "defect": case.setting.defect,
         "network": if *reorders { "reorder" } else { "fifo" },
-        "loss": job.losses,
-        "duplicates": job.duplicates,
-        "crashes": job.crashes,
-        "firings": job.firings,
-        "delay": job.pace.map(|pace| pace.delay),
-        "section": job.pace.map(|pace| pace.section),
+        "loss": case.losses,
+        "duplicates": case.duplicates,
+        "crashes": case.crashes,
+        "firings": case.firings,
+        "delay": case.pace.map(|pace| pace.delay),
+        "section": case.pace.map(|pace| pace.section),
         "threads": job.threads,
         "states": finding.states,
         "transitions": finding.transitions,
@@ -104,26 +105,26 @@ pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
 }
 
 fn describe(checked: &Checked) -> String {
-    let job = &checked.job;
+    let case = &checked.job.case;
     let mut words = vec![
-        count(job.setting.nodes, "node"),
-        count(job.setting.tokens, "token"),
-        format!("{} each", count(job.requests, "request")),
+        count(case.setting.nodes, "node"),
+        count(case.setting.tokens, "token"),
+        format!("{} each", count(case.requests, "request")),
     ];
-    if job.setting.groups > 1 {
-        let any_of = if job.any_of { " (any of several)" } else { "" };
-        words.push(format!("{} groups{any_of}", job.setting.groups));
+    if case.setting.groups > 1 {
+        let any_of = if case.any_of { " (any of several)" } else { "" };
+        words.push(format!("{} groups{any_of}", case.setting.groups));
     }
-    words.extend(job.setting.options.iter().map(|(name, value)| format!("{name}={value}")));
-    words.extend(job.setting.defect.iter().map(|defect| format!("with defect {defect}")));
-    let faults = [(job.losses, "loss"), (job.duplicates, "duplicate"), (job.crashes, "crash")];
+    words.extend(case.setting.options.iter().map(|(name, value)| format!("{name}={value}")));
+    words.extend(case.setting.defect.iter().map(|defect| format!("with defect {defect}")));
+    let faults = [(case.losses, "loss"), (case.duplicates, "duplicate"), (case.crashes, "crash")];
     words.extend(
         faults.iter().filter(|(most, _)| *most > 0).map(|(most, what)| format!("up to {most} {what}")),
     );
-    if job.firings > 0 {
-        words.push(format!("timers run out up to {} times, and in silence", job.firings));
+    if case.firings > 0 {
+        words.push(format!("timers run out up to {} times, and in silence", case.firings));
     }
-    if let Some(pace) = job.pace {
+    if let Some(pace) = case.pace {
         let (delay, section) = (count(pace.delay, "tick"), count(pace.section, "tick"));
         words.push(format!("messages take up to {delay}, sections {section}"));
     }

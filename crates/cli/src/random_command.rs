@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Property, Refusal, Violation};
+use algorithms::{Algorithm, Case, Property, Refusal, Violation};
 use anyhow::Result;
 use checker::{Job, Trace};
 use serde_json::json;
-use simulator::random::{RandomJob, run as run_once};
+use simulator::random::{RandomJob, run as run_once, standard};
 
 use crate::check_command::{Arguments, Format};
 use crate::output::say;
@@ -45,8 +45,12 @@ impl Visitor for Runner<'_> {
             runs.steps += run.steps.len() as u64;
             let wanted = |violation: &Violation| self.only.is_none_or(|only| only == violation.property);
             if let Some(violation) = run.violation.filter(wanted) {
-                let trace =
-                    Trace::of::<A>(&self.job.setting, self.job.faulty(), Some(&violation), &run.steps);
+                let trace = Trace::of::<A>(
+                    &self.job.case.setting,
+                    self.job.case.faulty(),
+                    Some(&violation),
+                    &run.steps,
+                );
                 runs.violation = Some((seed, violation, trace));
                 break;
             }
@@ -56,17 +60,7 @@ impl Visitor for Runner<'_> {
 }
 
 pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Result<Ended> {
-    let random = RandomJob {
-        setting: job.setting.clone(),
-        requests: job.requests,
-        any_of: job.any_of,
-        reorder: job.reorder,
-        losses: job.losses,
-        duplicates: job.duplicates,
-        crashes: job.crashes,
-        timers: job.firings > 0,
-        pause: arguments.pause,
-    };
+    let random = RandomJob { case: job.case.clone(), pause: arguments.pause };
     let started = Instant::now();
     let seeds = arguments.seed..arguments.seed.saturating_add(runs);
     let runs = registry::visit(name, Runner { job: &random, only: job.only, seeds })??;
@@ -76,20 +70,70 @@ pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Re
         check_report::save(trace, &file)?;
     }
     if arguments.format == Format::Json {
-        say!("{}", as_json(name, job, &runs, seconds));
+        say!("{}", as_json(name, &job.case, &runs, seconds));
     } else {
         print(name, &runs, seconds, &file);
     }
     Ok(if runs.violation.is_some() { Ended::Violated } else { Ended::Well })
 }
 
-fn as_json(name: &str, job: &Job, runs: &Runs, seconds: f64) -> serde_json::Value {
+/// All algorithms in their standard settings, so many runs for each algorithm.
+pub(crate) fn run_all(runs: u64, arguments: &Arguments) -> Result<Ended> {
+    let mut ended = Ended::Well;
+    for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
+        let jobs = standard(info);
+        let each = runs.div_ceil(jobs.len() as u64);
+        for job in &jobs {
+            let started = Instant::now();
+            let seeds = arguments.seed..arguments.seed.saturating_add(each);
+            let runs = registry::visit(info.name, Runner { job, only: None, seeds })??;
+            let seconds = started.elapsed().as_secs_f64();
+            if runs.violation.is_some() {
+                ended = Ended::Violated;
+            }
+            if arguments.format == Format::Json {
+                say!("{}", as_json(info.name, &job.case, &runs, seconds));
+            } else {
+                say!("{}", summary(info.name, &job.case, &runs, seconds));
+            }
+        }
+    }
+    Ok(ended)
+}
+
+fn summary(name: &str, case: &Case, runs: &Runs, seconds: f64) -> String {
+    let Case { setting, losses, duplicates, crashes, .. } = case;
+    let options: Vec<String> =
+        setting.options.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+    let faults = if case.faulty() {
+        format!(", {losses} losses, {duplicates} duplicates, {crashes} crashes a run")
+    } else {
+        String::new()
+    };
+    let verdict =
+        runs.violation.as_ref().map_or("no violation, nobody stuck".to_string(), |(seed, violation, _)| {
+            format!("VIOLATED with seed {seed}: {violation}")
+        });
+    format!(
+        "{name:22} {:>7} runs {:>9} entries {:>10} messages {seconds:>7.2} s  n={} k={} m={}{}{}{faults}: {verdict}",
+        grouped(runs.done),
+        grouped(runs.entries),
+        grouped(runs.messages),
+        setting.nodes,
+        setting.tokens,
+        setting.groups,
+        if case.any_of { ", any of several" } else { "" },
+        options.concat(),
+    )
+}
+
+fn as_json(name: &str, case: &Case, runs: &Runs, seconds: f64) -> serde_json::Value {
     let violation = runs.violation.as_ref();
     json!({
         "algorithm": name,
-        "nodes": job.setting.nodes,
-        "tokens": job.setting.tokens,
-        "requests": job.requests,
+        "nodes": case.setting.nodes,
+        "tokens": case.setting.tokens,
+        "requests": case.requests,
         "runs": runs.done,
         "entries": runs.entries,
         "messages": runs.messages,

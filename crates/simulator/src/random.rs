@@ -4,11 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::Timing;
+use algorithms::info::{Choice, Timing};
 use algorithms::schedule::Envelope;
 use algorithms::seat::Client;
 use algorithms::{
-    Action, Algorithm, Effect, NodeId, Property, Refusal, Setting, Step, Timer, Violation, Wait, World,
+    Action, Algorithm, Case, Effect, Info, Kind, NodeId, Property, Refusal, Scope, Setting, Step, Timer,
+    Violation, Wait, World,
 };
 
 use crate::chance::Dice;
@@ -26,22 +27,9 @@ const STEPS_PER_REQUEST: u64 = 10_000;
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct RandomJob {
-    /// Sizes, options, defect.
-    pub setting: Setting,
-    /// How often each node asks.
-    pub requests: u32,
-    /// Whether a request may name several groups.
-    pub any_of: bool,
-    /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares enough.
-    pub reorder: Option<bool>,
-    /// How many messages may be lost in a run.
-    pub losses: u32,
-    /// How many messages may arrive twice in a run.
-    pub duplicates: u32,
-    /// How often nodes may crash in a run.
-    pub crashes: u32,
-    /// Whether timers run. They always do for algorithms that are nothing without them.
-    pub timers: bool,
+    /// The system, what its clients do and what may go wrong in a run. Timers run if `firings` is not 0, and always
+    /// for algorithms that are nothing without them.
+    pub case: Case,
     /// Pauses between requests are so many times as long as everything else: 1 is heavy load, 100 is light.
     pub pause: u64,
 }
@@ -61,23 +49,8 @@ pub struct RandomRun {
 
 impl RandomJob {
     /// What a scope asks for.
-    pub fn of(scope: &algorithms::Scope, defect: Option<&str>) -> RandomJob {
-        RandomJob {
-            setting: Setting::of(scope, defect),
-            requests: scope.requests,
-            any_of: scope.any_of,
-            reorder: scope.reorder,
-            losses: scope.losses,
-            duplicates: scope.duplicates,
-            crashes: scope.crashes,
-            timers: scope.firings > 0,
-            pause: 1,
-        }
-    }
-
-    /// Whether anything may be lost, doubled or crash.
-    pub fn faulty(&self) -> bool {
-        self.losses + self.duplicates + self.crashes > 0
+    pub fn of(scope: &Scope, defect: Option<&str>) -> RandomJob {
+        RandomJob { case: Case::of(scope, defect), pause: 1 }
     }
 }
 
@@ -124,10 +97,10 @@ struct Run<'a, A: Algorithm> {
 
 impl<'a, A: Algorithm> Run<'a, A> {
     fn new(job: &'a RandomJob, seed: u64) -> Result<Run<'a, A>, Refusal> {
-        let nodes = job.setting.nodes;
+        let nodes = job.case.setting.nodes;
         let mut run = Run {
             job,
-            world: World::new(&job.setting, job.faulty())?,
+            world: World::new(&job.case.setting, job.case.faulty())?,
             dice: Dice::new(seed),
             now: 0,
             count: 0,
@@ -136,18 +109,18 @@ impl<'a, A: Algorithm> Run<'a, A> {
             latest: BTreeMap::new(),
             armed: BTreeMap::new(),
             asked: vec![0; nodes as usize],
-            reorder: job.reorder.unwrap_or(!A::INFO.needs.fifo(job.setting.tokens)),
+            reorder: job.case.reorders(&A::INFO),
             constant: A::INFO.needs.timing == Timing::BoundedDelayConstantSections,
-            losses: job.losses,
-            duplicates: job.duplicates,
-            crashes: job.crashes,
+            losses: job.case.losses,
+            duplicates: job.case.duplicates,
+            crashes: job.case.crashes,
             steps: Vec::new(),
         };
         for node in 0..nodes {
             run.pause(node);
         }
-        for _ in 0..job.crashes {
-            let at = run.dice.below(u64::from(job.requests) * LONGEST);
+        for _ in 0..job.case.crashes {
+            let at = run.dice.below(u64::from(job.case.requests) * LONGEST);
             run.plan(at, Happening::Crash);
         }
         Ok(run)
@@ -165,7 +138,8 @@ impl<'a, A: Algorithm> Run<'a, A> {
 
     /// Runs to the end; returns what was violated on the way or there.
     fn finish(&mut self) -> Option<Violation> {
-        let most = STEPS_PER_REQUEST * u64::from(self.job.setting.nodes) * u64::from(self.job.requests);
+        let most =
+            STEPS_PER_REQUEST * u64::from(self.job.case.setting.nodes) * u64::from(self.job.case.requests);
         for _ in 0..most {
             let Some(Reverse((time, _, happening))) = self.agenda.pop() else {
                 return self.world.violated_at_end();
@@ -198,7 +172,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
                 (current && runs).then_some(Action::Expire { node, timer })?
             }
             Happening::Crash => {
-                let node = self.dice.below(u64::from(self.job.setting.nodes)) as NodeId;
+                let node = self.dice.below(u64::from(self.job.case.setting.nodes)) as NodeId;
                 if self.crashes == 0 || self.world.seats[node as usize].node.is_none() {
                     return None;
                 }
@@ -214,14 +188,14 @@ impl<'a, A: Algorithm> Run<'a, A> {
 
     fn ask(&mut self, node: NodeId) -> Option<Action> {
         let seat = &self.world.seats[node as usize];
-        if self.asked[node as usize] >= self.job.requests
+        if self.asked[node as usize] >= self.job.case.requests
             || seat.node.is_none()
             || seat.client != Client::Idle
         {
             return None;
         }
         self.asked[node as usize] += 1;
-        let wishes = World::<A>::requests(self.job.setting.groups, self.job.any_of);
+        let wishes = self.job.case.wishes();
         let groups = wishes[self.dice.below(wishes.len() as u64) as usize];
         Some(Action::Request { node, groups })
     }
@@ -263,7 +237,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
     }
 
     fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
-        if self.job.timers || self.constant {
+        if self.job.case.firings > 0 || self.constant {
             let after = BOUND * u64::from(wait.hops + wait.sections);
             self.plan(after, Happening::Expire(node, timer, self.count + 1));
             self.armed.insert((node, timer), self.count);
@@ -300,3 +274,41 @@ impl<'a, A: Algorithm> Run<'a, A> {
         self.plan(at - self.now, Happening::Arrive(from, to, number));
     }
 }
+
+/// The settings in which random runs look at an algorithm: more nodes than can be exhausted, every option, and the
+/// faults that it declares to tolerate.
+pub fn standard(info: &Info) -> Vec<RandomJob> {
+    let (tokens, groups) = match info.kind {
+        Kind::Mutex => (1, 1),
+        Kind::KMutex => (3, 1),
+        Kind::GroupMutex => (1, 3),
+    };
+    let plain = Case { setting: Setting { groups, ..Setting::new(7, tokens) }, ..Case::of(&BASE, None) };
+    let mut cases = vec![plain.clone()];
+    for option in info.options {
+        // A number is tried as 2; of names each but the first, which is the default.
+        let values = if option.values == Choice::NUMBER { &["2"] } else { &option.values[1..] };
+        for value in values {
+            let mut case = plain.clone();
+            case.setting.options.push((option.name.to_string(), value.to_string()));
+            // An option may bring a timer with it that nothing works without.
+            case.firings = u32::from(!info.timers.is_empty() && info.needs.timing == Timing::Asynchronous);
+            cases.push(case);
+        }
+    }
+    if groups > 1 {
+        cases.push(Case { any_of: true, ..plain.clone() });
+    }
+    if info.needs.tolerates_loss {
+        cases.push(Case { losses: 5, firings: 1, ..plain.clone() });
+    }
+    if info.needs.tolerates_duplicates {
+        cases.push(Case { duplicates: 5, firings: 1, ..plain.clone() });
+    }
+    if info.needs.tolerates_crashes {
+        cases.push(Case { losses: 2, crashes: 2, firings: 1, ..plain });
+    }
+    cases.into_iter().map(|case| RandomJob { case, pause: 1 }).collect()
+}
+
+const BASE: Scope = Scope::new(7, 1, 4);

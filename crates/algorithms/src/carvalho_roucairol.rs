@@ -1,0 +1,196 @@
+//! Carvalho and Roucairol's mutex: Ricart and Agrawala's with permissions that last; a node asks only those whose
+//! permission it does not have, and has one until it gives the other node its own. Sources: 001 ch. II, 000 sec. II.
+//! Page: `docs/algorithms/carvalho-roucairol.md`.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::census::Census;
+use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::setting::{Refusal, Setting};
+
+mod defects;
+#[cfg(test)]
+mod paper;
+
+pub use defects::Printed;
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CarvalhoRoucairol {
+    /// The latest time of any request seen.
+    highest: u32,
+    /// The time of this node's own request, until it leaves.
+    request: Option<u32>,
+    /// For each node whether its permission is here; always for this node itself.
+    permitted: Vec<bool>,
+    /// Who gets a reply when this node leaves, in ascending order.
+    deferred: Vec<NodeId>,
+}
+
+/// What nodes send.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Message {
+    /// The sender asks, at this time.
+    Request(u32),
+    /// The receiver has the sender's permission until it replies to a request of the sender.
+    Reply,
+}
+
+/// The options.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    printed: Option<Printed>,
+}
+
+impl Algorithm for CarvalhoRoucairol {
+    type Message = Message;
+    type Durable = ();
+    type Rules = Rules;
+
+    const INFO: Info = Info {
+        name: "carvalho-roucairol",
+        title: "permission of all, permissions last until they are asked back",
+        kind: Kind::Mutex,
+        source: "001 ch. II, 000 sec. II (Carvalho and Roucairol 1983)",
+        cost: "0 if nobody else asked since; 2(n - 1) at most",
+        tokens: Tokens::None,
+        needs: Needs::RELIABLE,
+        unique_requests: false,
+        options: &[],
+        timers: &[],
+        sometimes: &[
+            "all permissions were here already",
+            "some permissions were here already",
+            "a permission was given away and asked for again",
+            "a reply was deferred",
+        ],
+        suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 2), Scope::new(3, 1, 3)],
+        defects: Printed::TABLE,
+    };
+
+    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+        Ok(Rules { printed: Printed::of(setting) })
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        let mut permitted = vec![false; site.nodes as usize];
+        permitted[site.me as usize] = true;
+        CarvalhoRoucairol { highest: 0, request: None, permitted, deferred: Vec::new() }
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        match input {
+            Input::Request(_) => self.request(site, out),
+            Input::Exit => self.exit(site, out),
+            Input::Deliver { from, message: Message::Request(time) } => {
+                self.on_request(site, from, time, out);
+            }
+            Input::Deliver { from, message: Message::Reply } => self.on_reply(from, out),
+            Input::Expire(_) => out.never("there are no timers"),
+        }
+    }
+
+    fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
+        census.queue(self.deferred.len());
+        self.deferred.iter().for_each(|&node| census.request_of(node));
+    }
+
+    fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request(_) => "REQUEST",
+            Message::Reply => "REPLY",
+        }
+    }
+
+    fn words(message: &Message) -> u32 {
+        match message {
+            Message::Request(_) => 4,
+            Message::Reply => 3,
+        }
+    }
+}
+
+type Context<'a> = Site<'a, CarvalhoRoucairol>;
+type Out<'a> = Outbox<'a, CarvalhoRoucairol>;
+
+impl CarvalhoRoucairol {
+    fn request(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        self.highest += 1;
+        self.request = Some(self.highest);
+        if self.all_permitted() {
+            out.note("all permissions were here already");
+            return out.enter();
+        }
+        for to in site.others() {
+            if self.permitted[to as usize] {
+                out.note("some permissions were here already");
+            } else {
+                out.send(to, Message::Request(self.highest));
+            }
+        }
+    }
+
+    fn exit(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        self.request = None;
+        for to in core::mem::take(&mut self.deferred) {
+            self.give(site, to, out);
+        }
+    }
+
+    fn on_request(&mut self, site: &Context<'_>, from: NodeId, time: u32, out: &mut Out<'_>) {
+        self.highest = self.highest.max(time);
+        let older = self.request.is_some_and(|mine| (mine, site.me) < (time, from));
+        // A node that holds all permissions asked nobody, so a request that comes while it is inside may well be
+        // older than its own.
+        let inside = self.request.is_some() && self.all_permitted();
+        if older || inside && site.rules.printed != Some(Printed::InsideComparesTimes) {
+            out.note("a reply was deferred");
+            let place = self.deferred.partition_point(|&node| node < from);
+            self.deferred.insert(place, from);
+            return;
+        }
+        let had = self.permitted[from as usize];
+        self.give(site, from, out);
+        // Without the permission, this node's own request is on its way to the other one already.
+        let asks_again = had && site.rules.printed != Some(Printed::NotAskedAgain);
+        if let Some(mine) = self.request.filter(|_| asks_again) {
+            out.note("a permission was given away and asked for again");
+            out.send(from, Message::Request(mine));
+        }
+    }
+
+    fn on_reply(&mut self, from: NodeId, out: &mut Out<'_>) {
+        if self.request.is_none() || self.permitted[from as usize] {
+            return out.never("a permission comes that was not asked for");
+        }
+        self.permitted[from as usize] = true;
+        if self.all_permitted() {
+            out.enter();
+        }
+    }
+
+    fn give(&mut self, site: &Context<'_>, to: NodeId, out: &mut Out<'_>) {
+        if site.rules.printed != Some(Printed::PermissionKept) {
+            self.permitted[to as usize] = false;
+        }
+        out.send(to, Message::Reply);
+    }
+
+    fn all_permitted(&self) -> bool {
+        self.permitted.iter().all(|&permitted| permitted)
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Request(time) => write!(f, "REQUEST(time {time})"),
+            Message::Reply => f.write_str("REPLY"),
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Maekawa's mutex: a node asks only its quorum, a row and a column of a grid; any two quorums share a member, and
+//! each member locks itself for one request at a time. FAILED, INQUIRE and RELINQUISH take locks back where
+//! requests would block each other. Sources: 001 ch. II, 002 table 2. Page: `docs/algorithms/maekawa.md`.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::census::Census;
+use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::setting::{Refusal, Setting};
+
+mod defects;
+#[cfg(test)]
+mod paper;
+
+pub use defects::Printed;
+
+/// When a request was made and by whom: older ones are smaller, and the node decides between equal times.
+type Stamp = (u32, NodeId);
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Maekawa {
+    /// The latest time of any request seen.
+    clock: u32,
+    /// The time of this node's own request, until it leaves.
+    request: Option<u32>,
+    /// Whose lock this node has; it is inside when that is the whole quorum.
+    locked: Vec<NodeId>,
+    /// Who has said that an older request comes first, or had its lock given back, and has not locked since.
+    failed: Vec<NodeId>,
+    /// Who wants its lock back and has no answer yet.
+    inquired: Vec<NodeId>,
+    /// As a member of quorums: the request that this node is locked for.
+    lock: Option<Stamp>,
+    /// The requests that wait for this node's lock, the oldest first. If that one is older than the request
+    /// locked for, the lock has been asked back for it; every other one has been told FAILED.
+    queue: Vec<Stamp>,
+}
+
+/// What nodes send. A number is the time of the request that the message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Message {
+    /// The sender asks for the receiver's lock.
+    Request(u32),
+    /// The sender has locked itself for the receiver.
+    Locked,
+    /// An older request comes first.
+    Failed(u32),
+    /// The sender would like its lock back, if the receiver cannot enter anyway.
+    Inquire(u32),
+    /// The receiver gets its lock back; the request stays.
+    Relinquish,
+    /// The sender has left.
+    Release,
+}
+
+/// The options.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The quorum of each node.
+    quorums: Vec<Vec<NodeId>>,
+    printed: Option<Printed>,
+}
+
+impl Algorithm for Maekawa {
+    type Message = Message;
+    type Durable = ();
+    type Rules = Rules;
+
+    const INFO: Info = Info {
+        name: "maekawa",
+        title: "permission of a quorum of about 2 sqrt(n) nodes, locks that can be asked back",
+        kind: Kind::Mutex,
+        source: "001 ch. II, 002 table 2 (Maekawa 1985)",
+        cost: "3(q - 1) alone, at most 6(q - 1), with a quorum of q = 2 sqrt(n) - 1 nodes",
+        tokens: Tokens::None,
+        needs: Needs::RELIABLE,
+        unique_requests: false,
+        options: &[],
+        timers: &[],
+        sometimes: &[
+            "a lock was given back",
+            "a request lost its place at the head",
+            "an INQUIRE came too late",
+            "an INQUIRE has to wait",
+            "a FAILED was overtaken",
+        ],
+        suite: &[
+            Scope::new(1, 1, 2),
+            Scope::new(2, 1, 3),
+            Scope::new(3, 1, 2),
+            Scope::new(3, 1, 3).fifo(),
+            Scope::new(4, 1, 1),
+        ],
+        defects: Printed::TABLE,
+    };
+
+    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+        let quorums = (0..setting.nodes).map(|node| quorum(setting.nodes, node)).collect();
+        Ok(Rules { quorums, printed: Printed::of(setting) })
+    }
+
+    fn start(_: &Site<'_, Self>) -> Self {
+        Maekawa {
+            clock: 0,
+            request: None,
+            locked: Vec::new(),
+            failed: Vec::new(),
+            inquired: Vec::new(),
+            lock: None,
+            queue: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        let mut post = Post { me: site.me, out, local: VecDeque::new() };
+        match input {
+            Input::Request(_) => self.request(site, &mut post),
+            Input::Exit => self.exit(site, &mut post),
+            Input::Deliver { from, message } => self.receive(site, from, message, &mut post),
+            Input::Expire(_) => post.out.never("there are no timers"),
+        }
+        while let Some(message) = post.local.pop_front() {
+            self.receive(site, site.me, message, &mut post);
+        }
+    }
+
+    fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
+        census.queue(self.queue.len());
+        self.queue.iter().for_each(|&(_, node)| census.request_of(node));
+    }
+
+    fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request(_) => "REQUEST",
+            Message::Locked => "LOCKED",
+            Message::Failed(_) => "FAILED",
+            Message::Inquire(_) => "INQUIRE",
+            Message::Relinquish => "RELINQUISH",
+            Message::Release => "RELEASE",
+        }
+    }
+
+    fn words(message: &Message) -> u32 {
+        match message {
+            Message::Request(_) | Message::Failed(_) | Message::Inquire(_) => 4,
+            Message::Locked | Message::Relinquish | Message::Release => 3,
+        }
+    }
+}
+
+/// The row and the column of a node in a grid that is as square as possible, filled row by row. Any two meet even
+/// if the last row is not full: of two nodes in different rows at least one has a full row, which crosses the
+/// other one's column.
+pub fn quorum(nodes: u32, node: NodeId) -> Vec<NodeId> {
+    let columns = nodes.saturating_sub(1).isqrt() + 1;
+    let meets = |other: &NodeId| other / columns == node / columns || other % columns == node % columns;
+    (0..nodes).filter(meets).collect()
+}
+
+/// Messages to others go out; what a node says to itself costs nothing and is heard in the same step.
+struct Post<'p, 'o> {
+    me: NodeId,
+    out: &'p mut Outbox<'o, Maekawa>,
+    local: VecDeque<Message>,
+}
+
+impl Post<'_, '_> {
+    fn send(&mut self, to: NodeId, message: Message) {
+        if to == self.me {
+            self.local.push_back(message);
+        } else {
+            self.out.send(to, message);
+        }
+    }
+}
+
+type Context<'a> = Site<'a, Maekawa>;
+
+/// The part that asks.
+impl Maekawa {
+    fn request(&mut self, site: &Context<'_>, post: &mut Post<'_, '_>) {
+        self.clock += 1;
+        self.request = Some(self.clock);
+        for &to in own_quorum(site) {
+            post.send(to, Message::Request(self.clock));
+        }
+    }
+
+    fn exit(&mut self, site: &Context<'_>, post: &mut Post<'_, '_>) {
+        self.request = None;
+        self.locked.clear();
+        for &to in own_quorum(site) {
+            post.send(to, Message::Release);
+        }
+    }
+
+    fn receive(&mut self, site: &Context<'_>, from: NodeId, message: Message, post: &mut Post<'_, '_>) {
+        match message {
+            Message::Request(time) => self.on_request(site, (time, from), post),
+            Message::Locked => self.on_locked(site, from, post),
+            Message::Failed(time) => self.on_failed(site, from, time, post),
+            Message::Inquire(time) => self.on_inquire(site, from, time, post),
+            Message::Relinquish => self.on_relinquish(from, post),
+            Message::Release => self.on_release(from, post),
+        }
+    }
+
+    fn on_locked(&mut self, site: &Context<'_>, from: NodeId, post: &mut Post<'_, '_>) {
+        if self.request.is_none() || self.locked.contains(&from) {
+            return post.out.never("a lock comes that was not asked for");
+        }
+        remove(&mut self.failed, from);
+        insert(&mut self.locked, from);
+        if self.inside(site) {
+            self.inquired.clear();
+            post.out.enter();
+        } else {
+            self.give_way(post);
+        }
+    }
+
+    fn on_failed(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
+        // LOCKED always comes after FAILED, so a FAILED that comes after LOCKED was overtaken.
+        let overtaken = self.request != Some(time) || self.locked.contains(&from);
+        if overtaken && site.rules.printed != Some(Printed::StaleFailedBelieved) {
+            return post.out.note("a FAILED was overtaken");
+        }
+        remove(&mut self.locked, from);
+        insert(&mut self.failed, from);
+        self.give_way(post);
+    }
+
+    fn on_inquire(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
+        let unasked = !self.failed.is_empty() && !self.locked.contains(&from);
+        if unasked && site.rules.printed == Some(Printed::StaleInquireAnswered) {
+            return post.send(from, Message::Relinquish);
+        }
+        if self.request != Some(time) || self.inside(site) {
+            // The RELEASE that is on its way, or will be, is the answer.
+            return post.out.note("an INQUIRE came too late");
+        }
+        insert(&mut self.inquired, from);
+        self.give_way(post);
+        if self.inquired.contains(&from) {
+            post.out.note("an INQUIRE has to wait");
+        }
+    }
+
+    /// Gives back the locks that are wanted back, if this node cannot enter as things stand.
+    fn give_way(&mut self, post: &mut Post<'_, '_>) {
+        if self.failed.is_empty() {
+            return;
+        }
+        // An INQUIRE may be here before the lock that it is about.
+        let wanted: Vec<NodeId> =
+            self.inquired.iter().copied().filter(|node| self.locked.contains(node)).collect();
+        for node in wanted {
+            post.out.note("a lock was given back");
+            remove(&mut self.inquired, node);
+            remove(&mut self.locked, node);
+            insert(&mut self.failed, node);
+            post.send(node, Message::Relinquish);
+        }
+    }
+
+    fn inside(&self, site: &Context<'_>) -> bool {
+        self.request.is_some() && self.locked.len() == own_quorum(site).len()
+    }
+}
+
+/// The part that is asked.
+impl Maekawa {
+    fn on_request(&mut self, site: &Context<'_>, new: Stamp, post: &mut Post<'_, '_>) {
+        let (time, from) = new;
+        let printed = site.rules.printed;
+        self.clock = self.clock.max(time);
+        let Some(lock) = self.lock else {
+            self.lock = Some(new);
+            return post.send(from, Message::Locked);
+        };
+        let first = self.queue.first().copied();
+        if new > lock || first.is_some_and(|first| new > first) {
+            if printed != Some(Printed::NeverFailed) {
+                post.send(from, Message::Failed(time));
+            }
+        } else if let Some((time, displaced)) = first.filter(|&first| first < lock) {
+            // The lock has been asked back already; the request it was asked back for must learn that it is no
+            // longer the first, or it would keep its locks elsewhere for ever.
+            post.out.note("a request lost its place at the head");
+            if !matches!(printed, Some(Printed::DisplacedNotTold | Printed::NeverFailed)) {
+                post.send(displaced, Message::Failed(time));
+            }
+        } else if printed != Some(Printed::NeverInquires) {
+            post.send(lock.1, Message::Inquire(lock.0));
+        }
+        insert(&mut self.queue, new);
+    }
+
+    fn on_relinquish(&mut self, from: NodeId, post: &mut Post<'_, '_>) {
+        match self.lock {
+            Some(lock) if lock.1 == from => insert(&mut self.queue, lock),
+            _ => return post.out.never("a lock comes back from a node that does not have it"),
+        }
+        self.lock_next(post);
+    }
+
+    fn on_release(&mut self, from: NodeId, post: &mut Post<'_, '_>) {
+        if self.lock.is_none_or(|(_, node)| node != from) {
+            return post.out.never("a node leaves that does not have the lock");
+        }
+        self.lock_next(post);
+    }
+
+    fn lock_next(&mut self, post: &mut Post<'_, '_>) {
+        self.lock = (!self.queue.is_empty()).then(|| self.queue.remove(0));
+        if let Some((_, node)) = self.lock {
+            post.send(node, Message::Locked);
+        }
+    }
+}
+
+fn own_quorum<'a>(site: &Context<'a>) -> &'a [NodeId] {
+    &site.rules.quorums[site.me as usize]
+}
+
+fn insert<T: Ord>(sorted: &mut Vec<T>, new: T) {
+    if let Err(place) = sorted.binary_search(&new) {
+        sorted.insert(place, new);
+    }
+}
+
+fn remove(from: &mut Vec<NodeId>, node: NodeId) {
+    from.retain(|&other| other != node);
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Request(time) => write!(f, "REQUEST(time {time})"),
+            Message::Failed(time) => write!(f, "FAILED(time {time})"),
+            Message::Inquire(time) => write!(f, "INQUIRE(time {time})"),
+            Message::Locked | Message::Relinquish | Message::Release => f.write_str(Maekawa::kind(self)),
+        }
+    }
+}

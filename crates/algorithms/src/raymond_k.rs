@@ -1,0 +1,209 @@
+//! Raymond's k-mutex: permissions instead of tokens. A node asks everybody and enters when all but k−1 of the
+//! others owe it no reply; replies that were held back come later, several in one message. Source: 001 ch. III
+//! (Raymond 1989). Page: `docs/algorithms/raymond-k.md`.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::census::Census;
+use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::setting::{Refusal, Setting};
+
+mod defects;
+#[cfg(test)]
+mod paper;
+
+pub use defects::Printed;
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RaymondK {
+    phase: Phase,
+    /// The highest number among the requests known here, those of this node included.
+    highest: u32,
+    /// For each node how many replies it owes to this one, over all requests so far.
+    owed: Vec<u32>,
+    /// For each node how many replies this one holds back.
+    deferred: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    /// The request under way has this number.
+    Waiting(u32),
+    Inside,
+}
+
+/// What nodes send.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Message {
+    /// The sender asks with this number.
+    Request(u32),
+    /// The sender agrees to so many requests of the receiver.
+    Reply(u32),
+}
+
+/// The options.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    printed: Option<Printed>,
+}
+
+impl Algorithm for RaymondK {
+    type Message = Message;
+    type Durable = ();
+    type Rules = Rules;
+
+    const INFO: Info = Info {
+        name: "raymond-k",
+        title: "permissions of all but k−1 of the others, replies counted",
+        kind: Kind::KMutex,
+        source: "001 ch. III (Raymond 1989)",
+        cost: "between 2n−k−1 and 2(n−1)",
+        tokens: Tokens::None,
+        needs: Needs::RELIABLE,
+        unique_requests: false,
+        options: &[],
+        timers: &[],
+        sometimes: &[
+            "a client entered while replies were missing",
+            "one reply answered several requests",
+            "a reply came for an earlier request",
+        ],
+        suite: &[
+            Scope::new(1, 1, 2),
+            Scope::new(2, 1, 3),
+            Scope::new(2, 2, 3),
+            Scope::new(3, 1, 2),
+            Scope::new(3, 2, 1),
+            Scope::new(3, 3, 1),
+        ],
+        defects: Printed::TABLE,
+    };
+
+    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+        Ok(Rules { printed: Printed::of(setting) })
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        let none = vec![0; site.nodes as usize];
+        RaymondK { phase: Phase::Idle, highest: 0, owed: none.clone(), deferred: none }
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        match input {
+            Input::Request(_) => self.request(site, out),
+            Input::Exit => self.exit(site, out),
+            Input::Deliver { from, message: Message::Request(number) } => {
+                self.on_request(site, from, number, out);
+            }
+            Input::Deliver { from, message: Message::Reply(count) } => self.on_reply(site, from, count, out),
+            Input::Expire(_) => out.never("there are no timers"),
+        }
+    }
+
+    fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
+        let waiting = (0..).zip(&self.deferred).filter(|(_, count)| **count > 0);
+        let mut length = 0;
+        for (node, _) in waiting {
+            census.request_of(node);
+            length += 1;
+        }
+        census.queue(length);
+    }
+
+    fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn kind(message: &Message) -> &'static str {
+        match message {
+            Message::Request(_) => "REQUEST",
+            Message::Reply(_) => "REPLY",
+        }
+    }
+
+    fn words(_: &Message) -> u32 {
+        4
+    }
+}
+
+impl RaymondK {
+    fn request(&mut self, site: &Site<'_, Self>, out: &mut Outbox<'_, Self>) {
+        self.highest += 1;
+        self.phase = Phase::Waiting(self.highest);
+        for node in site.others() {
+            let owed = &mut self.owed[node as usize];
+            *owed = if site.rules.printed == Some(Printed::RepliesPerAttempt) { 1 } else { *owed + 1 };
+        }
+        out.broadcast(site, &Message::Request(self.highest));
+        self.enter_if_allowed(site, out);
+    }
+
+    fn exit(&mut self, site: &Site<'_, Self>, out: &mut Outbox<'_, Self>) {
+        self.phase = Phase::Idle;
+        for node in site.others() {
+            let count = core::mem::take(&mut self.deferred[node as usize]);
+            if count > 0 {
+                out.send(node, Message::Reply(count));
+            }
+            if count > 1 {
+                out.note("one reply answered several requests");
+            }
+        }
+    }
+
+    fn on_request(&mut self, site: &Site<'_, Self>, from: NodeId, number: u32, out: &mut Outbox<'_, Self>) {
+        // Whoever agrees to a request must not get ahead of it later with a smaller number.
+        if site.rules.printed != Some(Printed::OwnNumbersOnly) {
+            self.highest = self.highest.max(number);
+        }
+        let ahead = match self.phase {
+            Phase::Idle => false,
+            Phase::Waiting(mine) => (mine, site.me) < (number, from),
+            Phase::Inside => true,
+        };
+        if ahead {
+            self.deferred[from as usize] += 1;
+        } else {
+            out.send(from, Message::Reply(1));
+        }
+    }
+
+    fn on_reply(&mut self, site: &Site<'_, Self>, from: NodeId, count: u32, out: &mut Outbox<'_, Self>) {
+        let owed = &mut self.owed[from as usize];
+        let rest = owed.checked_sub(count);
+        if rest.is_none() && site.rules.printed != Some(Printed::RepliesPerAttempt) {
+            out.never("more replies come than are owed");
+        }
+        *owed = rest.unwrap_or(0);
+        if *owed > 0 {
+            out.note("a reply came for an earlier request");
+        }
+        self.enter_if_allowed(site, out);
+    }
+
+    /// A node that owes no reply lets this one go first; at most k−1 may still owe some.
+    fn enter_if_allowed(&mut self, site: &Site<'_, Self>, out: &mut Outbox<'_, Self>) {
+        let owing = self.owed.iter().filter(|owed| **owed > 0).count() as u32;
+        if !matches!(self.phase, Phase::Waiting(_)) || owing >= site.tokens {
+            return;
+        }
+        if owing > 0 {
+            out.note("a client entered while replies were missing");
+        }
+        self.phase = Phase::Inside;
+        out.enter();
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Request(number) => write!(f, "REQUEST({number})"),
+            Message::Reply(1) => f.write_str("REPLY"),
+            Message::Reply(count) => write!(f, "REPLY(to {count} requests)"),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Mutants: each takes away one thing that the algorithm rests on.
+
+use crate::defects;
+use crate::info::{Defect, Scope, Shows};
+use crate::properties::Property;
+
+defects! {
+    /// What can be put back.
+    pub enum Printed {
+        TiesGiveWay => Defect {
+            name: "ties-give-way",
+            source: "mutant",
+            printed: "a reply is deferred only if the own request has the smaller time; equal times reply",
+            right: "equal times are decided by the node number, so that exactly one of the two gives way",
+            shows: Shows::Search(Property::AtMostKInside),
+            scope: Scope::new(2, 1, 1),
+        },
+        TiesHoldOn => Defect {
+            name: "ties-hold-on",
+            source: "mutant",
+            printed: "a reply is deferred if the own request has a smaller or equal time",
+            right: "equal times are decided by the node number, so that exactly one of the two gives way",
+            shows: Shows::Search(Property::NobodyLeftWaiting),
+            scope: Scope::new(2, 1, 1),
+        },
+        TimeNotFromHighest => Defect {
+            name: "time-not-from-highest",
+            source: "mutant",
+            printed: "a node numbers its requests by itself and ignores the times it receives",
+            right: "a request is numbered one above the highest time seen",
+            shows: Shows::Search(Property::AtMostKInside),
+            scope: Scope::new(2, 1, 1),
+        },
+    }
+}

@@ -1,0 +1,56 @@
+//! Whole runs in an order drawn from a seed, for paper tests that state bounds which every run must keep.
+
+use std::format;
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+use crate::algorithm::{Algorithm, Groups};
+use crate::info::Scope;
+use crate::schedule::{Action, Envelope, Step};
+use crate::seat::Client;
+use crate::world::World;
+
+/// Lets every client enter as often as the scope says, in an order that the seed decides, and returns the world
+/// when nothing more can happen. Messages overtake each other if the algorithm allows it.
+pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, String> {
+    let mut world: World<A> = World::of(scope, None).map_err(|error| format!("{error}"))?;
+    let mut left = vec![scope.requests; scope.nodes as usize];
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    loop {
+        let actions = possible(&world, scope.tokens, &left);
+        if actions.is_empty() {
+            let end = world.violated_at_end();
+            return end.map_or(Ok(world), |violation| Err(format!("seed {seed}: {violation}")));
+        }
+        // Marsaglia's xorshift: good enough to mix orders.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let action = actions[(state >> 33) as usize % actions.len()];
+        if let Action::Request { node, .. } = action {
+            left[node as usize] -= 1;
+        }
+        if let Some(violation) = world.take(&Step::from(action))?.violation {
+            return Err(format!("seed {seed}: {violation}"));
+        }
+    }
+}
+
+fn possible<A: Algorithm>(world: &World<A>, tokens: u32, left: &[u32]) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for (node, seat) in (0..).zip(&world.seats) {
+        match seat.client {
+            Client::Idle if left[node as usize] > 0 => {
+                actions.push(Action::Request { node, groups: Groups::one(0) });
+            }
+            Client::Inside(_) => actions.push(Action::Exit { node }),
+            _ => {}
+        }
+    }
+    for (&(from, to), messages) in &world.channels {
+        let choices = if A::INFO.needs.fifo(tokens) { 1 } else { messages.len() };
+        actions.extend((0..choices).map(|overtakes| Action::Deliver(Envelope { from, to, overtakes })));
+    }
+    actions
+}

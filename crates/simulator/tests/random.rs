@@ -1,0 +1,50 @@
+//! A few hundred random runs of every algorithm; `tokenwood check --all --random 10000` takes more.
+
+use algorithms::registry::{self, Visitor};
+use algorithms::{Algorithm, Info};
+use simulator::random::{RandomJob, RandomRun, run, standard};
+
+const RUNS: u64 = 300;
+
+struct Run<'a>(&'a RandomJob, u64);
+
+impl Visitor for Run<'_> {
+    type Output = RandomRun;
+    fn visit<A: Algorithm>(self) -> RandomRun {
+        run::<A>(self.0, self.1).unwrap_or_else(|refusal| panic!("{}: {refusal}", A::INFO.name))
+    }
+}
+
+fn once(info: &Info, job: &RandomJob, seed: u64) -> RandomRun {
+    registry::visit(info.name, Run(job, seed)).unwrap()
+}
+
+#[test]
+fn no_violation_and_nobody_stuck() {
+    for info in registry::ALL {
+        let jobs = standard(info);
+        for job in &jobs {
+            for seed in 1..=RUNS.div_ceil(jobs.len() as u64) {
+                let run = once(info, job, seed);
+                assert_eq!(run.violation, None, "{} {job:?} seed {seed}", info.name);
+                let asked = u64::from(job.case.setting.nodes * job.case.requests);
+                assert!(
+                    run.entries == asked || job.case.crashes > 0,
+                    "{}: {} entries",
+                    info.name,
+                    run.entries
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_seed_decides_everything() {
+    for info in registry::ALL {
+        let job = &standard(info)[0];
+        let (one, same, other) = (once(info, job, 7), once(info, job, 7), once(info, job, 8));
+        assert_eq!(one.steps, same.steps, "{}", info.name);
+        assert_ne!(one.steps, other.steps, "{}", info.name);
+    }
+}
