@@ -1,13 +1,15 @@
-//! All algorithms by name. A driver passes a [`Visitor`], which is called with the type.
+//! All algorithms by name, and `partitioned(NAME)` for each of them that is not a group mutex. A driver passes a
+//! [`Visitor`], which is called with the type.
 
 use alloc::format;
 use alloc::vec::Vec;
 
 use crate::algorithm::Algorithm;
-use crate::info::Info;
+use crate::info::{Info, Kind};
+use crate::partitioned::Partitioned;
 use crate::setting::Refusal;
 use crate::{
-    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lacbt, lamport, maekawa,
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lacbt, lamport, maekawa, makki,
     naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, srimani_reddy, suzuki_kasami,
 };
 
@@ -26,8 +28,12 @@ macro_rules! registry {
 
         /// Calls the visitor with the algorithm of this name.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, Refusal> {
+            let inner = partitioned(name)?;
             $(if name == <$algorithm as Algorithm>::INFO.name {
                 return Ok(visitor.visit::<$algorithm>());
+            }
+            if inner == Some(<$algorithm as Algorithm>::INFO.name) {
+                return Ok(visitor.visit::<Partitioned<$algorithm>>());
             })*
             Err(unknown(name))
         }
@@ -42,6 +48,7 @@ registry! {
     lacbt::Lacbt,
     lamport::Lamport,
     maekawa::Maekawa,
+    makki::Makki,
     naimi_trehel::NaimiTrehel,
     neilsen_mizuno::NeilsenMizuno,
     raymond_k::RaymondK,
@@ -49,6 +56,39 @@ registry! {
     ricart_agrawala::RicartAgrawala,
     srimani_reddy::SrimaniReddy,
     suzuki_kasami::SuzukiKasami,
+}
+
+/// What is known of the algorithm of this name. Of `partitioned(NAME)` it is what holds for the whole system.
+pub fn info(name: &str) -> Result<Info, Refusal> {
+    struct Inform;
+
+    impl Visitor for Inform {
+        type Output = Info;
+
+        fn visit<A: Algorithm>(self) -> Info {
+            A::INFO
+        }
+    }
+
+    visit(name, Inform)
+}
+
+/// The NAME of `partitioned(NAME)`, if that is what it is; refuses what cannot be partitioned.
+fn partitioned(name: &str) -> Result<Option<&'static str>, Refusal> {
+    let Some(rest) = name.strip_prefix("partitioned") else { return Ok(None) };
+    let inner = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or("");
+    if inner.is_empty() || inner.starts_with("partitioned") {
+        let example = "partitioned(NAME), for example partitioned(naimi-trehel)";
+        return Err(Refusal(format!("'{name}' names no algorithm to partition with: write {example}")));
+    }
+    match ALL.iter().find(|info| info.name == inner) {
+        None => Err(unknown(inner)),
+        Some(info) if info.kind == Kind::GroupMutex => {
+            let why = "clusters that do not know of each other would let different groups in at once";
+            Err(Refusal(format!("{inner} is a group mutex and cannot be partitioned: {why}")))
+        }
+        Some(info) => Ok(Some(info.name)),
+    }
 }
 
 fn unknown(name: &str) -> Refusal {

@@ -138,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     if arguments.all {
         if let Some(name) = &arguments.name {
-            registry::visit(name, Known)?;
+            registry::info(name)?;
         }
         return arguments
             .random
@@ -225,19 +225,11 @@ fn job(arguments: &Arguments) -> Result<Job> {
 
 /// How long things take: as the flags say, or one tick each if the algorithm is nothing without a clock.
 fn pace(arguments: &Arguments) -> Result<Option<Pace>> {
-    let needed = registry::visit(arguments.name.as_deref().unwrap_or_default(), NeedsPace)?;
+    let info = registry::info(arguments.name.as_deref().unwrap_or_default())?;
+    let needed = info.needs.timing == Timing::BoundedDelayConstantSections;
     let given = arguments.delay.is_some() || arguments.section.is_some();
     let pace = Pace { delay: arguments.delay.unwrap_or(1), section: arguments.section.unwrap_or(1) };
     Ok((needed || given).then_some(pace))
-}
-
-struct NeedsPace;
-
-impl Visitor for NeedsPace {
-    type Output = bool;
-    fn visit<A: Algorithm>(self) -> bool {
-        A::INFO.needs.timing == Timing::BoundedDelayConstantSections
-    }
 }
 
 struct Check<'a>(&'a Job);
@@ -328,13 +320,6 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
         eprintln!("never seen in the suite, so it shows less than it should: {what}");
     }
     Ok(if never_seen.is_empty() { worst } else { worst.max(Ended::Unknown) })
-}
-
-struct Known;
-
-impl Visitor for Known {
-    type Output = ();
-    fn visit<A: Algorithm>(self) {}
 }
 
 fn list_defects(arguments: &Arguments) -> Result<Ended> {

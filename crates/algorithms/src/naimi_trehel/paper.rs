@@ -1,5 +1,7 @@
 //! Claims and examples of 001 ch. II.
 
+use alloc::format;
+
 use crate::World;
 use crate::info::Scope;
 use crate::naimi_trehel::NaimiTrehel;
@@ -24,4 +26,43 @@ fn figure_1() {
     assert!(world.inside(3));
     world.run("exit3 3>1").unwrap();
     assert!(world.inside(1));
+}
+
+/// Ch. II sec. B.1: O(log n) messages per entry on average. With one node after the other, each drawn from all of them, it
+/// is H(n−1), the harmonic number.
+#[test]
+fn light_load_takes_h_of_n_minus_1_messages() {
+    for nodes in [2, 10, 30] {
+        let mut world: World<NaimiTrehel> = World::of(&Scope::new(nodes, 1, 1), None).unwrap();
+        let mut state = 7u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let node = (state >> 33) as u32 % nodes;
+            world.run(&format!("req{node}")).unwrap();
+            world.settle(nodes as usize + 1).unwrap();
+            world.run(&format!("exit{node}")).unwrap();
+        }
+        let harmonic: f64 = (1..nodes).map(|i| 1.0 / f64::from(i)).sum();
+        let measured = world.sent as f64 / world.entries as f64;
+        assert!((measured / harmonic - 1.0).abs() < 0.03, "n = {nodes}: {measured}, expected {harmonic}");
+    }
+}
+
+/// A chain of fathers is the worst case: a request goes to everybody and is answered by one token, n messages; after it
+/// everybody points to the requester.
+#[test]
+fn a_chain_takes_n_messages_once() {
+    let mut world: World<NaimiTrehel> = World::of(&Scope::new(6, 1, 1), None).unwrap();
+    for (node, seat) in (0..).zip(&mut world.seats) {
+        seat.node.as_mut().unwrap().father = if node == 0 { None } else { Some(node - 1) };
+    }
+    world.run("req5 5>4 4>3 3>2 2>1 1>0 0>5 exit5").unwrap();
+    assert_eq!((world.sent, world.entries), (6, 1));
+    for node in (0..5).rev() {
+        world.run(&format!("req{node}")).unwrap();
+        world.settle(4).unwrap();
+        world.run(&format!("exit{node}")).unwrap();
+    }
+    // Two messages for node 4, which points to the holder, and three for those that point to node 5 and not to it.
+    assert_eq!((world.sent, world.entries), (6 + 2 + 4 * 3, 6));
 }

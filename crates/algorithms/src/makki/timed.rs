@@ -1,0 +1,224 @@
+//! A system with a clock, for the tests of an algorithm that is right only in time. Deterministic, and every run
+//! ends: each client asks a given number of times and the number of events is bounded.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Makki, Message};
+use crate::algorithm::{Algorithm, Effect, Groups, NodeId};
+use crate::schedule::{Action, Envelope, Script};
+use crate::{Setting, World};
+
+/// More events than any of the tests needs.
+const MOST: usize = 1_000_000;
+
+/// What happens in a run.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    pub nodes: u32,
+    pub tokens: u32,
+    /// For each node, how long its client thinks before each of its requests.
+    pub thinks: Vec<Vec<u32>>,
+    /// How long messages take, over and over.
+    pub delays: Vec<u32>,
+    /// For each node, how long its client stays inside.
+    pub sections: Vec<u32>,
+    /// The bound on delays that the nodes believe in.
+    pub hop: u32,
+    /// What comes first when several things happen at once. Timers come last: a wait includes its last moment.
+    pub first: First,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum First {
+    Clients,
+    Messages,
+    /// As `Messages`, the newest message first.
+    Newest,
+}
+
+impl Load {
+    /// Constant delays and sections.
+    pub(super) fn new(nodes: u32, tokens: u32, hop: u32, section: u32, thinks: Vec<Vec<u32>>) -> Load {
+        let sections = vec![section; nodes as usize];
+        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, first: First::Clients }
+    }
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub world: World<Makki>,
+    /// The first property that was violated; the run goes on all the same.
+    pub violation: Option<String>,
+    /// How long each client waited, in the order of entries.
+    pub waits: Vec<u32>,
+    pub sent: BTreeMap<&'static str, u32>,
+    pub notes: Vec<&'static str>,
+    /// Who entered, and when.
+    pub entered: Vec<(u32, NodeId)>,
+}
+
+impl Outcome {
+    /// What is wrong with the run, if anything: a property, somebody left waiting, or a semaphore that has not
+    /// come back to k at a good site that everybody knows.
+    pub(super) fn complaint(&self, load: &Load) -> Option<String> {
+        let asked: usize = load.thinks.iter().map(Vec::len).sum();
+        let left = self.world.violated_at_end().map(|violation| violation.to_string());
+        self.violation.clone().or(left).or_else(|| {
+            let holders = self.holders();
+            let [(good, free)] = holders[..] else { return Some(format!("holders {holders:?}")) };
+            let nodes = self.world.seats.iter().filter_map(|seat| seat.node.as_ref());
+            if free != load.tokens || nodes.clone().any(|node| node.good != good) {
+                let known: Vec<NodeId> = nodes.map(|node| node.good).collect();
+                return Some(format!("good site {good} ends with {free} free; the nodes know {known:?}"));
+            }
+            (self.waits.len() != asked).then(|| format!("{} of {asked} entered", self.waits.len()))
+        })
+    }
+
+    /// The nodes that have the token, with the semaphore.
+    pub(super) fn holders(&self) -> Vec<(NodeId, u32)> {
+        let nodes = (0..).zip(self.world.seats.iter().filter_map(|seat| seat.node.as_ref()));
+        nodes.filter_map(|(me, node)| node.token.as_ref().map(|token| (me, token.free))).collect()
+    }
+
+    /// The mean wait, in units of time.
+    pub(super) fn mean_wait(&self) -> f64 {
+        f64::from(self.waits.iter().sum::<u32>()) / self.waits.len() as f64
+    }
+
+    /// Messages of a kind per entry.
+    pub(super) fn per_entry(&self, kind: &str) -> f64 {
+        f64::from(self.sent.get(kind).copied().unwrap_or(0)) / self.waits.len() as f64
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    Ask(NodeId),
+    Leave(NodeId),
+    Arrive { from: NodeId, to: NodeId, id: u64 },
+    Expire(NodeId, usize),
+}
+
+struct Run<'a> {
+    load: &'a Load,
+    now: u32,
+    /// What is to happen, by time, class and number.
+    due: BTreeMap<(u32, u8, u64), Due>,
+    numbers: u64,
+    /// The numbers of the messages under way in each channel, as the world keeps them.
+    channels: BTreeMap<(NodeId, NodeId), Vec<u64>>,
+    asked_at: Vec<u32>,
+    asked: Vec<usize>,
+    out: Outcome,
+}
+
+/// Runs a load to its end.
+pub(super) fn run(load: &Load) -> Outcome {
+    let world = World::new(&Setting::new(load.nodes, load.tokens), false).expect("a setting that is served");
+    let mut run = Run {
+        load,
+        now: 0,
+        due: BTreeMap::new(),
+        numbers: 0,
+        channels: BTreeMap::new(),
+        asked_at: vec![0; load.nodes as usize],
+        asked: vec![0; load.nodes as usize],
+        out: Outcome {
+            world,
+            violation: None,
+            waits: Vec::new(),
+            sent: BTreeMap::new(),
+            notes: Vec::new(),
+            entered: Vec::new(),
+        },
+    };
+    (0..load.nodes).for_each(|node| run.think(node));
+    for _ in 0..MOST {
+        let Some(((now, _, _), due)) = run.due.pop_first() else { return run.out };
+        run.now = now;
+        run.happen(due);
+    }
+    panic!("no end after {MOST} events: {load:?}");
+}
+
+impl Run<'_> {
+    fn think(&mut self, node: NodeId) {
+        let index = node as usize;
+        if let Some(&think) = self.load.thinks[index].get(self.asked[index]) {
+            self.asked[index] += 1;
+            self.schedule(think, Due::Ask(node));
+        }
+    }
+
+    fn schedule(&mut self, delay: u32, due: Due) -> u64 {
+        self.numbers += 1;
+        let (first, number) = (self.load.first, self.numbers);
+        let (class, order) = match due {
+            Due::Ask(_) | Due::Leave(_) => (if first == First::Clients { 0 } else { 2 }, number),
+            Due::Arrive { .. } => (1, if first == First::Newest { u64::MAX - number } else { number }),
+            Due::Expire(..) => (3, number),
+        };
+        self.due.insert((self.now + delay, class, order), due);
+        number
+    }
+
+    fn happen(&mut self, due: Due) {
+        let action = match due {
+            Due::Ask(node) => {
+                self.asked_at[node as usize] = self.now;
+                Action::Request { node, groups: Groups::one(0) }
+            }
+            Due::Leave(node) => Action::Exit { node },
+            Due::Arrive { from, to, id } => {
+                let channel = self.channels.entry((from, to)).or_default();
+                let overtakes = channel.iter().position(|&other| other == id).expect("it is under way");
+                channel.remove(overtakes);
+                Action::Deliver(Envelope { from, to, overtakes })
+            }
+            Due::Expire(node, timer) => Action::Expire { node, timer },
+        };
+        let happened = self.out.world.act(action, &mut Script::default()).expect("what is due is possible");
+        let me = happened.node.expect("everything happens at a node");
+        if let (None, Some(violation)) = (&self.out.violation, &happened.violation) {
+            self.out.violation = Some(format!("at {}: {violation}", self.now));
+        }
+        for effect in &happened.effects {
+            self.carry_out(me, effect);
+        }
+        if let Due::Leave(node) = due {
+            self.think(node);
+        }
+    }
+
+    fn carry_out(&mut self, me: NodeId, effect: &Effect<Makki>) {
+        match effect {
+            Effect::Send { to, message } => self.send(me, *to, message),
+            Effect::Enter(_) => {
+                self.out.waits.push(self.now - self.asked_at[me as usize]);
+                self.out.entered.push((self.now, me));
+                self.schedule(self.load.sections[me as usize], Due::Leave(me));
+            }
+            Effect::Arm(timer, wait) => {
+                assert_eq!(wait.sections, 0);
+                self.schedule(wait.hops * self.load.hop, Due::Expire(me, *timer));
+            }
+            Effect::Note(note) if !self.out.notes.contains(note) => self.out.notes.push(note),
+            _ => {}
+        }
+    }
+
+    fn send(&mut self, from: NodeId, to: NodeId, message: &Message) {
+        *self.out.sent.entry(Makki::kind(message)).or_default() += 1;
+        let delays = &self.load.delays;
+        let delay = delays[self.numbers as usize % delays.len()];
+        let id = self.numbers + 1;
+        assert_eq!(self.schedule(delay, Due::Arrive { from, to, id }), id);
+        self.channels.entry((from, to)).or_default().push(id);
+    }
+}

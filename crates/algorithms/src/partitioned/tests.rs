@@ -1,0 +1,173 @@
+//! Clusters, numbers on both sides of the boundary, and what the registry makes of the names.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::{Cluster, Partitioned};
+use crate::algorithm::{Algorithm, NodeId};
+use crate::bulgannawar_vaidya::BulgannawarVaidya;
+use crate::info::{Order, Tokens};
+use crate::naimi_trehel::NaimiTrehel;
+use crate::registry::{self, Visitor};
+use crate::{Kind, Setting, World};
+
+/// The clusters of a system, as (base, size).
+fn clusters(nodes: u32, clusters: u32) -> Vec<(NodeId, u32)> {
+    let mut all: Vec<(NodeId, u32)> = Vec::new();
+    for node in 0..nodes {
+        let Cluster { base, size } = Cluster::of(node, nodes, clusters);
+        assert!((base..base + size).contains(&node));
+        if all.last() != Some(&(base, size)) {
+            all.push((base, size));
+        }
+    }
+    all
+}
+
+#[test]
+fn clusters_are_as_equal_as_can_be() {
+    // The thesis' case: thirty nodes and three tokens become three times ten nodes and one token.
+    assert_eq!(clusters(30, 3), [(0, 10), (10, 10), (20, 10)]);
+    assert_eq!(clusters(5, 2), [(0, 3), (3, 2)]);
+    assert_eq!(clusters(7, 4), [(0, 2), (2, 2), (4, 2), (6, 1)]);
+    for nodes in 1..40 {
+        for k in 1..=nodes {
+            let all = clusters(nodes, k);
+            assert_eq!(all.len(), k as usize);
+            assert_eq!(all.iter().map(|&(_, size)| size).sum::<u32>(), nodes);
+            assert!(all.iter().all(|&(_, size)| size == nodes / k || size == nodes.div_ceil(k)));
+        }
+    }
+}
+
+/// Five nodes, two clusters: 0, 1, 2 and 3, 4. Nodes 0 and 3 start with the tokens.
+#[test]
+fn five_nodes_two_clusters() {
+    let mut world: World<Partitioned<NaimiTrehel>> = World::new(&Setting::new(5, 2), false).unwrap();
+    // One in each cluster: as many inside as there are tokens, and no message.
+    world.run("req0 req3").unwrap();
+    assert_eq!((world.census().inside, world.sent), (2, 0));
+    // The others ask inside their cluster only, and wait for the one inside it.
+    world.run("req1 req2 req4").unwrap();
+    let channels: Vec<(NodeId, NodeId)> = world.channels.keys().copied().collect();
+    assert_eq!(channels, [(1, 0), (2, 0), (4, 3)]);
+    world.settle(20).unwrap();
+    assert_eq!(world.census().inside, 2);
+    // Requests are counted by the numbers of the whole system.
+    assert_eq!(world.census().places, [0, 1, 1, 0, 1]);
+    // A right that is free in one cluster is of no use in the other.
+    world.run("exit3").unwrap();
+    world.settle(20).unwrap();
+    world.run("exit4").unwrap();
+    assert_eq!(world.census().inside, 1);
+    assert!(!world.inside(1) && !world.inside(2));
+    world.run("exit0").unwrap();
+    world.settle(20).unwrap();
+    world.run("exit1").unwrap();
+    world.settle(20).unwrap();
+    assert!(world.inside(2));
+    assert_eq!(world.violated_at_end(), None);
+}
+
+/// Ask, deliver and leave at random (but the same each time): never two inside a cluster, and everybody is served.
+fn random_run<A: Algorithm>(nodes: u32, tokens: u32) {
+    let mut world: World<Partitioned<A>> = World::new(&Setting::new(nodes, tokens), false).unwrap();
+    let mut state = 1u64;
+    let mut below = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most
+    };
+    let mut full = false;
+    for step in 0.. {
+        let mut steps: Vec<_> = world.channels.keys().map(|(from, to)| format!("{from}>{to}")).collect();
+        steps.extend((0..nodes).filter(|&node| world.inside(node)).map(|node| format!("exit{node}")));
+        if step < 3000 {
+            let idle = (0..nodes).filter(|&node| world.census().waiting[node as usize] == 0);
+            steps.extend(idle.filter(|&node| !world.inside(node)).map(|node| format!("req{node}")));
+        }
+        assert!(step < 10_000);
+        if steps.is_empty() {
+            break;
+        }
+        world.run(&steps[below(steps.len())]).unwrap();
+        for (base, size) in clusters(nodes, tokens) {
+            assert!((base..base + size).filter(|&node| world.inside(node)).count() <= 1);
+        }
+        full |= world.census().inside == tokens;
+    }
+    assert!(full && world.entries > 200);
+    assert_eq!(world.violated_at_end(), None);
+}
+
+#[test]
+fn at_most_one_inside_each_cluster() {
+    random_run::<NaimiTrehel>(5, 2);
+    random_run::<NaimiTrehel>(30, 3);
+    random_run::<BulgannawarVaidya>(7, 3);
+    random_run::<NaimiTrehel>(4, 4);
+}
+
+#[test]
+fn what_is_known_of_it_follows_from_the_algorithm() {
+    let info = <Partitioned<NaimiTrehel>>::INFO;
+    assert_eq!(
+        (info.name, info.kind, info.tokens),
+        ("partitioned(naimi-trehel)", Kind::KMutex, Tokens::PerRight)
+    );
+    // With one token in each cluster there is no need for FIFO, although several tokens would need it.
+    assert_eq!(<Partitioned<BulgannawarVaidya>>::INFO.needs.order, Order::Any);
+}
+
+/// Options are the algorithm's own; a cluster of one node is served, too.
+#[test]
+fn options_reach_the_clusters() {
+    let mut setting = Setting::new(5, 2);
+    setting.options.push(("inform".to_string(), "1".to_string()));
+    let mut world: World<Partitioned<BulgannawarVaidya>> = World::new(&setting, false).unwrap();
+    // The pick is among the other nodes of the cluster, in its own numbers: the second one of 0 and 2 is 2.
+    world.run("req1 1>0 0>1 exit1/1").unwrap();
+    assert_eq!(world.channels.keys().copied().collect::<Vec<_>>(), [(1, 2)]);
+    setting.options[0].0 = "informs".to_string();
+    assert!(World::<Partitioned<BulgannawarVaidya>>::new(&setting, false).is_err());
+}
+
+#[test]
+fn messages_print_where_their_numbers_start() {
+    let mut world: World<Partitioned<NaimiTrehel>> = World::new(&Setting::new(5, 2), false).unwrap();
+    world.run("req1 req4").unwrap();
+    let texts: Vec<_> = world.channels.values().flatten().map(ToString::to_string).collect();
+    assert_eq!(texts, ["REQUEST(1)", "3+REQUEST(1)"]);
+}
+
+struct IsPartitioned;
+
+impl Visitor for IsPartitioned {
+    type Output = bool;
+
+    fn visit<A: Algorithm>(self) -> bool {
+        A::INFO.kind == Kind::KMutex && core::any::type_name::<A>().contains("Partitioned")
+    }
+}
+
+#[test]
+fn the_registry_knows_the_names() {
+    assert_eq!(registry::visit("partitioned(naimi-trehel)", IsPartitioned), Ok(true));
+    assert_eq!(registry::visit("naimi-trehel", IsPartitioned), Ok(false));
+    assert_eq!(registry::info("naimi-trehel").unwrap().kind, Kind::Mutex);
+    for info in registry::ALL.iter().filter(|info| info.kind != Kind::GroupMutex) {
+        let name = format!("partitioned({})", info.name);
+        let divided = registry::info(&name).unwrap();
+        assert_eq!((divided.name, divided.kind), (&*name, Kind::KMutex));
+    }
+    let refusal = |name: &str| registry::info(name).map(|info| info.name).unwrap_err().to_string();
+    assert_eq!(refusal("partitioned(naimi)"), "there is no algorithm 'naimi'; did you mean naimi-trehel");
+    for wrong in
+        ["partitioned", "partitioned()", "partitioned(naimi-trehel", "partitioned(partitioned(makki))"]
+    {
+        assert!(refusal(wrong).contains("partitioned(NAME)"), "{}", refusal(wrong));
+    }
+    for info in registry::ALL.iter().filter(|info| info.kind == Kind::GroupMutex) {
+        assert!(refusal(&format!("partitioned({})", info.name)).contains("group"));
+    }
+}
