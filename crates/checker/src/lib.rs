@@ -3,7 +3,7 @@
 //!
 //! The search knows no algorithm: [`model`] turns an algorithm into numbered parts (what stands on a node, what is
 //! on its way to a node) and remembers what each part does, so that most steps of the search are table look-ups.
-//! [`search`] walks over states made of those numbers; [`store`] remembers where it has been; [`liveness`] asks
+//! [`parts`] remembers that for each thread. [`search`] walks over states made of those numbers; [`store`] remembers where it has been; [`liveness`] asks
 //! whether the end can be reached from everywhere. A violation comes out as a [`trace`].
 //!
 //! Begin with [`check`].
@@ -12,6 +12,7 @@ mod fast_hash;
 mod job;
 mod liveness;
 mod model;
+mod parts;
 mod path;
 mod search;
 mod store;

@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_cycle_without_a_way_out_is_found() {
         let store = Store::new(1);
-        let id = |number: u32| store.insert(&[number], 0).0;
+        let id = |number: u32| store.insert(&[number], 0);
         let ids: Vec<StateId> = (0..5).map(id).collect();
         let mut log = Log::default();
         log.add(ids[0], false, &[ids[1]]);
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn links_that_lead_back_count() {
         let store = Store::new(1);
-        let id = |number: u32| store.insert(&[number], 0).0;
+        let id = |number: u32| store.insert(&[number], 0);
         let ids: Vec<StateId> = (0..4).map(id).collect();
         let mut log = Log::default();
         log.add(ids[0], false, &[ids[2]]);

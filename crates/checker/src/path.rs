@@ -1,13 +1,14 @@
 //! Turns a way through the numbered states into steps that any driver can take.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use algorithms::schedule::Envelope;
 use algorithms::{Action, Algorithm, Step, World};
 
 use crate::job::Job;
 use crate::model::{Cause, Model, Steps};
-use crate::search::{Link, Parts, Path};
+use crate::parts::{Link, Parts};
+use crate::search::Path;
 
 /// The steps of a path.
 pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Path) -> Vec<Step> {
@@ -58,7 +59,7 @@ fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, Wh
         let link = match path.states.get(index + 1) {
             Some(wanted) => {
                 let mut found = None;
-                parts.expand(state, &mut |link, next, _| {
+                parts.expand(state, |link, next, _| {
                     if found.is_none() && next == wanted {
                         found = Some(link);
                     }
@@ -77,7 +78,7 @@ fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, Wh
                 (node, What::Cause(step.cause), step.outcome.picks.to_vec())
             }
             Link::Deliver { node, envelope, index } => {
-                let outcomes: Arc<[_]> = parts.outcomes(state[node], envelope);
+                let outcomes = parts.outcomes(state[node], envelope);
                 (node, What::Deliver(envelope), outcomes[index].picks.to_vec())
             }
             // Traces have no clock: the order of the steps is all that a replay needs.

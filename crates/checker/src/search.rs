@@ -1,16 +1,16 @@
 //! Breadth first over all states, so that the first violation found is one of the nearest.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use algorithms::properties::Terms;
 use algorithms::{Census, Property, Violation};
 
-use crate::fast_hash::FastMap;
 use crate::job::{Job, Progress};
 use crate::liveness::{Log, stuck_state};
-use crate::model::{InboxInfo, ONE_DUPLICATE, ONE_LOSS, Outcome, SlotInfo, Steps, affords};
-use crate::store::{StateId, Store};
+use crate::model::Steps;
+use crate::parts::{Link, Parts};
+use crate::store::{Batch, StateId, Store};
 
 /// So many states are taken from the frontier at once.
 const CHUNK: usize = 256;
@@ -41,158 +41,6 @@ pub(crate) struct Path {
     pub(crate) last: Option<Link>,
 }
 
-/// What leads from one state to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Link {
-    /// A move of a node, by its place in the list of moves.
-    Move {
-        node: usize,
-        silent: bool,
-        index: usize,
-    },
-    /// A delivery, by its place in the list of outcomes.
-    Deliver {
-        node: usize,
-        envelope: u32,
-        index: usize,
-    },
-    Lose {
-        node: usize,
-        envelope: u32,
-    },
-    Duplicate {
-        node: usize,
-        envelope: u32,
-    },
-    /// Time passes.
-    Tick,
-}
-
-/// Told what leads to which state, and what the node did unless the network did it.
-type Emit<'a> = dyn FnMut(Link, &[u32], Option<&Outcome>) + 'a;
-
-/// What the parts do, as far as one thread has asked. Asking again costs no lock.
-pub(crate) struct Parts<'a> {
-    steps: &'a Mutex<dyn Steps>,
-    nodes: usize,
-    slots: Vec<Option<Arc<SlotInfo>>>,
-    inboxes: Vec<Option<Arc<InboxInfo>>>,
-    outcomes: FastMap<u64, Arc<[Outcome]>>,
-    pushed: FastMap<u64, u32>,
-    next: Vec<u32>,
-}
-
-fn kept<T>(list: &mut Vec<Option<Arc<T>>>, id: u32, ask: impl FnOnce() -> T) -> Arc<T> {
-    let index = id as usize;
-    if index >= list.len() {
-        list.resize(index + 1, None);
-    }
-    list[index].get_or_insert_with(|| Arc::new(ask())).clone()
-}
-
-impl<'a> Parts<'a> {
-    pub(crate) fn new(steps: &'a Mutex<dyn Steps>, nodes: usize) -> Parts<'a> {
-        let (slots, inboxes, next) = (Vec::new(), Vec::new(), Vec::new());
-        let (outcomes, pushed) = (FastMap::default(), FastMap::default());
-        Parts { steps, nodes, slots, inboxes, outcomes, pushed, next }
-    }
-
-    pub(crate) fn slot(&mut self, id: u32) -> Arc<SlotInfo> {
-        let steps = self.steps;
-        kept(&mut self.slots, id, || steps.lock().unwrap_or_else(PoisonError::into_inner).slot(id))
-    }
-
-    pub(crate) fn inbox(&mut self, id: u32) -> Arc<InboxInfo> {
-        let steps = self.steps;
-        kept(&mut self.inboxes, id, || steps.lock().unwrap_or_else(PoisonError::into_inner).inbox(id))
-    }
-
-    pub(crate) fn outcomes(&mut self, slot: u32, envelope: u32) -> Arc<[Outcome]> {
-        let steps = self.steps;
-        let ask = || steps.lock().unwrap_or_else(PoisonError::into_inner).deliver(slot, envelope).into();
-        self.outcomes.entry(u64::from(slot) << 32 | u64::from(envelope)).or_insert_with(ask).clone()
-    }
-
-    fn push(&mut self, inbox: u32, envelope: u32) -> u32 {
-        let steps = self.steps;
-        let ask = || steps.lock().unwrap_or_else(PoisonError::into_inner).push(inbox, envelope);
-        *self.pushed.entry(u64::from(inbox) << 32 | u64::from(envelope)).or_insert_with(ask)
-    }
-
-    /// Sets `next` to what comes of an outcome at a node.
-    fn apply(&mut self, state: &[u32], node: usize, outcome: &Outcome) {
-        let mut next = std::mem::take(&mut self.next);
-        next.clear();
-        next.extend_from_slice(state);
-        next[node] = outcome.slot;
-        for &(to, envelope) in &outcome.sends {
-            let inbox = self.nodes + to as usize;
-            next[inbox] = self.push(next[inbox], envelope);
-        }
-        self.next = next;
-    }
-
-    /// Calls `emit` with everything that can come next, and what it violates.
-    pub(crate) fn expand(&mut self, state: &[u32], emit: &mut Emit<'_>) {
-        let nodes = self.nodes;
-        let budget = state[2 * nodes];
-        let silent = (0..nodes).all(|node| state[nodes + node] == node as u32);
-        for node in 0..nodes {
-            let slot = self.slot(state[node]);
-            let moves = slot.moves.iter().enumerate().map(|(index, step)| (false, index, step));
-            let more = slot.when_silent.iter().enumerate().map(|(index, step)| (true, index, step));
-            for (when_silent, index, step) in moves.chain(more) {
-                if (when_silent && !silent) || (step.cost > 0 && !affords(budget, step.cost)) {
-                    continue;
-                }
-                self.apply(state, node, &step.outcome);
-                self.next[2 * nodes] -= step.cost;
-                emit(Link::Move { node, silent: when_silent, index }, &self.next, Some(&step.outcome));
-            }
-            let inbox = self.inbox(state[nodes + node]);
-            for &(envelope, rest) in &inbox.arrivals {
-                let outcomes = self.outcomes(state[node], envelope);
-                for (index, outcome) in outcomes.iter().enumerate() {
-                    self.apply(state, node, outcome);
-                    self.next[nodes + node] = rest;
-                    emit(Link::Deliver { node, envelope, index }, &self.next, Some(outcome));
-                }
-                if affords(budget, ONE_LOSS) {
-                    self.change_inbox(state, node, rest, ONE_LOSS);
-                    emit(Link::Lose { node, envelope }, &self.next, None);
-                }
-                if affords(budget, ONE_DUPLICATE) {
-                    let twice = self.push(state[nodes + node], envelope);
-                    self.change_inbox(state, node, twice, ONE_DUPLICATE);
-                    emit(Link::Duplicate { node, envelope }, &self.next, None);
-                }
-            }
-        }
-        if self.slot(state[0]).ticked.is_some() && self.tick(state) {
-            emit(Link::Tick, &self.next, None);
-        }
-    }
-
-    /// Sets `next` to what the state becomes when a tick passes, if it may.
-    fn tick(&mut self, state: &[u32]) -> bool {
-        let nodes = self.nodes;
-        let mut next = std::mem::take(&mut self.next);
-        next.clear();
-        next.extend((0..nodes).map_while(|node| self.slot(state[node]).ticked));
-        next.extend((nodes..2 * nodes).map_while(|node| self.inbox(state[node]).ticked));
-        next.push(state[2 * nodes]);
-        self.next = next;
-        self.next.len() == state.len()
-    }
-
-    fn change_inbox(&mut self, state: &[u32], node: usize, inbox: u32, cost: u32) {
-        self.next.clear();
-        self.next.extend_from_slice(state);
-        self.next[self.nodes + node] = inbox;
-        self.next[2 * self.nodes] -= cost;
-    }
-}
-
 /// A violation, before the way to it is known.
 struct Candidate {
     violation: Violation,
@@ -208,7 +56,10 @@ struct Worker<'a> {
     census: Census,
     /// The states of the next level, each with its id in front.
     found: Vec<u32>,
-    successors: Vec<u32>,
+    /// What follows from the states visited since the last time the store was asked,
+    batch: Batch,
+    /// and where in it each of those states ends, with whether everybody is served in it.
+    ends: Vec<(StateId, bool, usize)>,
     log: Log,
     transitions: u64,
     notes: u64,
@@ -226,7 +77,8 @@ impl<'a> Worker<'a> {
             terms,
             census: Census::new(job.case.setting.nodes, job.case.setting.groups),
             found: Vec::new(),
-            successors: Vec::new(),
+            batch: Batch::new(2 * job.case.setting.nodes as usize + 1),
+            ends: Vec::new(),
             log: Log::default(),
             transitions: 0,
             notes: 0,
@@ -247,8 +99,7 @@ impl<'a> Worker<'a> {
             done &= slot.done;
             self.census.add(&slot.census);
             if state[nodes + node] != node as u32 {
-                let inbox = self.parts.inbox(state[nodes + node]);
-                self.census.add(&inbox.census);
+                self.census.add(&self.parts.inbox(state[nodes + node]).census);
             }
         }
         self.most_inside = self.most_inside.max(self.census.inside);
@@ -268,17 +119,17 @@ impl<'a> Worker<'a> {
         });
     }
 
+    /// Explores a state: what it violates, and what follows from it.
     fn visit(&mut self, id: StateId, state: &[u32]) {
         let done = self.inspect(id, state);
-        let Worker { parts, store, terms, found, successors, transitions, notes, by_link, .. } = self;
-        successors.clear();
+        let Worker { parts, terms, batch, transitions, notes, by_link, .. } = self;
         let mut can_go_on = false;
-        parts.expand(state, &mut |link, next, outcome| {
+        parts.expand(state, |link, next, outcome| {
             *transitions += 1;
             can_go_on |= match link {
                 Link::Lose { .. } | Link::Duplicate { .. } => false,
-                Link::Tick => next != state,
                 Link::Move { .. } | Link::Deliver { .. } => next[next.len() - 1] == state[state.len() - 1],
+                Link::Tick => next != state,
             };
             if let Some(outcome) = outcome {
                 *notes |= outcome.notes;
@@ -288,18 +139,28 @@ impl<'a> Worker<'a> {
                     return;
                 }
             }
-            let (next_id, new) = store.insert(next, id);
-            successors.push(next_id);
-            if new {
-                found.push(next_id);
-                found.extend_from_slice(next);
-            }
+            batch.add(next, id);
         });
-        self.log.add(id, done, &self.successors);
+        self.ends.push((id, done, self.batch.len()));
         let waits = self.census.waiting.iter().any(|&waits| waits > 0);
         if !can_go_on && waits && self.terms.asks(Property::NobodyLeftWaiting) {
             self.blame_state(id, Property::NobodyLeftWaiting);
         }
+    }
+
+    /// Puts what follows from the states visited into the store, and into the log.
+    fn settle(&mut self) {
+        let Worker { store, batch, ends, log, found, .. } = self;
+        store.insert_all(batch, |next_id, next| {
+            found.push(next_id);
+            found.extend_from_slice(next);
+        });
+        let mut start = 0;
+        for (id, done, end) in ends.drain(..) {
+            log.add(id, done, &batch.ids()[start..end]);
+            start = end;
+        }
+        batch.clear();
     }
 }
 
@@ -324,6 +185,7 @@ impl Level<'_> {
             for row in chunk.chunks_exact(self.row) {
                 worker.visit(row[0], &row[1..]);
             }
+            worker.settle();
             let new = ((worker.found.len() - before) / self.row) as u64;
             let states = self.states.fetch_add(new, Ordering::Relaxed) + new;
             if worker.by_state.is_some() || states >= self.max_states {
@@ -347,7 +209,7 @@ pub(crate) fn search(
     let states = AtomicU64::new(1);
     let mut workers: Vec<Worker<'_>> =
         (0..job.threads.max(1)).map(|_| Worker::new(steps, &store, terms, job)).collect();
-    let (root, _) = store.insert(&start, 0);
+    let root = store.insert(&start, 0);
     let mut frontier: Vec<Vec<u32>> = vec![std::iter::once(root).chain(start).collect()];
     let (mut depth, mut cut, mut last_level) = (0, false, false);
     loop {

@@ -19,6 +19,70 @@ pub(crate) struct Store {
     width: usize,
 }
 
+/// States on their way into the store.
+pub(crate) struct Batch {
+    width: usize,
+    states: Vec<u32>,
+    parents: Vec<StateId>,
+    hashes: Vec<u64>,
+    ids: Vec<StateId>,
+    /// The states in the order of their shards.
+    order: Vec<u32>,
+}
+
+impl Batch {
+    pub(crate) fn new(width: usize) -> Batch {
+        let (states, parents, hashes) = (Vec::new(), Vec::new(), Vec::new());
+        Batch { width, states, parents, hashes, ids: Vec::new(), order: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, state: &[u32], parent: StateId) {
+        debug_assert_eq!(state.len(), self.width);
+        self.states.extend_from_slice(state);
+        self.parents.push(parent);
+        self.hashes.push(hash_words(state));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// The ids of the states, in the order in which they were added, once they are in the store.
+    pub(crate) fn ids(&self) -> &[StateId] {
+        &self.ids
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.states.clear();
+        self.parents.clear();
+        self.hashes.clear();
+    }
+
+    /// Counting sort, so that states of one shard keep the order in which they were added.
+    fn sort_by_shard(&mut self) {
+        let mut starts = [0u32; SHARDS + 1];
+        for &hash in &self.hashes {
+            starts[shard_of(hash) + 1] += 1;
+        }
+        for shard in 0..SHARDS {
+            starts[shard + 1] += starts[shard];
+        }
+        self.order.clear();
+        self.order.resize(self.hashes.len(), 0);
+        for (item, &hash) in (0..).zip(&self.hashes) {
+            let place = &mut starts[shard_of(hash)];
+            self.order[*place as usize] = item;
+            *place += 1;
+        }
+        self.ids.clear();
+        self.ids.resize(self.hashes.len(), 0);
+    }
+}
+
+fn shard_of(hash: u64) -> usize {
+    (hash >> (64 - SHARD_BITS)) as usize
+}
+
 struct Shard {
     /// Open addressing; 0 is empty, otherwise the upper half is part of the hash and the lower half the row + 1.
     table: Vec<u64>,
@@ -38,12 +102,41 @@ impl Store {
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a state unless it is there. Returns its id and whether it is new.
-    pub(crate) fn insert(&self, state: &[u32], parent: StateId) -> (StateId, bool) {
-        let hash = hash_words(state);
-        let index = (hash >> (64 - SHARD_BITS)) as usize;
-        let (row, new) = self.shard(index).insert(state, parent, hash, self.width);
-        ((index as u32) << ROW_BITS | row, new)
+    /// Adds a state unless it is there.
+    pub(crate) fn insert(&self, state: &[u32], parent: StateId) -> StateId {
+        let mut batch = Batch::new(self.width);
+        batch.add(state, parent);
+        self.insert_all(&mut batch, |_, _| {});
+        batch.ids[0]
+    }
+
+    /// Adds all states of a batch that are not there, and sets their ids. Calls `new` with each that was not there.
+    ///
+    /// Shard by shard, so that each is locked once; and in each shard all places are looked at before any is
+    /// changed: these looks do not wait for each other, and they are what takes the time.
+    pub(crate) fn insert_all(&self, batch: &mut Batch, mut new: impl FnMut(StateId, &[u32])) {
+        batch.sort_by_shard();
+        let Batch { states, parents, hashes, ids, order, .. } = batch;
+        let mut rest: &[u32] = order;
+        while let Some(&first) = rest.first() {
+            let index = shard_of(hashes[first as usize]);
+            let end =
+                rest.iter().position(|&item| shard_of(hashes[item as usize]) != index).unwrap_or(rest.len());
+            let (items, others) = rest.split_at(end);
+            rest = others;
+            let mut shard = self.shard(index);
+            let looks = items.iter().map(|&item| shard.look(hashes[item as usize]));
+            std::hint::black_box(looks.fold(0, u64::wrapping_add));
+            for &item in items {
+                let item = item as usize;
+                let state = &states[item * self.width..(item + 1) * self.width];
+                let (row, is_new) = shard.insert(state, parents[item], hashes[item], self.width);
+                ids[item] = (index as u32) << ROW_BITS | row;
+                if is_new {
+                    new(ids[item], state);
+                }
+            }
+        }
     }
 
     /// A copy of a state, and its parent.
@@ -91,6 +184,11 @@ impl Shard {
     fn row(&self, row: usize, width: usize) -> &[u32] {
         let start = row % ROWS_PER_CHUNK * (width + 1);
         &self.chunks[row / ROWS_PER_CHUNK][start..=start + width]
+    }
+
+    /// Reads what stands where a state with this hash would be.
+    fn look(&self, hash: u64) -> u64 {
+        self.table[hash as usize & (self.table.len() - 1)]
     }
 
     fn insert(&mut self, state: &[u32], parent: StateId, hash: u64, width: usize) -> (u32, bool) {
@@ -147,15 +245,9 @@ mod tests {
     fn every_state_is_kept_once_and_found_again() {
         let store = Store::new(3);
         let state = |number: u32| [number % 7, number / 7, number.wrapping_mul(77)];
-        let ids: Vec<StateId> = (0..20_000)
-            .map(|number| {
-                let (id, new) = store.insert(&state(number), number);
-                assert!(new);
-                id
-            })
-            .collect();
+        let ids: Vec<StateId> = (0..20_000).map(|number| store.insert(&state(number), number)).collect();
         for (number, id) in (0..).zip(&ids) {
-            assert_eq!(store.insert(&state(number), 0), (*id, false));
+            assert_eq!(store.insert(&state(number), 0), *id);
             assert_eq!(store.get(*id), (state(number).to_vec(), number));
         }
         assert_eq!(store.len(), 20_000);
