@@ -1,0 +1,191 @@
+//! The program as a user meets it: exit codes, messages, JSON.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// An empty folder of its own, removed afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("tokenwood-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        let arguments = arguments.split_whitespace();
+        Command::new(env!("CARGO_BIN_EXE_tokenwood")).args(arguments).current_dir(&self.0).output().unwrap()
+    }
+
+    fn json(&self, arguments: &str) -> Value {
+        serde_json::from_slice(&self.run(arguments).stdout).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn alone_it_says_what_one_can_do() {
+    let output = Folder::new("guide").run("");
+    assert_eq!(code(&output), 0);
+    assert!(text(&output.stdout).contains("tokenwood check"));
+}
+
+#[test]
+fn algorithms_are_listed_for_people_and_scripts() {
+    let folder = Folder::new("algorithms");
+    let table = text(&folder.run("algorithms").stdout);
+    let all = folder.json("algorithms --format json");
+    let names: Vec<&str> =
+        all.as_array().unwrap().iter().map(|info| info["name"].as_str().unwrap()).collect();
+    let wanted = "bulgannawar-vaidya raymond-k srimani-reddy makki naimi-trehel chaudhuri-edward collectors lacbt \
+                  drs-gme lamport ricart-agrawala carvalho-roucairol suzuki-kasami maekawa raymond-tree neilsen-mizuno";
+    for name in wanted.split_whitespace() {
+        assert!(names.contains(&name), "{name}");
+        assert!(table.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn what_holds_ends_with_0_and_says_so() {
+    let folder = Folder::new("holds");
+    let output = folder.run("check naimi-trehel --nodes 3 --requests 2");
+    assert_eq!(code(&output), 0);
+    assert!(text(&output.stdout).contains("Exhausted"));
+    let found = folder.json("check naimi-trehel --nodes 3 --tokens 1 --requests 2 --format json");
+    assert_eq!(found["algorithm"], "naimi-trehel");
+    assert_eq!((&found["nodes"], &found["tokens"], &found["requests"]), (&3.into(), &1.into(), &2.into()));
+    assert_eq!(found["exhausted"], true);
+    assert_eq!(found["verdict"], "holds");
+    assert_eq!(found["violated"], Value::Null);
+    assert_eq!(found["trace"], Value::Array(Vec::new()));
+    assert!(found["states"].as_u64().unwrap() > 500);
+    assert!(found["seconds"].as_f64().unwrap() >= 0.0);
+}
+
+#[test]
+fn a_violation_ends_with_1_and_can_be_replayed() {
+    let folder = Folder::new("violated");
+    let output = folder.run("check bulgannawar-vaidya --nodes 2 --defect holding-not-set --trace it.json");
+    assert_eq!(code(&output), 1);
+    let report = text(&output.stdout);
+    assert!(report.contains("Violated after 4 steps: at-most-k-inside"), "{report}");
+    let replay = folder.run("trace it.json");
+    assert_eq!(code(&replay), 0);
+    let replayed = text(&replay.stdout);
+    assert!(
+        replayed.contains("req0  0 enters") && replayed.contains("violated: at-most-k-inside"),
+        "{replayed}"
+    );
+    let found = folder.json("check bulgannawar-vaidya --nodes 2 --defect holding-not-set --format json");
+    assert_eq!(found["verdict"], "violated");
+    assert_eq!(found["violated"], "at-most-k-inside");
+    assert_eq!(found["trace"][0]["step"], "req0");
+}
+
+#[test]
+fn a_limit_ends_with_3_and_is_not_called_exhausted() {
+    let folder = Folder::new("limit");
+    let output = folder.run("check bulgannawar-vaidya --nodes 4 --tokens 2 --requests 2 --max-states 1000");
+    assert_eq!(code(&output), 3);
+    assert!(text(&output.stdout).contains("Not exhausted"));
+    let found = folder.json("check bulgannawar-vaidya -n 4 -k 2 -r 2 --max-states 1000 --format json");
+    assert_eq!((&found["verdict"], &found["exhausted"]), (&"unknown".into(), &false.into()));
+}
+
+#[test]
+fn faults_that_are_not_tolerated_show_their_damage() {
+    let folder = Folder::new("damage");
+    let found = folder.json("check naimi-trehel --nodes 2 --loss 1 --format json");
+    assert_eq!(found["violated"], "nobody-left-waiting");
+}
+
+#[test]
+fn random_runs_repeat() {
+    let folder = Folder::new("random");
+    let run = |seed: u32| {
+        let mut found = folder.json(&format!(
+            "check bulgannawar-vaidya --nodes 6 --tokens 3 --requests 5 --random 20 --seed {seed} --format json"
+        ));
+        found["seconds"] = Value::Null;
+        found
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+    assert_eq!(run(1)["entries"], 600);
+}
+
+#[test]
+fn bad_input_gets_one_clear_line_and_2() {
+    let folder = Folder::new("bad");
+    let cases = [
+        ("check naimi-trehel --nodes 0", "at least one node"),
+        ("check bulgannawar-vaidya --nodes 2 --tokens 3", "between 1 and the number of nodes"),
+        ("check bulgannawar-vaidya --tokens 0", "between 1 and the number of nodes"),
+        ("check naimi-trehel --nodes 3 --tokens 2", "tokens must be 1"),
+        ("check naimi-trehel --groups 2", "has no groups"),
+        ("check naimi-trehel --requests 0", "nobody asks"),
+        ("check naimi-trehel --requests 1000", "200 or less"),
+        ("check nobody-knows", "there is no algorithm 'nobody-knows'"),
+        ("check raymond", "did you mean raymond-k or raymond-tree"),
+        ("check partitioned(drs-gme) --nodes 4 --tokens 2", "cannot be partitioned"),
+        ("check naimi-trehel --defect none", "has no defect 'none'"),
+        ("check naimi-trehel --set inform=1", "has no option 'inform'"),
+        ("check bulgannawar-vaidya --set inform=many", "takes a number"),
+        ("check bulgannawar-vaidya --set choose", "is not NAME=VALUE"),
+        ("check naimi-trehel --property luck", "there is no property 'luck'"),
+        ("check naimi-trehel --threads 0", "at least one thread"),
+        ("trace missing.json", "cannot read missing.json"),
+    ];
+    for (arguments, wanted) in cases {
+        let output = folder.run(arguments);
+        let error = text(&output.stderr);
+        assert_eq!(code(&output), 2, "{arguments}: {error}");
+        assert!(error.contains(wanted), "{arguments}: {error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{arguments}: {error}");
+    }
+}
+
+#[test]
+fn damaged_traces_are_refused() {
+    let folder = Folder::new("traces");
+    folder.run("check bulgannawar-vaidya --nodes 2 --defect holding-not-set --trace good.json");
+    let good = fs::read_to_string(folder.0.join("good.json")).unwrap();
+    let cases = [
+        ("not json".to_string(), "not a trace"),
+        (good[..good.len() / 2].to_string(), "not a trace"),
+        ("{}".to_string(), "no \"format\""),
+        (good.replace("\"version\": 1", "\"version\": 99"), "version 99"),
+        (good.replace("\"req0\"", "\"jump0\""), "is not a step"),
+        (good.replace("\"req0\"", "\"exit0\""), "is not inside"),
+        (good.replace("\"nodes\": 2", "\"nodes\": 0"), "at least one node"),
+        (good.replace("\"bulgannawar-vaidya\"", "\"nobody-knows\""), "there is no algorithm"),
+        (good.replace("0 enters", "0 dances"), "no longer does what the trace says"),
+    ];
+    for (index, (damaged, wanted)) in cases.iter().enumerate() {
+        let file = format!("bad{index}.json");
+        fs::write(folder.0.join(&file), damaged).unwrap();
+        let output = folder.run(&format!("trace {file}"));
+        let error = text(&output.stderr);
+        assert_eq!(code(&output), 2, "{wanted}: {error}");
+        assert!(error.contains(wanted), "{wanted}: {error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    }
+    assert!(Path::new(&folder.0).exists());
+}
