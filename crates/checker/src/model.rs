@@ -46,6 +46,8 @@ pub(crate) struct SlotInfo {
     pub(crate) census: Census,
     /// Its client has had all its turns.
     pub(crate) done: bool,
+    /// Its client has not asked for anything yet.
+    pub(crate) fresh: bool,
     /// What it becomes when a tick passes; `None` if something must happen first, or if time does not count.
     pub(crate) ticked: Option<u32>,
 }
@@ -55,6 +57,8 @@ pub(crate) struct Move {
     pub(crate) cause: Cause,
     /// The part of the budget that it takes; 0 if it is no fault.
     pub(crate) cost: u32,
+    /// As the first request of all it is like another one with the groups renamed, and need not be explored.
+    pub(crate) renamed: bool,
     pub(crate) outcome: Outcome,
 }
 
@@ -138,6 +142,7 @@ pub(crate) struct Model<A: Algorithm> {
     rules: A::Rules,
     reorder: bool,
     wishes: Vec<Groups>,
+    any_of: bool,
     requests: u8,
     firings: u8,
     budget: u32,
@@ -154,6 +159,7 @@ impl<A: Algorithm> Model<A> {
             rules: A::rules(&setting)?,
             reorder: case.reorders(&A::INFO),
             wishes: case.wishes(),
+            any_of: case.any_of,
             requests: case.requests as u8,
             firings: case.firings as u8,
             budget: case.losses * ONE_LOSS + case.duplicates * ONE_DUPLICATE + case.crashes * ONE_CRASH,
@@ -294,7 +300,9 @@ impl<A: Algorithm> Model<A> {
             Cause::Restart => Event::Restart,
         };
         let outcomes = self.outcomes(id, &event, prepare);
-        to.extend(outcomes.into_iter().map(|outcome| Move { cause, cost, outcome }));
+        // Groups are but names as long as each request names one; of sets an algorithm may prefer the first.
+        let renamed = !self.any_of && matches!(cause, Cause::Request(groups) if groups != self.wishes[0]);
+        to.extend(outcomes.into_iter().map(|outcome| Move { cause, cost, renamed, outcome }));
     }
 }
 
@@ -350,8 +358,9 @@ impl<A: Algorithm> Steps for Model<A> {
         let mut census = self.census();
         slot.seat.count(&self.site(slot.node), &mut census);
         let done = slot.seat.client == Client::Idle && slot.requests_left == 0 && slot.seat.node.is_some();
+        let fresh = slot.requests_left == self.requests;
         let ticked = self.tick_slot(&slot);
-        SlotInfo { moves, when_silent, census, done, ticked }
+        SlotInfo { moves, when_silent, census, done, fresh, ticked }
     }
 
     fn inbox(&mut self, id: u32) -> InboxInfo {

@@ -88,6 +88,7 @@ impl<'a> Parts<'a> {
         let nodes = self.nodes;
         let budget = state[2 * nodes];
         let silent = (0..nodes).all(|node| state[nodes + node] == node as u32);
+        let nobody_asked = (0..nodes).all(|node| self.slot(state[node]).fresh);
         for node in 0..nodes {
             let Parts { steps, slots, inboxes, delivered, outcomes, pushed, next, .. } = self;
             let mut after = After { steps, nodes, pushed, next, state };
@@ -96,7 +97,7 @@ impl<'a> Parts<'a> {
             let moves = slot.moves.iter().map(|step| (false, step));
             let more = when_silent.iter().map(|step| (true, step));
             for (index, (silent, step)) in moves.chain(more).enumerate() {
-                if step.cost == 0 || affords(budget, step.cost) {
+                if (step.cost == 0 || affords(budget, step.cost)) && !(step.renamed && nobody_asked) {
                     let index = if silent { index - slot.moves.len() } else { index };
                     let next = after.outcome(node, &step.outcome);
                     next[2 * nodes] -= step.cost;
