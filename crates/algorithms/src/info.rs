@@ -163,6 +163,8 @@ pub struct Scope {
     /// How often each timer of each node may run out while messages are under way. Beyond that it runs out
     /// only when the network is silent. 0 turns timers off altogether.
     pub firings: u32,
+    /// How often timers may do that in all.
+    pub early: u32,
     /// Time counts: messages and critical sections take this long. `None` lets everything take any time.
     pub pace: Option<Pace>,
 }
@@ -191,6 +193,7 @@ impl Scope {
             duplicates: 0,
             crashes: 0,
             firings: 0,
+            early: 4,
             pace: None,
         }
     }

@@ -43,6 +43,8 @@ pub struct Case {
     /// How often each timer of each node may run out while messages are under way; beyond that, only when the
     /// network is silent. 0 turns timers off.
     pub firings: u32,
+    /// How often timers may run out while messages are under way in all.
+    pub early: u32,
     /// Time counts: messages and critical sections take this long, and timers run out just when they are due.
     pub pace: Option<Pace>,
 }
@@ -59,6 +61,7 @@ impl Case {
             duplicates: scope.duplicates,
             crashes: scope.crashes,
             firings: scope.firings,
+            early: scope.early,
             pace: scope.pace,
         }
     }

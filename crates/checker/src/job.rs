@@ -108,9 +108,9 @@ impl Job {
         if case.setting.nodes > 64 {
             return refuse("the checker takes at most 64 nodes; beyond 5 or 6 nothing ends anyway");
         }
-        let budgets = [case.requests, case.losses, case.duplicates, case.crashes, case.firings];
+        let budgets = [case.requests, case.losses, case.duplicates, case.crashes, case.firings, case.early];
         if budgets.iter().any(|&budget| budget > 200) {
-            return refuse("requests, losses, duplicates, crashes and firings must be 200 or less");
+            return refuse("requests, losses, duplicates, crashes, firings and early must be 200 or less");
         }
         if case.requests == 0 {
             return refuse("nobody asks for anything: try --requests 1");

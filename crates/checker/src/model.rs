@@ -13,10 +13,11 @@ use algorithms::{
 
 use crate::fast_hash::FastMap;
 
-/// The part of the budget for losses, duplicates and crashes.
+/// The parts of the budget: losses, duplicates, crashes, and timers that run out while messages are under way.
 pub(crate) const ONE_LOSS: u32 = 1;
 pub(crate) const ONE_DUPLICATE: u32 = 1 << 8;
 pub(crate) const ONE_CRASH: u32 = 1 << 16;
+pub(crate) const ONE_EARLY: u32 = 1 << 24;
 
 /// Whether the budget allows for one more of a kind.
 pub(crate) fn affords(budget: u32, one: u32) -> bool {
@@ -41,7 +42,9 @@ pub(crate) trait Steps: Send {
 pub(crate) struct SlotInfo {
     /// What can happen to the node at any time, apart from deliveries.
     pub(crate) moves: Vec<Move>,
-    /// What can happen only when no message is under way.
+    /// What can happen only while a message is under way.
+    pub(crate) when_busy: Vec<Move>,
+    /// What can happen only when none is.
     pub(crate) when_silent: Vec<Move>,
     pub(crate) census: Census,
     /// Its client has had all its turns.
@@ -55,7 +58,7 @@ pub(crate) struct SlotInfo {
 /// Something that can happen to a node.
 pub(crate) struct Move {
     pub(crate) cause: Cause,
-    /// The part of the budget that it takes; 0 if it is no fault.
+    /// The part of the budget that it takes; 0 if it may always happen.
     pub(crate) cost: u32,
     /// As the first request of all it is like another one with the groups renamed, and need not be explored.
     pub(crate) renamed: bool,
@@ -146,6 +149,7 @@ pub(crate) struct Model<A: Algorithm> {
     requests: u8,
     firings: u8,
     budget: u32,
+    crashes: bool,
     slots: Numbered<Slot<A>>,
     pace: Option<Pace>,
     envelopes: Numbered<Envelope<A::Message>>,
@@ -162,7 +166,11 @@ impl<A: Algorithm> Model<A> {
             any_of: case.any_of,
             requests: case.requests as u8,
             firings: case.firings as u8,
-            budget: case.losses * ONE_LOSS + case.duplicates * ONE_DUPLICATE + case.crashes * ONE_CRASH,
+            budget: case.losses * ONE_LOSS
+                + case.duplicates * ONE_DUPLICATE
+                + case.crashes * ONE_CRASH
+                + if case.firings > 0 { case.early * ONE_EARLY } else { 0 },
+            crashes: case.crashes > 0,
             pace: case.pace,
             slots: Numbered::new(),
             envelopes: Numbered::new(),
@@ -325,7 +333,7 @@ impl<A: Algorithm> Steps for Model<A> {
 
     fn slot(&mut self, id: u32) -> SlotInfo {
         let slot = self.slots.values[id as usize].clone();
-        let (mut moves, mut when_silent) = (Vec::new(), Vec::new());
+        let (mut moves, mut when_busy, mut when_silent) = (Vec::new(), Vec::new(), Vec::new());
         match (slot.seat.client, slot.seat.node.is_some()) {
             (_, false) => self.moves(id, Cause::Restart, 0, |_| {}, &mut moves),
             (Client::Idle, true) if slot.requests_left > 0 => {
@@ -346,13 +354,15 @@ impl<A: Algorithm> Steps for Model<A> {
                 if slot.runs_for[timer] == 0 {
                     self.moves(id, Cause::Expire(timer), 0, |_| {}, &mut moves);
                 }
-            } else if slot.fired[timer] < self.firings {
-                self.moves(id, Cause::Expire(timer), 0, |slot| slot.fired[timer] += 1, &mut moves);
-            } else {
-                self.moves(id, Cause::Expire(timer), 0, |_| {}, &mut when_silent);
+                continue;
+            }
+            self.moves(id, Cause::Expire(timer), 0, |_| {}, &mut when_silent);
+            if slot.fired[timer] < self.firings {
+                let count = |slot: &mut Slot<A>| slot.fired[timer] += 1;
+                self.moves(id, Cause::Expire(timer), ONE_EARLY, count, &mut when_busy);
             }
         }
-        if self.budget >= ONE_CRASH && slot.seat.node.is_some() {
+        if self.crashes && slot.seat.node.is_some() {
             self.moves(id, Cause::Crash, ONE_CRASH, |_| {}, &mut moves);
         }
         let mut census = self.census();
@@ -360,7 +370,7 @@ impl<A: Algorithm> Steps for Model<A> {
         let done = slot.seat.client == Client::Idle && slot.requests_left == 0 && slot.seat.node.is_some();
         let fresh = slot.requests_left == self.requests;
         let ticked = self.tick_slot(&slot);
-        SlotInfo { moves, when_silent, census, done, fresh, ticked }
+        SlotInfo { moves, when_busy, when_silent, census, done, fresh, ticked }
     }
 
     fn inbox(&mut self, id: u32) -> InboxInfo {

@@ -4,13 +4,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::fast_hash::FastMap;
-use crate::model::{InboxInfo, ONE_DUPLICATE, ONE_LOSS, Outcome, SlotInfo, Steps, affords};
+use crate::model::{InboxInfo, Move, ONE_DUPLICATE, ONE_LOSS, Outcome, SlotInfo, Steps, affords};
 
 /// What leads from one state to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// A move of a node, by its place in the list of moves.
-    Move { node: usize, silent: bool, index: usize },
+    /// A move of a node, by its place in the list of moves and, behind them, those for silence or its opposite.
+    Move { node: usize, index: usize },
     /// A delivery, by its place in the list of outcomes.
     Deliver { node: usize, envelope: u32, index: usize },
     /// A message is lost.
@@ -33,6 +33,18 @@ pub(crate) struct Parts<'a> {
     /// By inbox and envelope: the inbox with that message added.
     pushed: FastMap<u64, u32>,
     next: Vec<u32>,
+}
+
+/// Whether no message is under way: the empty inbox of a node has the node's number.
+pub(crate) fn is_silent(state: &[u32], nodes: usize) -> bool {
+    (0..nodes).all(|node| state[nodes + node] == node as u32)
+}
+
+impl SlotInfo {
+    /// What can happen to the node, apart from deliveries.
+    pub(crate) fn moves(&self, silent: bool) -> impl Iterator<Item = &Move> {
+        self.moves.iter().chain(if silent { &self.when_silent } else { &self.when_busy })
+    }
 }
 
 fn pair(first: u32, second: u32) -> u64 {
@@ -87,21 +99,17 @@ impl<'a> Parts<'a> {
     pub(crate) fn expand(&mut self, state: &[u32], mut emit: impl FnMut(Link, &[u32], Option<&Outcome>)) {
         let nodes = self.nodes;
         let budget = state[2 * nodes];
-        let silent = (0..nodes).all(|node| state[nodes + node] == node as u32);
+        let silent = is_silent(state, nodes);
         let nobody_asked = (0..nodes).all(|node| self.slot(state[node]).fresh);
         for node in 0..nodes {
             let Parts { steps, slots, inboxes, delivered, outcomes, pushed, next, .. } = self;
             let mut after = After { steps, nodes, pushed, next, state };
             let slot = known(slots, state[node], || ask(steps).slot(state[node]));
-            let when_silent: &[_] = if silent { &slot.when_silent } else { &[] };
-            let moves = slot.moves.iter().map(|step| (false, step));
-            let more = when_silent.iter().map(|step| (true, step));
-            for (index, (silent, step)) in moves.chain(more).enumerate() {
+            for (index, step) in slot.moves(silent).enumerate() {
                 if (step.cost == 0 || affords(budget, step.cost)) && !(step.renamed && nobody_asked) {
-                    let index = if silent { index - slot.moves.len() } else { index };
                     let next = after.outcome(node, &step.outcome);
                     next[2 * nodes] -= step.cost;
-                    emit(Link::Move { node, silent, index }, next, Some(&step.outcome));
+                    emit(Link::Move { node, index }, next, Some(&step.outcome));
                 }
             }
             if state[nodes + node] == node as u32 {

@@ -7,7 +7,7 @@ use algorithms::{Action, Algorithm, Step, World};
 
 use crate::job::Job;
 use crate::model::{Cause, Model, Steps};
-use crate::parts::{Link, Parts};
+use crate::parts::{Link, Parts, is_silent};
 use crate::search::Path;
 
 /// The steps of a path.
@@ -72,9 +72,9 @@ fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, Wh
             },
         };
         causes.push(match link {
-            Link::Move { node, silent, index } => {
-                let slot = parts.slot(state[node]);
-                let step = &if silent { &slot.when_silent } else { &slot.moves }[index];
+            Link::Move { node, index } => {
+                let step = parts.slot(state[node]).moves(is_silent(state, nodes)).nth(index);
+                let step = step.expect("a link leads to a move that is there");
                 (node, What::Cause(step.cause), step.outcome.picks.to_vec())
             }
             Link::Deliver { node, envelope, index } => {

@@ -128,6 +128,7 @@ impl<'a> Worker<'a> {
             *transitions += 1;
             can_go_on |= match link {
                 Link::Lose { .. } | Link::Duplicate { .. } => false,
+                // A move that takes from the budget may happen or not; nobody can count on it.
                 Link::Move { .. } | Link::Deliver { .. } => next[next.len() - 1] == state[state.len() - 1],
                 Link::Tick => next != state,
             };

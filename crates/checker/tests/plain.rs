@@ -18,6 +18,7 @@ struct Plain<A: Algorithm> {
     losses: u32,
     duplicates: u32,
     crashes: u32,
+    early: u32,
 }
 
 type Key<A> = (
@@ -25,7 +26,7 @@ type Key<A> = (
     BTreeMap<(NodeId, NodeId), Vec<<A as Algorithm>::Message>>,
     Vec<u32>,
     BTreeMap<(NodeId, usize), u32>,
-    [u32; 3],
+    [u32; 4],
 );
 
 struct Count<'a>(&'a Scope);
@@ -44,12 +45,13 @@ impl Visitor for Count<'_> {
             losses: scope.losses,
             duplicates: scope.duplicates,
             crashes: scope.crashes,
+            early: if scope.firings > 0 { scope.early } else { 0 },
         };
         let mut seen: HashSet<Key<A>> = HashSet::from([start.key(reorder)]);
         let mut agenda = VecDeque::from([start]);
         while let Some(state) = agenda.pop_front() {
             for action in state.actions(scope, reorder) {
-                for next in state.take(action, scope.firings) {
+                for next in state.take(action) {
                     if seen.insert(next.key(reorder)) {
                         agenda.push_back(next);
                     }
@@ -68,7 +70,7 @@ impl<A: Algorithm> Plain<A> {
         if reorder {
             channels.values_mut().for_each(|messages| messages.sort());
         }
-        let budgets = [self.losses, self.duplicates, self.crashes];
+        let budgets = [self.losses, self.duplicates, self.crashes, self.early];
         (self.world.seats.clone(), channels, self.asked.clone(), self.fired.clone(), budgets)
     }
 
@@ -94,7 +96,8 @@ impl<A: Algorithm> Plain<A> {
             }
             for &timer in &seat.armed {
                 let fired = self.fired.get(&(node, timer)).copied().unwrap_or(0);
-                if fired < scope.firings || (scope.firings > 0 && silent) {
+                let early = fired < scope.firings && self.early > 0;
+                if scope.firings > 0 && (silent || early) {
                     actions.push(Action::Expire { node, timer });
                 }
             }
@@ -114,16 +117,16 @@ impl<A: Algorithm> Plain<A> {
     }
 
     /// What an action leads to, for every combination of picks.
-    fn take(&self, action: Action, firings: u32) -> Vec<Plain<A>> {
+    fn take(&self, action: Action) -> Vec<Plain<A>> {
         let mut script = Script::default();
         let mut all = Vec::new();
         loop {
             let mut next = self.clone();
             match action {
                 Action::Request { node, .. } => next.asked[node as usize] += 1,
-                Action::Expire { node, timer } => {
-                    let fired = next.fired.entry((node, timer)).or_default();
-                    *fired = (*fired + 1).min(firings);
+                Action::Expire { node, timer } if !self.world.channels.is_empty() => {
+                    *next.fired.entry((node, timer)).or_default() += 1;
+                    next.early -= 1;
                 }
                 Action::Lose(_) => next.losses -= 1,
                 Action::Duplicate(_) => next.duplicates -= 1,

@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     /// unless something may be lost or crash, then 2
     #[arg(long)]
     firings: Option<u32>,
+    /// Timers may run out so many times in all while messages are under way
+    #[arg(long, default_value_t = 4)]
+    early: u32,
     /// Time counts: a message takes at most so many ticks (for algorithms that rely on time; 1 if they need it)
     #[arg(long, value_name = "TICKS")]
     delay: Option<u32>,
@@ -218,6 +221,7 @@ fn job(arguments: &Arguments) -> Result<Job> {
         duplicates: arguments.duplicates,
         crashes: arguments.crashes,
         firings: arguments.firings.unwrap_or(if faulty { 2 } else { 0 }),
+        early: arguments.early,
         pace: pace(arguments)?,
     };
     Ok(Job { case, only, max_states: arguments.max_states, threads: threads(arguments)? })

@@ -40,6 +40,7 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "duplicates": case.duplicates,
         "crashes": case.crashes,
         "firings": case.firings,
+        "early": case.early,
         "delay": case.pace.map(|pace| pace.delay),
         "section": case.pace.map(|pace| pace.section),
         "threads": job.threads,
@@ -122,7 +123,8 @@ fn describe(checked: &Checked) -> String {
         faults.iter().filter(|(most, _)| *most > 0).map(|(most, what)| format!("up to {most} {what}")),
     );
     if case.firings > 0 {
-        words.push(format!("timers run out up to {} times, and in silence", case.firings));
+        let (each, all) = (case.firings, case.early);
+        words.push(format!("timers run out early up to {each} times each and {all} in all, and in silence"));
     }
     if let Some(pace) = case.pace {
         let (delay, section) = (count(pace.delay, "tick"), count(pace.section, "tick"));
@@ -147,6 +149,9 @@ pub(crate) fn flags(scope: &Scope) -> String {
     }
     for (name, value) in scope.options {
         words += &format!(" --set {name}={value}");
+    }
+    if scope.firings > 0 && scope.early != 4 {
+        words += &format!(" --early {}", scope.early);
     }
     match scope.reorder {
         Some(true) => words += " --reorder",
