@@ -193,7 +193,7 @@ impl Scope {
             duplicates: 0,
             crashes: 0,
             firings: 0,
-            early: 4,
+            early: 2,
             pace: None,
         }
     }

@@ -31,6 +31,7 @@ pub mod bulgannawar_vaidya;
 pub mod carvalho_roucairol;
 pub mod chaudhuri_edward;
 pub mod collectors;
+pub mod drs_gme;
 pub mod lacbt;
 pub mod lamport;
 pub mod maekawa;

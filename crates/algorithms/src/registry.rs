@@ -9,8 +9,9 @@ use crate::info::{Info, Kind};
 use crate::partitioned::Partitioned;
 use crate::setting::Refusal;
 use crate::{
-    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, lacbt, lamport, maekawa, makki,
-    naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, srimani_reddy, suzuki_kasami,
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, lacbt, lamport, maekawa,
+    makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, srimani_reddy,
+    suzuki_kasami,
 };
 
 /// Something that can be done with any algorithm.
@@ -45,6 +46,7 @@ registry! {
     carvalho_roucairol::CarvalhoRoucairol,
     chaudhuri_edward::ChaudhuriEdward,
     collectors::Collectors,
+    drs_gme::DrsGme,
     lacbt::Lacbt,
     lamport::Lamport,
     maekawa::Maekawa,

@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     firings: Option<u32>,
     /// Timers may run out so many times in all while messages are under way
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 2)]
     early: u32,
     /// Time counts: a message takes at most so many ticks (for algorithms that rely on time; 1 if they need it)
     #[arg(long, value_name = "TICKS")]
@@ -83,7 +83,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     property: Option<String>,
     /// Stop at so many states (each costs about 100 bytes)
-    #[arg(long, default_value_t = 50_000_000)]
+    #[arg(long, default_value_t = 100_000_000)]
     max_states: u64,
     /// How many threads search (default: all cores)
     #[arg(long)]

@@ -150,7 +150,7 @@ pub(crate) fn flags(scope: &Scope) -> String {
     for (name, value) in scope.options {
         words += &format!(" --set {name}={value}");
     }
-    if scope.firings > 0 && scope.early != 4 {
+    if scope.firings > 0 && scope.early != 2 {
         words += &format!(" --early {}", scope.early);
     }
     match scope.reorder {

@@ -1,0 +1,324 @@
+//! Swaroop and Singh's group mutex DRS_GME with dynamic request sets: one token; its holder, the captain, opens a
+//! session and lets followers of the same group in; nodes ask only those that may hold the token; the last sender
+//! sends a lost token again. With any-of requests (extended GME). Source: 004. Page: `docs/algorithms/drs-gme.md`.
+
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer};
+use crate::census::Census;
+use crate::info::{Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
+use crate::setting::{Refusal, Setting};
+
+mod away;
+mod defects;
+mod holder;
+mod message;
+#[cfg(test)]
+mod paper;
+mod plan;
+
+pub use defects::Printed;
+pub use message::Message;
+use plan::Plan;
+
+/// Runs while this node waits and does not have the token.
+const SUSPECT: Timer = 0;
+/// Runs while a captain that has left waits for its followers.
+const FOLLOWERS: Timer = 1;
+
+const SUITE: &[Scope] = &[
+    Scope::new(1, 1, 2),
+    Scope { any_of: true, ..Scope::new(2, 1, 2).groups(2) },
+    Scope { any_of: true, ..Scope::new(3, 1, 1).groups(2) },
+    Scope::new(3, 1, 2).groups(2).fifo(),
+    Scope::new(3, 1, 2),
+    Scope { duplicates: 1, ..Scope::new(3, 1, 1).groups(2) },
+    // Timers that run out at any moment.
+    Scope { losses: 1, firings: 1, ..Scope::new(2, 1, 2).groups(2).fifo() },
+    Scope { crashes: 1, firings: 1, ..Scope::new(2, 1, 2).groups(2).fifo() },
+    Scope { losses: 1, crashes: 1, firings: 2, ..Scope::new(2, 1, 1).groups(2) },
+    Scope { losses: 1, firings: 2, ..Scope::new(3, 1, 1).groups(2).fifo() },
+    Scope { crashes: 1, firings: 2, ..Scope::new(3, 1, 1).groups(2).fifo() },
+    // Timers that run out when they are due: never, if nothing is lost.
+    Scope::new(3, 1, 1).groups(2).paced(1, 1),
+    Scope { losses: 1, ..Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1) },
+    Scope { crashes: 1, ..Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1) },
+];
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DrsGme {
+    /// What is in stable storage as well.
+    kept: Durable,
+    stage: Stage,
+    /// Who may have the token, or get it: these are asked. Empty at the holder.
+    request_set: BTreeSet<NodeId>,
+    /// The newest request of each other node that arrived while the token was away and that the token may not
+    /// know of, by node.
+    heard: Vec<Ask>,
+}
+
+/// What the client does. Whether it waits or not, its latest request has the number `kept.number`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Idle,
+    Waiting(Groups),
+    /// Inside, and this node has the token.
+    Captain,
+    /// Inside, let in by this node.
+    Follower(NodeId),
+}
+
+/// What survives a crash. It is stored whenever it changes, before anything leaves the node.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Durable {
+    /// The number of this node's latest request.
+    number: u32,
+    /// The session of the last token accepted or handed over. A token is accepted only if it is newer: each
+    /// session number is given out once and goes to one node, so no two nodes ever hold a valid token.
+    session: u32,
+    place: Place,
+}
+
+/// Where the token is, as far as this node is concerned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// Elsewhere; with the copy that this node handed over last, if it ever did.
+    Away(Option<Token>),
+    Here(Holding),
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place::Away(None)
+    }
+}
+
+/// The token at its holder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Holding {
+    token: Token,
+    /// The group of the session that is open.
+    open: Option<crate::Group>,
+    /// Who was let in by this node and has not completed, by node, each with the number of its request.
+    followers: Vec<(NodeId, u32)>,
+    /// Followers that are counted and not recorded: none, but for a printed error.
+    unrecorded: u32,
+}
+
+/// What a token carries besides its session number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token {
+    /// Who waits, first come first served.
+    queue: Vec<Ask>,
+    /// For each node the number of its last request that was granted.
+    served: Vec<u32>,
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ask {
+    /// Who asks.
+    pub node: NodeId,
+    /// Counts the requests of that node.
+    pub number: u32,
+    /// Any one of these will do.
+    pub groups: Groups,
+}
+
+/// The options.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    printed: Option<Printed>,
+}
+
+type Context<'a> = Site<'a, DrsGme>;
+
+impl Algorithm for DrsGme {
+    type Message = Message;
+    type Durable = Durable;
+    type Rules = Rules;
+
+    const INFO: Info = Info {
+        name: "drs-gme",
+        title: "group mutex: one token, captain and followers, dynamic request sets, regeneration",
+        kind: Kind::GroupMutex,
+        source: "004",
+        cost: "0 if the token is here and free; at most n + 1; more only after a loss or a crash",
+        tokens: Tokens::One,
+        needs: Needs {
+            order: Order::Any,
+            tolerates_loss: true,
+            tolerates_duplicates: true,
+            tolerates_crashes: true,
+            timing: Timing::BoundsForRecovery,
+        },
+        unique_requests: false,
+        options: &[],
+        timers: &[
+            TimerInfo {
+                name: "suspect",
+                when_it_expires: "a waiting node tells all others that its request or the token may be lost",
+            },
+            TimerInfo {
+                name: "followers",
+                when_it_expires: "a captain asks its followers whether they have completed",
+            },
+        ],
+        sometimes: &[
+            "a request heard earlier joined the queue",
+            "a stale request was answered with a hint",
+            "a hint met the token and went back",
+            "a token was sent again",
+            "an old token was dropped",
+            "a start came for a request that is over",
+            "a token came to a node that does not wait",
+            "a new request stood for a completion",
+            "a captain came back and waits for its followers",
+        ],
+        suite: SUITE,
+        defects: Printed::TABLE,
+    };
+
+    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+        Ok(Rules { printed: Printed::of(setting) })
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        let first = site.me == 0;
+        let token = Token { queue: Vec::new(), served: vec![0; site.nodes as usize] };
+        let place = if first { Place::Here(Holding::of(token)) } else { Place::default() };
+        DrsGme {
+            kept: Durable { place, ..Durable::default() },
+            stage: Stage::Idle,
+            request_set: if first { BTreeSet::new() } else { site.others().collect() },
+            heard: Vec::new(),
+        }
+    }
+
+    fn restart(site: &Site<'_, Self>, saved: &Durable, out: &mut Outbox<'_, Self>) -> Self {
+        let mut node = Self::start(site);
+        // A node that never stored anything is as it was at the start.
+        if *saved == Durable::default() {
+            return node;
+        }
+        node.kept = saved.clone();
+        let mut plan = Plan::at_restart(&node);
+        node.come_back(site, &mut plan);
+        plan.carry_out(&node, site, out);
+        node
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        let expired = if let Input::Expire(timer) = input { Some(timer) } else { None };
+        let mut plan = Plan::new(self, expired);
+        match input {
+            Input::Request(groups) => self.request(site, groups, &mut plan),
+            Input::Exit => self.exit(site, &mut plan),
+            Input::Deliver { from, message } => self.deliver(site, from, message, &mut plan),
+            Input::Expire(SUSPECT) => self.suspect(site, &mut plan),
+            Input::Expire(_) => self.ask_followers(&mut plan),
+        }
+        plan.carry_out(self, site, out);
+    }
+
+    fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
+        if let Place::Here(holding) = &self.kept.place {
+            census.token_here();
+            census.queue(holding.token.queue.len());
+            holding.token.queue.iter().for_each(|ask| census.request_of(ask.node));
+        }
+        census.queue(self.heard.len());
+        self.heard.iter().for_each(|ask| census.request_of(ask.node));
+    }
+
+    fn count_message(message: &Message, _: NodeId, census: &mut Census) {
+        message.count(census);
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        message.kind()
+    }
+
+    fn words(message: &Message) -> u32 {
+        message.words()
+    }
+}
+
+impl DrsGme {
+    /// The client asks.
+    fn request(&mut self, site: &Context<'_>, groups: Groups, plan: &mut Plan) {
+        self.kept.number += 1;
+        let ask = Ask { node: site.me, number: self.kept.number, groups };
+        self.stage = Stage::Waiting(groups);
+        if matches!(self.kept.place, Place::Here(_)) {
+            return self.request_here(site, ask, plan);
+        }
+        for &to in &self.request_set {
+            plan.send(to, Message::Request { number: ask.number, groups });
+        }
+    }
+
+    /// The client leaves.
+    fn exit(&mut self, site: &Context<'_>, plan: &mut Plan) {
+        match core::mem::replace(&mut self.stage, Stage::Idle) {
+            Stage::Captain => self.next_session(site, false, plan),
+            Stage::Follower(captain) => plan.send(captain, Message::Complete { number: self.kept.number }),
+            Stage::Idle | Stage::Waiting(_) => plan.never("a client leaves and is not inside"),
+        }
+    }
+
+    fn deliver(&mut self, site: &Context<'_>, from: NodeId, message: Message, plan: &mut Plan) {
+        match message {
+            Message::Request { number, groups } => {
+                self.on_request(site, Ask { node: from, number, groups }, plan);
+            }
+            Message::Token { session, token } => self.on_token(site, session, token, plan),
+            Message::Start { group, number } => self.on_start(site, from, group, number, plan),
+            Message::IsComplete { group, number } => self.on_is_complete(site, from, group, number, plan),
+            Message::Complete { number } => self.on_complete(site, from, number, plan),
+            Message::GenToken { number, groups, session } => {
+                self.on_gen_token(site, Ask { node: from, number, groups }, session, plan);
+            }
+            Message::Hint => self.on_hint(site, from, plan),
+        }
+    }
+
+    fn on_request(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
+        match self.kept.place {
+            Place::Here(_) => self.request_at_holder(site, ask, plan),
+            Place::Away(_) => self.request_heard(site, ask, plan),
+        }
+    }
+
+    /// The node comes back. Its client is gone, and so is what it heard: the timers of the others repair that.
+    fn come_back(&mut self, site: &Context<'_>, plan: &mut Plan) {
+        let Place::Here(holding) = &mut self.kept.place else {
+            self.request_set = site.others().collect();
+            return;
+        };
+        self.request_set.clear();
+        holding.token.queue.retain(|ask| ask.node != site.me);
+        if !holding.followers.is_empty() {
+            plan.note("a captain came back and waits for its followers");
+        }
+        self.next_session(site, false, plan);
+    }
+
+    /// Whether the timer that suspects a loss has to run.
+    fn must_suspect(&self) -> bool {
+        matches!((&self.kept.place, self.stage), (Place::Away(_), Stage::Waiting(_)))
+    }
+
+    /// Whether the timer for the followers has to run.
+    fn must_ask_followers(&self) -> bool {
+        let left = self.stage != Stage::Captain;
+        left && matches!(&self.kept.place, Place::Here(holding) if !holding.followers.is_empty())
+    }
+}
+
+fn printed(site: &Context<'_>, error: Printed) -> bool {
+    site.rules.printed == Some(error)
+}

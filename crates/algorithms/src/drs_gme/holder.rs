@@ -1,0 +1,243 @@
+//! What the holder of the token does.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::mem;
+
+use crate::algorithm::{Group, Groups, NodeId};
+use crate::drs_gme::plan::Plan;
+use crate::drs_gme::{Ask, Context, DrsGme, Holding, Message, Place, Printed, Stage, Token, printed};
+
+impl DrsGme {
+    /// The local client asks, and the token is here.
+    pub(super) fn request_here(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
+        let Place::Here(holding) = &mut self.kept.place else { return };
+        match holding.open {
+            Some(group) if holding.token.queue.is_empty() && ask.groups.contains(group) => {
+                holding.token.record(site, ask);
+                self.stage = Stage::Captain;
+                plan.enter(group);
+            }
+            Some(_) => holding.token.enqueue(ask),
+            None => {
+                if printed(site, Printed::SessionOnlyFromIdle) {
+                    self.kept.session += 1;
+                }
+                self.open(site, ask, plan);
+            }
+        }
+    }
+
+    /// Another node asks, and the token is here.
+    pub(super) fn request_at_holder(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
+        let captain_inside = self.stage == Stage::Captain;
+        let Place::Here(holding) = &mut self.kept.place else { return };
+        let followers = holding.followers.len();
+        holding.followers.retain(|&(node, number)| node != ask.node || number >= ask.number);
+        if holding.followers.len() < followers {
+            plan.note("a new request stood for a completion");
+        }
+        if holding.token.knows_served(ask) {
+            // The asker may have held the token since it asked, and then does not know this node any more.
+            if printed(site, Printed::StaleUnanswered) {
+                return;
+            }
+            plan.note("a stale request was answered with a hint");
+            return plan.send(ask.node, Message::Hint);
+        }
+        if holding.token.knows_queued(ask) {
+            return;
+        }
+        let running = captain_inside || holding.has_followers();
+        let welcome = captain_inside || holding.token.queue.is_empty();
+        match holding.open {
+            Some(group) if running && welcome && ask.groups.contains(group) => {
+                holding.let_in(site, ask, group, plan);
+            }
+            _ => {
+                holding.token.enqueue(ask);
+                self.next_session(site, false, plan);
+            }
+        }
+    }
+
+    /// A node suspects a loss, and the token is here: its request counts. If it was granted and the start is lost, the
+    /// timer for the followers takes care of it, long before the other timer runs out.
+    pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
+        let Place::Here(holding) = &mut self.kept.place else { return };
+        let stale = holding.token.knows_served(ask) || holding.token.knows_queued(ask);
+        if printed(site, Printed::RegenerateStaysIdle) && holding.open.is_none() && !stale {
+            let (session, token) = (self.kept.session + 1, holding.token.clone());
+            return plan.send(ask.node, Message::Token { session, token });
+        }
+        let group = holding.open.filter(|&group| ask.groups.contains(group));
+        let left = self.stage != Stage::Captain && holding.token.queue.is_empty();
+        let known = stale || holding.followers.iter().any(|&(node, _)| node == ask.node);
+        if let (true, Some(group), true, false) =
+            (printed(site, Printed::RegenerateUnrecorded), group, left, known)
+        {
+            holding.token.record(site, ask);
+            holding.unrecorded += 1;
+            return plan.send(ask.node, Message::Start { group, number: ask.number });
+        }
+        if !stale {
+            self.request_at_holder(site, ask, plan);
+        }
+    }
+
+    pub(super) fn on_complete(&mut self, site: &Context<'_>, from: NodeId, number: u32, plan: &mut Plan) {
+        let Place::Here(holding) = &mut self.kept.place else { return };
+        let followers = holding.followers.len();
+        holding.followers.retain(|&follower| follower != (from, number));
+        if holding.followers.len() < followers {
+            self.next_session(site, false, plan);
+        }
+    }
+
+    /// The timer for the followers has run out.
+    pub(super) fn ask_followers(&mut self, plan: &mut Plan) {
+        let Place::Here(Holding { followers, open: Some(group), .. }) = &self.kept.place else { return };
+        for &(node, number) in followers {
+            plan.send(node, Message::IsComplete { group: *group, number });
+        }
+    }
+
+    /// Ends the session if nobody is inside any more, and gives the head of the queue its turn. `arrived` says
+    /// that the token has just come.
+    pub(super) fn next_session(&mut self, site: &Context<'_>, arrived: bool, plan: &mut Plan) {
+        let Place::Here(holding) = &mut self.kept.place else { return };
+        if self.stage == Stage::Captain || holding.has_followers() {
+            if self.stage != Stage::Captain && holding.followers.is_empty() {
+                plan.never("a captain waits for a follower that it has no record of");
+            }
+            return;
+        }
+        holding.open = None;
+        let Some(&head) = holding.token.queue.first() else { return };
+        if head.node != site.me {
+            return self.hand_over(site, plan);
+        }
+        if printed(site, Printed::HandOverToSelfChecked) && !arrived {
+            // The text sends the token to itself and then finds that it is not newer than its own copy.
+            let token = holding.token.clone();
+            self.request_set = token.captains(site);
+            self.kept.place = Place::Away(Some(token));
+            return;
+        }
+        holding.token.queue.remove(0);
+        let lets_anyone_in = matches!(
+            site.rules.printed,
+            Some(Printed::ServedNotRecorded | Printed::AnyOfEntryStays | Printed::OldTokenNotHighest)
+        );
+        match self.stage {
+            Stage::Waiting(groups) => {
+                self.open(site, Ask { node: site.me, number: self.kept.number, groups }, plan);
+            }
+            _ if lets_anyone_in => self.open(site, head, plan),
+            _ => {
+                plan.note("a token came to a node that does not wait");
+                self.next_session(site, arrived, plan);
+            }
+        }
+    }
+
+    /// Opens a session for a request of the local client, and lets in everybody else who accepts its group.
+    fn open(&mut self, site: &Context<'_>, own: Ask, plan: &mut Plan) {
+        let (Place::Here(holding), Some(group)) = (&mut self.kept.place, own.groups.first()) else { return };
+        holding.open = Some(group);
+        holding.token.record(site, own);
+        self.stage = Stage::Captain;
+        plan.enter(group);
+        let queue = mem::take(&mut holding.token.queue);
+        for ask in queue {
+            if !ask.groups.contains(group) {
+                holding.token.queue.push(ask);
+                continue;
+            }
+            holding.let_in(site, ask, group, plan);
+            let rest: Groups = ask.groups.iter().filter(|&other| other != group).collect();
+            if printed(site, Printed::AnyOfEntryStays) && !rest.is_empty() {
+                holding.token.queue.push(Ask { groups: rest, ..ask });
+            }
+        }
+    }
+
+    /// Sends the token to the head of the queue.
+    fn hand_over(&mut self, site: &Context<'_>, plan: &mut Plan) {
+        let Place::Here(holding) = mem::take(&mut self.kept.place) else { return };
+        if !printed(site, Printed::SessionOnlyFromIdle) {
+            self.kept.session += 1;
+        }
+        self.request_set = holding.token.captains(site);
+        self.kept.place = Place::Away(Some(holding.token));
+        self.send_again(plan);
+    }
+
+    /// Sends the token that was handed over last. The receiver accepts it once, however often it is sent.
+    pub(super) fn send_again(&self, plan: &mut Plan) {
+        let Place::Away(Some(token)) = &self.kept.place else { return };
+        if let Some(head) = token.queue.first() {
+            plan.send(head.node, Message::Token { session: self.kept.session, token: token.clone() });
+        }
+    }
+}
+
+impl Holding {
+    pub(super) fn of(token: Token) -> Holding {
+        Holding { token, open: None, followers: Vec::new(), unrecorded: 0 }
+    }
+
+    fn has_followers(&self) -> bool {
+        !self.followers.is_empty() || self.unrecorded > 0
+    }
+
+    fn let_in(&mut self, site: &Context<'_>, ask: Ask, group: Group, plan: &mut Plan) {
+        self.token.record(site, ask);
+        let follower = (ask.node, ask.number);
+        if let Err(place) = self.followers.binary_search(&follower) {
+            self.followers.insert(place, follower);
+        }
+        plan.restart_followers_timer();
+        plan.send(ask.node, Message::Start { group, number: ask.number });
+    }
+}
+
+impl Token {
+    /// Whether this request, or a later one of the same node, has been granted.
+    pub(super) fn knows_served(&self, ask: Ask) -> bool {
+        self.served.get(ask.node as usize).is_some_and(|&number| ask.number <= number)
+    }
+
+    /// Whether this request, or a later one of the same node, is in the queue.
+    pub(super) fn knows_queued(&self, ask: Ask) -> bool {
+        self.queue.iter().any(|other| other.node == ask.node && other.number >= ask.number)
+    }
+
+    /// Puts a request at the end of the queue, in place of an earlier one that its node has given up.
+    pub(super) fn enqueue(&mut self, ask: Ask) {
+        self.queue.retain(|other| other.node != ask.node);
+        self.queue.push(ask);
+    }
+
+    /// The request is granted.
+    fn record(&mut self, site: &Context<'_>, ask: Ask) {
+        self.queue.retain(|other| other.node != ask.node);
+        let Some(served) = self.served.get_mut(ask.node as usize) else { return };
+        if !printed(site, Printed::ServedNotRecorded) {
+            *served = ask.number;
+        }
+    }
+
+    /// Who in the queue may come to hold the token. A node that wants a single group which someone ahead of it
+    /// wants, and nothing else, will enter together with that one, as a follower.
+    fn captains(&self, site: &Context<'_>) -> BTreeSet<NodeId> {
+        let any_ahead =
+            |index: usize, group: Group| self.queue[..index].iter().any(|ahead| ahead.groups.contains(group));
+        let follows = |index: usize, ask: &Ask| match site.rules.printed {
+            Some(Printed::AnyOfFirstsAsked) => ask.groups.iter().all(|group| any_ahead(index, group)),
+            _ => ask.groups.len() == 1 && self.queue[..index].iter().any(|ahead| ahead.groups == ask.groups),
+        };
+        let captains = self.queue.iter().enumerate().filter(|(index, ask)| !follows(*index, ask));
+        captains.map(|(_, ask)| ask.node).filter(|&node| node != site.me).collect()
+    }
+}

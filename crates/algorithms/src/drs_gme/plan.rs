@@ -1,0 +1,91 @@
+//! What a step wants done, held back until the node's durable part is in stable storage.
+
+use alloc::vec::Vec;
+
+use crate::algorithm::{Effect, Group, NodeId, Outbox, Timer, Wait};
+use crate::drs_gme::{Context, DrsGme, Durable, FOLLOWERS, Message, Place, Printed, SUSPECT, printed};
+
+/// The effects of one step. Sends and entries follow the store, and the timers are kept in step with the state.
+pub(super) struct Plan {
+    before: Durable,
+    effects: Vec<Effect<DrsGme>>,
+    /// Which timers run and need not be started anew.
+    running: [bool; 2],
+}
+
+impl Plan {
+    pub(super) fn new(node: &DrsGme, expired: Option<Timer>) -> Plan {
+        let running = [
+            node.must_suspect() && expired != Some(SUSPECT),
+            node.must_ask_followers() && expired != Some(FOLLOWERS),
+        ];
+        Plan { before: node.kept.clone(), effects: Vec::new(), running }
+    }
+
+    /// No timer runs any more.
+    pub(super) fn at_restart(node: &DrsGme) -> Plan {
+        Plan { running: [false; 2], ..Plan::new(node, None) }
+    }
+
+    pub(super) fn send(&mut self, to: NodeId, message: Message) {
+        self.effects.push(Effect::Send { to, message });
+    }
+
+    pub(super) fn enter(&mut self, group: Group) {
+        self.effects.push(Effect::Enter(group));
+    }
+
+    pub(super) fn note(&mut self, what: &'static str) {
+        self.effects.push(Effect::Note(what));
+    }
+
+    pub(super) fn never(&mut self, what: &'static str) {
+        self.effects.push(Effect::Never(what));
+    }
+
+    /// Has the timer for the followers run its whole time from now on.
+    pub(super) fn restart_followers_timer(&mut self) {
+        self.running[FOLLOWERS] = false;
+    }
+
+    pub(super) fn carry_out(self, node: &DrsGme, site: &Context<'_>, out: &mut Outbox<'_, DrsGme>) {
+        if node.kept != self.before {
+            let mut durable = node.kept.clone();
+            if printed(site, Printed::TokenNotStored) && matches!(durable.place, Place::Here(_)) {
+                durable.place = Place::Away(None);
+            }
+            out.persist(durable);
+        }
+        let must = [node.must_suspect(), node.must_ask_followers()];
+        for timer in [SUSPECT, FOLLOWERS] {
+            match (self.running[timer], must[timer]) {
+                (false, true) => out.arm(timer, wait(site, timer)),
+                (true, false) => out.disarm(timer),
+                _ => {}
+            }
+        }
+        for effect in self.effects {
+            match effect {
+                Effect::Send { to, message } => out.send(to, message),
+                Effect::Enter(group) => out.enter_group(group),
+                Effect::Note(what) => out.note(what),
+                Effect::Never(what) => out.never(what),
+                Effect::Arm(..) | Effect::Disarm(_) | Effect::Persist(_) => {}
+            }
+        }
+    }
+}
+
+fn wait(site: &Context<'_>, timer: Timer) -> Wait {
+    let nodes = site.nodes;
+    if timer == FOLLOWERS {
+        return Wait { hops: 2, sections: 1 };
+    }
+    if printed(site, Printed::SuspectTooEarly) {
+        return Wait { hops: nodes + 1, sections: nodes - 1 };
+    }
+    // A session that admits a follower at the very end of its captain's stay takes two sections and three hops,
+    // the hand-over included; one is open and every other node may open one before this node's turn. The
+    // request needs up to three hops to find the token, and a start one.
+    Wait { hops: 3 * nodes + 4, sections: 2 * nodes }
+}
