@@ -161,3 +161,13 @@ fn out_of_order() {
     compare("naimi-trehel", &Scope::new(3, 1, 3));
     compare("collectors", &Scope::new(4, 2, 1));
 }
+
+#[test]
+fn with_losses_duplicates_crashes_and_timers() {
+    let two = Scope::new(2, 1, 1).groups(2);
+    compare("drs-gme", &Scope { losses: 1, firings: 1, ..two });
+    compare("drs-gme", &Scope { crashes: 1, firings: 2, ..two.fifo() });
+    compare("drs-gme", &Scope { duplicates: 1, ..two });
+    compare("drs-gme", &Scope { any_of: true, ..Scope::new(3, 1, 1).groups(2) });
+    compare("collectors", &Scope { firings: 1, ..Scope::new(3, 2, 1) }.with(&[("share", "collect")]));
+}
