@@ -4,7 +4,7 @@
 mod dependencies;
 mod tidy;
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -17,7 +17,17 @@ cargo xtask tidy       only the house rules
 cargo xtask licences   only dependencies and licences
 ";
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run_task() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_task() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("test") => test(),
         Some("fix") => {

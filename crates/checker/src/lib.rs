@@ -1,10 +1,10 @@
 //! Explores every run of an algorithm at small sizes: every interleaving of requests, deliveries, exits, timers and
 //! picks and, where allowed, losses, duplicates and crashes.
 //!
-//! The search knows no algorithm: [`model`] turns an algorithm into numbered parts (what stands on a node, what is
-//! on its way to a node) and remembers what each part does, so that most steps of the search are table look-ups.
-//! [`parts`] remembers that for each thread. [`search`] walks over states made of those numbers; [`store`] remembers where it has been; [`liveness`] asks
-//! whether the end can be reached from everywhere. A violation comes out as a [`trace`].
+//! The search knows no algorithm: `model` turns an algorithm into numbered parts (what stands on a node, what is on its
+//! way to a node), `parts` remembers what each of them does, so that most steps of the search are table look-ups,
+//! `search` walks over states made of those numbers, `store` remembers where it has been, and `liveness` asks whether
+//! the end can be reached from everywhere. A violation comes out as a [`trace`].
 //!
 //! Begin with [`check`].
 
