@@ -96,6 +96,9 @@ impl fmt::Display for Refusal {
 impl core::error::Error for Refusal {}
 
 impl Setting {
+    /// More nodes than this are a mistake.
+    pub const MOST_NODES: u32 = 1_000_000;
+
     /// So many nodes and tokens, one group, default options.
     pub fn new(nodes: u32, tokens: u32) -> Setting {
         Setting { nodes, tokens, groups: 1, options: Vec::new(), defect: None }
@@ -122,6 +125,9 @@ impl Setting {
         let refuse = |why: String| Err(Refusal(why));
         if self.nodes == 0 {
             return refuse("there must be at least one node: try --nodes 3".to_string());
+        }
+        if self.nodes > Setting::MOST_NODES {
+            return refuse(format!("there can be at most {} nodes", Setting::MOST_NODES));
         }
         if self.tokens == 0 || self.tokens > self.nodes {
             let (k, n) = (self.tokens, self.nodes);

@@ -24,6 +24,9 @@ const FAULT_PERCENT: u64 = 5;
 /// More steps than this for each request of each node, and something goes round in circles.
 const STEPS_PER_REQUEST: u64 = 10_000;
 
+/// More requests than this in one run are a mistake.
+const MOST_REQUESTS: u64 = 10_000_000;
+
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct RandomJob {
@@ -56,6 +59,12 @@ impl RandomJob {
 
 /// Runs once.
 pub fn run<A: Algorithm>(job: &RandomJob, seed: u64) -> Result<RandomRun, Refusal> {
+    job.case.setting.validate(&A::INFO)?;
+    let (nodes, requests) = (u64::from(job.case.setting.nodes), u64::from(job.case.requests));
+    if nodes * requests > MOST_REQUESTS || job.pause > MOST_REQUESTS {
+        let why = "a random run takes at most 10 million requests in all, and a pause of 10 million";
+        return Err(Refusal(why.to_string()));
+    }
     let mut run = Run::<A>::new(job, seed)?;
     let violation = run.finish();
     Ok(RandomRun { violation, steps: run.steps, messages: run.world.sent, entries: run.world.entries })
