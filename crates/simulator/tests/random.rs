@@ -1,7 +1,7 @@
 //! A few hundred random runs of every algorithm; `tokenwood check --all --random 10000` takes more.
 
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Info};
+use algorithms::{Algorithm, Info, Kind, Scope};
 use simulator::random::{RandomJob, RandomRun, run, standard};
 
 const RUNS: u64 = 300;
@@ -46,5 +46,22 @@ fn a_seed_decides_everything() {
         let (one, same, other) = (once(info, job, 7), once(info, job, 7), once(info, job, 8));
         assert_eq!(one.steps, same.steps, "{}", info.name);
         assert_ne!(one.steps, other.steps, "{}", info.name);
+    }
+}
+
+/// Any number of nodes from 1 on, and any number of tokens up to it, is served.
+#[test]
+fn every_size_is_served() {
+    for info in registry::ALL {
+        for nodes in 1..=7 {
+            for tokens in 1..=if info.kind == Kind::KMutex { nodes } else { 1 } {
+                for seed in 1..=5 {
+                    let job = RandomJob::of(&Scope::new(nodes, tokens, 3), None);
+                    let run = once(info, &job, seed);
+                    assert_eq!(run.violation, None, "{} n={nodes} k={tokens} seed {seed}", info.name);
+                    assert_eq!(run.entries, u64::from(nodes) * 3, "{} n={nodes} k={tokens}", info.name);
+                }
+            }
+        }
     }
 }
