@@ -24,15 +24,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         say!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(Ended::Well);
     }
-    let heading = ["name", "kind", "tokens", "needs", "messages per entry", "source"];
-    let mut rows = vec![heading.map(str::to_string).to_vec()];
-    for info in registry::ALL {
-        let row =
-            [info.name, kind(info.kind), tokens(info.tokens), &needs(&info.needs), info.cost, info.source];
-        rows.push(row.map(str::to_string).to_vec());
-    }
-    table::print(&rows);
-    say!("\nOptions (--set name=value):");
+    columns(["name", "kind", "tokens", "needs"], |info| {
+        vec![kind(info.kind).to_string(), tokens(info.tokens).to_string(), needs(&info.needs)]
+    });
+    columns(["name", "messages per entry"], |info| vec![info.cost.to_string()]);
+    columns(["name", "source"], |info| vec![info.source.to_string()]);
+    say!("Options (--set name=value):");
     for info in registry::ALL {
         for option in info.options {
             say!("  {}: {} = {}: {}", info.name, option.name, option.values.join(" | "), option.help);
@@ -40,6 +37,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     say!("\npartitioned(NAME) divides the nodes into k clusters and runs NAME with one token in each.");
     Ok(Ended::Well)
+}
+
+/// A table with a row for each algorithm, and a blank line.
+fn columns<const N: usize>(heading: [&str; N], row: impl Fn(&Info) -> Vec<String>) {
+    let mut rows = vec![heading.map(str::to_string).to_vec()];
+    rows.extend(registry::ALL.iter().map(|info| [vec![info.name.to_string()], row(info)].concat()));
+    table::print(&rows);
+    say!();
 }
 
 fn as_json(info: &Info) -> serde_json::Value {
@@ -98,12 +103,8 @@ fn needs(needs: &Needs) -> String {
         Order::FifoIfSeveral => "FIFO if k > 1",
         Order::Any => "any order",
     }];
-    if !needs.tolerates_loss {
-        words.push("no loss");
-    }
-    if !needs.tolerates_crashes {
-        words.push("no crash");
-    }
+    words.push(if needs.tolerates_loss { "tolerates loss" } else { "no loss" });
+    words.push(if needs.tolerates_crashes { "tolerates crashes" } else { "no crash" });
     if needs.timing != Timing::Asynchronous {
         words.push(timing(needs.timing));
     }

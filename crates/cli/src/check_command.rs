@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use algorithms::info::{Pace, Scope, Shows, Timing};
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Case, Property, Refusal, Setting};
+use algorithms::{Algorithm, Case, Info, Property, Refusal, Setting};
 use anyhow::{Result, anyhow, bail};
 use checker::{Finding, Job, Progress, Verdict};
 use clap::{Args, ValueEnum};
@@ -54,8 +54,8 @@ pub(crate) struct Arguments {
     /// Nodes may crash and come back so many times
     #[arg(long, default_value_t = 0)]
     crashes: u32,
-    /// Each timer may run out so many times while messages are under way (and always when none is); 0: timers off,
-    /// unless something may be lost or crash, then 2
+    /// Each timer may run out so many times while messages are under way, and always when none is; 0 turns timers
+    /// off. Default: 2 if something may go wrong or nothing works without timers, else 0
     #[arg(long)]
     firings: Option<u32>,
     /// Timers may run out so many times in all while messages are under way
@@ -205,6 +205,8 @@ fn job(arguments: &Arguments) -> Result<Job> {
         None => None,
     };
     let faulty = arguments.loss + arguments.duplicates + arguments.crashes > 0;
+    let info = registry::info(arguments.name.as_deref().unwrap_or_default())?;
+    let relies_on_timers = !info.timers.is_empty() && info.needs.timing == Timing::Asynchronous;
     let setting = Setting {
         nodes: arguments.nodes,
         tokens: arguments.tokens,
@@ -220,20 +222,19 @@ fn job(arguments: &Arguments) -> Result<Job> {
         losses: arguments.loss,
         duplicates: arguments.duplicates,
         crashes: arguments.crashes,
-        firings: arguments.firings.unwrap_or(if faulty { 2 } else { 0 }),
+        firings: arguments.firings.unwrap_or(if faulty || relies_on_timers { 2 } else { 0 }),
         early: arguments.early,
-        pace: pace(arguments)?,
+        pace: pace(arguments, &info),
     };
     Ok(Job { case, only, max_states: arguments.max_states, threads: threads(arguments)? })
 }
 
 /// How long things take: as the flags say, or one tick each if the algorithm is nothing without a clock.
-fn pace(arguments: &Arguments) -> Result<Option<Pace>> {
-    let info = registry::info(arguments.name.as_deref().unwrap_or_default())?;
+fn pace(arguments: &Arguments, info: &Info) -> Option<Pace> {
     let needed = info.needs.timing == Timing::BoundedDelayConstantSections;
     let given = arguments.delay.is_some() || arguments.section.is_some();
     let pace = Pace { delay: arguments.delay.unwrap_or(1), section: arguments.section.unwrap_or(1) };
-    Ok((needed || given).then_some(pace))
+    (needed || given).then_some(pace)
 }
 
 struct Check<'a>(&'a Job);
