@@ -64,15 +64,15 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
 /// The report for people.
 pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
     let Checked { name, job, reorders, finding, seconds } = checked;
-    say!("{name}: {}", describe(checked));
+    let network = if *reorders { "messages in any order" } else { "messages in order (FIFO)" };
+    say!("{name}: {}, {network}", describe(checked));
     say!(
-        "{} states, {} steps between them, depth {}, {seconds:.2} s ({} states/s), {} bytes a state, {}\n",
+        "{} states, {} steps between them, depth {}, {seconds:.2} s ({} states/s), {} bytes a state\n",
         grouped(finding.states),
         grouped(finding.transitions),
         finding.depth,
         grouped((finding.states as f64 / seconds) as u64),
         finding.bytes_per_state,
-        if *reorders { "messages in any order" } else { "messages in order (FIFO)" },
     );
     let mut rows = vec![vec!["property".to_string(), "verdict".to_string()]];
     rows.extend(
