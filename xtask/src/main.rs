@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail};
 const HELP: &str = "\
 cargo xtask test       format, lints, tidiness, tests, documentation, dependencies and licences: everything, read-only
 cargo xtask fix        format and mend lints
-cargo xtask rewrite    write transcripts and docs/errata.md anew; commit a difference only if you can explain it
+cargo xtask rewrite    write transcripts, docs/errata.md and the list in docs/checked.md anew;
+                       commit a difference only if you can explain it
 cargo xtask tidy       only the house rules
 cargo xtask licences   only dependencies and licences
 ";

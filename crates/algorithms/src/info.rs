@@ -1,5 +1,7 @@
 //! What an algorithm declares about itself, read by every driver, the command line and the documentation.
 
+use core::fmt;
+
 use crate::properties::Property;
 
 /// Name, source, needs, options and known defects of an algorithm.
@@ -226,6 +228,39 @@ impl Scope {
     /// Whether anything may be lost, doubled or crash.
     pub const fn faulty(&self) -> bool {
         self.losses + self.duplicates + self.crashes > 0
+    }
+}
+
+/// The flags of `tokenwood check` that ask for this scope.
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--nodes {} --tokens {} --requests {}", self.nodes, self.tokens, self.requests)?;
+        if self.groups > 1 {
+            write!(f, " --groups {}", self.groups)?;
+        }
+        if self.any_of {
+            f.write_str(" --any-of")?;
+        }
+        for (name, value) in self.options {
+            write!(f, " --set {name}={value}")?;
+        }
+        match self.reorder {
+            Some(true) => f.write_str(" --reorder")?,
+            Some(false) => f.write_str(" --fifo")?,
+            None => {}
+        }
+        let faults = [("loss", self.losses), ("duplicates", self.duplicates), ("crashes", self.crashes)];
+        for (name, number) in faults.into_iter().filter(|(_, number)| *number > 0) {
+            write!(f, " --{name} {number}")?;
+        }
+        if self.firings > 0 {
+            write!(f, " --firings {} --early {}", self.firings, self.early)?;
+        }
+        if let Some(Pace { delay, section }) = self.pace {
+            // Where time counts, timers run out when they are due.
+            write!(f, " --delay {delay} --section {section}")?;
+        }
+        Ok(())
     }
 }
 

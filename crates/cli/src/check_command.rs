@@ -362,7 +362,7 @@ fn list_defects(arguments: &Arguments) -> Result<Ended> {
 
 /// The command that shows a defect.
 pub(crate) fn command(name: &str, defect: &str, scope: &Scope, shows: Shows) -> String {
-    let mut words = format!("tokenwood check {name} --defect {defect} {}", check_report::flags(scope));
+    let mut words = format!("tokenwood check {name} --defect {defect} {scope}");
     match shows {
         Shows::Search(property) => words += &format!(" --property {property}"),
         Shows::Random(property, seed) => words += &format!(" --property {property} --random 1 --seed {seed}"),

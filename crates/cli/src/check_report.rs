@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use algorithms::info::Scope;
 use anyhow::{Context, Result};
 use checker::Trace;
 use serde_json::{Value, json};
@@ -135,44 +134,6 @@ fn describe(checked: &Checked) -> String {
 
 fn count(number: u32, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// The flags that ask for a scope.
-pub(crate) fn flags(scope: &Scope) -> String {
-    let mut words =
-        format!("--nodes {} --tokens {} --requests {}", scope.nodes, scope.tokens, scope.requests);
-    if scope.groups > 1 {
-        words += &format!(" --groups {}", scope.groups);
-    }
-    if scope.any_of {
-        words += " --any-of";
-    }
-    for (name, value) in scope.options {
-        words += &format!(" --set {name}={value}");
-    }
-    if scope.firings > 0 && scope.early != 2 {
-        words += &format!(" --early {}", scope.early);
-    }
-    match scope.reorder {
-        Some(true) => words += " --reorder",
-        Some(false) => words += " --fifo",
-        None => {}
-    }
-    let budgets = [
-        ("loss", scope.losses),
-        ("duplicates", scope.duplicates),
-        ("crashes", scope.crashes),
-        ("firings", scope.firings),
-    ];
-    for (name, number) in budgets {
-        if number > 0 {
-            words += &format!(" --{name} {number}");
-        }
-    }
-    if let Some(pace) = scope.pace {
-        words += &format!(" --delay {} --section {}", pace.delay, pace.section);
-    }
-    words
 }
 
 pub(crate) fn suite_heading() -> String {
