@@ -117,11 +117,12 @@ impl Algorithm for BulgannawarVaidya {
     };
 
     fn rules(setting: &Setting) -> Result<Rules, Refusal> {
-        Ok(Rules {
-            last_seen: setting.option("choose") == Some("last-seen"),
-            inform: setting.number("inform", 0) as usize,
-            printed: Printed::of(setting),
-        })
+        let (inform, printed) = (setting.number("inform", 0) as usize, Printed::of(setting));
+        let informs = [Printed::InformAlways, Printed::InformUnlessWaiting, Printed::InformByVersion];
+        if inform == 0 && printed.is_some_and(|printed| informs.contains(&printed)) {
+            return Err(Refusal("a defect of INFORM messages needs some: say --inform 1".into()));
+        }
+        Ok(Rules { last_seen: setting.option("choose") == Some("last-seen"), inform, printed })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {

@@ -36,6 +36,18 @@ pub struct Info {
     pub defects: &'static [Defect],
 }
 
+impl Info {
+    /// Whether it has timers without which it does nothing, not even if nothing goes wrong.
+    pub const fn relies_on_timers(&self) -> bool {
+        !self.timers.is_empty() && matches!(self.needs.timing, Timing::Asynchronous)
+    }
+
+    /// Whether it is nothing without bounds on how long things take.
+    pub const fn relies_on_pace(&self) -> bool {
+        matches!(self.needs.timing, Timing::BoundedDelayConstantSections)
+    }
+}
+
 /// What an algorithm gives its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

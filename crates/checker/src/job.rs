@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use algorithms::info::Timing;
 use algorithms::{Algorithm, Case, Property, Refusal, Scope, Violation};
 
 use crate::model::Model;
@@ -115,7 +114,7 @@ impl Job {
         if case.requests == 0 {
             return refuse("nobody asks for anything: try --requests 1");
         }
-        if case.pace.is_none() && A::INFO.needs.timing == Timing::BoundedDelayConstantSections {
+        if case.pace.is_none() && A::INFO.relies_on_pace() {
             return Err(Refusal(format!(
                 "{} needs a bound on delays and critical sections of one constant length: say --delay 1 --section 1",
                 A::INFO.name

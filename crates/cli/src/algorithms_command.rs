@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use crate::check_command::Format;
+use crate::check_arguments::Format;
 use crate::output::say;
 use crate::{Ended, table};
 

@@ -1,6 +1,7 @@
 //! `tokenwood`: the one program. `main` maps outcomes to exit codes; each command has its own file.
 
 mod algorithms_command;
+mod check_arguments;
 mod check_command;
 mod check_report;
 mod errata_command;
@@ -23,7 +24,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(Box<check_command::Arguments>),
+    Check(Box<check_arguments::Arguments>),
     Algorithms(algorithms_command::Arguments),
     Trace(trace_command::Arguments),
     Errata(errata_command::Arguments),
@@ -47,7 +48,7 @@ What you can do:
   tokenwood algorithms                              what there is: kind, source, needs, cost
   tokenwood check naimi-trehel --nodes 3            explore every run of three nodes
   tokenwood check bulgannawar-vaidya --nodes 3 --tokens 2 --requests 2
-  tokenwood check bulgannawar-vaidya --defect holding-not-set --nodes 2
+  tokenwood check bulgannawar-vaidya --defect holding-not-set
                                                     put a printed error back and see what it does
   tokenwood trace FILE                              replay what a check found, step by step
   tokenwood check --list-defects                    the errors of the printed texts

@@ -10,7 +10,7 @@ use checker::{Job, Trace};
 use serde_json::json;
 use simulator::random::{RandomJob, run as run_once, standard};
 
-use crate::check_command::{Arguments, Format};
+use crate::check_arguments::{Arguments, Format, Random};
 use crate::output::say;
 use crate::table::grouped;
 use crate::trace_command::print_steps;
@@ -59,17 +59,17 @@ impl Visitor for Runner<'_> {
     }
 }
 
-pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Result<Ended> {
-    let random = RandomJob { case: job.case.clone(), pause: arguments.pause };
+pub(crate) fn run(name: &str, job: &Job, wanted: &Random, format: Format) -> Result<Ended> {
+    let random = RandomJob { case: job.case.clone(), pause: wanted.pause };
     let started = Instant::now();
-    let seeds = arguments.seed..arguments.seed.saturating_add(runs);
+    let seeds = wanted.seed..wanted.seed.saturating_add(wanted.runs);
     let runs = registry::visit(name, Runner { job: &random, only: job.only, seeds })??;
     let seconds = started.elapsed().as_secs_f64();
     let file = PathBuf::from(format!("{}.random.trace.json", name.replace(['(', ')'], "-")));
     if let Some((_, _, trace)) = &runs.violation {
         check_report::save(trace, &file)?;
     }
-    if arguments.format == Format::Json {
+    if format == Format::Json {
         say!("{}", as_json(name, &job.case, &runs, seconds));
     } else {
         print(name, &runs, seconds, &file);
@@ -80,12 +80,13 @@ pub(crate) fn run(name: &str, job: &Job, runs: u64, arguments: &Arguments) -> Re
 /// All algorithms in their standard settings, so many runs for each algorithm.
 pub(crate) fn run_all(runs: u64, arguments: &Arguments) -> Result<Ended> {
     let mut ended = Ended::Well;
+    let seed = arguments.seed.unwrap_or(1);
     for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
         let jobs = standard(info);
         let each = runs.div_ceil(jobs.len() as u64);
         for job in &jobs {
             let started = Instant::now();
-            let seeds = arguments.seed..arguments.seed.saturating_add(each);
+            let seeds = seed..seed.saturating_add(each);
             let runs = registry::visit(info.name, Runner { job, only: None, seeds })??;
             let seconds = started.elapsed().as_secs_f64();
             if runs.violation.is_some() {

@@ -11,7 +11,7 @@ use checker::{Trace, trace::BadTrace};
 use clap::Args;
 
 use crate::Ended;
-use crate::check_command::Format;
+use crate::check_arguments::Format;
 use crate::output::{self, say};
 
 /// Replay a trace that a check saved, and print it step by step.

@@ -100,6 +100,21 @@ fn a_violation_ends_with_1_and_can_be_replayed() {
 }
 
 #[test]
+fn a_defect_alone_is_looked_for_where_it_shows() {
+    let folder = Folder::new("defect");
+    let cases = [
+        ("bulgannawar-vaidya --defect holding-not-cleared", "at-most-k-inside"),
+        ("collectors --defect grant-counts-one", "tokens-conserved"),
+        ("drs-gme --defect is-complete-unnumbered", "one-group-at-a-time"),
+        ("bulgannawar-vaidya --defect inform-by-version", "nothing-impossible"),
+    ];
+    for (arguments, property) in cases {
+        let found = folder.json(&format!("check {arguments} --property {property} --format json"));
+        assert_eq!(found["violated"], property, "{arguments}");
+    }
+}
+
+#[test]
 fn a_limit_ends_with_3_and_is_not_called_exhausted() {
     let folder = Folder::new("limit");
     let output = folder.run("check bulgannawar-vaidya --nodes 4 --tokens 2 --requests 2 --max-states 1000");
@@ -146,6 +161,7 @@ fn bad_input_gets_one_clear_line_and_2() {
         ("check naimi-trehel --nodes 9 --requests 4000000000 --random 1", "at most 10 million requests"),
         ("check naimi-trehel --random 1 --pause 18446744073709551615", "a pause of 10 million"),
         ("check makki --delay 0", "at least 1 tick"),
+        ("check bulgannawar-vaidya --defect inform-always --inform 0", "say --inform 1"),
         ("check naimi-trehel --nodes 65", "at most 64 nodes"),
         ("check nobody-knows", "there is no algorithm 'nobody-knows'"),
         ("check raymond", "did you mean raymond-k or raymond-tree"),

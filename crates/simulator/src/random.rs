@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::{Choice, Timing};
+use algorithms::info::Choice;
 use algorithms::schedule::Envelope;
 use algorithms::seat::Client;
 use algorithms::{
@@ -119,7 +119,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
             armed: BTreeMap::new(),
             asked: vec![0; nodes as usize],
             reorder: job.case.reorders(&A::INFO),
-            constant: A::INFO.needs.timing == Timing::BoundedDelayConstantSections,
+            constant: A::INFO.relies_on_pace(),
             losses: job.case.losses,
             duplicates: job.case.duplicates,
             crashes: job.case.crashes,
@@ -301,7 +301,7 @@ pub fn standard(info: &Info) -> Vec<RandomJob> {
             let mut case = plain.clone();
             case.setting.options.push((option.name.to_string(), value.to_string()));
             // An option may bring a timer with it that nothing works without.
-            case.firings = u32::from(!info.timers.is_empty() && info.needs.timing == Timing::Asynchronous);
+            case.firings = u32::from(info.relies_on_timers());
             cases.push(case);
         }
     }

@@ -65,3 +65,31 @@ fn every_size_is_served() {
         }
     }
 }
+
+/// A defect may break every property, but it never takes the program down, whatever the size.
+#[test]
+fn no_defect_panics() {
+    struct Try<'a>(&'a RandomJob, u64);
+
+    impl Visitor for Try<'_> {
+        type Output = ();
+        fn visit<A: Algorithm>(self) {
+            // A setting that makes no sense with the defect may be refused.
+            let _ = run::<A>(self.0, self.1);
+        }
+    }
+
+    for info in registry::ALL {
+        for defect in info.defects {
+            for nodes in 1..=5 {
+                for tokens in 1..=if info.kind == Kind::KMutex { nodes } else { 1 } {
+                    for seed in 1..=3 {
+                        let scope = Scope { nodes, tokens, requests: 2, firings: 1, ..defect.scope };
+                        let job = RandomJob::of(&scope, Some(defect.name));
+                        registry::visit(info.name, Try(&job, seed)).unwrap();
+                    }
+                }
+            }
+        }
+    }
+}
