@@ -87,23 +87,37 @@ impl Root {
 
     /// The position to change places with: the next whose node does not wait, as far as the root knows.
     pub(super) fn candidate(&mut self, site: &Context<'_>, out: &mut Out<'_>) -> Option<u32> {
-        let last = site.nodes - 1;
-        for position in (1..=self.turn).rev() {
+        let mut position = self.turn;
+        let mut found = None;
+        // Each round ends the loop or goes down a position, so there are fewer rounds than nodes.
+        for round in 0.. {
+            if position == 0 {
+                break;
+            }
+            if round == site.nodes {
+                out.never("the loop of the swap does not end");
+                break;
+            }
             if self.waits(self.at(position)) {
                 out.note("a swap passed over a waiting node");
+                position -= 1;
                 continue;
             }
-            if site.rules.printed == Some(Printed::SwapLoopForever) {
-                out.never("the loop of the swap goes on with the same position for ever");
+            found = Some(position);
+            if site.rules.printed != Some(Printed::SwapLoopForever) {
+                break;
             }
-            self.turn = if position > 1 { position - 1 } else { last };
-            return Some(position);
         }
-        if site.rules.printed == Some(Printed::SwapIndexUnderflow) && last > 0 {
-            out.never("the index of the swap falls below 0");
-        }
-        self.turn = last;
-        None
+        let last = site.nodes - 1;
+        self.turn = match position.checked_sub(1) {
+            Some(next @ 1..) => next,
+            None if site.rules.printed == Some(Printed::SwapIndexUnderflow) => {
+                out.never("the index of the swap falls below 0");
+                last
+            }
+            Some(0) | None => last,
+        };
+        found
     }
 
     /// Changes places with the node at a position and tells everyone whose parent changes by that. Returns the
