@@ -145,6 +145,15 @@ impl<A: Algorithm> World<A> {
         Some(Violation { property, detail: self.terms.detail(property, &census) })
     }
 
+    /// Whether this property does not hold now. What only a step can violate, or only all runs together, is not seen
+    /// here.
+    pub fn violates(&self, property: Property) -> bool {
+        match property {
+            Property::NobodyLeftWaiting => self.violated_at_end().is_some(),
+            _ => self.terms.only(property).violated(&self.census()).is_some(),
+        }
+    }
+
     /// What is wrong if nothing more happens from here on.
     pub fn violated_at_end(&self) -> Option<Violation> {
         let census = self.census();

@@ -6,7 +6,7 @@ use algorithms::{Algorithm, Case, Property, Refusal, Scope, Violation};
 
 use crate::model::Model;
 use crate::path;
-use crate::search::{Ending, SearchResult};
+use crate::search::SearchResult;
 use crate::trace::Trace;
 
 /// What to explore.
@@ -132,14 +132,11 @@ impl Job {
 
 /// Puts the report together.
 pub(crate) fn conclude<A: Algorithm>(job: &Job, model: &Mutex<Model<A>>, result: SearchResult) -> Finding {
-    let violation = match result.ending {
-        Ending::Violated { violation, path } => {
-            let steps = path::steps(model, job, &path);
-            let trace = Trace::new::<A>(job, &violation, &steps);
-            Some((violation, trace))
-        }
-        Ending::Exhausted | Ending::Cut => None,
-    };
+    let violation = result.violation.map(|(violation, path)| {
+        let steps = path::steps(model, job, &path);
+        let trace = Trace::new::<A>(job, &violation, &steps);
+        (violation, trace)
+    });
     let exhausted = violation.is_none() && !result.cut;
     let verdict = |property: Property| match &violation {
         Some((violation, _)) if violation.property == property => Verdict::Violated,

@@ -25,14 +25,8 @@ pub(crate) struct SearchResult {
     pub(crate) notes: u64,
     pub(crate) most_inside: u32,
     pub(crate) longest_queue: u32,
-    pub(crate) ending: Ending,
-}
-
-/// How a search ended.
-pub(crate) enum Ending {
-    Exhausted,
-    Cut,
-    Violated { violation: Violation, path: Path },
+    /// What is wrong, if anything, and the way there.
+    pub(crate) violation: Option<(Violation, Path)>,
 }
 
 /// The way to a violation: states from the start on, and the link that violates if it is not a state that does.
@@ -270,13 +264,9 @@ fn finish(
                 last: None,
             });
     }
-    let ending = match candidate {
-        Some(Candidate { violation, state, last }) => {
-            Ending::Violated { violation, path: Path { states: way_to(store, root, state), last } }
-        }
-        None if cut => Ending::Cut,
-        None => Ending::Exhausted,
-    };
+    let violation = candidate.map(|Candidate { violation, state, last }| {
+        (violation, Path { states: way_to(store, root, state), last })
+    });
     SearchResult {
         states: store.len(),
         transitions: workers.iter().map(|worker| worker.transitions).sum(),
@@ -286,7 +276,7 @@ fn finish(
         notes: workers.iter().fold(0, |notes, worker| notes | worker.notes),
         most_inside: workers.iter().map(|worker| worker.most_inside).max().unwrap_or(0),
         longest_queue: workers.iter().map(|worker| worker.longest_queue).max().unwrap_or(0),
-        ending,
+        violation,
     }
 }
 

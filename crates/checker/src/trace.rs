@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use algorithms::{Algorithm, Setting, Step, Violation, World};
+use algorithms::{Algorithm, Property, Setting, Step, Violation, World};
 use serde::{Deserialize, Serialize};
 
 use crate::job::Job;
@@ -131,15 +131,21 @@ impl Trace {
         let refused = |error: &dyn fmt::Display| BadTrace(format!("this trace cannot be replayed: {error}"));
         let mut world = World::<A>::new(&self.setting(), self.faulty).map_err(|error| refused(&error))?;
         let mut shows = Vec::new();
-        let mut violation = None;
+        let mut last = None;
         for (index, TraceStep { step, .. }) in self.steps.iter().enumerate() {
             let number = index + 1;
             let step: Step = step.parse().map_err(|error| refused(&format!("step {number}: {error}")))?;
             let happened = world.take(&step).map_err(|error| refused(&format!("step {number}: {error}")))?;
             shows.push(happened.lines());
-            violation = happened.violation;
+            last = happened.violation.map(|violation| violation.property);
         }
-        Ok(Replay { shows, violation })
+        let confirmed = match self.violated.as_deref().map(Property::named) {
+            // That no run leads on is not seen in one of them.
+            None | Some(Some(Property::EndReachable)) => true,
+            Some(Some(property)) => last == Some(property) || world.violates(property),
+            Some(None) => false,
+        };
+        Ok(Replay { shows, confirmed })
     }
 }
 
@@ -148,6 +154,6 @@ impl Trace {
 pub struct Replay {
     /// What happened at each step, a line each.
     pub shows: Vec<Vec<String>>,
-    /// What the last step violated.
-    pub violation: Option<Violation>,
+    /// Whether they lead to the violation that the trace names, if it names one that a single run can show.
+    pub confirmed: bool,
 }

@@ -40,6 +40,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
     let trace = Trace::parse(&text).with_context(|| format!("{file}"))?;
     let replay = registry::visit(&trace.algorithm, Replayer(&trace))?.with_context(|| format!("{file}"))?;
+    if !replay.confirmed {
+        let violated = trace.violated.as_deref().unwrap_or("?");
+        return Err(anyhow!("{file}: its steps can be taken, but they do not violate {violated}"));
+    }
     if arguments.format == Format::Json {
         let mut replayed = trace;
         for (step, shows) in replayed.steps.iter_mut().zip(replay.shows) {

@@ -199,6 +199,8 @@ fn damaged_traces_are_refused() {
         (good.replace("\"nodes\": 2", "\"nodes\": 4000000000"), "at most 1000000 nodes"),
         (good.replace("\"bulgannawar-vaidya\"", "\"nobody-knows\""), "there is no algorithm"),
         (good.replace("0 enters", "0 dances"), "no longer does what the trace says"),
+        (good.replace("\"at-most-k-inside\"", "\"no-double-entry\""), "do not violate no-double-entry"),
+        (good.replace("\"at-most-k-inside\"", "\"luck\""), "do not violate luck"),
     ];
     for (index, (damaged, wanted)) in cases.iter().enumerate() {
         let file = format!("bad{index}.json");
