@@ -173,7 +173,13 @@ pub struct Outbox<'a, A: Algorithm> {
 impl<'a, A: Algorithm> Outbox<'a, A> {
     /// An empty outbox whose picks are answered by `chance`.
     pub fn new(chance: &'a mut dyn Chance) -> Self {
-        Outbox { effects: Vec::new(), chance }
+        Outbox::reusing(Vec::new(), chance)
+    }
+
+    /// The same in a list that is emptied first, so that a driver in a hurry allocates nothing.
+    pub fn reusing(mut effects: Vec<Effect<A>>, chance: &'a mut dyn Chance) -> Self {
+        effects.clear();
+        Outbox { effects, chance }
     }
 
     /// The effects, in order.
@@ -233,12 +239,22 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
         if options <= 1 { 0 } else { self.chance.pick(options) }
     }
 
-    /// Asks the driver for `count` different members of `from` (all of them if there are fewer).
-    pub fn pick_some(&mut self, mut from: Vec<NodeId>, count: usize) -> Vec<NodeId> {
-        let mut picked = Vec::with_capacity(count);
-        while picked.len() < count && !from.is_empty() {
-            let index = self.pick(from.len() as u32) as usize;
-            picked.push(from.remove(index));
+    /// Asks the driver for `count` different nodes other than this one (all of them if there are fewer).
+    pub fn pick_others(&mut self, site: &Site<'_, A>, count: usize) -> Vec<NodeId> {
+        let others = site.nodes as usize - 1;
+        // What has been picked, in ascending order, as places in the list of all others.
+        let mut gone: Vec<u32> = Vec::with_capacity(count.min(others));
+        let mut picked = Vec::with_capacity(count.min(others));
+        while picked.len() < count.min(others) {
+            let mut place = self.pick((others - picked.len()) as u32);
+            let before = gone.iter().take_while(|&&earlier| {
+                let passed = earlier <= place;
+                place += u32::from(passed);
+                passed
+            });
+            let index = before.count();
+            gone.insert(index, place);
+            picked.push(if place < site.me { place } else { place + 1 });
         }
         picked
     }

@@ -228,7 +228,7 @@ impl BulgannawarVaidya {
             self.token = Some(token);
             let by_version = site.rules.printed == Some(Printed::InformByVersion);
             let clock = if by_version { self.stamp[id as usize] } else { self.clock };
-            for to in out.pick_some(site.others().collect(), site.rules.inform) {
+            for to in out.pick_others(site, site.rules.inform) {
                 out.send(to, Message::Inform { token: id, clock });
             }
             return;

@@ -1,5 +1,6 @@
 //! A count of everything that the properties speak about: who is inside, who waits, where tokens and requests
-//! are. Counts of parts add up to the count of the whole, so a driver may keep them per node and channel.
+//! are. Counts of parts add up to the count of the whole, so a driver may keep them per node and channel; and what was
+//! counted can be taken back, so a driver may keep one count and change only what a step touched.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,7 +9,7 @@ use crate::algorithm::NodeId;
 use crate::seat::Client;
 
 /// Counts over any part of a system.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {
     /// Clients inside.
     pub inside: u32,
@@ -26,17 +27,50 @@ pub struct Census {
     pub places: Vec<u32>,
     /// Added to node numbers that are counted: where a cluster of a partitioned system begins.
     pub(crate) base: NodeId,
+    /// For how many nodes `waiting` and `places` differ.
+    mismatched: u32,
+    /// Added to a count for each thing counted: 1, or -1 while counts are taken back.
+    unit: u32,
 }
 
 impl Census {
     /// All zero.
     pub fn new(nodes: u32, groups: u32) -> Census {
         Census {
+            inside: 0,
             inside_by_group: vec![0; groups as usize],
+            tokens_held: 0,
+            tokens_moving: 0,
+            longest_queue: 0,
             waiting: vec![0; nodes as usize],
             places: vec![0; nodes as usize],
-            ..Census::default()
+            base: 0,
+            mismatched: 0,
+            unit: 1,
         }
+    }
+
+    /// From now on, what is counted is taken back (the longest queue stays the longest seen).
+    pub fn take_back(&mut self) {
+        self.unit = 1u32.wrapping_neg();
+    }
+
+    /// From now on, what is counted is added, as at first.
+    pub fn count_up(&mut self) {
+        self.unit = 1;
+    }
+
+    /// Whether some client waits and its request is not in exactly one place, or the other way round.
+    pub fn has_misplaced_request(&self) -> bool {
+        self.mismatched > 0
+    }
+
+    fn change(&mut self, node: usize, waiting: u32, places: u32) {
+        let (waits, stands) = (&mut self.waiting[node], &mut self.places[node]);
+        let before = u32::from(waits != stands);
+        *waits = waits.wrapping_add(waiting);
+        *stands = stands.wrapping_add(places);
+        self.mismatched = self.mismatched + u32::from(waits != stands) - before;
     }
 
     /// All zero again.
@@ -45,22 +79,24 @@ impl Census {
         self.inside_by_group.fill(0);
         self.waiting.fill(0);
         self.places.fill(0);
+        self.mismatched = 0;
     }
 
     /// A token is at the node being counted.
     pub fn token_here(&mut self) {
-        self.tokens_held += 1;
+        self.tokens_held = self.tokens_held.wrapping_add(self.unit);
     }
 
     /// The message being counted carries a token.
     pub fn token_moving(&mut self) {
-        self.tokens_moving += 1;
+        self.tokens_moving = self.tokens_moving.wrapping_add(self.unit);
     }
 
     /// The request of this node stands here.
     pub fn request_of(&mut self, node: NodeId) {
-        if let Some(places) = self.places.get_mut((self.base + node) as usize) {
-            *places += 1;
+        let node = (self.base + node) as usize;
+        if node < self.places.len() {
+            self.change(node, 0, self.unit);
         }
     }
 
@@ -73,10 +109,11 @@ impl Census {
     pub fn client(&mut self, node: NodeId, client: Client) {
         match client {
             Client::Idle => {}
-            Client::Waiting(_) => self.waiting[node as usize] += 1,
+            Client::Waiting(_) => self.change(node as usize, self.unit, 0),
             Client::Inside(group) => {
-                self.inside += 1;
-                self.inside_by_group[group as usize] += 1;
+                self.inside = self.inside.wrapping_add(self.unit);
+                let in_group = &mut self.inside_by_group[group as usize];
+                *in_group = in_group.wrapping_add(self.unit);
             }
         }
     }
@@ -96,5 +133,7 @@ impl Census {
         for (sum, more) in self.places.iter_mut().zip(&part.places) {
             *sum += more;
         }
+        let pairs = self.waiting.iter().zip(&self.places);
+        self.mismatched = pairs.filter(|(waits, stands)| waits != stands).count() as u32;
     }
 }

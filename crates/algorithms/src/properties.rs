@@ -159,7 +159,7 @@ impl Terms {
                 return Some(Property::TokensConserved);
             }
         }
-        let lost = self.unique_requests && census.waiting != census.places;
+        let lost = self.unique_requests && census.has_misplaced_request();
         (lost && self.asks(Property::OnePlacePerRequest)).then_some(Property::OnePlacePerRequest)
     }
 

@@ -67,7 +67,18 @@ impl<A: Algorithm> Seat<A> {
     /// Lets something happen to the node, and carries out the effects that concern only this node. The caller
     /// carries out the sends.
     pub fn apply(&mut self, site: &Site<'_, A>, event: Event<A>, chance: &mut dyn Chance) -> Reaction<A> {
-        let mut out = Outbox::new(chance);
+        self.apply_reusing(site, event, chance, Vec::new())
+    }
+
+    /// The same with a list for the effects that is emptied first.
+    pub fn apply_reusing(
+        &mut self,
+        site: &Site<'_, A>,
+        event: Event<A>,
+        chance: &mut dyn Chance,
+        effects: Vec<Effect<A>>,
+    ) -> Reaction<A> {
+        let mut out = Outbox::reusing(effects, chance);
         match event {
             Event::Input(input) => {
                 match &input {

@@ -1,4 +1,4 @@
-//! Randomness from a seed, by a named generator (PCG 64/32), in whole numbers only: the same everywhere.
+//! Randomness from a seed, by a named generator (PCG 64/32) and arithmetic that is the same everywhere.
 
 use algorithms::Chance;
 use rand_core::{Rng, SeedableRng};
@@ -17,6 +17,13 @@ impl Dice {
         Dice { generator: Pcg32::seed_from_u64(seed), picks: Vec::new() }
     }
 
+    /// One of several streams of a seed, so that what one part of a run draws does not change what another part
+    /// draws.
+    pub fn stream(seed: u64, number: u64) -> Dice {
+        let mut of_seed = Pcg32::seed_from_u64(seed);
+        Dice::new(of_seed.next_u64() ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     /// A number below `bound`, each equally likely.
     pub fn below(&mut self, bound: u64) -> u64 {
         // The bias of a remainder is below one in a million for the bounds used here, and it is the same
@@ -33,6 +40,22 @@ impl Dice {
     /// True so many times in a hundred.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
+    }
+
+    /// A number from 0 to 1, without 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.generator.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// True with this probability.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.fraction() < probability
+    }
+
+    /// An exponentially distributed number with mean 1. The logarithm is not the platform's, so that all platforms
+    /// agree on its last bit.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(1.0 - self.fraction())
     }
 }
 

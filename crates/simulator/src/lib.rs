@@ -1,7 +1,27 @@
 //! Runs algorithms in simulated time. A seed decides everything: the same seed gives the same run on every machine.
 //!
-//! So far there are [random runs](random) that look for violations; they drive the same state machines as the
-//! checker and ask for the same properties, at sizes that cannot be exhausted.
+//! [`run`] is the discrete-event driver behind every figure: it feeds the state machines of the `algorithms` crate,
+//! checks the shared properties at every event, and measures. It knows no rule of any algorithm, has no clock and no
+//! threads. Begin with [`Plan`], then [`engine`]. [Random runs](random) are a second driver that only looks for
+//! violations, under delays spread over three orders of magnitude.
 
+mod agenda;
+pub mod batch;
 pub mod chance;
+mod desk;
+pub mod engine;
+pub mod fault;
+pub mod measures;
+mod network;
+pub mod plan;
 pub mod random;
+pub mod summary;
+pub mod time;
+mod trouble;
+pub mod workload;
+
+pub use batch::Point;
+pub use engine::{Outcome, run};
+pub use measures::Measures;
+pub use plan::Plan;
+pub use summary::{Estimate, Summary};

@@ -1,0 +1,84 @@
+//! Many runs on all cores. What comes out does not depend on how many there are: runs share nothing, and results are
+//! put together in the order in which they were asked for.
+
+use algorithms::registry::{self, Visitor};
+use algorithms::{Algorithm, Refusal};
+use rayon::prelude::*;
+
+use crate::{Outcome, Plan, Summary};
+
+/// A plan for an algorithm, to be run from several seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// What to simulate.
+    pub plan: Plan,
+    /// The first seed.
+    pub seed: u64,
+    /// How many seeds from there on.
+    pub seeds: u64,
+}
+
+impl Point {
+    /// Says why it cannot be run, before anything is.
+    pub fn validate(&self) -> Result<(), Refusal> {
+        if self.seeds == 0 {
+            return Err(Refusal("there must be at least one seed".to_string()));
+        }
+        registry::visit(&self.algorithm, Validate(&self.plan))?
+    }
+
+    /// Runs it from all its seeds. `ran` is called after each run, in no particular order.
+    pub fn run(&self, ran: &(dyn Fn(&Outcome) + Sync)) -> Result<Summary, Refusal> {
+        self.validate()?;
+        let one = |number: u64| {
+            let seed = self.seed.wrapping_add(number);
+            let outcome = registry::visit(&self.algorithm, Run { plan: &self.plan, seed })??;
+            ran(&outcome);
+            Ok(outcome)
+        };
+        let outcomes: Result<Vec<Outcome>, Refusal> = (0..self.seeds).into_par_iter().map(one).collect();
+        Ok(Summary::of(&outcomes?))
+    }
+}
+
+/// Runs all points. `ran` is called after each run, `done` when a point is complete; both in no particular order.
+pub fn run_all(
+    points: &[Point],
+    ran: &(dyn Fn(&Outcome) + Sync),
+    done: &(dyn Fn(usize, &Summary) + Sync),
+) -> Result<Vec<Summary>, Refusal> {
+    points.iter().try_for_each(Point::validate)?;
+    let one = |(index, point): (usize, &Point)| {
+        let summary = point.run(ran)?;
+        done(index, &summary);
+        Ok(summary)
+    };
+    // One after the other in each thread's part, so that early points are done early.
+    points.par_iter().enumerate().with_max_len(1).map(one).collect()
+}
+
+struct Validate<'a>(&'a Plan);
+
+impl Visitor for Validate<'_> {
+    type Output = Result<(), Refusal>;
+
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        self.0.validate(&A::INFO)?;
+        A::rules(&self.0.setting).map(|_| ())
+    }
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    seed: u64,
+}
+
+impl Visitor for Run<'_> {
+    type Output = Result<Outcome, Refusal>;
+
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        crate::run::<A>(self.plan, self.seed, false)
+    }
+}

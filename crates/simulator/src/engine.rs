@@ -1,0 +1,424 @@
+//! The discrete-event driver: the same state machines as everywhere, in simulated time.
+//!
+//! Each node has one processor. A message that arrives waits until it is free, occupies it for Tr, and then the handler
+//! runs; what the handler sends occupies it for Ts each, one after the other, before the next message is received. What
+//! the local client does acts at once; what that sends queues behind whatever the processor is busy with. Being inside
+//! does not occupy the processor.
+
+use algorithms::properties::Terms;
+use algorithms::seat::{Event, Seat};
+use algorithms::{
+    Action, Algorithm, Census, Effect, Group, Groups, Input, NodeId, Property, Refusal, Site, Step, Timer,
+    Violation, Wait,
+};
+
+use crate::agenda::{Agenda, Happening};
+use crate::chance::Dice;
+use crate::desk::Desk;
+use crate::measures::Measures;
+use crate::network::Network;
+use crate::plan::Plan;
+use crate::time::{Ticks, ticks, units};
+use crate::workload::{Load, Workload};
+
+/// More events than this without an entry, for each node, and something goes round in circles.
+const MOST_EVENTS_PER_NODE: u64 = 100_000;
+
+/// How a run went.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its seed.
+    pub seed: u64,
+    /// What was measured.
+    pub measures: Measures,
+    /// All messages that were sent, the warm-up's included.
+    pub messages: u64,
+    /// The longest queue seen, if properties were checked.
+    pub longest_queue: u32,
+    /// What was violated, if anything; the run ended there.
+    pub violation: Option<Violation>,
+    /// Every step, if they were to be recorded.
+    pub steps: Vec<Step>,
+}
+
+/// Runs a plan once from a seed. `record` keeps every step, to be written as a trace.
+pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome, Refusal> {
+    plan.validate(&A::INFO)?;
+    let rules = A::rules(&plan.setting)?;
+    let mut engine = Engine::<A>::new(plan, &rules, seed, record);
+    let violation = engine.finish();
+    let now = engine.now;
+    for desk in engine.desks.iter().filter(|desk| desk.waits) {
+        engine.measures.still_waits(now - desk.asked_at);
+    }
+    engine.measures.end(now);
+    Ok(Outcome {
+        seed,
+        measures: engine.measures,
+        messages: engine.network.sent,
+        longest_queue: engine.census.longest_queue,
+        violation,
+        steps: engine.network.steps.unwrap_or_default(),
+    })
+}
+
+pub(crate) struct Engine<'p, A: Algorithm> {
+    pub(crate) plan: &'p Plan,
+    rules: &'p A::Rules,
+    pub(crate) now: Ticks,
+    pub(crate) agenda: Agenda,
+    pub(crate) seats: Vec<Seat<A>>,
+    pub(crate) desks: Vec<Desk>,
+    pub(crate) network: Network<A>,
+    load: Load,
+    picks: Dice,
+    sections: Dice,
+    pub(crate) faults: Dice,
+    pub(crate) measures: Measures,
+    terms: Terms,
+    census: Census,
+    /// Reused for the effects of every step.
+    effects: Vec<Effect<A>>,
+    timers_run: bool,
+    receive: Ticks,
+    hop: Ticks,
+    section_bound: Ticks,
+    entered: u64,
+    /// How many clients are neither waiting nor inside; bursts and single requests begin when all are.
+    pub(crate) idle: u32,
+    quiet_events: u64,
+    pub(crate) violation: Option<Violation>,
+}
+
+impl<'p, A: Algorithm> Engine<'p, A> {
+    fn new(plan: &'p Plan, rules: &'p A::Rules, seed: u64, record: bool) -> Engine<'p, A> {
+        let nodes = plan.setting.nodes;
+        let site = |me| Site { me, nodes, tokens: plan.setting.tokens, rules };
+        let network = Network::new(plan, &A::INFO, seed, record);
+        let mut engine = Engine {
+            plan,
+            rules,
+            now: 0,
+            agenda: Agenda::new(),
+            seats: (0..nodes).map(|me| Seat::start(&site(me))).collect(),
+            desks: (0..nodes).map(|_| Desk::new(A::INFO.timers.len())).collect(),
+            hop: network.longest_hop,
+            network,
+            load: Load::new(plan, seed),
+            picks: Dice::stream(seed, 3),
+            sections: Dice::stream(seed, 4),
+            faults: Dice::stream(seed, 5),
+            measures: Measures::new(nodes, plan.entries),
+            terms: Terms::new(&A::INFO, plan.setting.tokens, plan.faulty()),
+            census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
+            effects: Vec::new(),
+            timers_run: plan.timers_run(&A::INFO),
+            receive: ticks(plan.receive),
+            section_bound: plan.section.bound(),
+            entered: 0,
+            idle: nodes,
+            quiet_events: 0,
+            violation: None,
+        };
+        engine.prepare();
+        engine
+    }
+
+    fn prepare(&mut self) {
+        let nodes = self.plan.setting.nodes;
+        if self.plan.check {
+            for me in 0..nodes {
+                self.seats[me as usize].count(&self.site(me), &mut self.census);
+            }
+        }
+        if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
+            self.agenda.plan(0, Happening::Round);
+        } else {
+            for node in 0..nodes {
+                for _ in 0..self.plan.clients {
+                    let at = self.load.first(node);
+                    self.agenda.plan(at, Happening::Ask(node));
+                }
+            }
+        }
+        for (index, fault) in (0..).zip(&self.plan.faults.verbs) {
+            self.agenda.plan(fault.at, Happening::Fault(index));
+        }
+    }
+
+    fn site(&self, me: NodeId) -> Site<'p, A> {
+        Site { me, nodes: self.plan.setting.nodes, tokens: self.plan.setting.tokens, rules: self.rules }
+    }
+
+    /// Runs to the end; returns what was violated.
+    fn finish(&mut self) -> Option<Violation> {
+        let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes));
+        let last = self.plan.warmup + self.plan.entries;
+        if self.plan.warmup == 0 {
+            self.measures.begin(0);
+        }
+        while self.entered < last {
+            let Some((time, happening)) = self.agenda.next() else { return Some(self.stuck()) };
+            debug_assert!(time >= self.now);
+            self.now = time;
+            self.happen(happening);
+            if self.violation.is_some() {
+                return self.violation.take();
+            }
+            self.quiet_events += 1;
+            if self.quiet_events > most_quiet {
+                let detail = format!("nobody has entered for {most_quiet} events");
+                return Some(Violation::new(Property::EndReachable, detail));
+            }
+        }
+        None
+    }
+
+    /// Nothing more can happen, and not everybody has been served.
+    fn stuck(&self) -> Violation {
+        let waits = (0..self.desks.len()).filter(|&node| self.desks[node].waits);
+        let names: Vec<String> = waits.map(|node| node.to_string()).collect();
+        let detail = format!("nothing more can happen and node {} waits", names.join(", "));
+        Violation::new(Property::NobodyLeftWaiting, detail)
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Arrive(letter) => self.arrive(letter),
+            Happening::Handle(letter) => self.handled(letter),
+            Happening::Wake(node) => {
+                self.desks[node as usize].wake_planned = false;
+                self.next_message(node);
+            }
+            Happening::Ask(node) => self.ask(node),
+            Happening::Leave(node, life) => self.leave(node, life),
+            Happening::Expire(node, timer, count) => self.expire(node, timer.into(), count),
+            Happening::Round => self.round(),
+            Happening::Fault(index) => self.fault(index),
+            Happening::Mend(node, index) => self.mend(node, index),
+        }
+    }
+
+    /// A message has crossed the network.
+    fn arrive(&mut self, letter: u32) {
+        let to = self.network.receiver(letter);
+        let desk = &mut self.desks[to as usize];
+        if let Some(until) = desk.paused(self.now) {
+            self.agenda.plan(until, Happening::Arrive(letter));
+        } else if desk.down {
+            self.deliver(letter);
+        } else if let Some(deadline) = self.network.deadline(letter) {
+            // Where an algorithm relies on bounded delays, the processor's queue must not make a message late.
+            let handled = (self.now.max(desk.busy_until) + self.receive).min(deadline);
+            desk.busy_until = desk.busy_until.max(handled);
+            self.agenda.plan(handled, Happening::Handle(letter));
+        } else if desk.is_free(self.now) {
+            self.begin_receiving(to, letter);
+        } else {
+            desk.inbox.push_back(letter);
+            self.wake_when_free(to);
+        }
+    }
+
+    /// Begins with the next message that waits, if there is one and the processor is free.
+    fn next_message(&mut self, node: NodeId) {
+        while self.violation.is_none() {
+            let desk = &mut self.desks[node as usize];
+            if desk.inbox.is_empty() || desk.receiving {
+                return;
+            }
+            if desk.busy_until > self.now || desk.paused(self.now).is_some() {
+                return self.wake_when_free(node);
+            }
+            if let Some(letter) = desk.inbox.pop_front() {
+                self.begin_receiving(node, letter);
+            }
+        }
+    }
+
+    fn wake_when_free(&mut self, node: NodeId) {
+        let desk = &mut self.desks[node as usize];
+        if !desk.receiving && !desk.wake_planned {
+            desk.wake_planned = true;
+            let at = desk.busy_until.max(desk.paused_until).max(self.now);
+            self.agenda.plan(at, Happening::Wake(node));
+        }
+    }
+
+    fn begin_receiving(&mut self, node: NodeId, letter: u32) {
+        if self.receive == 0 {
+            return self.deliver(letter);
+        }
+        let desk = &mut self.desks[node as usize];
+        desk.receiving = true;
+        desk.busy_until = self.now + self.receive;
+        self.agenda.plan(desk.busy_until, Happening::Handle(letter));
+    }
+
+    fn handled(&mut self, letter: u32) {
+        let node = self.network.receiver(letter);
+        if let Some(until) = self.desks[node as usize].paused(self.now) {
+            return self.agenda.plan(until, Happening::Handle(letter));
+        }
+        self.desks[node as usize].receiving = false;
+        self.deliver(letter);
+        self.next_message(node);
+    }
+
+    fn deliver(&mut self, letter: u32) {
+        let Some((envelope, message)) = self.network.take(letter) else { return };
+        let (from, to) = (envelope.from, envelope.to);
+        if self.plan.check {
+            self.census.take_back();
+            A::count_message(&message, to, &mut self.census);
+            self.census.count_up();
+        }
+        self.step(to, Event::Input(Input::Deliver { from, message }), Action::Deliver(envelope));
+    }
+
+    fn ask(&mut self, node: NodeId) {
+        let wish = self.load.wish();
+        let desk = &mut self.desks[node as usize];
+        if let Some(until) = desk.paused(self.now) {
+            return self.agenda.plan(until, Happening::Ask(node));
+        }
+        if desk.down {
+            // It asks when its node is back.
+            desk.asleep += 1;
+            return;
+        }
+        self.measures.asked();
+        if desk.waits || desk.inside {
+            desk.queue.push_back((self.now, wish));
+        } else {
+            self.request(node, wish, self.now);
+        }
+    }
+
+    fn request(&mut self, node: NodeId, groups: Groups, asked_at: Ticks) {
+        let desk = &mut self.desks[node as usize];
+        (desk.waits, desk.asked_at) = (true, asked_at);
+        self.idle -= 1;
+        self.step(node, Event::Input(Input::Request(groups)), Action::Request { node, groups });
+    }
+
+    fn entered(&mut self, node: NodeId, group: Group) {
+        let desk = &mut self.desks[node as usize];
+        (desk.waits, desk.inside) = (false, true);
+        self.measures.entered(node, group, self.now - desk.asked_at, self.now);
+        self.entered += 1;
+        self.quiet_events = 0;
+        if self.entered == self.plan.warmup {
+            self.measures.begin(self.now);
+        }
+        let until = self.now + self.plan.section.draw(&mut self.sections);
+        self.agenda.plan(until, Happening::Leave(node, desk.life));
+    }
+
+    fn leave(&mut self, node: NodeId, life: u32) {
+        let desk = &mut self.desks[node as usize];
+        if desk.life != life {
+            return;
+        }
+        if let Some(until) = desk.paused(self.now) {
+            return self.agenda.plan(until, Happening::Leave(node, life));
+        }
+        desk.inside = false;
+        self.idle += 1;
+        self.measures.left(self.now - desk.asked_at, self.now);
+        self.step(node, Event::Input(Input::Exit), Action::Exit { node });
+        self.think(node);
+        if let Some((asked_at, wish)) = self.desks[node as usize].queue.pop_front() {
+            self.request(node, wish, asked_at);
+        }
+    }
+
+    /// A client that is done decides when to ask again.
+    pub(crate) fn think(&mut self, node: NodeId) {
+        if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
+            if self.idle == self.plan.setting.nodes {
+                let at = self.now + self.load.think(node);
+                self.agenda.plan(at, Happening::Round);
+            }
+        } else {
+            let at = self.now + self.load.think(node);
+            self.agenda.plan(at, Happening::Ask(node));
+        }
+    }
+
+    fn round(&mut self) {
+        let nodes = self.plan.setting.nodes;
+        if self.plan.workload == Workload::Single {
+            let node = self.load.any_node(nodes);
+            return self.ask(node);
+        }
+        for node in 0..nodes {
+            self.ask(node);
+        }
+    }
+
+    fn expire(&mut self, node: NodeId, timer: Timer, count: u32) {
+        let desk = &self.desks[node as usize];
+        if desk.timers[timer] != count || !self.seats[node as usize].armed.contains(&timer) {
+            return;
+        }
+        if let Some(until) = desk.paused(self.now) {
+            return self.agenda.plan(until, Happening::Expire(node, timer as u8, count));
+        }
+        self.step(node, Event::Input(Input::Expire(timer)), Action::Expire { node, timer });
+    }
+
+    fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
+        if !self.timers_run {
+            return;
+        }
+        let count = &mut self.desks[node as usize].timers[timer];
+        *count = count.wrapping_add(1);
+        let lasts = self.hop * u64::from(wait.hops) + self.section_bound * u64::from(wait.sections);
+        self.agenda.plan(self.now + lasts, Happening::Expire(node, timer as u8, *count));
+    }
+
+    /// Lets something happen to a node, carries out the effects, and checks the properties.
+    pub(crate) fn step(&mut self, me: NodeId, event: Event<A>, action: Action) {
+        let site = self.site(me);
+        if self.plan.check {
+            self.census.take_back();
+            self.seats[me as usize].count(&site, &mut self.census);
+            self.census.count_up();
+        }
+        let effects = std::mem::take(&mut self.effects);
+        let reaction = self.seats[me as usize].apply_reusing(&site, event, &mut self.picks, effects);
+        if self.plan.check {
+            self.seats[me as usize].count(&site, &mut self.census);
+        }
+        self.network.record(action, &mut self.picks.picks);
+        let mut effects = reaction.effects;
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Send { to, message } => self.send(me, to, message),
+                Effect::Enter(group) => self.entered(me, group),
+                Effect::Arm(timer, wait) => self.arm(me, timer, wait),
+                Effect::Disarm(_) | Effect::Persist(_) | Effect::Note(_) | Effect::Never(_) => {}
+            }
+        }
+        self.effects = effects;
+        if let Some(violation) = reaction.violation {
+            self.violation.get_or_insert(violation);
+        } else if self.plan.check
+            && let Some(property) = self.terms.violated(&self.census)
+        {
+            let detail = format!("{} (at {})", self.terms.detail(property, &self.census), units(self.now));
+            self.violation.get_or_insert(Violation::new(property, detail));
+        }
+    }
+
+    fn send(&mut self, from: NodeId, to: NodeId, message: A::Message) {
+        self.measures.sent(from, A::kind(&message), A::words(&message));
+        let desk = &mut self.desks[from as usize];
+        desk.busy_until = desk.busy_until.max(self.now) + self.network.send;
+        let leaves = desk.busy_until;
+        let count = self.plan.check.then_some(&mut self.census);
+        let tampered = self.network.post(&mut self.agenda, self.now, leaves, (from, to), message, count);
+        self.measures.tampered += u64::from(tampered);
+    }
+}

@@ -1,0 +1,135 @@
+//! What goes wrong: shares of messages, and verbs with a time.
+
+use std::fmt;
+
+use algorithms::{NodeId, Refusal};
+
+use crate::time::{Ticks, ticks, units};
+
+/// Everything that goes wrong in a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// The share of messages that are lost.
+    pub loss: f64,
+    /// The share of messages that arrive twice.
+    pub duplicate: f64,
+    /// The share of messages that take up to ten times as long and may be overtaken.
+    pub reorder: f64,
+    /// What happens to nodes.
+    pub verbs: Vec<Fault>,
+}
+
+/// Something that happens to nodes at a certain time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What.
+    pub verb: Verb,
+    /// To whom; `None` is any one node, drawn anew each time.
+    pub nodes: Option<(NodeId, NodeId)>,
+    /// When first.
+    pub at: Ticks,
+    /// How long.
+    pub lasts: Ticks,
+    /// Again after this long.
+    pub every: Option<Ticks>,
+}
+
+/// What can happen to nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// They lose their memory and all messages, and come back with their stable storage.
+    Crash,
+    /// They do nothing; messages wait.
+    Pause,
+    /// Messages between them and the others are lost.
+    Partition,
+}
+
+const USAGE: &str =
+    "write 'crash 2 at 100 for 50', 'pause any every 200 for 10' or 'partition 0-4 at 100 for 50'";
+
+impl Faults {
+    /// Whether nothing goes wrong.
+    pub fn is_empty(&self) -> bool {
+        !self.lossy() && self.reorder == 0.0 && self.verbs.is_empty()
+    }
+
+    /// Whether anything may be lost, doubled or crash.
+    pub fn lossy(&self) -> bool {
+        self.loss > 0.0 || self.duplicate > 0.0 || self.verbs.iter().any(|fault| fault.verb != Verb::Pause)
+    }
+
+    /// Adds what a line says.
+    pub fn add(&mut self, line: &str) -> Result<(), Refusal> {
+        let fault = Fault::parse(line).ok_or_else(|| Refusal(format!("'{line}' is not understood: {USAGE}")))?;
+        self.verbs.push(fault);
+        Ok(())
+    }
+
+    /// Refuses shares that are none and nodes that are not there.
+    pub fn validate(&self, nodes: u32) -> Result<(), Refusal> {
+        let shares = [("loss", self.loss), ("duplicate", self.duplicate), ("reorder", self.reorder)];
+        for (name, share) in shares {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Refusal(format!("{name} is a share between 0 and 1, not {share}")));
+            }
+        }
+        for fault in &self.verbs {
+            if fault.nodes.is_some_and(|(first, last)| first > last || last >= nodes) {
+                return Err(Refusal(format!("'{fault}' speaks of nodes that are not there (0 to {})", nodes - 1)));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Fault {
+    fn parse(line: &str) -> Option<Fault> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [verb, nodes, rest @ ..] = &words[..] else { return None };
+        let verb = match *verb {
+            "crash" => Verb::Crash,
+            "pause" => Verb::Pause,
+            "partition" => Verb::Partition,
+            _ => return None,
+        };
+        let nodes = match nodes.split_once('-') {
+            None if *nodes == "any" => None,
+            None => Some((nodes.parse().ok()?, nodes.parse().ok()?)),
+            Some((first, last)) => Some((first.parse().ok()?, last.parse().ok()?)),
+        };
+        let (mut at, mut lasts, mut every) = (None, None, None);
+        for pair in rest.chunks(2) {
+            let [word, value] = pair else { return None };
+            let time: f64 = value.parse().ok()?;
+            let time = (time.is_finite() && (0.0..=1e9).contains(&time)).then(|| ticks(time))?;
+            match *word {
+                "at" => at = Some(time),
+                "for" => lasts = Some(time),
+                "every" if time > 0 => every = Some(time),
+                _ => return None,
+            }
+        }
+        Some(Fault { verb, nodes, at: at.or(every)?, lasts: lasts?, every })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.verb {
+            Verb::Crash => "crash",
+            Verb::Pause => "pause",
+            Verb::Partition => "partition",
+        };
+        match self.nodes {
+            None => write!(f, "{verb} any")?,
+            Some((first, last)) if first == last => write!(f, "{verb} {first}")?,
+            Some((first, last)) => write!(f, "{verb} {first}-{last}")?,
+        }
+        write!(f, " at {} for {}", units(self.at), units(self.lasts))?;
+        match self.every {
+            None => Ok(()),
+            Some(every) => write!(f, " every {}", units(every)),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What is measured in a run: counted as it happens, from the end of the warm-up on.
+
+use algorithms::{Group, NodeId};
+use hdrhistogram::Histogram;
+
+use crate::time::{NEVER, Ticks, units};
+
+/// Waits are grouped into so many batches, so that a single run can say how far its mean is to be trusted.
+const BATCHES: u64 = 20;
+
+/// What was measured in one run.
+#[derive(Clone, Debug)]
+pub struct Measures {
+    /// How many entries.
+    pub entries: u64,
+    /// How long they were waited for, in ticks.
+    pub waits: Histogram<u64>,
+    /// The sum of that.
+    pub waited: u128,
+    /// The sum of the time from asking to leaving.
+    pub responses: u128,
+    /// How often somebody left.
+    pub exits: u64,
+    /// Messages and words, by kind, in the order in which kinds first occurred.
+    pub kinds: Vec<KindCount>,
+    /// The longest wait, those included that had not ended.
+    pub longest_wait: Ticks,
+    /// From an exit that somebody waited for to the entry it made possible: sum and number.
+    pub handed_over: (u128, u64),
+    /// How often an entry was into another group than the one before.
+    pub switches: u64,
+    /// The most that were inside at once.
+    pub most_inside: u32,
+    /// What each node did.
+    pub by_node: Vec<NodeCount>,
+    /// When measuring began and ended.
+    pub began: Ticks,
+    /// When it ended.
+    pub ended: Ticks,
+    /// How many messages were lost, doubled or made late.
+    pub tampered: u64,
+    inside: u32,
+    inside_time: u128,
+    inside_since: Ticks,
+    last_group: Option<Group>,
+    batch_size: u64,
+    batches: Vec<u128>,
+    vacated: std::collections::VecDeque<Ticks>,
+    waiting: u64,
+}
+
+/// Messages of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindCount {
+    /// The kind.
+    pub kind: &'static str,
+    /// How many were sent.
+    pub messages: u64,
+    /// How many words they had.
+    pub words: u64,
+}
+
+/// What one node did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeCount {
+    /// How often its clients entered.
+    pub entries: u64,
+    /// How long they waited in all.
+    pub waited: u128,
+    /// How many messages it sent.
+    pub sent: u64,
+}
+
+impl Measures {
+    pub(crate) fn new(nodes: u32, entries: u64) -> Measures {
+        Measures {
+            entries: 0,
+            waits: new_histogram(),
+            waited: 0,
+            responses: 0,
+            exits: 0,
+            kinds: Vec::new(),
+            longest_wait: 0,
+            handed_over: (0, 0),
+            switches: 0,
+            most_inside: 0,
+            by_node: vec![NodeCount::default(); nodes as usize],
+            began: 0,
+            ended: NEVER,
+            tampered: 0,
+            inside: 0,
+            inside_time: 0,
+            inside_since: 0,
+            last_group: None,
+            batch_size: (entries / BATCHES).max(1),
+            batches: Vec::new(),
+            vacated: Default::default(),
+            waiting: 0,
+        }
+    }
+
+    /// Forgets everything but what is going on: measuring begins.
+    pub(crate) fn begin(&mut self, now: Ticks) {
+        self.entries = 0;
+        self.waits.reset();
+        (self.waited, self.responses, self.exits, self.switches, self.tampered) = (0, 0, 0, 0, 0);
+        self.kinds.clear();
+        self.longest_wait = 0;
+        self.handed_over = (0, 0);
+        self.most_inside = self.inside;
+        self.by_node.fill(NodeCount::default());
+        self.batches.clear();
+        (self.began, self.inside_since, self.inside_time) = (now, now, 0);
+    }
+
+    pub(crate) fn asked(&mut self) {
+        self.waiting += 1;
+    }
+
+    pub(crate) fn gave_up(&mut self, waiting: bool, inside: bool, now: Ticks) {
+        self.waiting -= u64::from(waiting);
+        if inside {
+            self.change_inside(now, |inside| inside - 1);
+        }
+    }
+
+    pub(crate) fn sent(&mut self, from: NodeId, kind: &'static str, words: u32) {
+        self.by_node[from as usize].sent += 1;
+        let known = self.kinds.iter_mut().find(|count| std::ptr::eq(count.kind, kind) || count.kind == kind);
+        match known {
+            Some(count) => {
+                count.messages += 1;
+                count.words += u64::from(words);
+            }
+            None => self.kinds.push(KindCount { kind, messages: 1, words: u64::from(words) }),
+        }
+    }
+
+    pub(crate) fn entered(&mut self, node: NodeId, group: Group, wait: Ticks, now: Ticks) {
+        self.waiting = self.waiting.saturating_sub(1);
+        self.entries += 1;
+        self.waits.saturating_record(wait);
+        self.waited += u128::from(wait);
+        let count = &mut self.by_node[node as usize];
+        count.entries += 1;
+        count.waited += u128::from(wait);
+        self.longest_wait = self.longest_wait.max(wait);
+        let batch = ((self.entries - 1) / self.batch_size) as usize;
+        if batch == self.batches.len() {
+            self.batches.push(0);
+        }
+        if let Some(sum) = self.batches.get_mut(batch) {
+            *sum += u128::from(wait);
+        }
+        if self.last_group.is_some_and(|last| last != group) {
+            self.switches += 1;
+        }
+        self.last_group = Some(group);
+        // An entry at once was made possible by nobody's leaving.
+        if wait > 0
+            && let Some(vacated) = self.vacated.pop_front()
+        {
+            self.handed_over.0 += u128::from(now - vacated);
+            self.handed_over.1 += 1;
+        }
+        self.change_inside(now, |inside| inside + 1);
+        self.most_inside = self.most_inside.max(self.inside);
+    }
+
+    pub(crate) fn left(&mut self, since_asked: Ticks, now: Ticks) {
+        self.exits += 1;
+        self.responses += u128::from(since_asked);
+        if self.waiting > self.vacated.len() as u64 {
+            self.vacated.push_back(now);
+        }
+        self.change_inside(now, |inside| inside.saturating_sub(1));
+    }
+
+    fn change_inside(&mut self, now: Ticks, change: impl FnOnce(u32) -> u32) {
+        self.inside_time += u128::from(self.inside) * u128::from(now - self.inside_since);
+        self.inside_since = now;
+        self.inside = change(self.inside);
+    }
+
+    pub(crate) fn end(&mut self, now: Ticks) {
+        self.change_inside(now, |inside| inside);
+        self.ended = now;
+    }
+
+    pub(crate) fn still_waits(&mut self, wait: Ticks) {
+        self.longest_wait = self.longest_wait.max(wait);
+    }
+
+    /// How many messages were sent.
+    pub fn messages(&self) -> u64 {
+        self.kinds.iter().map(|count| count.messages).sum()
+    }
+
+    /// How many words they had.
+    pub fn words(&self) -> u64 {
+        self.kinds.iter().map(|count| count.words).sum()
+    }
+
+    /// The mean wait, in units.
+    pub fn mean_wait(&self) -> f64 {
+        ratio(self.waited as f64 / crate::time::UNIT, self.entries as f64)
+    }
+
+    /// The standard error of the mean wait from this run alone, by the means of batches.
+    pub fn batch_error(&self) -> f64 {
+        let full = (self.entries / self.batch_size) as usize;
+        let means: Vec<f64> = self.batches[..full.min(self.batches.len())]
+            .iter()
+            .map(|sum| *sum as f64 / crate::time::UNIT / self.batch_size as f64)
+            .collect();
+        crate::summary::Estimate::of(&means).stderr
+    }
+
+    /// Messages for each entry.
+    pub fn messages_per_entry(&self) -> f64 {
+        ratio(self.messages() as f64, self.entries as f64)
+    }
+
+    /// Words in each message.
+    pub fn words_per_message(&self) -> f64 {
+        ratio(self.words() as f64, self.messages() as f64)
+    }
+
+    /// The mean time from an exit that somebody waited for to the entry it made possible.
+    pub fn sync_delay(&self) -> f64 {
+        ratio(self.handed_over.0 as f64 / crate::time::UNIT, self.handed_over.1 as f64)
+    }
+
+    /// The mean time from asking to leaving.
+    pub fn response(&self) -> f64 {
+        ratio(self.responses as f64 / crate::time::UNIT, self.exits as f64)
+    }
+
+    /// Entries per unit of time.
+    pub fn throughput(&self) -> f64 {
+        ratio(self.entries as f64, units(self.ended - self.began))
+    }
+
+    /// How many were inside, on average over time.
+    pub fn concurrency(&self) -> f64 {
+        ratio(self.inside_time as f64, (self.ended - self.began) as f64)
+    }
+
+    /// Jain's index over the entries of all nodes: 1 if all have the same, 1/n if one has them all.
+    pub fn fairness(&self) -> f64 {
+        let sum: f64 = self.by_node.iter().map(|count| count.entries as f64).sum();
+        let squares: f64 = self.by_node.iter().map(|count| (count.entries as f64).powi(2)).sum();
+        ratio(sum * sum, squares * self.by_node.len() as f64)
+    }
+}
+
+/// An empty histogram of waits, with three significant digits.
+pub(crate) fn new_histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("three digits are allowed")
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}

@@ -1,0 +1,214 @@
+//! The messages under way, and the record of what happened.
+
+use std::collections::BTreeMap;
+
+use algorithms::schedule::Envelope;
+use algorithms::{Action, Algorithm, Census, Info, NodeId, Step};
+
+use crate::agenda::{Agenda, Happening};
+use crate::chance::Dice;
+use crate::fault::Faults;
+use crate::plan::Plan;
+use crate::time::{Shape, Span, Ticks, ticks};
+
+pub(crate) struct Network<A: Algorithm> {
+    letters: Vec<Letter<A::Message>>,
+    free: Vec<u32>,
+    transit: Span,
+    /// How long a message occupies its sender's processor.
+    pub(crate) send: Ticks,
+    /// What timers take for the longest way of a message.
+    pub(crate) longest_hop: Ticks,
+    /// How long a message takes at most, processors included, where an algorithm relies on that.
+    paced: Option<Ticks>,
+    /// The arrival of the latest message of each channel, where delays vary and messages keep their order.
+    latest: Option<BTreeMap<(NodeId, NodeId), Ticks>>,
+    faults: Faults,
+    /// The nodes of each partition in force, by the number of its fault.
+    pub(crate) partitions: BTreeMap<u32, (NodeId, NodeId)>,
+    dice: Dice,
+    /// How many messages were sent.
+    pub(crate) sent: u64,
+    /// What happened, if it is recorded.
+    pub(crate) steps: Option<Vec<Step>>,
+    /// The letters of each channel, oldest first, if steps are recorded.
+    channels: BTreeMap<(NodeId, NodeId), Vec<u32>>,
+}
+
+struct Letter<M> {
+    from: NodeId,
+    to: NodeId,
+    /// Handled by then at the latest, if the algorithm relies on it.
+    deadline: Ticks,
+    message: Option<M>,
+}
+
+/// What becomes of a message.
+#[derive(PartialEq)]
+enum Fate {
+    Arrives,
+    ArrivesLate,
+    ArrivesTwice,
+    Lost,
+}
+
+impl<A: Algorithm> Network<A> {
+    pub(crate) fn new(plan: &Plan, info: &Info, seed: u64, record: bool) -> Network<A> {
+        let (send, receive) = (ticks(plan.send), ticks(plan.receive));
+        let hop = send + receive + plan.transit.bound();
+        // A message may wait behind one to or from every other node.
+        let longest_hop = hop + (send + receive) * u64::from(plan.setting.nodes - 1);
+        let varies = plan.transit.shape != Shape::Constant || plan.faults.reorder > 0.0;
+        let paced = info.relies_on_pace().then_some(hop);
+        Network {
+            letters: Vec::new(),
+            free: Vec::new(),
+            transit: plan.transit,
+            send,
+            longest_hop: paced.unwrap_or(longest_hop),
+            paced,
+            latest: (plan.fifo && varies).then(BTreeMap::new),
+            faults: plan.faults.clone(),
+            partitions: BTreeMap::new(),
+            dice: Dice::stream(seed, 2),
+            sent: 0,
+            steps: record.then(Vec::new),
+            channels: BTreeMap::new(),
+        }
+    }
+
+    /// Who gets a letter.
+    pub(crate) fn receiver(&self, letter: u32) -> NodeId {
+        self.letters[letter as usize].to
+    }
+
+    /// When it has to be handled, if the algorithm relies on that.
+    pub(crate) fn deadline(&self, letter: u32) -> Option<Ticks> {
+        self.paced.map(|_| self.letters[letter as usize].deadline)
+    }
+
+    /// Sends a message that leaves its sender's processor at `leaves`. Says whether something was done to it.
+    pub(crate) fn post(
+        &mut self,
+        agenda: &mut Agenda,
+        now: Ticks,
+        leaves: Ticks,
+        (from, to): (NodeId, NodeId),
+        message: A::Message,
+        mut census: Option<&mut Census>,
+    ) -> bool {
+        self.sent += 1;
+        let fate = self.fate(from, to);
+        let mut count = |message: &A::Message| {
+            if let Some(census) = &mut census {
+                A::count_message(message, to, census);
+            }
+        };
+        if fate != Fate::Lost {
+            count(&message);
+        }
+        let twin = (fate == Fate::ArrivesTwice).then(|| message.clone());
+        let letter = self.store(from, to, now, message);
+        if fate == Fate::Lost {
+            self.note(from, to, letter, Action::Lose);
+            self.take(letter);
+            return true;
+        }
+        self.plan_arrival(agenda, now, leaves, letter, fate == Fate::ArrivesLate);
+        if let Some(twin) = twin {
+            count(&twin);
+            self.note(from, to, letter, Action::Duplicate);
+            let second = self.store(from, to, now, twin);
+            self.plan_arrival(agenda, now, leaves, second, false);
+        }
+        fate != Fate::Arrives
+    }
+
+    fn fate(&mut self, from: NodeId, to: NodeId) -> Fate {
+        let within = |node: NodeId, (first, last): (NodeId, NodeId)| (first..=last).contains(&node);
+        if self.partitions.values().any(|&side| within(from, side) != within(to, side)) {
+            return Fate::Lost;
+        }
+        let Faults { loss, duplicate, reorder, .. } = self.faults;
+        if loss > 0.0 && self.dice.chance(loss) {
+            Fate::Lost
+        } else if duplicate > 0.0 && self.dice.chance(duplicate) {
+            Fate::ArrivesTwice
+        } else if reorder > 0.0 && self.dice.chance(reorder) {
+            Fate::ArrivesLate
+        } else {
+            Fate::Arrives
+        }
+    }
+
+    fn store(&mut self, from: NodeId, to: NodeId, now: Ticks, message: A::Message) -> u32 {
+        let deadline = now + self.paced.unwrap_or(0);
+        let letter = Letter { from, to, deadline, message: Some(message) };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.letters[number as usize] = letter;
+                number
+            }
+            None => {
+                self.letters.push(letter);
+                self.letters.len() as u32 - 1
+            }
+        };
+        if self.steps.is_some() {
+            self.channels.entry((from, to)).or_default().push(number);
+        }
+        number
+    }
+
+    fn plan_arrival(&mut self, agenda: &mut Agenda, now: Ticks, leaves: Ticks, letter: u32, late: bool) {
+        let Letter { from, to, .. } = self.letters[letter as usize];
+        let mut at = leaves + self.transit.draw(&mut self.dice);
+        if late {
+            at += self.dice.below(9 * self.transit.bound().max(1));
+        } else if let Some(latest) = &mut self.latest {
+            let latest = latest.entry((from, to)).or_default();
+            at = at.max(*latest);
+            *latest = at;
+        }
+        if self.paced.is_some() {
+            // The last that the receiver's processor can begin with it in time.
+            at = at.min(now + self.send + self.transit.bound());
+        }
+        agenda.plan(at, Happening::Arrive(letter));
+    }
+
+    /// Takes a letter off the network; `None` if it was lost with its receiver.
+    pub(crate) fn take(&mut self, letter: u32) -> Option<(Envelope, A::Message)> {
+        let Letter { from, to, message, .. } = &mut self.letters[letter as usize];
+        let (from, to, message) = (*from, *to, message.take());
+        self.free.push(letter);
+        let overtakes = self.place(from, to, letter);
+        if self.steps.is_some()
+            && let Some(channel) = self.channels.get_mut(&(from, to))
+        {
+            channel.remove(overtakes);
+        }
+        message.map(|message| (Envelope { from, to, overtakes }, message))
+    }
+
+    /// How many older letters are in its channel. Without a record nobody wants to know.
+    fn place(&self, from: NodeId, to: NodeId, letter: u32) -> usize {
+        let channel = self.channels.get(&(from, to));
+        channel.and_then(|channel| channel.iter().position(|&other| other == letter)).unwrap_or(0)
+    }
+
+    fn note(&mut self, from: NodeId, to: NodeId, letter: u32, action: fn(Envelope) -> Action) {
+        let overtakes = self.place(from, to, letter);
+        if let Some(steps) = &mut self.steps {
+            steps.push(Step { action: action(Envelope { from, to, overtakes }), picks: Vec::new() });
+        }
+    }
+
+    /// Keeps a step, with the picks that were made in it.
+    pub(crate) fn record(&mut self, action: Action, picks: &mut Vec<u32>) {
+        match &mut self.steps {
+            None => picks.clear(),
+            Some(steps) => steps.push(Step { action, picks: std::mem::take(picks) }),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What to simulate: the system, the load on it, how long things take, what goes wrong, and for how long.
+//!
+//! Every parameter has a name, and [`Plan::set`] is the one way from text to a plan: flags, sweeps and figures all use
+//! it.
+
+use algorithms::{Info, Kind, Refusal, Setting};
+
+use crate::fault::Faults;
+use crate::time::{Shape, Span};
+use crate::workload::{GroupChoice, Workload};
+
+/// More entries than this in one run are a mistake.
+const MOST_ENTRIES: u64 = 1_000_000_000;
+/// The slowest rate: with a thousand million ticks to a unit, longer pauses would not fit a long run.
+const LEAST_RATE: f64 = 1e-6;
+/// The fastest rate: pauses of a thousandth of a tick.
+const MOST_RATE: f64 = 1e12;
+/// The most clients that a node can have.
+const MOST_CLIENTS: u32 = 10_000;
+
+/// What to simulate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Sizes, options, defect.
+    pub setting: Setting,
+    /// How often a client that has left asks again, per unit of time (λ).
+    pub rate: f64,
+    /// How long a client stays inside (E).
+    pub section: Span,
+    /// How long a message occupies its sender's processor (Ts).
+    pub send: f64,
+    /// How long a message occupies its receiver's processor (Tr).
+    pub receive: f64,
+    /// How long a message is under way between the two (Tt).
+    pub transit: Span,
+    /// Whether messages between two nodes arrive in the order in which they were sent.
+    pub fifo: bool,
+    /// When clients ask.
+    pub workload: Workload,
+    /// How many clients each node has; they wait for each other.
+    pub clients: u32,
+    /// Which groups clients ask for.
+    pub group_choice: GroupChoice,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// Whether timers run; by default only where something may go wrong or the algorithm is nothing without them.
+    pub timers: Option<bool>,
+    /// How many entries are measured,
+    pub entries: u64,
+    /// after so many that are not.
+    pub warmup: u64,
+    /// Whether the properties are checked at every event.
+    pub check: bool,
+}
+
+impl Default for Plan {
+    /// The model of the thesis (001 ch. V): 30 nodes, 3 tokens, Ts = Tr = 0.1, Tt = 0.8, E = 0.0002.
+    fn default() -> Plan {
+        Plan {
+            setting: Setting::new(30, 3),
+            rate: 0.1,
+            section: Span::constant(0.0002),
+            send: 0.1,
+            receive: 0.1,
+            transit: Span::constant(0.8),
+            fifo: true,
+            workload: Workload::Think,
+            clients: 1,
+            group_choice: GroupChoice::Uniform,
+            faults: Faults::default(),
+            timers: None,
+            entries: 5000,
+            warmup: 500,
+            check: true,
+        }
+    }
+}
+
+/// A parameter that can be set by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub help: &'static str,
+}
+
+/// All parameters but the options of the algorithm, which are set by their own names.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "nodes", help: "how many nodes (n)" },
+    Parameter { name: "tokens", help: "how many may be inside at once (k)" },
+    Parameter { name: "groups", help: "how many groups, for group mutual exclusion" },
+    Parameter { name: "rate", help: "how often a client that has left asks again, per unit of time (λ)" },
+    Parameter { name: "cs", help: "how long a client stays inside (E)" },
+    Parameter { name: "section", help: "constant, exponential, uniform or heavy-tailed" },
+    Parameter { name: "send", help: "how long a message occupies its sender's processor (Ts)" },
+    Parameter { name: "receive", help: "how long a message occupies its receiver's processor (Tr)" },
+    Parameter { name: "transit", help: "how long a message is under way between the two (Tt)" },
+    Parameter { name: "delay", help: "constant, exponential, uniform or heavy-tailed" },
+    Parameter { name: "order", help: "fifo, or any: messages overtake each other" },
+    Parameter { name: "workload", help: "think, steady, burst, single, on-off:ON:OFF or skewed:S" },
+    Parameter { name: "clients", help: "how many clients each node has" },
+    Parameter { name: "group-choice", help: "uniform, zipf:S or any-of" },
+    Parameter { name: "entries", help: "how many entries are measured" },
+    Parameter { name: "warmup", help: "how many entries come before those" },
+    Parameter { name: "loss", help: "the share of messages that are lost" },
+    Parameter { name: "duplicate", help: "the share of messages that arrive twice" },
+    Parameter { name: "reorder", help: "the share of messages that others may overtake" },
+    Parameter { name: "fault", help: "for example 'crash 2 at 100 for 50'" },
+    Parameter { name: "timers", help: "on or off" },
+    Parameter { name: "defect", help: "a printed error to put back" },
+];
+
+impl Plan {
+    /// The plan for an algorithm where nothing else is said: one token and a group or more where others make no
+    /// sense.
+    pub fn of(info: &Info) -> Plan {
+        let mut plan = Plan::default();
+        if info.kind != Kind::KMutex {
+            plan.setting.tokens = 1;
+        }
+        if info.kind == Kind::GroupMutex {
+            plan.setting.groups = 3;
+        }
+        plan
+    }
+
+    /// Sets a parameter, or an option of the algorithm, by its name.
+    pub fn set(&mut self, info: &Info, name: &str, value: &str) -> Result<(), Refusal> {
+        let wrong = |why: Refusal| Refusal(format!("{name}: {why}"));
+        match name {
+            "nodes" => self.setting.nodes = number(name, value)?,
+            "tokens" => self.setting.tokens = number(name, value)?,
+            "groups" => self.setting.groups = number(name, value)?,
+            "rate" => self.rate = number(name, value)?,
+            "cs" => self.section.mean = number(name, value)?,
+            "section" => self.section.shape = Shape::named(value).map_err(wrong)?,
+            "send" => self.send = number(name, value)?,
+            "receive" => self.receive = number(name, value)?,
+            "transit" => self.transit.mean = number(name, value)?,
+            "delay" => self.transit.shape = Shape::named(value).map_err(wrong)?,
+            "order" => self.fifo = one_of(name, value, ["fifo", "any"])? == 0,
+            "workload" => self.workload = Workload::parse(value).map_err(wrong)?,
+            "clients" => self.clients = number(name, value)?,
+            "group-choice" => self.group_choice = GroupChoice::parse(value).map_err(wrong)?,
+            "entries" => self.entries = number(name, value)?,
+            "warmup" => self.warmup = number(name, value)?,
+            "loss" => self.faults.loss = number(name, value)?,
+            "duplicate" => self.faults.duplicate = number(name, value)?,
+            "reorder" => self.faults.reorder = number(name, value)?,
+            "fault" => self.faults.add(value).map_err(wrong)?,
+            "timers" => self.timers = Some(one_of(name, value, ["on", "off"])? == 0),
+            "defect" => self.setting.defect = Some(value.to_string()),
+            option if info.options.iter().any(|known| known.name == option) => {
+                self.setting.options.retain(|(known, _)| known != option);
+                self.setting.options.push((option.to_string(), value.to_string()));
+            }
+            _ => return Err(unknown(info, name)),
+        }
+        Ok(())
+    }
+
+    /// Refuses what makes no sense, in one line that says what to do.
+    pub fn validate(&self, info: &Info) -> Result<(), Refusal> {
+        let refuse = |why: String| Err(Refusal(why));
+        self.setting.validate(info)?;
+        if !(self.rate >= LEAST_RATE && self.rate <= MOST_RATE) {
+            let hint = "it is how often a client asks per unit of time";
+            return refuse(format!("rate must be between {LEAST_RATE} and {MOST_RATE}, not {}: {hint}", self.rate));
+        }
+        self.section.validate("cs")?;
+        self.transit.validate("transit")?;
+        Span::constant(self.send).validate("send")?;
+        Span::constant(self.receive).validate("receive")?;
+        if self.entries == 0 || self.entries.saturating_add(self.warmup) > MOST_ENTRIES {
+            return refuse(format!("entries and warmup must be between 1 and {MOST_ENTRIES} together"));
+        }
+        if self.clients == 0 || self.clients > MOST_CLIENTS {
+            return refuse(format!("clients must be between 1 and {MOST_CLIENTS}, not {}", self.clients));
+        }
+        if self.clients > 1 && matches!(self.workload, Workload::Burst | Workload::Single) {
+            return refuse("workloads burst and single have one client per node".to_string());
+        }
+        let constant = self.section.shape == Shape::Constant && self.transit.shape == Shape::Constant;
+        if info.relies_on_pace() && !constant {
+            let why = "is only right where messages and critical sections take constant times";
+            return refuse(format!("{} {why}: leave delay and section at constant", info.name));
+        }
+        self.faults.validate(self.setting.nodes)
+    }
+
+    /// Whether anything may be lost, doubled or crash.
+    pub fn faulty(&self) -> bool {
+        self.faults.lossy()
+    }
+
+    /// Whether timers run.
+    pub fn timers_run(&self, info: &Info) -> bool {
+        let needed = !self.faults.is_empty() || info.relies_on_timers() || info.relies_on_pace();
+        self.timers.unwrap_or(needed)
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Refusal> {
+    value.trim().parse().map_err(|_| Refusal(format!("{name} takes a number, not '{value}'")))
+}
+
+/// Which of the words it is.
+fn one_of<const N: usize>(name: &str, value: &str, words: [&str; N]) -> Result<usize, Refusal> {
+    let found = words.iter().position(|word| *word == value);
+    found.ok_or_else(|| Refusal(format!("{name} is {}, not '{value}'", words.join(" or "))))
+}
+
+fn unknown(info: &Info, name: &str) -> Refusal {
+    let parameters = PARAMETERS.iter().map(|parameter| parameter.name);
+    let options = info.options.iter().map(|option| option.name);
+    let names: Vec<&str> = parameters.chain(options).collect();
+    Refusal(format!("{} has no parameter '{name}'; there are {}", info.name, names.join(", ")))
+}

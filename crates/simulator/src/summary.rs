@@ -1,0 +1,157 @@
+//! Several runs of one plan, seen together.
+
+use std::collections::BTreeMap;
+
+use algorithms::Violation;
+use hdrhistogram::Histogram;
+
+use crate::engine::Outcome;
+use crate::measures::new_histogram;
+use crate::time::units;
+
+/// A mean over runs, and how far it is to be trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error; 0 if there is only one value.
+    pub stderr: f64,
+}
+
+impl Estimate {
+    /// The mean of these values.
+    pub fn of(values: &[f64]) -> Estimate {
+        let count = values.len() as f64;
+        if values.is_empty() {
+            return Estimate::default();
+        }
+        let mean = values.iter().sum::<f64>() / count;
+        if values.len() == 1 {
+            return Estimate { mean, stderr: 0.0 };
+        }
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        Estimate { mean, stderr: (variance / count).sqrt() }
+    }
+}
+
+/// What several runs measured, each from its own seed.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How many runs.
+    pub seeds: u64,
+    /// Entries measured in all of them.
+    pub entries: u64,
+    /// Messages simulated in all of them, the warm-up's included.
+    pub messages: u64,
+    /// The wait from asking to entering.
+    pub time_to_enter: Estimate,
+    /// All waits, in ticks.
+    pub waits: Histogram<u64>,
+    /// The longest, those included that had not ended.
+    pub longest_wait: f64,
+    /// Messages for each entry.
+    pub messages_per_entry: Estimate,
+    /// The same by kind.
+    pub messages_by_kind: BTreeMap<&'static str, Estimate>,
+    /// Words in each message.
+    pub words_per_message: Estimate,
+    /// Words for each entry.
+    pub words_per_entry: Estimate,
+    /// From an exit that somebody waited for to the entry it made possible.
+    pub sync_delay: Estimate,
+    /// From asking to leaving.
+    pub response: Estimate,
+    /// Entries per unit of time.
+    pub throughput: Estimate,
+    /// How many were inside, on average.
+    pub concurrency: Estimate,
+    /// The most that were inside at once.
+    pub most_inside: u32,
+    /// Entries into another group than the one before, for each entry.
+    pub switches_per_entry: Estimate,
+    /// Jain's index over the entries of the nodes.
+    pub fairness: Estimate,
+    /// The fewest entries of a node in a run.
+    pub fewest_entries: u64,
+    /// The most entries of a node in a run.
+    pub most_entries: u64,
+    /// The spread over the nodes of their mean waits: the standard deviation, as the thesis' tables have it.
+    pub node_wait_deviation: Estimate,
+    /// The same for the messages that a node sends for each of its entries.
+    pub node_message_deviation: Estimate,
+    /// The longest queue seen.
+    pub longest_queue: u32,
+    /// The first violation, with the seed of its run.
+    pub violation: Option<(u64, Violation)>,
+}
+
+impl Summary {
+    /// Sums up runs, in the order of their seeds.
+    pub fn of(runs: &[Outcome]) -> Summary {
+        let estimate = |value: &dyn Fn(&Outcome) -> f64| {
+            let values: Vec<f64> = runs.iter().map(value).collect();
+            Estimate::of(&values)
+        };
+        let measured = |value: fn(&crate::Measures) -> f64| estimate(&|run| value(&run.measures));
+        let mut waits = new_histogram();
+        for run in runs {
+            waits.add(&run.measures.waits).expect("a histogram that resizes itself takes every value");
+        }
+        let mut time_to_enter = measured(crate::Measures::mean_wait);
+        if let [run] = runs {
+            time_to_enter.stderr = run.measures.batch_error();
+        }
+        let by_node = || runs.iter().flat_map(|run| &run.measures.by_node).map(|count| count.entries);
+        Summary {
+            seeds: runs.len() as u64,
+            entries: runs.iter().map(|run| run.measures.entries).sum(),
+            messages: runs.iter().map(|run| run.messages).sum(),
+            time_to_enter,
+            waits,
+            longest_wait: units(runs.iter().map(|run| run.measures.longest_wait).max().unwrap_or(0)),
+            messages_per_entry: measured(crate::Measures::messages_per_entry),
+            messages_by_kind: by_kind(runs),
+            words_per_message: measured(crate::Measures::words_per_message),
+            words_per_entry: measured(|run| run.words_per_message() * run.messages_per_entry()),
+            sync_delay: measured(crate::Measures::sync_delay),
+            response: measured(crate::Measures::response),
+            throughput: measured(crate::Measures::throughput),
+            concurrency: measured(crate::Measures::concurrency),
+            most_inside: runs.iter().map(|run| run.measures.most_inside).max().unwrap_or(0),
+            switches_per_entry: measured(|run| run.switches as f64 / run.entries.max(1) as f64),
+            fairness: measured(crate::Measures::fairness),
+            fewest_entries: by_node().min().unwrap_or(0),
+            most_entries: by_node().max().unwrap_or(0),
+            node_wait_deviation: estimate(&|run| {
+                deviation(run, |node| units(node.waited as u64) / node.entries.max(1) as f64)
+            }),
+            node_message_deviation: estimate(&|run| {
+                deviation(run, |node| node.sent as f64 / node.entries.max(1) as f64)
+            }),
+            longest_queue: runs.iter().map(|run| run.longest_queue).max().unwrap_or(0),
+            violation: runs.iter().find_map(|run| run.violation.clone().map(|found| (run.seed, found))),
+        }
+    }
+
+    /// A percentile of the waits, in units.
+    pub fn wait_at(&self, percentile: f64) -> f64 {
+        units(self.waits.value_at_percentile(percentile))
+    }
+}
+
+fn by_kind(runs: &[Outcome]) -> BTreeMap<&'static str, Estimate> {
+    let mut kinds: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    for (index, run) in runs.iter().enumerate() {
+        for count in &run.measures.kinds {
+            let values = kinds.entry(count.kind).or_insert_with(|| vec![0.0; runs.len()]);
+            values[index] = count.messages as f64 / run.measures.entries.max(1) as f64;
+        }
+    }
+    kinds.into_iter().map(|(kind, values)| (kind, Estimate::of(&values))).collect()
+}
+
+/// The standard deviation of a value over the nodes of a run.
+fn deviation(run: &Outcome, value: impl Fn(&crate::measures::NodeCount) -> f64) -> f64 {
+    let values: Vec<f64> = run.measures.by_node.iter().map(value).collect();
+    Estimate::of(&values).stderr * (values.len() as f64).sqrt()
+}

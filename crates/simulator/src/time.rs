@@ -1,0 +1,117 @@
+//! Simulated time: whole ticks, a thousand million to a unit, so that sums are exact and runs are the same everywhere.
+
+use std::fmt;
+
+use algorithms::Refusal;
+
+use crate::chance::Dice;
+
+/// A moment or a length of time, in ticks.
+pub type Ticks = u64;
+
+/// Ticks in the unit of time that users speak of (whatever it is to them).
+pub const UNIT: f64 = 1e9;
+
+/// Longer than any run; a moment that never comes.
+pub const NEVER: Ticks = u64::MAX;
+
+/// The longest time that can be asked for, in units: a run of millions of these still fits.
+const LONGEST_UNITS: f64 = 1e6;
+
+/// So many units as ticks.
+pub fn ticks(units: f64) -> Ticks {
+    (units * UNIT).round() as Ticks
+}
+
+/// Ticks as units.
+pub fn units(ticks: Ticks) -> f64 {
+    ticks as f64 / UNIT
+}
+
+/// How long something takes: always the same, or around a mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// The mean, in units.
+    pub mean: f64,
+    /// How single values are spread around it.
+    pub shape: Shape,
+}
+
+/// How values are spread around their mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Always the mean.
+    Constant,
+    /// Without memory.
+    Exponential,
+    /// Between nothing and twice the mean.
+    Uniform,
+    /// Pareto with exponent 3/2: most are a third of the mean, a few are a hundred times as long, and the variance is
+    /// infinite.
+    HeavyTailed,
+}
+
+impl Shape {
+    /// All of them, with their names.
+    pub const ALL: [(&'static str, Shape); 4] = [
+        ("constant", Shape::Constant),
+        ("exponential", Shape::Exponential),
+        ("uniform", Shape::Uniform),
+        ("heavy-tailed", Shape::HeavyTailed),
+    ];
+
+    /// The shape of this name.
+    pub fn named(name: &str) -> Result<Shape, Refusal> {
+        let found = Shape::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, shape)| *shape).ok_or_else(|| {
+            let names: Vec<&str> = Shape::ALL.iter().map(|(name, _)| *name).collect();
+            Refusal(format!("'{name}' is none of {}", names.join(", ")))
+        })
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Shape::ALL.iter().find(|(_, shape)| shape == self).map_or("?", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+impl Span {
+    /// Always this many units.
+    pub const fn constant(units: f64) -> Span {
+        Span { mean: units, shape: Shape::Constant }
+    }
+
+    /// Refuses what is no length of time.
+    pub fn validate(&self, name: &str) -> Result<(), Refusal> {
+        if !self.mean.is_finite() || self.mean < 0.0 {
+            return Err(Refusal(format!("{name} must be a time of at least 0, not {}", self.mean)));
+        }
+        if self.mean > LONGEST_UNITS {
+            let hint = "give all times in a larger unit";
+            return Err(Refusal(format!("{name} must be at most {LONGEST_UNITS}, not {}: {hint}", self.mean)));
+        }
+        Ok(())
+    }
+
+    /// Draws a value.
+    pub fn draw(&self, dice: &mut Dice) -> Ticks {
+        match self.shape {
+            Shape::Constant => ticks(self.mean),
+            Shape::Exponential => ticks(self.mean * dice.exponential()),
+            Shape::Uniform => ticks(self.mean * 2.0 * dice.fraction()),
+            Shape::HeavyTailed => ticks(self.mean / 3.0 * libm::exp(dice.exponential() / 1.5)),
+        }
+    }
+
+    /// A length that is hardly ever exceeded, for timers to rely on.
+    pub fn bound(&self) -> Ticks {
+        ticks(match self.shape {
+            Shape::Constant => self.mean,
+            Shape::Uniform => self.mean * 2.0,
+            Shape::Exponential => self.mean * 10.0,
+            Shape::HeavyTailed => self.mean * 100.0,
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! When clients ask, and for what.
+
+use algorithms::{Groups, NodeId, Refusal};
+
+use crate::chance::Dice;
+use crate::plan::Plan;
+use crate::time::{Ticks, ticks};
+
+/// When clients ask. The rate of the plan sets the pace of all of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Workload {
+    /// After each exit a client thinks for an exponentially distributed time with mean 1/λ: the thesis' model.
+    Think,
+    /// After each exit a client thinks for exactly 1/λ.
+    Steady,
+    /// Everybody asks at the same moment; when all have been served, again after 1/λ.
+    Burst,
+    /// One client, drawn at random, asks; when it has left, the next does after 1/λ.
+    Single,
+    /// As `Think`, but clients are away in between: on for about so many units, off for about so many.
+    OnOff(f64, f64),
+    /// As `Think`, but rates follow Zipf's law with this exponent: node 0 asks most. Their mean is the rate.
+    Skewed(f64),
+}
+
+/// Which groups clients ask for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GroupChoice {
+    /// Each is as likely.
+    Uniform,
+    /// By Zipf's law with this exponent: group 0 is asked for most.
+    Zipf(f64),
+    /// Any non-empty set of groups, each as likely; one of them will do.
+    AnyOf,
+}
+
+impl Workload {
+    /// Reads `think`, `steady`, `burst`, `single`, `on-off:ON:OFF` or `skewed:S`.
+    pub fn parse(text: &str) -> Result<Workload, Refusal> {
+        let parts: Vec<&str> = text.split(':').collect();
+        Ok(match parts[..] {
+            ["think"] => Workload::Think,
+            ["steady"] => Workload::Steady,
+            ["burst"] => Workload::Burst,
+            ["single"] => Workload::Single,
+            ["on-off", on, off] => Workload::OnOff(positive(on)?, positive(off)?),
+            ["skewed"] => Workload::Skewed(1.0),
+            ["skewed", exponent] => Workload::Skewed(positive(exponent)?),
+            _ => {
+                let known = "think, steady, burst, single, on-off:ON:OFF (two times) or skewed:S";
+                return Err(Refusal(format!("'{text}' is none of {known}")));
+            }
+        })
+    }
+}
+
+impl GroupChoice {
+    /// Reads `uniform`, `zipf:S` or `any-of`.
+    pub fn parse(text: &str) -> Result<GroupChoice, Refusal> {
+        let parts: Vec<&str> = text.split(':').collect();
+        Ok(match parts[..] {
+            ["uniform"] => GroupChoice::Uniform,
+            ["zipf"] => GroupChoice::Zipf(1.0),
+            ["zipf", exponent] => GroupChoice::Zipf(positive(exponent)?),
+            ["any-of"] => GroupChoice::AnyOf,
+            _ => return Err(Refusal(format!("'{text}' is none of uniform, zipf:S or any-of"))),
+        })
+    }
+}
+
+fn positive(text: &str) -> Result<f64, Refusal> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number <= 1e6 => Ok(number),
+        _ => Err(Refusal(format!("'{text}' must be a number above 0 and at most a million"))),
+    }
+}
+
+/// The clients of a run.
+pub(crate) struct Load {
+    workload: Workload,
+    mean_think: f64,
+    /// For skewed loads, what each node's pauses are multiplied with.
+    slowness: Vec<f64>,
+    /// For on/off loads, how much longer each node's clients are on.
+    on_left: Vec<f64>,
+    groups: u32,
+    any_of: bool,
+    /// For groups by Zipf's law: the share of the groups up to each.
+    up_to: Vec<f64>,
+    dice: Dice,
+}
+
+impl Load {
+    pub(crate) fn new(plan: &Plan, seed: u64) -> Load {
+        let nodes = plan.setting.nodes;
+        let mut slowness = Vec::new();
+        if let Workload::Skewed(exponent) = plan.workload {
+            let shares = zipf(nodes, exponent);
+            slowness = shares.into_iter().map(|share| 1.0 / (share * f64::from(nodes))).collect();
+        }
+        let mut up_to = Vec::new();
+        if let GroupChoice::Zipf(exponent) = plan.group_choice {
+            let mut sum = 0.0;
+            up_to.extend(zipf(plan.setting.groups, exponent).into_iter().map(|share| {
+                sum += share;
+                sum
+            }));
+        }
+        let on_left =
+            if matches!(plan.workload, Workload::OnOff(..)) { vec![0.0; nodes as usize] } else { Vec::new() };
+        Load {
+            workload: plan.workload,
+            mean_think: 1.0 / plan.rate,
+            slowness,
+            on_left,
+            groups: plan.setting.groups,
+            any_of: plan.group_choice == GroupChoice::AnyOf,
+            up_to,
+            dice: Dice::stream(seed, 1),
+        }
+    }
+
+    /// How long a client of this node thinks before it asks again.
+    pub(crate) fn think(&mut self, node: NodeId) -> Ticks {
+        let mean = self.mean_think;
+        ticks(match self.workload {
+            Workload::Think => mean * self.dice.exponential(),
+            Workload::Steady | Workload::Burst | Workload::Single => mean,
+            Workload::Skewed(_) => mean * self.dice.exponential() * self.slowness[node as usize],
+            Workload::OnOff(on, off) => self.on_off(node, on, off),
+        })
+    }
+
+    fn on_off(&mut self, node: NodeId, on: f64, off: f64) -> f64 {
+        let mut thinks = self.mean_think * self.dice.exponential();
+        let mut pause = 0.0;
+        // A client thinks only while it is on.
+        while thinks > self.on_left[node as usize] {
+            let left = std::mem::replace(&mut self.on_left[node as usize], on * self.dice.exponential());
+            thinks -= left;
+            pause += left + off * self.dice.exponential();
+        }
+        self.on_left[node as usize] -= thinks;
+        pause + thinks
+    }
+
+    /// When a client asks for the first time.
+    pub(crate) fn first(&mut self, node: NodeId) -> Ticks {
+        match self.workload {
+            // Not all at once: that is what bursts are for.
+            Workload::Steady => (self.dice.fraction() * ticks(self.mean_think) as f64) as Ticks,
+            _ => self.think(node),
+        }
+    }
+
+    /// A node, each as likely.
+    pub(crate) fn any_node(&mut self, nodes: u32) -> NodeId {
+        self.dice.below(u64::from(nodes)) as NodeId
+    }
+
+    /// What a client asks for.
+    pub(crate) fn wish(&mut self) -> Groups {
+        if self.groups == 1 {
+            return Groups::one(0);
+        }
+        if self.any_of {
+            let set = 1 + self.dice.below((1 << self.groups) - 1);
+            return (0..self.groups).filter(|group| set & 1 << group != 0).collect();
+        }
+        if self.up_to.is_empty() {
+            return Groups::one(self.dice.below(u64::from(self.groups)) as u32);
+        }
+        let place = self.dice.fraction();
+        let group = self.up_to.iter().position(|up_to| place < *up_to).unwrap_or(self.up_to.len() - 1);
+        Groups::one(group as u32)
+    }
+}
+
+/// The shares of so many by Zipf's law.
+fn zipf(count: u32, exponent: f64) -> Vec<f64> {
+    let weights: Vec<f64> =
+        (1..=count).map(|rank| libm::exp(-exponent * libm::log(f64::from(rank)))).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| weight / sum).collect()
+}
