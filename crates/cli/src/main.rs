@@ -6,7 +6,9 @@ mod check_command;
 mod check_report;
 mod errata_command;
 mod output;
+mod plan_arguments;
 mod random_command;
+mod simulate_command;
 mod table;
 mod trace_command;
 
@@ -25,6 +27,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(Box<check_arguments::Arguments>),
+    Simulate(Box<simulate_command::Arguments>),
     Algorithms(algorithms_command::Arguments),
     Trace(trace_command::Arguments),
     Errata(errata_command::Arguments),
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
     };
     let ended = match command {
         Command::Check(arguments) => check_command::run(&arguments),
+        Command::Simulate(arguments) => simulate_command::run(&arguments),
         Command::Algorithms(arguments) => algorithms_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Errata(arguments) => errata_command::run(&arguments),

@@ -61,7 +61,8 @@ impl Faults {
 
     /// Adds what a line says.
     pub fn add(&mut self, line: &str) -> Result<(), Refusal> {
-        let fault = Fault::parse(line).ok_or_else(|| Refusal(format!("'{line}' is not understood: {USAGE}")))?;
+        let fault =
+            Fault::parse(line).ok_or_else(|| Refusal(format!("'{line}' is not understood: {USAGE}")))?;
         self.verbs.push(fault);
         Ok(())
     }
@@ -76,7 +77,10 @@ impl Faults {
         }
         for fault in &self.verbs {
             if fault.nodes.is_some_and(|(first, last)| first > last || last >= nodes) {
-                return Err(Refusal(format!("'{fault}' speaks of nodes that are not there (0 to {})", nodes - 1)));
+                return Err(Refusal(format!(
+                    "'{fault}' speaks of nodes that are not there (0 to {})",
+                    nodes - 1
+                )));
             }
         }
         Ok(())

@@ -166,7 +166,10 @@ impl Plan {
         self.setting.validate(info)?;
         if !(self.rate >= LEAST_RATE && self.rate <= MOST_RATE) {
             let hint = "it is how often a client asks per unit of time";
-            return refuse(format!("rate must be between {LEAST_RATE} and {MOST_RATE}, not {}: {hint}", self.rate));
+            return refuse(format!(
+                "rate must be between {LEAST_RATE} and {MOST_RATE}, not {}: {hint}",
+                self.rate
+            ));
         }
         self.section.validate("cs")?;
         self.transit.validate("transit")?;

@@ -90,7 +90,10 @@ impl Span {
         }
         if self.mean > LONGEST_UNITS {
             let hint = "give all times in a larger unit";
-            return Err(Refusal(format!("{name} must be at most {LONGEST_UNITS}, not {}: {hint}", self.mean)));
+            return Err(Refusal(format!(
+                "{name} must be at most {LONGEST_UNITS}, not {}: {hint}",
+                self.mean
+            )));
         }
         Ok(())
     }

@@ -1,0 +1,82 @@
+//! The flags that describe what to simulate: one for each parameter of a plan, from the plan's own list.
+
+use algorithms::Info;
+use anyhow::{Result, bail};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use simulator::Plan;
+use simulator::plan::PARAMETERS;
+
+/// Parameters with their values, in the order of the plan's list and, for one parameter, of the command line.
+#[derive(Clone, Default)]
+pub(crate) struct PlanArguments {
+    pairs: Vec<(String, String)>,
+}
+
+/// Options of algorithms that are common enough to have a flag of their own.
+const SHORT_FOR: &[(&str, &str)] = &[
+    ("inform", "Short for --set inform=V: how many nodes an idle holder informs"),
+    ("choose", "Short for --set choose=random or last-seen: which token to ask for"),
+];
+
+impl PlanArguments {
+    /// The plan for an algorithm: what the flags say and, where they are silent, what is usual.
+    pub(crate) fn plan(&self, info: &Info) -> Result<Plan> {
+        let mut plan = Plan::of(info);
+        for (name, value) in &self.pairs {
+            plan.set(info, name, value)?;
+        }
+        Ok(plan)
+    }
+}
+
+impl FromArgMatches for PlanArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut arguments = PlanArguments::default();
+        arguments.update_from_arg_matches(matches)?;
+        Ok(arguments)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        let names = PARAMETERS.iter().map(|parameter| parameter.name);
+        for name in names.chain(SHORT_FOR.iter().map(|(name, _)| *name)) {
+            let values = matches.get_many::<String>(name).into_iter().flatten();
+            self.pairs.extend(values.map(|value| (name.to_string(), value.clone())));
+        }
+        for option in matches.get_many::<(String, String)>("set").into_iter().flatten() {
+            self.pairs.push(option.clone());
+        }
+        Ok(())
+    }
+}
+
+impl Args for PlanArguments {
+    fn augment_args(command: Command) -> Command {
+        let heading = "What to simulate";
+        let flag = |name: &'static str, help: &'static str| {
+            Arg::new(name)
+                .long(name)
+                .value_name("V")
+                .help(help)
+                .help_heading(heading)
+                .allow_hyphen_values(true)
+                .action(ArgAction::Append)
+        };
+        let command = PARAMETERS
+            .iter()
+            .fold(command, |command, parameter| command.arg(flag(parameter.name, parameter.help)));
+        let command = SHORT_FOR.iter().fold(command, |command, (name, help)| command.arg(flag(name, help)));
+        let set = flag("set", "An option of the algorithm, as name=value");
+        command.arg(set.value_name("NAME=VALUE").value_parser(pair))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        PlanArguments::augment_args(command)
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String)> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_string(), value.to_string())),
+        _ => bail!("'{text}' is not NAME=VALUE"),
+    }
+}

@@ -1,0 +1,167 @@
+//! What an exhibit shows: charts, tables, text, and claims with a verdict. Plain data; drawing is somebody else's
+//! business.
+
+/// What an exhibit shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// Charts, tables and text, in the order of the report.
+    pub parts: Vec<Part>,
+    /// What the paper says about it, and what we found.
+    pub claims: Vec<Claim>,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Curves.
+    Chart(Chart),
+    /// Rows and columns.
+    Table(Table),
+    /// A paragraph.
+    Text(String),
+}
+
+/// Curves over one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// Added to the exhibit's name for the names of files; empty if it is the only chart.
+    pub suffix: &'static str,
+    /// What it shows.
+    pub title: String,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upwards.
+    pub y: Axis,
+    /// The curves, in the order of the legend.
+    pub series: Vec<Series>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it counts, with its unit.
+    pub label: String,
+    /// Whether each step multiplies.
+    pub logarithmic: bool,
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub label: String,
+    /// How it came about.
+    pub origin: Origin,
+    /// Its points, from left to right.
+    pub dots: Vec<Dot>,
+}
+
+/// How a curve came about. They are drawn differently, so that nobody takes a formula for a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Simulated: a line with marks and error bars.
+    Simulated,
+    /// A formula of a paper or of ours: a dashed line.
+    Formula,
+    /// Numbers that a paper prints: marks without a line.
+    Printed,
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dot {
+    /// To the right.
+    pub x: f64,
+    /// Upwards.
+    pub y: f64,
+    /// The standard error of that; 0 for formulas.
+    pub error: f64,
+}
+
+/// Rows and columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Added to the exhibit's name for the name of its file; empty if it is the only table.
+    pub suffix: &'static str,
+    /// What it shows.
+    pub title: String,
+    /// The headings.
+    pub columns: Vec<String>,
+    /// The cells, as text.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Something that a paper says, and what we found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Where it says so, such as "001 ch. V sec. B.1".
+    pub source: &'static str,
+    /// What it says, in our words.
+    pub says: String,
+    /// What we found, with numbers.
+    pub found: String,
+    /// How the two compare.
+    pub verdict: Verdict,
+    /// Why, where we know.
+    pub reason: String,
+}
+
+/// How a claim compares with what we found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// As claimed, within the error or the claim's own "about".
+    Reproduces,
+    /// The same in kind, but by how much it differs.
+    Differs(String),
+    /// Not so.
+    DoesNot,
+}
+
+impl Axis {
+    /// With equal steps.
+    pub fn linear(label: &str) -> Axis {
+        Axis { label: label.to_string(), logarithmic: false }
+    }
+
+    /// With steps that multiply.
+    pub fn logarithmic(label: &str) -> Axis {
+        Axis { label: label.to_string(), logarithmic: true }
+    }
+}
+
+impl Claim {
+    /// Compares a number with the paper's: it reproduces within `tolerance` (a share of the paper's number), and
+    /// otherwise differs by so many percent.
+    pub fn number(source: &'static str, says: &str, printed: f64, ours: f64, tolerance: f64) -> Claim {
+        let off = (ours - printed) / printed;
+        let verdict = if off.abs() <= tolerance {
+            Verdict::Reproduces
+        } else {
+            Verdict::Differs(format!("{:+.0} %", off * 100.0))
+        };
+        Claim { source, says: says.to_string(), found: format!("{ours:.3}"), verdict, reason: String::new() }
+    }
+
+    /// A claim that is so or is not.
+    pub fn holds(source: &'static str, says: &str, holds: bool, found: String) -> Claim {
+        let verdict = if holds { Verdict::Reproduces } else { Verdict::DoesNot };
+        Claim { source, says: says.to_string(), found, verdict, reason: String::new() }
+    }
+
+    /// The same with a reason.
+    pub fn because(self, reason: &str) -> Claim {
+        Claim { reason: reason.to_string(), ..self }
+    }
+}
+
+impl Dot {
+    /// A value of a formula.
+    pub fn exact(x: f64, y: f64) -> Dot {
+        Dot { x, y, error: 0.0 }
+    }
+
+    /// A measured value.
+    pub fn measured(x: f64, estimate: simulator::Estimate) -> Dot {
+        Dot { x, y: estimate.mean, error: estimate.stderr }
+    }
+}
