@@ -67,17 +67,25 @@ impl<A: Algorithm> Seat<A> {
     /// Lets something happen to the node, and carries out the effects that concern only this node. The caller
     /// carries out the sends.
     pub fn apply(&mut self, site: &Site<'_, A>, event: Event<A>, chance: &mut dyn Chance) -> Reaction<A> {
-        self.apply_reusing(site, event, chance, Vec::new())
+        let effects = self.happen(site, event, chance, Vec::new());
+        let mut violation = None;
+        for effect in &effects {
+            if let Some(wrong) = self.carry_out(site, effect) {
+                violation.get_or_insert(wrong);
+            }
+        }
+        Reaction { effects, violation }
     }
 
-    /// The same with a list for the effects that is emptied first.
-    pub fn apply_reusing(
+    /// The first half of [`Seat::apply`]: lets something happen and returns the effects, in a list that is emptied
+    /// first. The caller passes each of them to [`Seat::carry_out`], in order.
+    pub fn happen(
         &mut self,
         site: &Site<'_, A>,
         event: Event<A>,
         chance: &mut dyn Chance,
         effects: Vec<Effect<A>>,
-    ) -> Reaction<A> {
+    ) -> Vec<Effect<A>> {
         let mut out = Outbox::reusing(effects, chance);
         match event {
             Event::Input(input) => {
@@ -98,15 +106,11 @@ impl<A: Algorithm> Seat<A> {
             }
             Event::Restart => self.node = Some(A::restart(site, &self.saved, &mut out)),
         }
-        let effects = out.into_effects();
-        let mut violation = None;
-        for effect in &effects {
-            violation = violation.or(self.carry_out(site, effect));
-        }
-        Reaction { effects, violation }
+        out.into_effects()
     }
 
-    fn carry_out(&mut self, site: &Site<'_, A>, effect: &Effect<A>) -> Option<Violation> {
+    /// Carries out an effect as far as it concerns only this node; says what is wrong with it.
+    pub fn carry_out(&mut self, site: &Site<'_, A>, effect: &Effect<A>) -> Option<Violation> {
         let me = site.me;
         match effect {
             Effect::Send { to, message } if *to == me || *to >= site.nodes => {

@@ -6,7 +6,12 @@ use simulator::Plan;
 
 fn main() {
     let check = std::env::args().nth(1).as_deref() == Some("check");
-    let mut plan = Plan { entries: 2_000_000, rate: 1.0, check, ..Plan::default() };
+    let mut plan = Plan {
+        entries: std::env::args().nth(2).map_or(2_000_000, |n| n.parse().unwrap()),
+        rate: 1.0,
+        check,
+        ..Plan::default()
+    };
     plan.setting.options.push(("choose".into(), "last-seen".into()));
     let began = Instant::now();
     let outcome = simulator::run::<BulgannawarVaidya>(&plan, 1, false).unwrap();

@@ -30,17 +30,22 @@ pub(crate) enum Happening {
     Round,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// When something happens and, among what happens at the same time, in which order: one number, quick to compare.
+type Key = u128;
+
+/// After everything.
+const LAST: Key = Key::MAX;
+
+#[derive(Clone, Copy)]
 struct Entry {
-    time: Ticks,
-    order: u64,
+    key: Key,
     happening: Happening,
 }
 
 impl Ord for Entry {
     /// The earlier, the greater: the heap gives the greatest first.
     fn cmp(&self, other: &Entry) -> Ordering {
-        (other.time, other.order).cmp(&(self.time, self.order))
+        other.key.cmp(&self.key)
     }
 }
 
@@ -50,51 +55,82 @@ impl PartialOrd for Entry {
     }
 }
 
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}
+
 /// The agenda. Most things of one kind take the same time, so they are planned in the order in which they happen:
 /// those wait in lanes that are in order by themselves, and only the rest needs the heap.
 pub(crate) struct Agenda {
-    lanes: [VecDeque<Entry>; LANES],
+    lanes: [VecDeque<Entry>; HEAP],
     heap: BinaryHeap<Entry>,
+    /// The first of each lane and of the heap.
+    first: [Key; HEAP + 1],
+    /// The last of each lane.
+    last: [Key; HEAP],
     planned: u64,
 }
 
-const LANES: usize = 3;
+/// The place of the heap, after the lanes.
+const HEAP: usize = 3;
 
 impl Agenda {
     pub(crate) fn new() -> Agenda {
-        Agenda { lanes: Default::default(), heap: BinaryHeap::new(), planned: 0 }
+        Agenda {
+            lanes: Default::default(),
+            heap: BinaryHeap::new(),
+            first: [LAST; HEAP + 1],
+            last: [0; HEAP],
+            planned: 0,
+        }
     }
 
+    /// Inlined, so that the kind of happening is known and its lane costs nothing to find.
+    #[inline]
     pub(crate) fn plan(&mut self, time: Ticks, happening: Happening) {
         self.planned += 1;
-        let entry = Entry { time, order: self.planned, happening };
+        let key = Key::from(time) << 64 | Key::from(self.planned);
+        let entry = Entry { key, happening };
         let lane = match happening {
             Happening::Arrive(_) => 0,
-            Happening::Handle(..) => 1,
+            Happening::Handle(_) => 1,
             Happening::Leave(..) => 2,
-            _ => return self.heap.push(entry),
+            _ => HEAP,
         };
-        let lane = &mut self.lanes[lane];
-        if lane.back().is_none_or(|last| last.time <= time) {
-            lane.push_back(entry);
-        } else {
+        // What comes before the last of its lane has to go to the heap.
+        let place =
+            if lane == HEAP || self.first[lane] != LAST && self.last[lane] > key { HEAP } else { lane };
+        if place == HEAP {
             self.heap.push(entry);
+        } else {
+            self.lanes[place].push_back(entry);
+            self.last[place] = key;
+        }
+        if key < self.first[place] {
+            self.first[place] = key;
         }
     }
 
     /// Takes what happens next.
     pub(crate) fn next(&mut self) -> Option<(Ticks, Happening)> {
-        let mut first = self.heap.peek();
-        let mut from = LANES;
-        for (index, lane) in self.lanes.iter().enumerate() {
-            if let Some(entry) = lane.front()
-                && first.is_none_or(|first| entry > first)
-            {
-                (first, from) = (Some(entry), index);
+        let mut place = 0;
+        for other in 1..=HEAP {
+            if self.first[other] < self.first[place] {
+                place = other;
             }
         }
-        let entry = if from == LANES { self.heap.pop() } else { self.lanes[from].pop_front() };
-        entry.map(|entry| (entry.time, entry.happening))
+        let (entry, next) = if place == HEAP {
+            (self.heap.pop(), self.heap.peek())
+        } else {
+            let lane = &mut self.lanes[place];
+            (lane.pop_front(), lane.front())
+        };
+        self.first[place] = next.map_or(LAST, |next| next.key);
+        entry.map(|entry| ((entry.key >> 64) as Ticks, entry.happening))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::desk::Desk;
 use crate::measures::Measures;
 use crate::network::Network;
 use crate::plan::Plan;
-use crate::time::{Ticks, ticks, units};
+use crate::time::{Draws, Ticks, ticks, units};
 use crate::workload::{Load, Workload};
 
 /// More events than this without an entry, for each node, and something goes round in circles.
@@ -72,6 +72,7 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) network: Network<A>,
     load: Load,
     picks: Dice,
+    section: Draws,
     sections: Dice,
     pub(crate) faults: Dice,
     pub(crate) measures: Measures,
@@ -106,6 +107,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             network,
             load: Load::new(plan, seed),
             picks: Dice::stream(seed, 3),
+            section: Draws::new(plan.section),
             sections: Dice::stream(seed, 4),
             faults: Dice::stream(seed, 5),
             measures: Measures::new(nodes, plan.entries),
@@ -311,7 +313,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         if self.entered == self.plan.warmup {
             self.measures.begin(self.now);
         }
-        let until = self.now + self.plan.section.draw(&mut self.sections);
+        let until = self.now + self.section.draw(&mut self.sections);
         self.agenda.plan(until, Happening::Leave(node, desk.life));
     }
 
@@ -387,13 +389,16 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             self.census.count_up();
         }
         let effects = std::mem::take(&mut self.effects);
-        let reaction = self.seats[me as usize].apply_reusing(&site, event, &mut self.picks, effects);
-        if self.plan.check {
-            self.seats[me as usize].count(&site, &mut self.census);
+        let mut effects = self.seats[me as usize].happen(&site, event, &mut self.picks, effects);
+        if self.network.steps.is_some() {
+            self.network.record(action, &mut self.picks.picks);
         }
-        self.network.record(action, &mut self.picks.picks);
-        let mut effects = reaction.effects;
+        self.picks.picks.clear();
         for effect in effects.drain(..) {
+            if let Some(wrong) = self.seats[me as usize].carry_out(&site, &effect) {
+                self.violation.get_or_insert(wrong);
+                continue;
+            }
             match effect {
                 Effect::Send { to, message } => self.send(me, to, message),
                 Effect::Enter(group) => self.entered(me, group),
@@ -402,11 +407,14 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
         }
         self.effects = effects;
-        if let Some(violation) = reaction.violation {
-            self.violation.get_or_insert(violation);
-        } else if self.plan.check
-            && let Some(property) = self.terms.violated(&self.census)
-        {
+        if self.plan.check {
+            self.seats[me as usize].count(&site, &mut self.census);
+            self.check();
+        }
+    }
+
+    fn check(&mut self) {
+        if let Some(property) = self.terms.violated(&self.census) {
             let detail = format!("{} (at {})", self.terms.detail(property, &self.census), units(self.now));
             self.violation.get_or_insert(Violation::new(property, detail));
         }

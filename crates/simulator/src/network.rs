@@ -9,12 +9,14 @@ use crate::agenda::{Agenda, Happening};
 use crate::chance::Dice;
 use crate::fault::Faults;
 use crate::plan::Plan;
-use crate::time::{Shape, Span, Ticks, ticks};
+use crate::time::{Draws, Shape, Ticks, ticks};
 
 pub(crate) struct Network<A: Algorithm> {
     letters: Vec<Letter<A::Message>>,
     free: Vec<u32>,
-    transit: Span,
+    transit: Draws,
+    /// How long it is under way at most.
+    transit_bound: Ticks,
     /// How long a message occupies its sender's processor.
     pub(crate) send: Ticks,
     /// What timers take for the longest way of a message.
@@ -24,6 +26,8 @@ pub(crate) struct Network<A: Algorithm> {
     /// The arrival of the latest message of each channel, where delays vary and messages keep their order.
     latest: Option<BTreeMap<(NodeId, NodeId), Ticks>>,
     faults: Faults,
+    /// Whether nothing goes wrong at all.
+    calm: bool,
     /// The nodes of each partition in force, by the number of its fault.
     pub(crate) partitions: BTreeMap<u32, (NodeId, NodeId)>,
     dice: Dice,
@@ -63,12 +67,14 @@ impl<A: Algorithm> Network<A> {
         Network {
             letters: Vec::new(),
             free: Vec::new(),
-            transit: plan.transit,
+            transit: Draws::new(plan.transit),
+            transit_bound: plan.transit.bound(),
             send,
             longest_hop: paced.unwrap_or(longest_hop),
             paced,
             latest: (plan.fifo && varies).then(BTreeMap::new),
             faults: plan.faults.clone(),
+            calm: plan.faults.is_empty(),
             partitions: BTreeMap::new(),
             dice: Dice::stream(seed, 2),
             sent: 0,
@@ -125,6 +131,9 @@ impl<A: Algorithm> Network<A> {
     }
 
     fn fate(&mut self, from: NodeId, to: NodeId) -> Fate {
+        if self.calm {
+            return Fate::Arrives;
+        }
         let within = |node: NodeId, (first, last): (NodeId, NodeId)| (first..=last).contains(&node);
         if self.partitions.values().any(|&side| within(from, side) != within(to, side)) {
             return Fate::Lost;
@@ -164,7 +173,7 @@ impl<A: Algorithm> Network<A> {
         let Letter { from, to, .. } = self.letters[letter as usize];
         let mut at = leaves + self.transit.draw(&mut self.dice);
         if late {
-            at += self.dice.below(9 * self.transit.bound().max(1));
+            at += self.dice.below(9 * self.transit_bound.max(1));
         } else if let Some(latest) = &mut self.latest {
             let latest = latest.entry((from, to)).or_default();
             at = at.max(*latest);
@@ -172,7 +181,7 @@ impl<A: Algorithm> Network<A> {
         }
         if self.paced.is_some() {
             // The last that the receiver's processor can begin with it in time.
-            at = at.min(now + self.send + self.transit.bound());
+            at = at.min(now + self.send + self.transit_bound);
         }
         agenda.plan(at, Happening::Arrive(letter));
     }
@@ -182,11 +191,12 @@ impl<A: Algorithm> Network<A> {
         let Letter { from, to, message, .. } = &mut self.letters[letter as usize];
         let (from, to, message) = (*from, *to, message.take());
         self.free.push(letter);
-        let overtakes = self.place(from, to, letter);
-        if self.steps.is_some()
-            && let Some(channel) = self.channels.get_mut(&(from, to))
-        {
-            channel.remove(overtakes);
+        let mut overtakes = 0;
+        if self.steps.is_some() {
+            overtakes = self.place(from, to, letter);
+            if let Some(channel) = self.channels.get_mut(&(from, to)) {
+                channel.remove(overtakes);
+            }
         }
         message.map(|message| (Envelope { from, to, overtakes }, message))
     }
@@ -206,9 +216,8 @@ impl<A: Algorithm> Network<A> {
 
     /// Keeps a step, with the picks that were made in it.
     pub(crate) fn record(&mut self, action: Action, picks: &mut Vec<u32>) {
-        match &mut self.steps {
-            None => picks.clear(),
-            Some(steps) => steps.push(Step { action, picks: std::mem::take(picks) }),
+        if let Some(steps) = &mut self.steps {
+            steps.push(Step { action, picks: std::mem::take(picks) });
         }
     }
 }

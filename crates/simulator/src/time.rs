@@ -20,7 +20,7 @@ const LONGEST_UNITS: f64 = 1e6;
 
 /// So many units as ticks.
 pub fn ticks(units: f64) -> Ticks {
-    (units * UNIT).round() as Ticks
+    (units * UNIT + 0.5) as Ticks
 }
 
 /// Ticks as units.
@@ -98,16 +98,6 @@ impl Span {
         Ok(())
     }
 
-    /// Draws a value.
-    pub fn draw(&self, dice: &mut Dice) -> Ticks {
-        match self.shape {
-            Shape::Constant => ticks(self.mean),
-            Shape::Exponential => ticks(self.mean * dice.exponential()),
-            Shape::Uniform => ticks(self.mean * 2.0 * dice.fraction()),
-            Shape::HeavyTailed => ticks(self.mean / 3.0 * libm::exp(dice.exponential() / 1.5)),
-        }
-    }
-
     /// A length that is hardly ever exceeded, for timers to rely on.
     pub fn bound(&self) -> Ticks {
         ticks(match self.shape {
@@ -116,5 +106,29 @@ impl Span {
             Shape::Exponential => self.mean * 10.0,
             Shape::HeavyTailed => self.mean * 100.0,
         })
+    }
+}
+
+/// A span that values are drawn from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draws {
+    span: Span,
+    constant: Ticks,
+}
+
+impl Draws {
+    pub(crate) fn new(span: Span) -> Draws {
+        Draws { span, constant: ticks(span.mean) }
+    }
+
+    /// The next value.
+    pub(crate) fn draw(&self, dice: &mut Dice) -> Ticks {
+        let mean = self.span.mean;
+        match self.span.shape {
+            Shape::Constant => self.constant,
+            Shape::Exponential => ticks(mean * dice.exponential()),
+            Shape::Uniform => ticks(mean * 2.0 * dice.fraction()),
+            Shape::HeavyTailed => ticks(mean / 3.0 * libm::exp(dice.exponential() / 1.5)),
+        }
     }
 }
