@@ -5,10 +5,17 @@ mod check_arguments;
 mod check_command;
 mod check_report;
 mod errata_command;
+mod merge_command;
 mod output;
 mod plan_arguments;
+mod progress;
 mod random_command;
 mod simulate_command;
+mod sweep_command;
+mod sweep_file;
+mod sweep_grid;
+mod sweep_report;
+mod sweep_results;
 mod table;
 mod trace_command;
 
@@ -28,6 +35,8 @@ struct Cli {
 enum Command {
     Check(Box<check_arguments::Arguments>),
     Simulate(Box<simulate_command::Arguments>),
+    Sweep(Box<sweep_command::Arguments>),
+    Merge(merge_command::Arguments),
     Algorithms(algorithms_command::Arguments),
     Trace(trace_command::Arguments),
     Errata(errata_command::Arguments),
@@ -69,6 +78,8 @@ fn main() -> ExitCode {
     let ended = match command {
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Simulate(arguments) => simulate_command::run(&arguments),
+        Command::Sweep(arguments) => sweep_command::run(&arguments),
+        Command::Merge(arguments) => merge_command::run(&arguments),
         Command::Algorithms(arguments) => algorithms_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Errata(arguments) => errata_command::run(&arguments),

@@ -19,6 +19,11 @@ const SHORT_FOR: &[(&str, &str)] = &[
 ];
 
 impl PlanArguments {
+    /// What the flags say, as (name, value).
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.pairs
+    }
+
     /// The plan for an algorithm: what the flags say and, where they are silent, what is usual.
     pub(crate) fn plan(&self, info: &Info) -> Result<Plan> {
         let mut plan = Plan::of(info);

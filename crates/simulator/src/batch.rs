@@ -1,6 +1,8 @@
 //! Many runs on all cores. What comes out does not depend on how many there are: runs share nothing, and results are
 //! put together in the order in which they were asked for.
 
+use std::sync::Mutex;
+
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Refusal};
 use rayon::prelude::*;
@@ -57,6 +59,35 @@ pub fn run_all(
     };
     // One after the other in each thread's part, so that early points are done early.
     points.par_iter().enumerate().with_max_len(1).map(one).collect()
+}
+
+/// Runs all points and hands each on when it is complete, keeping none: for more points than fit into memory. Runs begin
+/// in the order of the points, so that at any time no more points are begun and unfinished than there are threads. `ran`
+/// is called with the number of its point after each run; an error of `done` ends everything.
+pub fn run_each<E: From<Refusal> + Send>(
+    points: &[Point],
+    ran: &(dyn Fn(usize) + Sync),
+    done: &(dyn Fn(usize, Summary) -> Result<(), E> + Sync),
+) -> Result<(), E> {
+    points.iter().try_for_each(Point::validate)?;
+    let gathered: Vec<Mutex<Vec<Outcome>>> = points.iter().map(|_| Mutex::default()).collect();
+    let one = |(index, number): (usize, u64)| {
+        let point = &points[index];
+        let seed = point.seed.wrapping_add(number);
+        let outcome = registry::visit(&point.algorithm, Run { plan: &point.plan, seed }).flatten()?;
+        ran(index);
+        let mut outcomes = gathered[index].lock().expect("nobody panics while holding it");
+        outcomes.push(outcome);
+        if outcomes.len() as u64 == point.seeds {
+            let mut outcomes = std::mem::take(&mut *outcomes);
+            outcomes.sort_by_key(|outcome| outcome.seed.wrapping_sub(point.seed));
+            done(index, Summary::of(&outcomes))?;
+        }
+        Ok(())
+    };
+    let runs = points.iter().enumerate();
+    let runs = runs.flat_map(|(index, point)| (0..point.seeds).map(move |number| (index, number)));
+    runs.par_bridge().try_for_each(one)
 }
 
 struct Validate<'a>(&'a Plan);

@@ -8,6 +8,7 @@
 mod agenda;
 pub mod batch;
 pub mod chance;
+pub mod column;
 mod desk;
 pub mod engine;
 pub mod fault;
@@ -21,6 +22,7 @@ mod trouble;
 pub mod workload;
 
 pub use batch::Point;
+pub use column::{Cell, Column};
 pub use engine::{Outcome, run};
 pub use measures::Measures;
 pub use plan::Plan;

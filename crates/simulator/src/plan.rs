@@ -3,8 +3,10 @@
 //! Every parameter has a name, and [`Plan::set`] is the one way from text to a plan: flags, sweeps and figures all use
 //! it.
 
+use algorithms::info::Choice;
 use algorithms::{Info, Kind, Refusal, Setting};
 
+use crate::column::{Cell, Column};
 use crate::fault::Faults;
 use crate::time::{Shape, Span};
 use crate::workload::{GroupChoice, Workload};
@@ -160,6 +162,50 @@ impl Plan {
         Ok(())
     }
 
+    /// Every parameter with its value, in the order of the list, and then every option of the algorithm. An option that
+    /// is a number and not set has no value, since only the algorithm knows its default.
+    pub fn parameters(&self, info: &Info) -> Vec<Column> {
+        let parameters =
+            PARAMETERS.iter().map(|parameter| Column::new(parameter.name, self.value(info, parameter.name)));
+        let options = info.options.iter().map(|option| {
+            let default = (option.values != Choice::NUMBER).then(|| option.values[0]);
+            Column::new(option.name, self.setting.option(option.name).or(default))
+        });
+        parameters.chain(options).collect()
+    }
+
+    /// The value of a parameter, as [`Plan::set`] takes it.
+    fn value(&self, info: &Info, name: &str) -> Cell {
+        match name {
+            "nodes" => self.setting.nodes.into(),
+            "tokens" => self.setting.tokens.into(),
+            "groups" => self.setting.groups.into(),
+            "rate" => self.rate.into(),
+            "cs" => self.section.mean.into(),
+            "section" => self.section.shape.to_string().into(),
+            "send" => self.send.into(),
+            "receive" => self.receive.into(),
+            "transit" => self.transit.mean.into(),
+            "delay" => self.transit.shape.to_string().into(),
+            "order" => if self.fifo { "fifo" } else { "any" }.into(),
+            "workload" => self.workload.to_string().into(),
+            "clients" => self.clients.into(),
+            "group-choice" => self.group_choice.to_string().into(),
+            "entries" => self.entries.into(),
+            "warmup" => self.warmup.into(),
+            "loss" => self.faults.loss.into(),
+            "duplicate" => self.faults.duplicate.into(),
+            "reorder" => self.faults.reorder.into(),
+            "fault" => {
+                let verbs: Vec<String> = self.faults.verbs.iter().map(ToString::to_string).collect();
+                (!verbs.is_empty()).then(|| verbs.join("; ")).into()
+            }
+            "timers" => if self.timers_run(info) { "on" } else { "off" }.into(),
+            "defect" => self.setting.defect.clone().into(),
+            _ => Cell::Nothing,
+        }
+    }
+
     /// Refuses what makes no sense, in one line that says what to do.
     pub fn validate(&self, info: &Info) -> Result<(), Refusal> {
         let refuse = |why: String| Err(Refusal(why));
@@ -219,4 +265,39 @@ fn unknown(info: &Info, name: &str) -> Refusal {
     let options = info.options.iter().map(|option| option.name);
     let names: Vec<&str> = parameters.chain(options).collect();
     Refusal(format!("{} has no parameter '{name}'; there are {}", info.name, names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_plan_says_of_itself_makes_the_same_plan() {
+        let info = algorithms::registry::info("bulgannawar-vaidya").unwrap();
+        let mut plan = Plan::of(&info);
+        let values = [
+            ("nodes", "7"),
+            ("rate", "0.3"),
+            ("section", "uniform"),
+            ("delay", "heavy-tailed"),
+            ("order", "any"),
+            ("workload", "on-off:2:0.5"),
+            ("group-choice", "zipf:1.5"),
+            ("reorder", "0.25"),
+            ("fault", "pause any at 3 for 1.5 every 10"),
+            ("timers", "off"),
+            ("defect", "holding-not-set"),
+            ("choose", "last-seen"),
+            ("inform", "2"),
+        ];
+        for (name, value) in values {
+            plan.set(&info, name, value).unwrap();
+        }
+        let mut again = Plan::of(&info);
+        for column in plan.parameters(&info) {
+            assert_ne!(column.value, Cell::Nothing, "{}", column.name);
+            again.set(&info, &column.name, &column.value.to_string()).unwrap();
+        }
+        assert_eq!(plan, again);
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use algorithms::Violation;
 use hdrhistogram::Histogram;
 
+use crate::column::Column;
 use crate::engine::Outcome;
 use crate::measures::new_histogram;
 use crate::time::units;
@@ -136,6 +137,51 @@ impl Summary {
     /// A percentile of the waits, in units.
     pub fn wait_at(&self, percentile: f64) -> f64 {
         units(self.waits.value_at_percentile(percentile))
+    }
+
+    /// Every measure with its name, always in the same order; what messages of a kind cost comes last, since the kinds
+    /// differ from algorithm to algorithm.
+    pub fn columns(&self) -> Vec<Column> {
+        let mut columns = vec![
+            Column::new("entries_measured", self.entries),
+            Column::new("messages", self.messages),
+            Column::new("time_to_enter", self.time_to_enter.mean),
+            Column::new("time_to_enter_stderr", self.time_to_enter.stderr),
+            Column::new("time_to_enter_p50", self.wait_at(50.0)),
+            Column::new("time_to_enter_p90", self.wait_at(90.0)),
+            Column::new("time_to_enter_p99", self.wait_at(99.0)),
+            Column::new("time_to_enter_max", units(self.waits.max())),
+            Column::new("longest_wait", self.longest_wait),
+        ];
+        let mut estimate = |name: &str, estimate: Estimate| {
+            columns.push(Column::new(name, estimate.mean));
+            columns.push(Column::new(format!("{name}_stderr"), estimate.stderr));
+        };
+        estimate("messages_per_entry", self.messages_per_entry);
+        estimate("words_per_message", self.words_per_message);
+        estimate("words_per_entry", self.words_per_entry);
+        estimate("sync_delay", self.sync_delay);
+        estimate("response_time", self.response);
+        estimate("throughput", self.throughput);
+        estimate("concurrency", self.concurrency);
+        estimate("switches_per_entry", self.switches_per_entry);
+        estimate("fairness", self.fairness);
+        estimate("node_wait_deviation", self.node_wait_deviation);
+        estimate("node_message_deviation", self.node_message_deviation);
+        let violation = self.violation.as_ref();
+        columns.extend([
+            Column::new("most_inside", self.most_inside),
+            Column::new("fewest_entries", self.fewest_entries),
+            Column::new("most_entries", self.most_entries),
+            Column::new("longest_queue", self.longest_queue),
+            Column::new("violation", violation.map(|(_, violation)| violation.to_string())),
+            Column::new("violation_seed", violation.map(|(seed, _)| *seed)),
+        ]);
+        for (kind, estimate) in &self.messages_by_kind {
+            columns.push(Column::new(format!("messages_by_kind_{kind}"), estimate.mean));
+            columns.push(Column::new(format!("messages_by_kind_{kind}_stderr"), estimate.stderr));
+        }
+        columns
     }
 }
 

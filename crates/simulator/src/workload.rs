@@ -1,5 +1,7 @@
 //! When clients ask, and for what.
 
+use std::fmt;
+
 use algorithms::{Groups, NodeId, Refusal};
 
 use crate::chance::Dice;
@@ -65,6 +67,31 @@ impl GroupChoice {
             ["any-of"] => GroupChoice::AnyOf,
             _ => return Err(Refusal(format!("'{text}' is none of uniform, zipf:S or any-of"))),
         })
+    }
+}
+
+impl fmt::Display for Workload {
+    /// As `parse` reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Workload::Think => f.write_str("think"),
+            Workload::Steady => f.write_str("steady"),
+            Workload::Burst => f.write_str("burst"),
+            Workload::Single => f.write_str("single"),
+            Workload::OnOff(on, off) => write!(f, "on-off:{on}:{off}"),
+            Workload::Skewed(exponent) => write!(f, "skewed:{exponent}"),
+        }
+    }
+}
+
+impl fmt::Display for GroupChoice {
+    /// As `parse` reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GroupChoice::Uniform => f.write_str("uniform"),
+            GroupChoice::Zipf(exponent) => write!(f, "zipf:{exponent}"),
+            GroupChoice::AnyOf => f.write_str("any-of"),
+        }
     }
 }
 
