@@ -1,9 +1,36 @@
-//! The thesis (001) and its conference paper (003): waiting time, messages and words against the request rate, for four
-//! algorithms, three settings of delays, two lengths of the critical section, and partitioned systems.
+//! Texts 001 and 003: waits, messages and words of four algorithms against the request rate, partitioning, and the
+//! thesis' own implementation.
+//!
+//! All figures of chapter V are views of the same few hundred points ([`model`]); a figure asks for its own curves and
+//! for those that its claims compare it with, and every point is simulated once.
+
+mod drawing;
+mod experiment;
+mod messages;
+mod model;
+mod paper;
+mod partitions;
+mod verdicts;
+mod wait_claims;
+mod waits;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 use crate::Exhibit;
 
 /// The exhibits of this module, in the order of the report.
 pub fn exhibits() -> Vec<Exhibit> {
-    Vec::new()
+    let parts = [
+        waits::short_sections(),
+        messages::short_sections(),
+        words::exhibits(),
+        waits::long_sections(),
+        messages::long_sections(),
+        partitions::exhibits(),
+        experiment::exhibits(),
+        paper::exhibits(),
+    ];
+    parts.into_iter().flatten().collect()
 }

@@ -1,0 +1,118 @@
+//! Every exhibit draws something, and the numbers that can be worked out by hand come out.
+
+use std::collections::BTreeSet;
+
+use simulator::Summary;
+
+use super::model::{COSTLY, Contender, FREE, HEAVY, LIGHT, PROPOSED, RAYMOND, Scene};
+use super::{exhibits, model};
+use crate::results::{Results, distinct};
+use crate::{Effort, Page, Part, Verdict};
+
+/// The least that still compares: errors need two seeds.
+const TINY: Effort = Effort { seeds: 2, quick: true };
+
+fn run(scene: Scene, contender: Contender, rate: f64) -> Summary {
+    let effort = Effort { seeds: 4, quick: false };
+    scene.point(&effort, contender, rate).run(&|_| {}).expect("the thesis' settings are allowed")
+}
+
+fn close(ours: f64, expected: f64) {
+    assert!((ours - expected).abs() <= 0.02 * expected, "{ours} instead of {expected}");
+}
+
+#[test]
+fn names_are_those_of_the_texts_and_unique() {
+    let names: Vec<&str> = exhibits().iter().map(|exhibit| exhibit.id).collect();
+    let unique: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(unique.len(), names.len());
+    let figures = std::iter::once(10).chain(12..=31).map(|number| format!("thesis-{number}"));
+    let rest = ["thesis-table-1", "thesis-table-2", "paper-3a", "paper-3b", "paper-4", "paper-5"];
+    let expected: Vec<String> = figures.chain(rest.map(String::from)).collect();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn every_exhibit_draws_finite_numbers_and_judges_claims() {
+    let wanted = exhibits().into_iter().flat_map(|exhibit| (exhibit.points)(&TINY));
+    let mut points = distinct(wanted);
+    for point in &mut points {
+        assert!(point.plan.check, "properties are always checked");
+    }
+    let summaries = simulator::batch::run_all(&points, &|_| {}, &|_, _| {}).expect("all points are allowed");
+    for (point, summary) in points.iter().zip(&summaries) {
+        assert_eq!(summary.violation, None, "{point:?}");
+    }
+    let results = Results::new(points, summaries);
+    for exhibit in exhibits() {
+        let page = (exhibit.draw)(&TINY, &results);
+        assert!(!page.claims.is_empty(), "{} claims nothing", exhibit.id);
+        check(exhibit.id, &page);
+    }
+}
+
+fn check(id: &str, page: &Page) {
+    let mut suffixes = BTreeSet::new();
+    let mut shown = 0;
+    for part in &page.parts {
+        match part {
+            Part::Chart(chart) => {
+                shown += 1;
+                assert!(suffixes.insert(chart.suffix), "{id}: two parts have the suffix '{}'", chart.suffix);
+                let mut dots = chart.series.iter().flat_map(|series| &series.dots);
+                let finite =
+                    |dot: &crate::page::Dot| dot.x.is_finite() && dot.y.is_finite() && dot.error.is_finite();
+                assert!(dots.all(finite), "{id}: {}", chart.title);
+                assert!(chart.series.iter().all(|series| !series.dots.is_empty()), "{id}: an empty curve");
+            }
+            Part::Table(table) => {
+                shown += 1;
+                assert!(suffixes.insert(table.suffix), "{id}: two parts have the suffix '{}'", table.suffix);
+                assert!(
+                    table.rows.iter().all(|row| row.len() == table.columns.len()),
+                    "{id}: {}",
+                    table.title
+                );
+                let cells: Vec<&String> = table.rows.iter().flatten().collect();
+                assert!(
+                    cells.iter().all(|cell| !cell.contains("NaN") && !cell.contains("inf")),
+                    "{id}: {cells:?}"
+                );
+            }
+            Part::Text(paragraph) => assert!(!paragraph.is_empty()),
+        }
+    }
+    assert!(shown > 0, "{id} shows nothing");
+    for claim in &page.claims {
+        assert!(!claim.found.contains("NaN") && !claim.found.contains("inf"), "{id}: {claim:?}");
+        let differs = matches!(&claim.verdict, Verdict::Differs(by) if by.is_empty());
+        assert!(!claim.says.is_empty() && !claim.found.is_empty() && !differs, "{id}: {claim:?}");
+    }
+}
+
+#[test]
+fn two_messages_and_the_closed_wait_at_saturation() {
+    for scene in [COSTLY, FREE, COSTLY.with_long_sections()] {
+        let summary = run(scene, PROPOSED, HEAVY);
+        close(summary.messages_per_entry.mean, 2.0);
+        close(summary.time_to_enter.mean, scene.saturated_wait(HEAVY));
+        close(summary.throughput.mean, scene.most_entries());
+    }
+}
+
+#[test]
+fn raymond_waits_two_hops_at_light_load() {
+    let summary = run(FREE, RAYMOND, LIGHT);
+    close(summary.time_to_enter.mean, 2.0 * model::HOP);
+    close(summary.messages_per_entry.mean, 2.0 * (model::NODES - 1.0));
+}
+
+#[test]
+fn the_printed_numbers_that_reproduce_do() {
+    let summary = run(COSTLY, PROPOSED, LIGHT);
+    assert!((4.5..5.5).contains(&summary.messages_per_entry.mean), "{:?}", summary.messages_per_entry);
+    let makki = run(COSTLY, model::MAKKI, HEAVY);
+    close(makki.messages_per_entry.mean, 3.0);
+    // One token goes to everybody in turn, and the good site waits two hops more.
+    assert!(makki.time_to_enter.mean > model::NODES, "{:?}", makki.time_to_enter);
+}
