@@ -9,6 +9,7 @@ use anyhow::Result;
 use checker::Trace;
 use clap::Args;
 use serde_json::{Map, Value, json};
+use simulator::workload::Workload;
 use simulator::{Estimate, Plan, Point, Summary};
 
 use crate::check_arguments::Format;
@@ -114,6 +115,7 @@ pub(crate) fn as_json(point: &Point, summary: &Summary, seconds: f64) -> Value {
         "words_per_entry": summary.words_per_entry.mean,
         "sync_delay": summary.sync_delay.mean,
         "response_time": summary.response.mean,
+        "settled": summary.settled.mean,
         "throughput": summary.throughput.mean,
         "concurrency": summary.concurrency.mean,
         "most_inside": summary.most_inside,
@@ -168,6 +170,13 @@ fn print(point: &Point, summary: &Summary, seconds: f64, trace: &Path, asked_for
         "from an exit to the entry it makes possible".to_string(),
     );
     row("response time", with_error(summary.response), "from asking to leaving".to_string());
+    if matches!(point.plan.workload, Workload::Once(_)) {
+        row(
+            "until all is over",
+            with_error(summary.settled),
+            "the last exit or the last message".to_string(),
+        );
+    }
     row("throughput", with_error(summary.throughput), "entries per unit of time".to_string());
     row("inside on average", with_error(summary.concurrency), format!("at most {}", summary.most_inside));
     if setting.groups > 1 {

@@ -1,8 +1,375 @@
 //! Text 000: time and messages of the group collectors against tokens, groups and nodes, formulas and simulation.
+//!
+//! **The system.** The captions say "q = 8 and largest n = 128". In case 2 each of the q groups has twice the requests
+//! of the one before, and eight such groups with the largest at 128 are 1, 2, 4 … 128: so n there is the N of a group
+//! and not the size of the system. (An axis of figures 12 to 15 goes to 2000, which none of the formulas reaches if 128
+//! nodes ask in all; with N = 128 and Q = 8 two do, 2NQ + 4Q at 2080 and case 2 as printed at 1994.) Those who ask send a message to their collector, so no collector asks; and each group
+//! that asks costs a message to the global collector, so its own group is not among them. 128 requests then need groups
+//! of 129 nodes, and with as many groups as the text wants the system has 129² = 16,641 nodes.
+//!
+//! **The round.** All requests are made at the same moment, once, and the run ends when the last message has been
+//! handled: that is when the last token is back at the global collector, which is what the text's Time means. Messages
+//! are all of the round. With constant times nothing is left to chance, so one seed is enough.
 
-use crate::Exhibit;
+mod claims;
+mod cost;
+mod formulas;
+
+use algorithms::Setting;
+use simulator::plan::Plan;
+use simulator::time::{Shape, Span};
+use simulator::workload::Workload;
+use simulator::{Point, Summary};
+
+use crate::beside::series;
+use crate::page::{Axis, Chart, Dot, Origin, Page, Part, Series};
+use crate::{Effort, Exhibit, Results};
+use formulas::{MESSAGE, Round, SECTION, equal, halved};
+
+/// The nodes of a group: a collector and the most that ask.
+const GROUP: u32 = LARGEST + 1;
+const LARGEST: u32 = 128;
+const GROUPS: u32 = 8;
+const TOKENS: u32 = 50;
 
 /// The exhibits of this module, in the order of the report.
 pub fn exhibits() -> Vec<Exhibit> {
-    Vec::new()
+    let figures = [
+        figure::<4>("collectors-4", "000 fig. 4", "Case 1: time against tokens"),
+        figure::<5>("collectors-5", "000 fig. 5", "Case 1: messages against tokens"),
+        figure::<6>("collectors-6", "000 fig. 6", "Case 2: time against tokens"),
+        figure::<7>("collectors-7", "000 fig. 7", "Case 2: messages against tokens"),
+        figure::<8>("collectors-8", "000 fig. 8", "Case 1: time against groups that ask"),
+        figure::<9>("collectors-9", "000 fig. 9", "Case 1: messages against groups that ask"),
+        figure::<10>("collectors-10", "000 fig. 10", "Case 2: time against groups that ask"),
+        figure::<11>("collectors-11", "000 fig. 11", "Case 2: messages against groups that ask"),
+        figure::<12>("collectors-12", "000 fig. 12", "Case 1: time against nodes that ask"),
+        figure::<13>("collectors-13", "000 fig. 13", "Case 1: messages against nodes that ask"),
+        figure::<14>("collectors-14", "000 fig. 14", "Case 2: time against nodes that ask"),
+        figure::<15>("collectors-15", "000 fig. 15", "Case 2: messages against nodes that ask"),
+    ];
+    figures.into_iter().chain([cost::exhibit()]).collect()
+}
+
+fn figure<const NUMBER: u32>(id: &'static str, source: &'static str, title: &'static str) -> Exhibit {
+    Exhibit {
+        id,
+        source,
+        title,
+        points: |effort| Figure::of(NUMBER).points(effort),
+        draw: |effort, results| Figure::of(NUMBER).draw(effort, results),
+    }
+}
+
+/// What a figure of the text shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Figure {
+    number: u32,
+    case: Case,
+    against: Against,
+    measure: Measure,
+}
+
+/// Whether all groups have as many requests, or each half of the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    One,
+    Two,
+}
+
+/// What the axis to the right counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Against {
+    Tokens,
+    Groups,
+    Nodes,
+}
+
+/// What the axis upwards counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    Time,
+    Messages,
+}
+
+/// Who is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contender {
+    /// `collectors`, tokens going along their queues: step 3 of the scenario.
+    Queue,
+    /// `collectors`, tokens going back to the collector after each section, so that it can deal again: step 7.
+    Collector,
+    /// `chaudhuri-edward`.
+    Edward,
+}
+
+type Formula = fn(&Round) -> f64;
+
+/// The curves of a figure, each at the same places.
+struct Curves {
+    rounds: Vec<Round>,
+    printed: Vec<Dot>,
+    ours: Vec<Dot>,
+    edward: Vec<Dot>,
+    queue: Vec<Dot>,
+    /// Only in case 2.
+    collector: Vec<Dot>,
+    simulated_edward: Vec<Dot>,
+    /// Only where chance is shown.
+    chance: Vec<Dot>,
+}
+
+impl Figure {
+    fn of(number: u32) -> Figure {
+        let against = match number {
+            4..=7 => Against::Tokens,
+            8..=11 => Against::Groups,
+            _ => Against::Nodes,
+        };
+        let case = if (number / 2).is_multiple_of(2) { Case::One } else { Case::Two };
+        let measure = if number.is_multiple_of(2) { Measure::Time } else { Measure::Messages };
+        Figure { number, case, against, measure }
+    }
+
+    fn rounds(self, effort: &Effort) -> Vec<Round> {
+        let values: Vec<u32> = match self.against {
+            Against::Tokens => (8..=98).step_by(5).collect(),
+            Against::Groups => (1..=GROUPS).collect(),
+            Against::Nodes => (8..=LARGEST).step_by(8).collect(),
+        };
+        let round = |value: u32| {
+            let (tokens, groups, largest) = match self.against {
+                Against::Tokens => (value, GROUPS, LARGEST),
+                Against::Groups => (TOKENS, value, LARGEST),
+                Against::Nodes => (TOKENS, GROUPS, value),
+            };
+            let sizes = if self.case == Case::One { equal(groups, largest) } else { halved(groups, largest) };
+            Round { x: f64::from(value), tokens, sizes }
+        };
+        effort.thin(&values).into_iter().map(round).collect()
+    }
+
+    fn contenders(self) -> &'static [Contender] {
+        match self.case {
+            Case::One => &[Contender::Queue, Contender::Edward],
+            Case::Two => &[Contender::Queue, Contender::Collector, Contender::Edward],
+        }
+    }
+
+    /// Whether the figure also shows what becomes of the time if M and E are averages and not always the same.
+    fn shows_chance(self) -> bool {
+        self.number == 4
+    }
+
+    fn points(self, effort: &Effort) -> Vec<Point> {
+        let mut points = Vec::new();
+        for round in self.rounds(effort) {
+            points.extend(self.contenders().iter().map(|contender| contender.point(&round)));
+            if self.shows_chance() {
+                points.push(by_chance(&round, effort));
+            }
+        }
+        points
+    }
+
+    fn value(self, summary: &Summary) -> f64 {
+        match self.measure {
+            Measure::Time => summary.settled.mean,
+            Measure::Messages => summary.messages as f64 / summary.seeds as f64,
+        }
+    }
+
+    fn curves(self, effort: &Effort, results: &Results) -> Curves {
+        let rounds = self.rounds(effort);
+        let by_formula = |formula: Formula| -> Vec<Dot> {
+            rounds.iter().map(|round| Dot::exact(round.x, formula(round))).collect()
+        };
+        let simulated = |contender: Contender| -> Vec<Dot> {
+            let value = |round| self.value(results.of(&contender.point(round)));
+            rounds.iter().map(|round| Dot::exact(round.x, value(round))).collect()
+        };
+        let (printed, ours, edward): (Formula, Formula, Formula) = match (self.measure, self.case) {
+            (Measure::Time, Case::One) => (Round::time_1, Round::time, Round::edward_time),
+            (Measure::Time, Case::Two) => (Round::time_2, Round::time, Round::edward_time),
+            (Measure::Messages, Case::One) => (Round::messages_1, Round::messages, Round::edward_messages),
+            (Measure::Messages, Case::Two) => {
+                (Round::messages_2_printed, Round::messages, Round::edward_messages)
+            }
+        };
+        let collector = if self.case == Case::Two { simulated(Contender::Collector) } else { Vec::new() };
+        let measured = |round: &Round| Dot::measured(round.x, results.of(&by_chance(round, effort)).settled);
+        let chance = if self.shows_chance() { rounds.iter().map(measured).collect() } else { Vec::new() };
+        Curves {
+            printed: by_formula(printed),
+            ours: by_formula(ours),
+            edward: by_formula(edward),
+            queue: simulated(Contender::Queue),
+            collector,
+            simulated_edward: simulated(Contender::Edward),
+            chance,
+            rounds,
+        }
+    }
+
+    fn draw(self, effort: &Effort, results: &Results) -> Page {
+        let curves = self.curves(effort, results);
+        let mut drawn = self.series(&curves);
+        if self.shows_chance() {
+            drawn.push(series("collectors, exponential M and E", Origin::Simulated, curves.chance.clone()));
+        }
+        let chart = Chart {
+            suffix: "",
+            title: self.title(),
+            x: Axis::linear(self.right()),
+            y: Axis::linear(match self.measure {
+                Measure::Time => "time until all tokens are back",
+                Measure::Messages => "messages of the round",
+            }),
+            series: drawn,
+        };
+        Page { parts: vec![Part::Chart(chart), Part::Text(self.note())], claims: claims::of(self, &curves) }
+    }
+
+    fn series(self, curves: &Curves) -> Vec<Series> {
+        let queue = if self.case == Case::One { "collectors" } else { "collectors, return=queue" };
+        let mut drawn = vec![
+            series("proposed, formula", Origin::Formula, curves.printed.clone()),
+            series("Chaudhuri–Edward, formula", Origin::Formula, curves.edward.clone()),
+            series(&format!("{queue}, formula of ours"), Origin::Formula, curves.ours.clone()),
+            series(queue, Origin::Simulated, curves.queue.clone()),
+        ];
+        if self.case == Case::Two {
+            drawn.push(series("collectors, return=collector", Origin::Simulated, curves.collector.clone()));
+        }
+        if (self.case, self.measure) == (Case::Two, Measure::Messages) {
+            let mended = curves.rounds.iter().map(|round| Dot::exact(round.x, round.messages_2_mended()));
+            drawn.insert(1, series("proposed, formula with the K put in", Origin::Formula, mended.collect()));
+        }
+        drawn.push(series("chaudhuri-edward", Origin::Simulated, curves.simulated_edward.clone()));
+        drawn
+    }
+
+    fn title(self) -> String {
+        let case = if self.case == Case::One { "Case 1" } else { "Case 2" };
+        match self.against {
+            Against::Tokens => format!("{case}, q = {GROUPS}, largest N = {LARGEST}"),
+            Against::Groups => format!("{case}, k = {TOKENS}, largest N = {LARGEST}"),
+            Against::Nodes => format!("{case}, k = {TOKENS}, q = {GROUPS}"),
+        }
+    }
+
+    fn right(self) -> &'static str {
+        match (self.against, self.case) {
+            (Against::Tokens, _) => "tokens (k)",
+            (Against::Groups, _) => "groups that ask (q)",
+            (Against::Nodes, Case::One) => "nodes that ask in each group (N)",
+            (Against::Nodes, Case::Two) => "nodes that ask in the largest group",
+        }
+    }
+
+    fn note(self) -> String {
+        let groups = "Groups of 129 nodes in a system of 129² = 16,641, since N is at most 128 and neither collectors nor \
+                      the global collector's group ask; M = 10, E = 50, no time for sending and receiving. Everybody \
+                      who asks does so at the same moment, once, and the run goes on until the last token is back at the \
+                      global collector. With constant times chance has no part in it: one seed, no error bars.";
+        let options = "collectors runs with share=collect, which waits for two hops before it shares out idle tokens; \
+                       its default share=cap grants at most ⌈k/groups⌉, which with 129 groups is one token, and would be \
+                       Chaudhuri and Edward's algorithm.";
+        let halves = "Where half a group is no whole number it is rounded up.";
+        let chance = "The curve with exponential M and E is a mean over seeds: the round ends when the slowest of all the \
+                      token queues does, so averages in place of the times are too short a forecast.";
+        let mut note = format!("{groups} {options}");
+        if self.case == Case::Two && self.against == Against::Nodes {
+            note = format!("{note} {halves}");
+        }
+        if self.against == Against::Nodes {
+            note = format!(
+                "{note} The text does not say which k and q its figures 12 to 15 have: 50 and 8 here."
+            );
+        }
+        if self.shows_chance() {
+            note = format!("{note} {chance}");
+        }
+        note
+    }
+}
+
+impl Contender {
+    /// A round, once.
+    fn point(self, round: &Round) -> Point {
+        let (algorithm, options): (&str, &[(&str, &str)]) = match self {
+            Contender::Queue => ("collectors", &[("share", "collect")]),
+            Contender::Collector => ("collectors", &[("share", "collect"), ("return", "collector")]),
+            Contender::Edward => ("chaudhuri-edward", &[]),
+        };
+        // The first group is that of the global collector; the first node of each is its collector.
+        let first = |group: u32| (group + 1) * GROUP + 1;
+        let askers = (0..).zip(&round.sizes).map(|(group, &size)| (first(group), first(group) + size - 1));
+        let plan = round_of(GROUP * GROUP, round.tokens, options, Workload::Once(askers.collect()));
+        Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds: 1 }
+    }
+}
+
+/// A round in a system of so many nodes, with M and E as in the text.
+fn round_of(nodes: u32, tokens: u32, options: &[(&str, &str)], workload: Workload) -> Plan {
+    let mut setting = Setting::new(nodes, tokens);
+    setting.options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    Plan {
+        setting,
+        section: Span::constant(SECTION),
+        send: 0.0,
+        receive: 0.0,
+        transit: Span::constant(MESSAGE),
+        workload,
+        timers: Some(true),
+        ..Plan::default()
+    }
+}
+
+/// The same round of `collectors` with exponential times, from several seeds.
+fn by_chance(round: &Round, effort: &Effort) -> Point {
+    let mut point = Contender::Queue.point(round);
+    point.plan.section.shape = Shape::Exponential;
+    point.plan.transit.shape = Shape::Exponential;
+    Point { seeds: effort.seeds, ..point }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_are_what_their_captions_say() {
+        let figure = |number| {
+            let Figure { case, against, measure, .. } = Figure::of(number);
+            (case, against, measure)
+        };
+        assert_eq!(figure(4), (Case::One, Against::Tokens, Measure::Time));
+        assert_eq!(figure(7), (Case::Two, Against::Tokens, Measure::Messages));
+        assert_eq!(figure(10), (Case::Two, Against::Groups, Measure::Time));
+        assert_eq!(figure(13), (Case::One, Against::Nodes, Measure::Messages));
+        assert_eq!(figure(14), (Case::Two, Against::Nodes, Measure::Time));
+    }
+
+    /// What was simulated is what our formulas say, to the message and the tick, for both ways of asking.
+    #[test]
+    fn our_formulas_are_exact_where_tokens_go_along_their_queues() {
+        for sizes in [equal(3, 7), equal(1, 5), halved(4, 9), halved(3, 2)] {
+            for tokens in [4, 7, 11, 30] {
+                let round = Round { x: 0.0, tokens, sizes: sizes.clone() };
+                let summary = Contender::Queue.point(&round).run(&|_| ()).unwrap();
+                assert_eq!((summary.settled.mean, summary.messages as f64), (round.time(), round.messages()));
+                assert!(summary.violation.is_none());
+                let summary = Contender::Edward.point(&round).run(&|_| ()).unwrap();
+                // The text leaves out the message from the last node to its collector.
+                let edward = (round.edward_time() + MESSAGE, round.edward_messages());
+                assert_eq!((summary.settled.mean, summary.messages as f64), edward);
+                // With a cap of one token to a group, which 129 groups give, there is no difference.
+                let mut capped = Contender::Queue.point(&round);
+                capped.plan.setting.options.clear();
+                let summary = capped.run(&|_| ()).unwrap();
+                assert_eq!((summary.settled.mean, summary.messages as f64), edward);
+            }
+        }
+    }
 }

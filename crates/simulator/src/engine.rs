@@ -85,6 +85,10 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     hop: Ticks,
     section_bound: Ticks,
     entered: u64,
+    /// Measuring begins after so many entries,
+    warmup: u64,
+    /// and ends after so many.
+    last: u64,
     /// How many clients are neither waiting nor inside; bursts and single requests begin when all are.
     pub(crate) idle: u32,
     quiet_events: u64,
@@ -96,6 +100,10 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         let nodes = plan.setting.nodes;
         let site = |me| Site { me, nodes, tokens: plan.setting.tokens, rules };
         let network = Network::new(plan, &A::INFO, seed, record);
+        let (warmup, last) = match plan.workload {
+            Workload::Once(_) => (0, plan.workload.askers(nodes).len() as u64),
+            _ => (plan.warmup, plan.warmup + plan.entries),
+        };
         let mut engine = Engine {
             plan,
             rules,
@@ -110,7 +118,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             section: Draws::new(plan.section),
             sections: Dice::stream(seed, 4),
             faults: Dice::stream(seed, 5),
-            measures: Measures::new(nodes, plan.entries),
+            measures: Measures::new(nodes, last - warmup),
             terms: Terms::new(&A::INFO, plan.setting.tokens, plan.faulty()),
             census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
             effects: Vec::new(),
@@ -118,6 +126,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             receive: ticks(plan.receive),
             section_bound: plan.section.bound(),
             entered: 0,
+            warmup,
+            last,
             idle: nodes,
             quiet_events: 0,
             violation: None,
@@ -133,7 +143,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
                 self.seats[me as usize].count(&self.site(me), &mut self.census);
             }
         }
-        if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
+        if self.plan.rounds() {
             self.agenda.plan(0, Happening::Round);
         } else {
             for node in 0..nodes {
@@ -155,11 +165,10 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     /// Runs to the end; returns what was violated.
     fn finish(&mut self) -> Option<Violation> {
         let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes));
-        let last = self.plan.warmup + self.plan.entries;
-        if self.plan.warmup == 0 {
+        if self.warmup == 0 {
             self.measures.begin(0);
         }
-        while self.entered < last {
+        while !self.is_over() {
             let Some((time, happening)) = self.agenda.next() else { return Some(self.stuck()) };
             debug_assert!(time >= self.now);
             self.now = time;
@@ -174,6 +183,12 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
         }
         None
+    }
+
+    /// Whether all that was wanted has been measured; a round that is the only one, to its last message.
+    fn is_over(&self) -> bool {
+        let settled = || self.idle == self.plan.setting.nodes && self.network.silent();
+        self.entered >= self.last && (!matches!(self.plan.workload, Workload::Once(_)) || settled())
     }
 
     /// Nothing more can happen, and not everybody has been served.
@@ -270,6 +285,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     fn deliver(&mut self, letter: u32) {
         let Some((envelope, message)) = self.network.take(letter) else { return };
         let (from, to) = (envelope.from, envelope.to);
+        self.measures.last_message = self.now;
         if self.plan.check {
             self.census.take_back();
             A::count_message(&message, to, &mut self.census);
@@ -310,7 +326,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.measures.entered(node, group, self.now - desk.asked_at, self.now);
         self.entered += 1;
         self.quiet_events = 0;
-        if self.entered == self.plan.warmup {
+        if self.entered == self.warmup {
             self.measures.begin(self.now);
         }
         let until = self.now + self.section.draw(&mut self.sections);
@@ -329,7 +345,9 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.idle += 1;
         self.measures.left(self.now - desk.asked_at, self.now);
         self.step(node, Event::Input(Input::Exit), Action::Exit { node });
-        self.think(node);
+        if !matches!(self.plan.workload, Workload::Once(_)) {
+            self.think(node);
+        }
         if let Some((asked_at, wish)) = self.desks[node as usize].queue.pop_front() {
             self.request(node, wish, asked_at);
         }
@@ -337,6 +355,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     /// A client that is done decides when to ask again.
     pub(crate) fn think(&mut self, node: NodeId) {
+        // After a crash, a client that was to ask once still has to.
         if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
             if self.idle == self.plan.setting.nodes {
                 let at = self.now + self.load.think(node);
@@ -354,7 +373,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             let node = self.load.any_node(nodes);
             return self.ask(node);
         }
-        for node in 0..nodes {
+        for node in self.plan.workload.askers(nodes) {
             self.ask(node);
         }
     }

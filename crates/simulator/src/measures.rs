@@ -37,6 +37,10 @@ pub struct Measures {
     pub began: Ticks,
     /// When it ended.
     pub ended: Ticks,
+    /// When somebody last left,
+    pub last_exit: Ticks,
+    /// and when a message was last handled.
+    pub last_message: Ticks,
     /// How many messages were lost, doubled or made late.
     pub tampered: u64,
     inside: u32,
@@ -87,6 +91,8 @@ impl Measures {
             by_node: vec![NodeCount::default(); nodes as usize],
             began: 0,
             ended: NEVER,
+            last_exit: 0,
+            last_message: 0,
             tampered: 0,
             inside: 0,
             inside_time: 0,
@@ -156,10 +162,12 @@ impl Measures {
             self.switches += 1;
         }
         self.last_group = Some(group);
-        // An entry at once was made possible by nobody's leaving.
-        if wait > 0
-            && let Some(vacated) = self.vacated.pop_front()
-        {
+        // An entry at once was made possible by nobody's leaving. It takes a place that others may wait for since the last
+        // exit, though (their requests are still under way): that exit was for nothing, and whoever enters next owes it
+        // to a later one.
+        if wait == 0 {
+            self.vacated.pop_back();
+        } else if let Some(vacated) = self.vacated.pop_front() {
             self.handed_over.0 += u128::from(now - vacated);
             self.handed_over.1 += 1;
         }
@@ -169,6 +177,7 @@ impl Measures {
 
     pub(crate) fn left(&mut self, since_asked: Ticks, now: Ticks) {
         self.exits += 1;
+        self.last_exit = now;
         self.responses += u128::from(since_asked);
         if self.waiting > self.vacated.len() as u64 {
             self.vacated.push_back(now);
@@ -189,6 +198,12 @@ impl Measures {
 
     pub(crate) fn still_waits(&mut self, wait: Ticks) {
         self.longest_wait = self.longest_wait.max(wait);
+    }
+
+    /// From the beginning to the last exit or the last message, whichever is later: for a round that happens once, how
+    /// long it takes until everything is back in its place.
+    pub fn settled(&self) -> f64 {
+        units(self.last_exit.max(self.last_message).saturating_sub(self.began))
     }
 
     /// How many messages were sent.

@@ -83,6 +83,11 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
+    /// Whether no message is under way.
+    pub(crate) fn silent(&self) -> bool {
+        self.free.len() == self.letters.len()
+    }
+
     /// Who gets a letter.
     pub(crate) fn receiver(&self, letter: u32) -> NodeId {
         self.letters[letter as usize].to

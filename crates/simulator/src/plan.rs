@@ -100,7 +100,10 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter { name: "transit", help: "how long a message is under way between the two (Tt)" },
     Parameter { name: "delay", help: "constant, exponential, uniform or heavy-tailed" },
     Parameter { name: "order", help: "fifo, or any: messages overtake each other" },
-    Parameter { name: "workload", help: "think, steady, burst, single, on-off:ON:OFF or skewed:S" },
+    Parameter {
+        name: "workload",
+        help: "think, steady, burst, once:NODES (such as once:1-3,7), single, on-off:ON:OFF or skewed:S",
+    },
     Parameter { name: "clients", help: "how many clients each node has" },
     Parameter { name: "group-choice", help: "uniform, zipf:S or any-of" },
     Parameter { name: "entries", help: "how many entries are measured" },
@@ -227,9 +230,10 @@ impl Plan {
         if self.clients == 0 || self.clients > MOST_CLIENTS {
             return refuse(format!("clients must be between 1 and {MOST_CLIENTS}, not {}", self.clients));
         }
-        if self.clients > 1 && matches!(self.workload, Workload::Burst | Workload::Single) {
-            return refuse("workloads burst and single have one client per node".to_string());
+        if self.clients > 1 && self.rounds() {
+            return refuse("workloads burst, once and single have one client per node".to_string());
         }
+        self.workload.validate(self.setting.nodes)?;
         let constant = self.section.shape == Shape::Constant && self.transit.shape == Shape::Constant;
         if info.relies_on_pace() && !constant {
             let why = "is only right where messages and critical sections take constant times";
@@ -241,6 +245,11 @@ impl Plan {
     /// Whether anything may be lost, doubled or crash.
     pub fn faulty(&self) -> bool {
         self.faults.lossy()
+    }
+
+    /// Whether clients ask in rounds, each when the one before is over.
+    pub(crate) fn rounds(&self) -> bool {
+        matches!(self.workload, Workload::Burst | Workload::Once(_) | Workload::Single)
     }
 
     /// Whether timers run.

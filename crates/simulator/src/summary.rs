@@ -50,6 +50,10 @@ pub struct Summary {
     pub waits: Histogram<u64>,
     /// The longest, those included that had not ended.
     pub longest_wait: f64,
+    /// From the beginning to the last exit or the last message, whichever is later.
+    pub settled: Estimate,
+    /// From the beginning to the last exit.
+    pub last_exit: Estimate,
     /// Messages for each entry.
     pub messages_per_entry: Estimate,
     /// The same by kind.
@@ -110,6 +114,8 @@ impl Summary {
             time_to_enter,
             waits,
             longest_wait: units(runs.iter().map(|run| run.measures.longest_wait).max().unwrap_or(0)),
+            settled: measured(crate::Measures::settled),
+            last_exit: measured(|run| units(run.last_exit.saturating_sub(run.began))),
             messages_per_entry: measured(crate::Measures::messages_per_entry),
             messages_by_kind: by_kind(runs),
             words_per_message: measured(crate::Measures::words_per_message),
@@ -166,6 +172,7 @@ impl Summary {
         estimate("concurrency", self.concurrency);
         estimate("switches_per_entry", self.switches_per_entry);
         estimate("fairness", self.fairness);
+        estimate("settled", self.settled);
         estimate("node_wait_deviation", self.node_wait_deviation);
         estimate("node_message_deviation", self.node_message_deviation);
         let violation = self.violation.as_ref();

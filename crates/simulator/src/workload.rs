@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::time::{Ticks, ticks};
 
 /// When clients ask. The rate of the plan sets the pace of all of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
     /// After each exit a client thinks for an exponentially distributed time with mean 1/λ: the thesis' model.
     Think,
@@ -17,6 +17,9 @@ pub enum Workload {
     Steady,
     /// Everybody asks at the same moment; when all have been served, again after 1/λ.
     Burst,
+    /// These nodes (everybody, if none are named) ask at the same moment, once. The run ends when all of them have left
+    /// and every message has been handled; all of it is measured, so `entries` and `warmup` say nothing.
+    Once(Vec<Block>),
     /// One client, drawn at random, asks; when it has left, the next does after 1/λ.
     Single,
     /// As `Think`, but clients are away in between: on for about so many units, off for about so many.
@@ -24,6 +27,9 @@ pub enum Workload {
     /// As `Think`, but rates follow Zipf's law with this exponent: node 0 asks most. Their mean is the rate.
     Skewed(f64),
 }
+
+/// Nodes from the first to the last, both included.
+pub type Block = (NodeId, NodeId);
 
 /// Which groups clients ask for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,23 +43,64 @@ pub enum GroupChoice {
 }
 
 impl Workload {
-    /// Reads `think`, `steady`, `burst`, `single`, `on-off:ON:OFF` or `skewed:S`.
+    /// Reads `think`, `steady`, `burst`, `once`, `once:NODES` (such as `once:1-3,7`), `single`, `on-off:ON:OFF` or
+    /// `skewed:S`.
     pub fn parse(text: &str) -> Result<Workload, Refusal> {
         let parts: Vec<&str> = text.split(':').collect();
         Ok(match parts[..] {
             ["think"] => Workload::Think,
             ["steady"] => Workload::Steady,
             ["burst"] => Workload::Burst,
+            ["once"] => Workload::Once(Vec::new()),
+            ["once", nodes] => Workload::Once(blocks(nodes)?),
             ["single"] => Workload::Single,
             ["on-off", on, off] => Workload::OnOff(positive(on)?, positive(off)?),
             ["skewed"] => Workload::Skewed(1.0),
             ["skewed", exponent] => Workload::Skewed(positive(exponent)?),
             _ => {
-                let known = "think, steady, burst, single, on-off:ON:OFF (two times) or skewed:S";
+                let known = "think, steady, burst, once:NODES, single, on-off:ON:OFF (two times) or skewed:S";
                 return Err(Refusal(format!("'{text}' is none of {known}")));
             }
         })
     }
+
+    /// Who takes part in a round, if there are rounds: block after block.
+    pub(crate) fn askers(&self, nodes: u32) -> Vec<NodeId> {
+        match self {
+            Workload::Once(blocks) if !blocks.is_empty() => {
+                blocks.iter().flat_map(|&(first, last)| first..=last).collect()
+            }
+            _ => (0..nodes).collect(),
+        }
+    }
+
+    /// Refuses nodes that are not there, or that are named twice.
+    pub(crate) fn validate(&self, nodes: u32) -> Result<(), Refusal> {
+        let Workload::Once(blocks) = self else { return Ok(()) };
+        let mut sorted = blocks.clone();
+        sorted.sort_unstable();
+        if let Some((first, last)) = sorted.iter().find(|(_, last)| *last >= nodes) {
+            let there = nodes - 1;
+            return Err(Refusal(format!(
+                "workload once: {first}-{last} is not within the nodes 0 to {there}"
+            )));
+        }
+        match sorted.windows(2).find(|pair| pair[1].0 <= pair[0].1) {
+            Some(pair) => Err(Refusal(format!("workload once: node {} is named twice", pair[1].0))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Reads nodes such as `1-3,7`.
+fn blocks(text: &str) -> Result<Vec<Block>, Refusal> {
+    let block = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (NodeId, NodeId) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first <= last).then_some((first, last))
+    };
+    let usage = || Refusal(format!("'{text}' names no nodes: write them as once:1-3,7"));
+    text.split(',').map(|part| block(part).ok_or_else(usage)).collect()
 }
 
 impl GroupChoice {
@@ -77,6 +124,13 @@ impl fmt::Display for Workload {
             Workload::Think => f.write_str("think"),
             Workload::Steady => f.write_str("steady"),
             Workload::Burst => f.write_str("burst"),
+            Workload::Once(blocks) => {
+                f.write_str("once")?;
+                for (index, (first, last)) in blocks.iter().enumerate() {
+                    write!(f, "{}{first}-{last}", if index == 0 { ":" } else { "," })?;
+                }
+                Ok(())
+            }
             Workload::Single => f.write_str("single"),
             Workload::OnOff(on, off) => write!(f, "on-off:{on}:{off}"),
             Workload::Skewed(exponent) => write!(f, "skewed:{exponent}"),
@@ -136,7 +190,7 @@ impl Load {
         let on_left =
             if matches!(plan.workload, Workload::OnOff(..)) { vec![0.0; nodes as usize] } else { Vec::new() };
         Load {
-            workload: plan.workload,
+            workload: plan.workload.clone(),
             mean_think: 1.0 / plan.rate,
             slowness,
             on_left,
@@ -152,7 +206,7 @@ impl Load {
         let mean = self.mean_think;
         ticks(match self.workload {
             Workload::Think => mean * self.dice.exponential(),
-            Workload::Steady | Workload::Burst | Workload::Single => mean,
+            Workload::Steady | Workload::Burst | Workload::Once(_) | Workload::Single => mean,
             Workload::Skewed(_) => mean * self.dice.exponential() * self.slowness[node as usize],
             Workload::OnOff(on, off) => self.on_off(node, on, off),
         })
@@ -209,4 +263,21 @@ fn zipf(count: u32, exponent: f64) -> Vec<f64> {
         (1..=count).map(|rank| libm::exp(-exponent * libm::log(f64::from(rank)))).collect();
     let sum: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_are_written_as_they_are_read() {
+        for text in
+            ["think", "steady", "burst", "once", "once:1-3,7-7", "single", "on-off:2:0.5", "skewed:1.5"]
+        {
+            assert_eq!(Workload::parse(text).unwrap().to_string(), text);
+        }
+        for text in ["uniform", "zipf:2", "any-of"] {
+            assert_eq!(GroupChoice::parse(text).unwrap().to_string(), text);
+        }
+    }
 }

@@ -1,0 +1,135 @@
+//! What is simulated for text 002.
+
+use algorithms::Setting;
+use simulator::plan::Plan;
+use simulator::time::Span;
+use simulator::workload::Workload;
+use simulator::{Point, Summary};
+
+use super::formulas;
+use crate::beside::short;
+use crate::page::{Claim, Verdict};
+use crate::{Effort, Results};
+
+/// Messages that only swaps send.
+pub(super) const SWAP_KINDS: [&str; 2] = ["ROOT", "PARENT"];
+
+/// The size at which the duty of the root is looked at.
+const DUTY_SIZE: u32 = 31;
+/// More seeds would not be seen in a chart.
+const MOST_SEEDS: u64 = 8;
+/// At saturation there is a rhythm, and chance has hardly a part in it: errors are in the third digit or none.
+const MOST_SEEDS_AT_SATURATION: u64 = 4;
+/// So rarely that everything is over before the next request.
+const RARELY: f64 = 0.005;
+/// So soon that there is always somebody who waits.
+const AT_ONCE: f64 = 100.0;
+
+/// Whether the root changes places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tree {
+    Swaps,
+    Static,
+}
+
+/// A message takes a unit of time, and so does a critical section.
+fn plan(nodes: u32, workload: Workload, rate: f64) -> Plan {
+    Plan {
+        setting: Setting::new(nodes, 1),
+        rate,
+        section: Span::constant(1.0),
+        send: 0.0,
+        receive: 0.0,
+        transit: Span::constant(1.0),
+        workload,
+        ..Plan::default()
+    }
+}
+
+fn point(algorithm: &str, plan: Plan, seeds: u64) -> Point {
+    Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds }
+}
+
+fn tree(shape: Tree, plan: Plan) -> Point {
+    let mut point = point("lacbt", plan, 1);
+    if shape == Tree::Static {
+        point.plan.setting.options.push(("swap".to_string(), "no".to_string()));
+    }
+    point
+}
+
+/// One request at a time, whoever's.
+pub(super) fn light(algorithm: &str, nodes: u32, effort: &Effort) -> Point {
+    // The text's own costs little, and claims hang on it.
+    let own = Effort { quick: effort.quick && algorithm != "lacbt", ..*effort };
+    let (entries, warmup) = (own.entries(1000), own.entries(200));
+    let plan = Plan { entries, warmup, ..plan(nodes, Workload::Single, RARELY) };
+    point(algorithm, plan, effort.seeds.min(MOST_SEEDS))
+}
+
+/// Everybody asks again as soon as they have left.
+pub(super) fn heavy(algorithm: &str, nodes: u32, effort: &Effort) -> Point {
+    // Long enough that everybody has been served a few times and there is a rhythm.
+    let warmup = effort.entries(500).max(4 * u64::from(nodes));
+    let plan = Plan { entries: effort.entries(1500), warmup, ..plan(nodes, Workload::Think, AT_ONCE) };
+    point(algorithm, plan, effort.seeds.min(MOST_SEEDS_AT_SATURATION))
+}
+
+/// Everybody asks at once, again and again. Nothing is left to chance. A run ends with an entry, before the token is back;
+/// measuring begins with the last entry of the first round, so that as many ways are counted as there are entries.
+pub(super) fn burst(shape: Tree, nodes: u32, effort: &Effort) -> Point {
+    let entries = effort.entries(50) * u64::from(nodes);
+    tree(shape, Plan { entries, warmup: nodes.into(), ..plan(nodes, Workload::Burst, RARELY) })
+}
+
+/// The node on the last position asks once.
+pub(super) fn last_leaf(nodes: u32) -> Point {
+    tree(Tree::Swaps, plan(nodes, Workload::Once(vec![(nodes - 1, nodes - 1)]), RARELY))
+}
+
+/// One node of each level asks, once.
+pub(super) fn medium(shape: Tree, nodes: u32) -> Point {
+    let branch = (0..formulas::levels(nodes)).map(|level| ((1 << level) - 1, (1 << level) - 1));
+    tree(shape, plan(nodes, Workload::Once(branch.collect()), RARELY))
+}
+
+/// With and without swaps, at light load and at saturation: who does how much?
+pub(super) fn duty(effort: &Effort) -> [[Point; 2]; 2] {
+    [light("lacbt", DUTY_SIZE, effort), heavy("lacbt", DUTY_SIZE, effort)].map(|with| {
+        let mut without = with.clone();
+        without.plan.setting.options.push(("swap".to_string(), "no".to_string()));
+        [with, without]
+    })
+}
+
+/// Whether the swaps take the duty round: the messages that nodes send differ by less than half of what they would.
+pub(super) fn spread(effort: &Effort, results: &Results) -> Claim {
+    let [light, heavy] =
+        duty(effort).map(|points| points.map(|point| results.of(&point).node_message_deviation.mean));
+    let [[lightly, _], [heavily, _]] =
+        duty(effort).map(|points| points.map(|point| swaps_for_each_entry(results.of(&point))));
+    let tell = |load: &str, [with, without]: [f64; 2], swaps: f64| {
+        format!("{load} {} with swaps ({swaps:.2} for each entry), {} without", short(with), short(without))
+    };
+    let found = format!(
+        "how far the messages that nodes send for each entry of their own deviate, N = {DUTY_SIZE}: {}; {}",
+        tell("light load", light, lightly),
+        tell("saturation", heavy, heavily)
+    );
+    let spreads = |[with, without]: [f64; 2]| with < without / 2.0;
+    let verdict = match (spreads(light), spreads(heavy)) {
+        (true, true) => Verdict::Reproduces,
+        (true, false) => Verdict::Differs("only at light load".to_string()),
+        (false, true) => Verdict::Differs("only at saturation".to_string()),
+        (false, false) => Verdict::DoesNot,
+    };
+    let says = "swaps spread the root's work over the nodes".to_string();
+    let reason = "The root changes places only if it wants nothing itself, and only with a node that does not wait: where \
+                  everybody waits, nobody moves."
+        .to_string();
+    Claim { source: "002 sec. 4", says, found, verdict, reason }
+}
+
+fn swaps_for_each_entry(summary: &Summary) -> f64 {
+    summary.messages_by_kind.get("ROOT").map_or(0.0, |kind| kind.mean)
+}

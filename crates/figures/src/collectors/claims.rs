@@ -1,0 +1,197 @@
+//! What 000 says in its figures 4 to 15, and what was found.
+
+use super::{Against, Case, Curves, Figure, Measure};
+use crate::beside::{course, formula, never_rises, short};
+use crate::page::{Claim, Dot, Verdict};
+
+const CASE_1: &str = "000 sec. IV case 1";
+const CASE_2: &str = "000 sec. IV case 2";
+
+/// The claims of a figure.
+pub(super) fn of(figure: Figure, curves: &Curves) -> Vec<Claim> {
+    let mut claims = vec![proposed(figure, curves), edward(figure, curves)];
+    match figure.measure {
+        Measure::Time => {
+            if figure.against == Against::Tokens {
+                claims.push(falls("tokens", figure, "the time", curves));
+            }
+            claims.push(wins(figure, "time", curves));
+        }
+        Measure::Messages => {
+            if figure.against == Against::Tokens {
+                claims.push(falls("tokens", figure, "the number of messages", curves));
+            }
+            claims.push(wins(figure, "messages", curves));
+            if figure.case == Case::Two {
+                claims.push(mended(curves));
+            }
+        }
+    }
+    if figure.case == Case::Two {
+        claims.push(helped(figure, curves));
+    }
+    if !curves.chance.is_empty() {
+        claims.push(averages(curves));
+    }
+    claims
+}
+
+/// What the text calls the proposed algorithm: in case 2 its steps 5 to 7 have tokens dealt again.
+fn simulated(figure: Figure, curves: &Curves) -> &[Dot] {
+    if figure.case == Case::One { &curves.queue } else { &curves.collector }
+}
+
+fn averages(curves: &Curves) -> Claim {
+    let says = "M and E are averages: the formula is for times that vary, too";
+    let reason = "The round ends with the slowest of all token queues, not with an average one; and a request that comes \
+                  after its group's share has to wait for another.";
+    formula(CASE_1, says, &curves.printed, &curves.chance).because(reason)
+}
+
+fn source(figure: Figure) -> &'static str {
+    if figure.case == Case::One { CASE_1 } else { CASE_2 }
+}
+
+fn proposed(figure: Figure, curves: &Curves) -> Claim {
+    let (says, reason) = match (figure.measure, figure.case) {
+        (Measure::Time, Case::One) => (
+            "proposed: Time = 3M + (N/S)(M + E) + M with S = K/(Q + 1)",
+            "Tokens and requests are whole, so a queue has ⌈N/⌊S⌋⌉ requests; nobody in the global collector's group asks, \
+             so by the text's own rule (case 2B of section III) S is K/Q. The last token goes home before it goes back \
+             (M), and collecting requests takes two hops (2M). 7M + ⌈N/⌊K/Q⌋⌉(M + E) is exact.",
+        ),
+        (Measure::Messages, Case::One) => (
+            "proposed: messages = NQ + 2Q + (N/S)Q + 2Q",
+            "(N/S)Q counts the hops of one token in each group, but there are S of them: every request is served by a \
+             message of its own, NQ in all whatever S is. And each token goes home and back by itself. With K ≤ NQ, \
+             2NQ + 2Q + 2K is exact.",
+        ),
+        (Measure::Time, Case::Two) => (
+            "proposed: Time = 4M + G with G = N(Q + 1)/(2K)·(M + E) − G of the group before + 2M",
+            "It guesses the help of other groups, and is not far off where tokens are dealt again after each section \
+             (return=collector). If all requests of a group are dealt at once, as step 3 says, tokens of others cannot \
+             help, and the largest group takes as long as in case 1. Read with step 4's (N/S)(M + E) as the G of the \
+             group before, the first two terms cancel, and the time would be 6M whatever is asked; for two groups that is the same, and so it is printed.",
+        ),
+        (Measure::Messages, Case::Two) => (
+            "proposed, as printed: messages = 3Q + ΣN + N₀(Q + 1)/K + 3(Q + 1)/4·Σ(N without the first)",
+            "The last term lacks a K: as printed it grows with Q and not with the hops that it is to count.",
+        ),
+    };
+    formula(source(figure), says, &curves.printed, simulated(figure, curves)).because(reason)
+}
+
+fn edward(figure: Figure, curves: &Curves) -> Claim {
+    let (says, reason) = match figure.measure {
+        Measure::Time => (
+            "Chaudhuri–Edward: Time = 3M + N(M + E) + M, with the largest N",
+            "The message from the last node to its collector is missing: M more.",
+        ),
+        Measure::Messages => (
+            "Chaudhuri–Edward: messages = 4Q + 2ΣN",
+            "Exact. In case 2 the printed sum runs from 0 to Q, one group too many.",
+        ),
+    };
+    formula(source(figure), says, &curves.edward, &curves.simulated_edward).because(reason)
+}
+
+fn falls(with: &str, figure: Figure, what: &str, curves: &Curves) -> Claim {
+    let says = format!("proposed: {what} falls with the number of {with}");
+    let printed = course("formula", &curves.printed);
+    let found = format!("{printed}; {}", course("simulated", simulated(figure, curves)));
+    let claim = Claim::holds(source(figure), &says, never_rises(simulated(figure, curves)), found);
+    match figure.measure {
+        Measure::Time => claim.because("More tokens, shorter queues; in steps, because tokens are whole."),
+        Measure::Messages => claim.because(
+            "Each token of a group costs two messages to get back, and saves none: whoever asks gets a message of \
+             their own whichever token it is.",
+        ),
+    }
+}
+
+/// Whether the proposed algorithm is better than the other at every place of the figure.
+fn wins(figure: Figure, what: &str, curves: &Curves) -> Claim {
+    let says = format!("proposed takes less {what} than Chaudhuri–Edward");
+    let says = if figure.measure == Measure::Messages { says.replace("less", "fewer") } else { says };
+    let pairs = || simulated(figure, curves).iter().zip(&curves.simulated_edward);
+    let (better, all) = (pairs().filter(|(ours, other)| ours.y < other.y).count(), pairs().count());
+    let worse: Vec<String> =
+        pairs().filter(|(ours, other)| ours.y >= other.y).map(|(ours, _)| ours.x.to_string()).collect();
+    let extremes = |choose: fn(f64, f64) -> f64, start: f64| {
+        pairs().map(|(ours, other)| ours.y / other.y).fold(start, choose)
+    };
+    let (least, most) = (extremes(f64::min, f64::INFINITY), extremes(f64::max, 0.0));
+    let mut found = format!("at {better} of {all} places; {} to {} times as many", short(least), short(most));
+    if figure.measure == Measure::Time {
+        found = found.replace("as many", "as long");
+    }
+    let verdict = match better {
+        0 => Verdict::DoesNot,
+        _ if better == all => Verdict::Reproduces,
+        _ => Verdict::Differs(format!("not at {}", worse.join(", "))),
+    };
+    let reason = match (figure.measure, figure.case, figure.against) {
+        (Measure::Time, Case::One, Against::Tokens) => {
+            "With fewer than 2q tokens some group has only one, as in the other algorithm, and collecting requests first \
+             costs 2M."
+        }
+        (Measure::Time, Case::One, _) => "Several tokens share the queue of a group.",
+        (Measure::Time, Case::Two, _) => {
+            "Several tokens share the queue of a group, and those of groups that have finished help."
+        }
+        (Measure::Messages, Case::Two, _) => {
+            "Dealing again takes three messages to a request in place of two."
+        }
+        (Measure::Messages, Case::One, _) => {
+            "Each token beyond the first of a group has to go home and back too."
+        }
+    };
+    Claim { source: source(figure), says, found, verdict, reason: reason.to_string() }
+}
+
+fn mended(curves: &Curves) -> Claim {
+    let by_formula: Vec<Dot> =
+        curves.rounds.iter().map(|round| Dot::exact(round.x, round.messages_2_mended())).collect();
+    let says = "the same with 3(Q + 1)/(4K), which is what step 7 describes";
+    let reason = "As in case 1, N/S hops are counted where there are N; and dealing again takes three messages to a request.";
+    formula(CASE_2, says, &by_formula, &curves.collector).because(reason)
+}
+
+/// Whether tokens of groups that have finished help the others, if each token is dealt again after every section.
+fn helped(figure: Figure, curves: &Curves) -> Claim {
+    let pairs = || curves.collector.iter().zip(&curves.queue);
+    let better = pairs().filter(|(again, queue)| again.y < queue.y).count();
+    let all = pairs().count();
+    let ratios: Vec<f64> = pairs().map(|(again, queue)| again.y / queue.y).collect();
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(0.0, f64::max);
+    let (what, as_much) = if figure.measure == Measure::Time {
+        ("less time", "as long")
+    } else {
+        ("fewer messages", "as many")
+    };
+    let says = match figure.measure {
+        Measure::Time => "tokens of groups that have finished help the next group: less time (steps 5 to 7)",
+        Measure::Messages => "dealing again saves a quarter of the messages (step 7)",
+    };
+    let found = format!(
+        "with return=collector {} to {} times {as_much} as along queues; {what} at {better} of {all} places",
+        short(least),
+        short(most)
+    );
+    let verdict = match better {
+        0 => Verdict::DoesNot,
+        _ if better == all => Verdict::Reproduces,
+        _ => Verdict::Differs(format!("at {better} of {all} places")),
+    };
+    let reason = match figure.measure {
+        Measure::Time => {
+            "Dealing again is possible only if tokens come home after each section, which costs a hop more for each; \
+             what it gains is the help of idle tokens."
+        }
+        Measure::Messages => {
+            "Three messages for each request in place of two, and group requests that are repeated."
+        }
+    };
+    Claim { source: CASE_2, says: says.to_string(), found, verdict, reason: reason.to_string() }
+}
