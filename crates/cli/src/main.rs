@@ -10,6 +10,8 @@ mod output;
 mod plan_arguments;
 mod progress;
 mod random_command;
+mod report_folder;
+mod reproduce_command;
 mod simulate_command;
 mod sweep_command;
 mod sweep_file;
@@ -37,6 +39,7 @@ enum Command {
     Simulate(Box<simulate_command::Arguments>),
     Sweep(Box<sweep_command::Arguments>),
     Merge(merge_command::Arguments),
+    Reproduce(reproduce_command::Arguments),
     Algorithms(algorithms_command::Arguments),
     Trace(trace_command::Arguments),
     Errata(errata_command::Arguments),
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate_command::run(&arguments),
         Command::Sweep(arguments) => sweep_command::run(&arguments),
         Command::Merge(arguments) => merge_command::run(&arguments),
+        Command::Reproduce(arguments) => reproduce_command::run(&arguments),
         Command::Algorithms(arguments) => algorithms_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Errata(arguments) => errata_command::run(&arguments),

@@ -7,11 +7,16 @@
 mod beside;
 pub mod beyond;
 pub mod binary_tree;
+pub mod chart;
 pub mod collectors;
+pub mod csv;
+mod escape;
 pub mod group_mutex;
 pub mod page;
+pub mod report;
 pub mod results;
 pub mod scale;
+mod scene;
 pub mod thesis;
 
 use simulator::Point;

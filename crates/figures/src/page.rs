@@ -17,7 +17,7 @@ pub enum Part {
     Chart(Chart),
     /// Rows and columns.
     Table(Table),
-    /// A paragraph.
+    /// Paragraphs, with an empty line between them. One that has line breaks is shown line by line, as a listing.
     Text(String),
 }
 
@@ -115,6 +115,21 @@ pub enum Verdict {
     Differs(String),
     /// Not so.
     DoesNot,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Verdict::Reproduces => f.write_str("reproduces"),
+            // An amount, or in which way.
+            Verdict::Differs(how) if how.starts_with(['+', '-', '−', '±']) => {
+                write!(f, "differs by {how}")
+            }
+            Verdict::Differs(how) if how.starts_with("by ") => write!(f, "differs {how}"),
+            Verdict::Differs(how) => write!(f, "differs: {how}"),
+            Verdict::DoesNot => f.write_str("does not reproduce"),
+        }
+    }
 }
 
 impl Axis {

@@ -1,0 +1,121 @@
+//! Everything that `tokenwood reproduce` writes: pictures and numbers of every exhibit, and one page with all of it
+//! that needs no other file. Nothing in it depends on when, where or on how many cores it was made.
+
+mod exhibit_html;
+mod html;
+mod names;
+
+use rayon::prelude::*;
+
+use crate::page::{Part, Verdict};
+use crate::{Effort, Exhibit, Page, chart, csv};
+
+/// What was run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The command that does it again.
+    pub command: String,
+    /// The program's version.
+    pub version: String,
+    /// How much work was put in.
+    pub effort: Effort,
+    /// How many points were simulated.
+    pub points: u64,
+    /// How many entries were measured in all of them.
+    pub entries: u64,
+    /// How many messages were simulated for that.
+    pub messages: u64,
+}
+
+/// An exhibit, once it is drawn.
+pub struct Shown {
+    /// Which.
+    pub exhibit: Exhibit,
+    /// What it shows.
+    pub page: Page,
+    /// What was violated in its runs.
+    pub violations: Vec<String>,
+}
+
+/// A file of the report.
+pub struct File {
+    /// Its name in the report's folder.
+    pub name: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+/// How many claims there are of each verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// As claimed.
+    pub reproduce: usize,
+    /// The same in kind.
+    pub differ: usize,
+    /// Not so.
+    pub do_not: usize,
+}
+
+impl Counts {
+    /// All claims together.
+    pub fn all(&self) -> usize {
+        self.reproduce + self.differ + self.do_not
+    }
+
+    /// Counts the claims of all exhibits.
+    pub fn of(shown: &[Shown]) -> Counts {
+        let mut counts = Counts::default();
+        for claim in shown.iter().flat_map(|shown| &shown.page.claims) {
+            match claim.verdict {
+                Verdict::Reproduces => counts.reproduce += 1,
+                Verdict::Differs(_) => counts.differ += 1,
+                Verdict::DoesNot => counts.do_not += 1,
+            }
+        }
+        counts
+    }
+}
+
+impl Shown {
+    /// The names of its files, in the order of the page.
+    pub fn files(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        for (part, stem) in self.page.parts.iter().zip(names::stems(self.exhibit.id, &self.page)) {
+            let kinds: &[&str] = match part {
+                Part::Chart(_) => &["svg", "png", "csv"],
+                Part::Table(_) => &["csv"],
+                Part::Text(_) => &[],
+            };
+            files.extend(kinds.iter().map(|kind| format!("{stem}.{kind}")));
+        }
+        files
+    }
+
+    /// The files themselves.
+    fn draw(&self) -> Vec<File> {
+        let draw = |(part, stem): (&Part, &String)| {
+            let file = |kind: &str, content: Vec<u8>| File { name: format!("{stem}.{kind}"), content };
+            match part {
+                Part::Chart(drawn) => vec![
+                    file("svg", chart::svg(drawn).into_bytes()),
+                    file("png", chart::png(drawn)),
+                    file("csv", csv::chart(drawn).into_bytes()),
+                ],
+                Part::Table(table) => vec![file("csv", csv::table(table).into_bytes())],
+                Part::Text(_) => Vec::new(),
+            }
+        };
+        let stems = names::stems(self.exhibit.id, &self.page);
+        let drawn: Vec<Vec<File>> = self.page.parts.par_iter().zip(&stems).map(draw).collect();
+        drawn.into_iter().flatten().collect()
+    }
+}
+
+/// All files of a report; the page to begin with is the last, so that it is only there if the others are.
+pub fn files(run: &Run, shown: &[Shown]) -> Vec<File> {
+    let drawn: Vec<Vec<File>> = shown.par_iter().map(Shown::draw).collect();
+    let mut files: Vec<File> = drawn.into_iter().flatten().collect();
+    let page = html::index(run, shown);
+    files.push(File { name: "index.html".to_string(), content: page.into_bytes() });
+    files
+}
