@@ -86,9 +86,11 @@ fn pure_targets() -> Result<()> {
 }
 
 fn rewrite() -> Result<()> {
-    for test in
-        ["test --quiet --package tokenwood-algorithms transcripts", "test --quiet --package tokenwood errata"]
-    {
+    for test in [
+        "test --quiet --package tokenwood-algorithms transcripts",
+        "test --quiet --package tokenwood errata",
+        "test --quiet --package tokenwood-checker --test suite standard_suite",
+    ] {
         run(Command::new("cargo").args(test.split(' ')).env("TOKENWOOD_REWRITE", "1"))?;
     }
     Ok(())

@@ -8,14 +8,19 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Choice, Info, Kind, Needs, Order, Scope, Tokens};
+use crate::info::{Info, Kind, Needs, Order, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
 #[cfg(test)]
 mod paper;
+mod rules;
+#[cfg(test)]
+mod tuning;
 
 pub use defects::Printed;
+use rules::Choose;
+pub use rules::Rules;
 
 /// A token, numbered from 0.
 pub type TokenId = u32;
@@ -33,8 +38,11 @@ pub struct BulgannawarVaidya {
     pointer: Vec<NodeId>,
     /// Nodes that ask for the token that this node waits for.
     node_queue: Vec<NodeId>,
-    /// The token last received or announced.
+    /// The token last received or announced, or another one if too many waited for that.
     seen: TokenId,
+    /// How often the client has entered because the token was here anyway, since it came; the rules say how far
+    /// to count.
+    again: u32,
     /// Lamport's clock and, per token, the time of what this node knows about it. They stay 0 unless INFORM
     /// messages are in use, because only those need them.
     clock: u32,
@@ -68,14 +76,6 @@ pub enum Message {
     Inform { token: TokenId, clock: u32 },
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    last_seen: bool,
-    inform: usize,
-    printed: Option<Printed>,
-}
-
 impl Algorithm for BulgannawarVaidya {
     type Message = Message;
     type Durable = ();
@@ -90,19 +90,13 @@ impl Algorithm for BulgannawarVaidya {
         tokens: Tokens::PerRight,
         needs: Needs { order: Order::FifoIfSeveral, ..Needs::RELIABLE_FIFO },
         unique_requests: true,
-        options: &[
-            Choice { name: "choose", values: &["random", "last-seen"], help: "which token to ask for" },
-            Choice {
-                name: "inform",
-                values: Choice::NUMBER,
-                help: "how many nodes an idle holder informs (0)",
-            },
-        ],
+        options: Rules::CHOICES,
         timers: &[],
         sometimes: &[
             "a request was turned into one for another token",
             "an INFORM was taken",
             "an INFORM was old",
+            "a node turned away from a token with too many nodes",
         ],
         suite: &[
             Scope::new(1, 1, 2),
@@ -111,18 +105,16 @@ impl Algorithm for BulgannawarVaidya {
             Scope::new(3, 2, 2).with(&[("choose", "last-seen")]),
             Scope::new(3, 2, 1).with(&[("inform", "1")]),
             Scope::new(3, 2, 3),
+            Scope::new(3, 1, 2).with(&[("tuning", "balanced")]),
+            Scope::new(3, 2, 2).with(&[("tuning", "balanced")]),
+            Scope::new(4, 2, 3).with(&[("choose", "fair-share"), ("first", "same")]),
             Scope::new(4, 2, 2),
         ],
         defects: Printed::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, Refusal> {
-        let (inform, printed) = (setting.number("inform", 0) as usize, Printed::of(setting));
-        let informs = [Printed::InformAlways, Printed::InformUnlessWaiting, Printed::InformByVersion];
-        if inform == 0 && printed.is_some_and(|printed| informs.contains(&printed)) {
-            return Err(Refusal("a defect of INFORM messages needs some: say --inform 1".into()));
-        }
-        Ok(Rules { last_seen: setting.option("choose") == Some("last-seen"), inform, printed })
+        Rules::of(setting)
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -133,7 +125,8 @@ impl Algorithm for BulgannawarVaidya {
             wait: None,
             pointer: (0..site.tokens).collect(),
             node_queue: Vec::new(),
-            seen: if site.rules.last_seen { site.me % site.tokens } else { 0 },
+            seen: site.rules.first(site),
+            again: 0,
             clock: 0,
             stamp: vec![0; if site.rules.inform > 0 { site.tokens as usize } else { 0 }],
         }
@@ -202,16 +195,17 @@ impl BulgannawarVaidya {
     fn request(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if self.token.is_some() {
             self.holding = site.rules.printed != Some(Printed::HoldingNotSet);
+            self.again = (self.again + 1).min(site.rules.repeats);
             out.enter();
             return;
         }
-        let token = if site.rules.last_seen { self.seen } else { out.pick(site.tokens) };
+        let token = match site.rules.choose {
+            Choose::Random => out.pick(site.tokens),
+            Choose::LastSeen | Choose::FairShare => self.seen,
+        };
         self.wait = Some(token);
         self.stamp_now(site, token);
-        out.send(
-            self.pointer[token as usize],
-            Message::Request { origin: site.me, token, clock: self.clock },
-        );
+        self.send_on(site.me, token, out);
         if self.holding {
             // The flag says so, and the printed text believes it.
             out.enter();
@@ -223,22 +217,47 @@ impl BulgannawarVaidya {
         let Some(token) = self.token.take() else {
             return out.never("a client leaves and there is no token");
         };
-        let Some(head) = token.queue.first() else {
-            let id = token.id;
+        if token.queue.is_empty() {
+            self.inform(site, token.id, out);
             self.token = Some(token);
-            let by_version = site.rules.printed == Some(Printed::InformByVersion);
-            let clock = if by_version { self.stamp[id as usize] } else { self.clock };
-            for to in out.pick_others(site, site.rules.inform) {
-                out.send(to, Message::Inform { token: id, clock });
-            }
+        } else {
+            self.pass_on(site, token, out);
+        }
+    }
+
+    /// Tells others where the token is, now that nobody waits for it.
+    fn inform(&self, site: &Context<'_>, token: TokenId, out: &mut Out<'_>) {
+        if self.again < site.rules.repeats {
             return;
-        };
+        }
+        let by_version = site.rules.printed == Some(Printed::InformByVersion);
+        let clock = if by_version { self.stamp[token as usize] } else { self.clock };
+        for to in out.pick_others(site, site.rules.inform) {
+            out.send(to, Message::Inform { token, clock });
+        }
+    }
+
+    /// Sends the token to the next in its queue.
+    fn pass_on(&mut self, site: &Context<'_>, mut token: Token, out: &mut Out<'_>) {
+        // A token with its fair share of the nodes, this one included, can never have so many waiting.
+        let share = site.nodes.div_ceil(site.tokens) as usize;
+        if site.rules.choose == Choose::FairShare && site.tokens > 1 && token.queue.len() >= share {
+            out.note("a node turned away from a token with too many nodes");
+            let other = out.pick(site.tokens - 1);
+            self.seen = if other < token.id { other } else { other + 1 };
+            if site.rules.printed == Some(Printed::OverflowSentOn) {
+                for Entry { node, .. } in token.queue.drain(share.max(2) - 1..) {
+                    self.send_on(node, self.seen, out);
+                }
+            }
+        }
         // Later requests of this node go to whoever will be the last to hold the token by a request for it; an
         // entry that was turned aside says nothing about this token's forest.
         let untagged = token.queue.iter().rev().find(|entry| entry.tag.is_none());
         let last =
             if site.rules.printed == Some(Printed::ExitPointsToLast) { token.queue.last() } else { untagged };
-        self.pointer[token.id as usize] = last.unwrap_or(head).node;
+        let head = token.queue[0];
+        self.pointer[token.id as usize] = last.unwrap_or(&head).node;
         self.send_token(site, head.node, token, out);
     }
 
@@ -265,7 +284,7 @@ impl BulgannawarVaidya {
         } else if self.wait == Some(asked) {
             self.node_queue.push(origin);
         } else {
-            out.send(self.pointer[asked_index], Message::Request { origin, token: asked, clock: self.clock });
+            self.send_on(origin, asked, out);
             if site.rules.printed != Some(Printed::ForwardKeepsPointer) {
                 self.pointer[asked_index] = origin;
             }
@@ -332,7 +351,13 @@ impl BulgannawarVaidya {
         }
     }
 
+    fn send_on(&self, origin: NodeId, token: TokenId, out: &mut Out<'_>) {
+        let message = Message::Request { origin, token, clock: self.clock };
+        out.send(self.pointer[token as usize], message);
+    }
+
     fn send_token(&mut self, site: &Context<'_>, to: NodeId, token: Token, out: &mut Out<'_>) {
+        self.again = 0;
         let mut clock = self.clock;
         if site.rules.printed == Some(Printed::InformByVersion) {
             self.stamp[token.id as usize] += 1;
@@ -343,7 +368,7 @@ impl BulgannawarVaidya {
     }
 
     fn see(&mut self, site: &Context<'_>, token: TokenId) {
-        if site.rules.last_seen {
+        if site.rules.choose != Choose::Random {
             self.seen = token;
         }
     }

@@ -44,6 +44,9 @@ pub struct Summary {
     pub entries: u64,
     /// Messages simulated in all of them, the warm-up's included.
     pub messages: u64,
+    /// The mean wait and the messages for each entry of each run, in the order of the seeds: two plans run from the
+    /// same seeds can be compared run by run.
+    pub by_seed: Vec<(f64, f64)>,
     /// The wait from asking to entering.
     pub time_to_enter: Estimate,
     /// All waits, in ticks.
@@ -111,6 +114,10 @@ impl Summary {
             seeds: runs.len() as u64,
             entries: runs.iter().map(|run| run.measures.entries).sum(),
             messages: runs.iter().map(|run| run.messages).sum(),
+            by_seed: runs
+                .iter()
+                .map(|run| (run.measures.mean_wait(), run.measures.messages_per_entry()))
+                .collect(),
             time_to_enter,
             waits,
             longest_wait: units(runs.iter().map(|run| run.measures.longest_wait).max().unwrap_or(0)),

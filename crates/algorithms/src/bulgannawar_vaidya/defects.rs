@@ -96,6 +96,15 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(4, 2, 2),
         },
+        OverflowSentOn => Defect {
+            name: "overflow-sent-on",
+            source: "mutant",
+            printed: "a token with more than its fair share of requests sends the others on to another token at once",
+            right: "only the choice of the next token may depend on the queue: who waits for one token must not \
+                    be served by another without a tag",
+            shows: Shows::Search(Property::NothingImpossible),
+            scope: Scope::new(4, 2, 2).with(&[("choose", "fair-share"), ("first", "same")]),
+        },
         ExitPointsToLast => Defect {
             name: "exit-points-to-last",
             source: "mutant",

@@ -19,8 +19,6 @@ use crate::{Setting, World};
 type Node = BulgannawarVaidya;
 type Forests = World<Node>;
 
-const RULES: Rules = Rules { last_seen: false, inform: 0, printed: None };
-
 fn start(scope: &Scope, defect: Option<&str>) -> Forests {
     World::of(scope, defect).unwrap()
 }
@@ -57,7 +55,8 @@ fn queue(entries: &[(NodeId, NodeId)]) -> Vec<Entry> {
 fn step(node: &mut Node, me: NodeId, input: Input<Node>) -> Vec<Effect<Node>> {
     let mut script = Script::default();
     let mut out = Outbox::new(&mut script);
-    let site = Site { me, nodes: 10, tokens: 3, rules: &RULES };
+    let rules = Rules::of(&Setting::new(10, 3)).unwrap();
+    let site = Site { me, nodes: 10, tokens: 3, rules: &rules };
     crate::Algorithm::step(node, &site, input, &mut out);
     out.into_effects()
 }
@@ -71,6 +70,7 @@ fn idle() -> Node {
         pointer: vec![1; 3],
         node_queue: Vec::new(),
         seen: 0,
+        again: 0,
         clock: 0,
         stamp: Vec::new(),
     }

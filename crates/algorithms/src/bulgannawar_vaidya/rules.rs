@@ -1,0 +1,78 @@
+//! What the texts leave open: which token to ask for, and how many nodes to inform, when.
+
+use super::Printed;
+use crate::algorithm::Site;
+use crate::info::Choice;
+use crate::setting::{Refusal, Setting};
+
+/// The options.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    pub(super) choose: Choose,
+    pub(super) inform: usize,
+    pub(super) repeats: u32,
+    pub(super) printed: Option<Printed>,
+    first_same: bool,
+}
+
+/// Which token to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choose {
+    Random,
+    LastSeen,
+    /// The last seen, unless more nodes than its fair share waited for it.
+    FairShare,
+}
+
+impl Rules {
+    pub(super) const CHOICES: &'static [Choice] = &[
+        Choice {
+            name: "choose",
+            values: &["random", "last-seen", "fair-share"],
+            help: "which token to ask for; fair-share: the last seen, but another one if n/k nodes or more waited for it",
+        },
+        Choice { name: "inform", values: Choice::NUMBER, help: "how many nodes an idle holder informs (0)" },
+        Choice {
+            name: "repeats",
+            values: Choice::NUMBER,
+            help: "an idle holder informs only if it has entered so often again before anybody else asked (0)",
+        },
+        Choice {
+            name: "first",
+            values: &["spread", "same"],
+            help: "which token a node asks for that has seen none: its number modulo k, or all the same",
+        },
+        Choice {
+            name: "tuning",
+            values: &["none", "balanced"],
+            help: "balanced: choose=fair-share inform=1 repeats=1, where nothing else is said",
+        },
+    ];
+
+    pub(super) fn of(setting: &Setting) -> Result<Rules, Refusal> {
+        let balanced = setting.option("tuning") == Some("balanced");
+        let choose = match setting.option("choose") {
+            Some("last-seen") => Choose::LastSeen,
+            Some("fair-share") => Choose::FairShare,
+            None if balanced => Choose::FairShare,
+            _ => Choose::Random,
+        };
+        let inform = setting.number("inform", u32::from(balanced)) as usize;
+        // Without INFORM messages nobody need count.
+        let repeats = if inform == 0 { 0 } else { setting.number("repeats", u32::from(balanced)) };
+        let printed = Printed::of(setting);
+        let informs = [Printed::InformAlways, Printed::InformUnlessWaiting, Printed::InformByVersion];
+        if inform == 0 && printed.is_some_and(|printed| informs.contains(&printed)) {
+            return Err(Refusal("a defect of INFORM messages needs some: say --inform 1".into()));
+        }
+        if choose != Choose::FairShare && printed == Some(Printed::OverflowSentOn) {
+            return Err(Refusal("that defect is one of the fair share: say --set choose=fair-share".into()));
+        }
+        Ok(Rules { choose, inform, repeats, printed, first_same: setting.option("first") == Some("same") })
+    }
+
+    /// The token that a node asks for before it has seen any, if it does not choose at random.
+    pub(super) fn first<A: crate::Algorithm>(&self, site: &Site<'_, A>) -> u32 {
+        if self.choose == Choose::Random || self.first_same { 0 } else { site.me % site.tokens }
+    }
+}
