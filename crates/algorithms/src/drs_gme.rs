@@ -248,6 +248,19 @@ impl Algorithm for DrsGme {
 }
 
 impl DrsGme {
+    /// Who is asked if the client asks now.
+    pub fn request_set(&self) -> impl Iterator<Item = NodeId> {
+        self.request_set.iter().copied()
+    }
+
+    /// The queue of the token, if it is here.
+    pub fn queue(&self) -> Option<&[Ask]> {
+        match &self.kept.place {
+            Place::Here(holding) => Some(&holding.token.queue),
+            Place::Away(_) => None,
+        }
+    }
+
     /// The client asks.
     fn request(&mut self, site: &Context<'_>, groups: Groups, plan: &mut Plan) {
         self.kept.number += 1;

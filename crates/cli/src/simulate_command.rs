@@ -13,6 +13,7 @@ use simulator::workload::Workload;
 use simulator::{Estimate, Plan, Point, Summary};
 
 use crate::check_arguments::Format;
+use crate::memory;
 use crate::output::say;
 use crate::plan_arguments::PlanArguments;
 use crate::table::{self, grouped};
@@ -52,6 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     plan.check = !arguments.no_check;
     let point =
         Point { algorithm: arguments.name.clone(), plan, seed: arguments.seed, seeds: arguments.seeds };
+    point.validate()?;
+    let bytes = memory::bytes_per_node(&point)?;
     let began = Instant::now();
     let summary = point.run(&|_| ())?;
     let seconds = began.elapsed().as_secs_f64();
@@ -63,9 +66,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         check_report::save(&trace, file)?;
     }
     if arguments.format == Format::Json {
-        say!("{}", as_json(&point, &summary, seconds));
+        let mut found = as_json(&point, &summary, seconds);
+        found["bytes_per_node"] = json!(bytes);
+        say!("{found}");
     } else {
         print(&point, &summary, seconds, file, arguments.trace.is_some());
+        if let Some(bytes) = bytes {
+            say!("a node takes {} bytes of memory when it starts", grouped(bytes));
+        }
     }
     Ok(if summary.violation.is_some() { Ended::Violated } else { Ended::Well })
 }
@@ -80,12 +88,13 @@ impl Visitor for Record<'_> {
 
     fn visit<A: Algorithm>(self) -> Self::Output {
         let outcome = simulator::run::<A>(self.plan, self.seed, true)?;
-        let (setting, faulty) = (&self.plan.setting, self.plan.faulty());
+        let (setting, faulty) = (&self.plan.setting, self.plan.faulty(&A::INFO));
         Ok(Trace::of::<A>(setting, faulty, outcome.violation.as_ref(), &outcome.steps))
     }
 }
 
-/// What was measured, for scripts. `seconds` is the only value that differs from run to run.
+/// What was measured, for scripts. `seconds` is the only value that differs from run to run (and `bytes_per_node`, which
+/// is added for a single point: how much memory the machine gave).
 pub(crate) fn as_json(point: &Point, summary: &Summary, seconds: f64) -> Value {
     let by_kind: Map<String, Value> = summary
         .messages_by_kind
@@ -114,12 +123,14 @@ pub(crate) fn as_json(point: &Point, summary: &Summary, seconds: f64) -> Value {
         "words_per_message": summary.words_per_message.mean,
         "words_per_entry": summary.words_per_entry.mean,
         "sync_delay": summary.sync_delay.mean,
+        "changeover": summary.changeover.mean,
         "response_time": summary.response.mean,
         "settled": summary.settled.mean,
         "throughput": summary.throughput.mean,
         "concurrency": summary.concurrency.mean,
         "most_inside": summary.most_inside,
         "switches_per_entry": summary.switches_per_entry.mean,
+        "most_switches_waited": summary.most_switches_waited,
         "fairness": summary.fairness.mean,
         "fewest_entries": summary.fewest_entries,
         "most_entries": summary.most_entries,
@@ -180,7 +191,8 @@ fn print(point: &Point, summary: &Summary, seconds: f64, trace: &Path, asked_for
     row("throughput", with_error(summary.throughput), "entries per unit of time".to_string());
     row("inside on average", with_error(summary.concurrency), format!("at most {}", summary.most_inside));
     if setting.groups > 1 {
-        row("group switches per entry", with_error(summary.switches_per_entry), String::new());
+        let most = format!("a client waited for at most {}", summary.most_switches_waited);
+        row("group switches per entry", with_error(summary.switches_per_entry), most);
     }
     let range =
         format!("{} to {} entries a node", grouped(summary.fewest_entries), grouped(summary.most_entries));

@@ -16,16 +16,17 @@ pub(crate) enum Happening {
     Leave(NodeId, u32),
     /// The letter of this number reaches its receiver.
     Arrive(u32),
-    /// The receiver's processor has taken in the letter of this number.
-    Handle(u32),
+    /// The receiver's processor has taken in the letter of this number, unless the receiver has crashed since: the
+    /// number of its life.
+    Handle(u32, u32),
     /// The node's processor may be free for the next message.
     Wake(NodeId),
     /// The timer runs out, if it has not been armed anew since.
     Expire(NodeId, u8, u32),
     /// The fault of this number begins.
     Fault(u32),
-    /// The node that went down in the fault of this number comes back, or its partition is over.
-    Mend(NodeId, u32),
+    /// The node that went down comes back.
+    Mend(NodeId),
     /// Everybody asks at once, or a single client does.
     Round,
 }
@@ -95,24 +96,29 @@ impl Agenda {
         self.planned += 1;
         let key = Key::from(time) << 64 | Key::from(self.planned);
         let entry = Entry { key, happening };
-        let lane = match happening {
-            Happening::Arrive(_) => 0,
-            Happening::Handle(_) => 1,
-            Happening::Leave(..) => 2,
-            _ => HEAP,
-        };
-        // What comes before the last of its lane has to go to the heap.
-        let place =
-            if lane == HEAP || self.first[lane] != LAST && self.last[lane] > key { HEAP } else { lane };
-        if place == HEAP {
-            self.heap.push(entry);
-        } else {
-            self.lanes[place].push_back(entry);
-            self.last[place] = key;
+        match happening {
+            Happening::Arrive(_) => self.put(0, entry),
+            Happening::Handle(..) => self.put(1, entry),
+            Happening::Leave(..) => self.put(2, entry),
+            _ => self.put_on_heap(entry),
         }
-        if key < self.first[place] {
-            self.first[place] = key;
+    }
+
+    #[inline]
+    fn put(&mut self, lane: usize, entry: Entry) {
+        if self.first[lane] == LAST {
+            self.first[lane] = entry.key;
+        } else if self.last[lane] > entry.key {
+            // It comes before the last of its lane.
+            return self.put_on_heap(entry);
         }
+        self.last[lane] = entry.key;
+        self.lanes[lane].push_back(entry);
+    }
+
+    fn put_on_heap(&mut self, entry: Entry) {
+        self.first[HEAP] = self.first[HEAP].min(entry.key);
+        self.heap.push(entry);
     }
 
     /// Takes what happens next.
@@ -147,7 +153,7 @@ mod tests {
             (5, Happening::Arrive(2)),
             (3, Happening::Ask(3)),
             (4, Happening::Leave(4, 0)),
-            (3, Happening::Handle(5)),
+            (3, Happening::Handle(5, 0)),
             (9, Happening::Leave(6, 0)),
             (6, Happening::Leave(7, 0)),
         ];

@@ -97,7 +97,8 @@ impl Visitor for Validate<'_> {
 
     fn visit<A: Algorithm>(self) -> Self::Output {
         self.0.validate(&A::INFO)?;
-        A::rules(&self.0.setting).map(|_| ())
+        let rules = A::rules(&self.0.setting)?;
+        crate::memory::refuse_too_large::<A>(self.0, &rules)
     }
 }
 

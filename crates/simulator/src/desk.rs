@@ -17,8 +17,10 @@ pub(crate) struct Desk {
     pub(crate) wake_planned: bool,
     /// It does nothing before this.
     pub(crate) paused_until: Ticks,
-    /// It has crashed and is not back.
+    /// It has crashed and is not back
     pub(crate) down: bool,
+    /// before this.
+    pub(crate) down_until: Ticks,
     /// How often it has crashed.
     pub(crate) life: u32,
     /// Whether the client in front waits, or is inside, and since when it wants to be.
@@ -42,6 +44,7 @@ impl Desk {
             wake_planned: false,
             paused_until: 0,
             down: false,
+            down_until: 0,
             life: 0,
             waits: false,
             inside: false,

@@ -16,6 +16,7 @@ use crate::agenda::{Agenda, Happening};
 use crate::chance::Dice;
 use crate::desk::Desk;
 use crate::measures::Measures;
+use crate::memory;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::time::{Draws, Ticks, ticks, units};
@@ -23,6 +24,8 @@ use crate::workload::{Load, Workload};
 
 /// More events than this without an entry, for each node, and something goes round in circles.
 const MOST_EVENTS_PER_NODE: u64 = 100_000;
+/// More messages than this under way at once, and they would soon fill the memory.
+const MOST_UNDER_WAY: usize = 20_000_000;
 
 /// How a run went.
 #[derive(Clone, Debug)]
@@ -45,16 +48,19 @@ pub struct Outcome {
 pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome, Refusal> {
     plan.validate(&A::INFO)?;
     let rules = A::rules(&plan.setting)?;
+    memory::refuse_too_large::<A>(plan, &rules)?;
     let mut engine = Engine::<A>::new(plan, &rules, seed, record);
-    let violation = engine.finish();
+    let violation = engine.finish()?;
     let now = engine.now;
     for desk in engine.desks.iter().filter(|desk| desk.waits) {
         engine.measures.still_waits(now - desk.asked_at);
     }
     engine.measures.end(now);
+    let measures = engine.measures.clone();
+    let violation = violation.or_else(|| engine.settle());
     Ok(Outcome {
         seed,
-        measures: engine.measures,
+        measures,
         messages: engine.network.sent,
         longest_queue: engine.census.longest_queue,
         violation,
@@ -77,7 +83,7 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) faults: Dice,
     pub(crate) measures: Measures,
     terms: Terms,
-    census: Census,
+    pub(crate) census: Census,
     /// Reused for the effects of every step.
     effects: Vec<Effect<A>>,
     timers_run: bool,
@@ -91,14 +97,16 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     last: u64,
     /// How many clients are neither waiting nor inside; bursts and single requests begin when all are.
     pub(crate) idle: u32,
-    quiet_events: u64,
+    round_planned: bool,
+    pub(crate) quiet_events: u64,
+    /// The run is over: nobody asks any more and nothing more goes wrong.
+    pub(crate) settling: bool,
     pub(crate) violation: Option<Violation>,
 }
 
 impl<'p, A: Algorithm> Engine<'p, A> {
     fn new(plan: &'p Plan, rules: &'p A::Rules, seed: u64, record: bool) -> Engine<'p, A> {
         let nodes = plan.setting.nodes;
-        let site = |me| Site { me, nodes, tokens: plan.setting.tokens, rules };
         let network = Network::new(plan, &A::INFO, seed, record);
         let (warmup, last) = match plan.workload {
             Workload::Once(_) => (0, plan.workload.askers(nodes).len() as u64),
@@ -109,8 +117,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             rules,
             now: 0,
             agenda: Agenda::new(),
-            seats: (0..nodes).map(|me| Seat::start(&site(me))).collect(),
-            desks: (0..nodes).map(|_| Desk::new(A::INFO.timers.len())).collect(),
+            seats: memory::seats(plan, rules),
+            desks: memory::desks::<A>(plan),
             hop: network.longest_hop,
             network,
             load: Load::new(plan, seed),
@@ -119,7 +127,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             sections: Dice::stream(seed, 4),
             faults: Dice::stream(seed, 5),
             measures: Measures::new(nodes, last - warmup),
-            terms: Terms::new(&A::INFO, plan.setting.tokens, plan.faulty()),
+            terms: Terms::new(&A::INFO, plan.setting.tokens, plan.faulty(&A::INFO)),
             census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
             effects: Vec::new(),
             timers_run: plan.timers_run(&A::INFO),
@@ -129,7 +137,9 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             warmup,
             last,
             idle: nodes,
+            round_planned: false,
             quiet_events: 0,
+            settling: false,
             violation: None,
         };
         engine.prepare();
@@ -144,7 +154,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
         }
         if self.plan.rounds() {
-            self.agenda.plan(0, Happening::Round);
+            self.plan_round(0);
         } else {
             for node in 0..nodes {
                 for _ in 0..self.plan.clients {
@@ -163,26 +173,38 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     /// Runs to the end; returns what was violated.
-    fn finish(&mut self) -> Option<Violation> {
-        let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes));
+    fn finish(&mut self) -> Result<Option<Violation>, Refusal> {
+        let most_quiet = self.most_quiet();
         if self.warmup == 0 {
             self.measures.begin(0);
         }
         while !self.is_over() {
-            let Some((time, happening)) = self.agenda.next() else { return Some(self.stuck()) };
+            let Some((time, happening)) = self.agenda.next() else { return Ok(Some(self.stuck())) };
             debug_assert!(time >= self.now);
             self.now = time;
             self.happen(happening);
             if self.violation.is_some() {
-                return self.violation.take();
+                return Ok(self.violation.take());
             }
             self.quiet_events += 1;
             if self.quiet_events > most_quiet {
                 let detail = format!("nobody has entered for {most_quiet} events");
-                return Some(Violation::new(Property::EndReachable, detail));
+                return Ok(Some(Violation::new(Property::EndReachable, detail)));
+            }
+            if self.network.most_under_way() > MOST_UNDER_WAY {
+                let most = MOST_UNDER_WAY / 1_000_000;
+                let hint = "take fewer nodes, a lower rate or the workload single";
+                return Err(Refusal(format!(
+                    "more than {most} million messages are under way at once: {hint}"
+                )));
             }
         }
-        None
+        Ok(None)
+    }
+
+    /// So many events without an entry, and something goes round in circles.
+    pub(crate) fn most_quiet(&self) -> u64 {
+        MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes))
     }
 
     /// Whether all that was wanted has been measured; a round that is the only one, to its last message.
@@ -192,43 +214,49 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     /// Nothing more can happen, and not everybody has been served.
-    fn stuck(&self) -> Violation {
-        let waits = (0..self.desks.len()).filter(|&node| self.desks[node].waits);
-        let names: Vec<String> = waits.map(|node| node.to_string()).collect();
-        let detail = format!("nothing more can happen and node {} waits", names.join(", "));
+    pub(crate) fn stuck(&self) -> Violation {
+        let waiting: Vec<usize> = (0..self.desks.len()).filter(|&node| self.desks[node].waits).collect();
+        let names: Vec<String> = waiting.iter().take(10).map(ToString::to_string).collect();
+        let more = if waiting.len() > 10 { ", …" } else { "" };
+        let detail = format!("nothing more can happen and node {}{more} waits", names.join(", "));
         Violation::new(Property::NobodyLeftWaiting, detail)
     }
 
-    fn happen(&mut self, happening: Happening) {
+    pub(crate) fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Arrive(letter) => self.arrive(letter),
-            Happening::Handle(letter) => self.handled(letter),
+            Happening::Handle(letter, life) => self.handled(letter, life),
             Happening::Wake(node) => {
                 self.desks[node as usize].wake_planned = false;
                 self.next_message(node);
             }
+            Happening::Ask(_) | Happening::Round | Happening::Fault(_) if self.settling => {}
             Happening::Ask(node) => self.ask(node),
             Happening::Leave(node, life) => self.leave(node, life),
             Happening::Expire(node, timer, count) => self.expire(node, timer.into(), count),
             Happening::Round => self.round(),
             Happening::Fault(index) => self.fault(index),
-            Happening::Mend(node, index) => self.mend(node, index),
+            Happening::Mend(node) => self.mend(node),
         }
     }
 
     /// A message has crossed the network.
     fn arrive(&mut self, letter: u32) {
+        if self.network.was_lost(letter) {
+            return;
+        }
         let to = self.network.receiver(letter);
         let desk = &mut self.desks[to as usize];
-        if let Some(until) = desk.paused(self.now) {
-            self.agenda.plan(until, Happening::Arrive(letter));
-        } else if desk.down {
+        if desk.down {
             self.deliver(letter);
+        } else if desk.paused(self.now).is_some() || !desk.inbox.is_empty() {
+            desk.inbox.push_back(letter);
+            self.wake_when_free(to);
         } else if let Some(deadline) = self.network.deadline(letter) {
             // Where an algorithm relies on bounded delays, the processor's queue must not make a message late.
             let handled = (self.now.max(desk.busy_until) + self.receive).min(deadline);
             desk.busy_until = desk.busy_until.max(handled);
-            self.agenda.plan(handled, Happening::Handle(letter));
+            self.agenda.plan(handled, Happening::Handle(letter, desk.life));
         } else if desk.is_free(self.now) {
             self.begin_receiving(to, letter);
         } else {
@@ -269,20 +297,25 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         let desk = &mut self.desks[node as usize];
         desk.receiving = true;
         desk.busy_until = self.now + self.receive;
-        self.agenda.plan(desk.busy_until, Happening::Handle(letter));
+        self.agenda.plan(desk.busy_until, Happening::Handle(letter, desk.life));
     }
 
-    fn handled(&mut self, letter: u32) {
+    fn handled(&mut self, letter: u32, life: u32) {
         let node = self.network.receiver(letter);
-        if let Some(until) = self.desks[node as usize].paused(self.now) {
-            return self.agenda.plan(until, Happening::Handle(letter));
+        let desk = &mut self.desks[node as usize];
+        if desk.life != life {
+            // It had arrived, and its receiver has crashed over it.
+            return self.network.lose(letter, self.plan.check.then_some(&mut self.census));
         }
-        self.desks[node as usize].receiving = false;
+        if let Some(until) = desk.paused(self.now) {
+            return self.agenda.plan(until, Happening::Handle(letter, life));
+        }
+        desk.receiving = false;
         self.deliver(letter);
         self.next_message(node);
     }
 
-    fn deliver(&mut self, letter: u32) {
+    pub(crate) fn deliver(&mut self, letter: u32) {
         let Some((envelope, message)) = self.network.take(letter) else { return };
         let (from, to) = (envelope.from, envelope.to);
         self.measures.last_message = self.now;
@@ -316,6 +349,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     fn request(&mut self, node: NodeId, groups: Groups, asked_at: Ticks) {
         let desk = &mut self.desks[node as usize];
         (desk.waits, desk.asked_at) = (true, asked_at);
+        self.measures.waits_from_now(node);
         self.idle -= 1;
         self.step(node, Event::Input(Input::Request(groups)), Action::Request { node, groups });
     }
@@ -345,6 +379,9 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.idle += 1;
         self.measures.left(self.now - desk.asked_at, self.now);
         self.step(node, Event::Input(Input::Exit), Action::Exit { node });
+        if self.violation.is_some() {
+            return;
+        }
         if !matches!(self.plan.workload, Workload::Once(_)) {
             self.think(node);
         }
@@ -357,9 +394,9 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     pub(crate) fn think(&mut self, node: NodeId) {
         // After a crash, a client that was to ask once still has to.
         if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
-            if self.idle == self.plan.setting.nodes {
+            if self.idle == self.plan.setting.nodes && !self.round_planned {
                 let at = self.now + self.load.think(node);
-                self.agenda.plan(at, Happening::Round);
+                self.plan_round(at);
             }
         } else {
             let at = self.now + self.load.think(node);
@@ -367,14 +404,22 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         }
     }
 
+    fn plan_round(&mut self, at: Ticks) {
+        self.round_planned = true;
+        self.agenda.plan(at, Happening::Round);
+    }
+
     fn round(&mut self) {
+        self.round_planned = false;
         let nodes = self.plan.setting.nodes;
         if self.plan.workload == Workload::Single {
             let node = self.load.any_node(nodes);
             return self.ask(node);
         }
         for node in self.plan.workload.askers(nodes) {
-            self.ask(node);
+            if self.violation.is_none() {
+                self.ask(node);
+            }
         }
     }
 
@@ -413,6 +458,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             self.network.record(action, &mut self.picks.picks);
         }
         self.picks.picks.clear();
+        let recorded = self.network.recorded();
         for effect in effects.drain(..) {
             if let Some(wrong) = self.seats[me as usize].carry_out(&site, &effect) {
                 self.violation.get_or_insert(wrong);
@@ -426,9 +472,14 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
         }
         self.effects = effects;
+        self.network.queue_twins();
         if self.plan.check {
             self.seats[me as usize].count(&site, &mut self.census);
             self.check();
+        }
+        if self.violation.is_some() {
+            // A trace ends with the step that violates, not with what became of its messages.
+            self.network.forget_after(recorded);
         }
     }
 

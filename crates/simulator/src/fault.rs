@@ -37,11 +37,12 @@ pub struct Fault {
 /// What can happen to nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// They lose their memory and all messages, and come back with their stable storage.
+    /// They lose their memory, the messages that have arrived or arrive before they are back, and those that they have
+    /// not sent yet; they come back with their stable storage. That ends a pause, too.
     Crash,
-    /// They do nothing; messages wait.
+    /// They do nothing; messages wait, and are handled in order afterwards.
     Pause,
-    /// Messages between them and the others are lost.
+    /// Messages that are sent between them and the others are lost.
     Partition,
 }
 

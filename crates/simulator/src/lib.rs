@@ -13,6 +13,7 @@ mod desk;
 pub mod engine;
 pub mod fault;
 pub mod measures;
+pub mod memory;
 mod network;
 pub mod plan;
 pub mod random;

@@ -27,6 +27,10 @@ pub struct Measures {
     pub longest_wait: Ticks,
     /// From an exit that somebody waited for to the entry it made possible: sum and number.
     pub handed_over: (u128, u64),
+    /// From the last exit of all, with somebody waiting, to the next entry: sum and number.
+    pub changed_over: (u128, u64),
+    /// The most changes of the group that a client waited for, the one to its own included.
+    pub most_switches_waited: u64,
     /// How often an entry was into another group than the one before.
     pub switches: u64,
     /// The most that were inside at once.
@@ -51,6 +55,11 @@ pub struct Measures {
     batches: Vec<u128>,
     vacated: std::collections::VecDeque<Ticks>,
     waiting: u64,
+    /// When the last client left while others waited, if nobody has entered since.
+    emptied: Option<Ticks>,
+    /// All changes of the group, those of the warm-up included; and for each node how many there were when it asked.
+    all_switches: u64,
+    switches_when_asked: Vec<u64>,
 }
 
 /// Messages of one kind.
@@ -86,6 +95,8 @@ impl Measures {
             kinds: Vec::new(),
             longest_wait: 0,
             handed_over: (0, 0),
+            changed_over: (0, 0),
+            most_switches_waited: 0,
             switches: 0,
             most_inside: 0,
             by_node: vec![NodeCount::default(); nodes as usize],
@@ -102,6 +113,9 @@ impl Measures {
             batches: Vec::new(),
             vacated: Default::default(),
             waiting: 0,
+            emptied: None,
+            all_switches: 0,
+            switches_when_asked: vec![0; nodes as usize],
         }
     }
 
@@ -112,7 +126,7 @@ impl Measures {
         (self.waited, self.responses, self.exits, self.switches, self.tampered) = (0, 0, 0, 0, 0);
         self.kinds.clear();
         self.longest_wait = 0;
-        self.handed_over = (0, 0);
+        (self.handed_over, self.changed_over, self.most_switches_waited) = ((0, 0), (0, 0), 0);
         self.most_inside = self.inside;
         self.by_node.fill(NodeCount::default());
         self.batches.clear();
@@ -123,8 +137,15 @@ impl Measures {
         self.waiting += 1;
     }
 
+    /// The client in front of this node asks the algorithm.
+    pub(crate) fn waits_from_now(&mut self, node: NodeId) {
+        self.switches_when_asked[node as usize] = self.all_switches;
+    }
+
     pub(crate) fn gave_up(&mut self, waiting: bool, inside: bool, now: Ticks) {
         self.waiting -= u64::from(waiting);
+        // Nobody enters for an exit that only this client waited for.
+        self.vacated.truncate(self.waiting as usize);
         if inside {
             self.change_inside(now, |inside| inside - 1);
         }
@@ -160,8 +181,17 @@ impl Measures {
         }
         if self.last_group.is_some_and(|last| last != group) {
             self.switches += 1;
+            self.all_switches += 1;
         }
         self.last_group = Some(group);
+        let switches = self.all_switches - self.switches_when_asked[node as usize];
+        self.most_switches_waited = self.most_switches_waited.max(switches);
+        if let Some(emptied) = self.emptied.take()
+            && wait > 0
+        {
+            self.changed_over.0 += u128::from(now - emptied);
+            self.changed_over.1 += 1;
+        }
         // An entry at once was made possible by nobody's leaving. It takes a place that others may wait for since the last
         // exit, though (their requests are still under way): that exit was for nothing, and whoever enters next owes it
         // to a later one.
@@ -183,6 +213,7 @@ impl Measures {
             self.vacated.push_back(now);
         }
         self.change_inside(now, |inside| inside.saturating_sub(1));
+        self.emptied = (self.inside == 0 && self.waiting > 0).then_some(now);
     }
 
     fn change_inside(&mut self, now: Ticks, change: impl FnOnce(u32) -> u32) {
@@ -244,6 +275,11 @@ impl Measures {
     /// The mean time from an exit that somebody waited for to the entry it made possible.
     pub fn sync_delay(&self) -> f64 {
         ratio(self.handed_over.0 as f64 / crate::time::UNIT, self.handed_over.1 as f64)
+    }
+
+    /// The mean time from the last exit of all, with somebody waiting, to the next entry.
+    pub fn changeover(&self) -> f64 {
+        ratio(self.changed_over.0 as f64 / crate::time::UNIT, self.changed_over.1 as f64)
     }
 
     /// The mean time from asking to leaving.

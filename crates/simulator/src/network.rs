@@ -28,8 +28,8 @@ pub(crate) struct Network<A: Algorithm> {
     faults: Faults,
     /// Whether nothing goes wrong at all.
     calm: bool,
-    /// The nodes of each partition in force, by the number of its fault.
-    pub(crate) partitions: BTreeMap<u32, (NodeId, NodeId)>,
+    /// The nodes of each partition in force, from the first to the last, and until when.
+    pub(crate) partitions: Vec<(NodeId, NodeId, Ticks)>,
     dice: Dice,
     /// How many messages were sent.
     pub(crate) sent: u64,
@@ -37,13 +37,18 @@ pub(crate) struct Network<A: Algorithm> {
     pub(crate) steps: Option<Vec<Step>>,
     /// The letters of each channel, oldest first, if steps are recorded.
     channels: BTreeMap<(NodeId, NodeId), Vec<u32>>,
+    /// Letters with their copies that are not in their channels yet, if steps are recorded.
+    twins: Vec<(u32, u32)>,
 }
 
 struct Letter<M> {
     from: NodeId,
     to: NodeId,
+    /// When it leaves its sender's processor.
+    leaves: Ticks,
     /// Handled by then at the latest, if the algorithm relies on it.
     deadline: Ticks,
+    /// `None` once it is lost or delivered.
     message: Option<M>,
 }
 
@@ -75,17 +80,30 @@ impl<A: Algorithm> Network<A> {
             latest: (plan.fifo && varies).then(BTreeMap::new),
             faults: plan.faults.clone(),
             calm: plan.faults.is_empty(),
-            partitions: BTreeMap::new(),
+            partitions: Vec::new(),
             dice: Dice::stream(seed, 2),
             sent: 0,
             steps: record.then(Vec::new),
             channels: BTreeMap::new(),
+            twins: Vec::new(),
         }
     }
 
     /// Whether no message is under way.
     pub(crate) fn silent(&self) -> bool {
         self.free.len() == self.letters.len()
+    }
+
+    /// The most messages that have been under way at once.
+    pub(crate) fn most_under_way(&self) -> usize {
+        self.letters.len()
+    }
+
+    /// From now on nothing goes wrong any more.
+    pub(crate) fn calm_down(&mut self) {
+        self.faults = Faults::default();
+        self.partitions.clear();
+        self.calm = true;
     }
 
     /// Who gets a letter.
@@ -109,7 +127,7 @@ impl<A: Algorithm> Network<A> {
         mut census: Option<&mut Census>,
     ) -> bool {
         self.sent += 1;
-        let fate = self.fate(from, to);
+        let fate = self.fate(now, from, to);
         let mut count = |message: &A::Message| {
             if let Some(census) = &mut census {
                 A::count_message(message, to, census);
@@ -119,7 +137,10 @@ impl<A: Algorithm> Network<A> {
             count(&message);
         }
         let twin = (fate == Fate::ArrivesTwice).then(|| message.clone());
-        let letter = self.store(from, to, now, message);
+        let letter = self.store((from, to), now, leaves, message);
+        if self.steps.is_some() {
+            self.channels.entry((from, to)).or_default().push(letter);
+        }
         if fate == Fate::Lost {
             self.note(from, to, letter, Action::Lose);
             self.take(letter);
@@ -128,19 +149,24 @@ impl<A: Algorithm> Network<A> {
         self.plan_arrival(agenda, now, leaves, letter, fate == Fate::ArrivesLate);
         if let Some(twin) = twin {
             count(&twin);
-            self.note(from, to, letter, Action::Duplicate);
-            let second = self.store(from, to, now, twin);
+            let second = self.store((from, to), now, leaves, twin);
+            if self.steps.is_some() {
+                self.twins.push((letter, second));
+            }
             self.plan_arrival(agenda, now, leaves, second, false);
         }
         fate != Fate::Arrives
     }
 
-    fn fate(&mut self, from: NodeId, to: NodeId) -> Fate {
+    fn fate(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Fate {
         if self.calm {
             return Fate::Arrives;
         }
-        let within = |node: NodeId, (first, last): (NodeId, NodeId)| (first..=last).contains(&node);
-        if self.partitions.values().any(|&side| within(from, side) != within(to, side)) {
+        let apart = |&(first, last, until): &(NodeId, NodeId, Ticks)| {
+            let inner = first..=last;
+            now < until && inner.contains(&from) != inner.contains(&to)
+        };
+        if self.partitions.iter().any(apart) {
             return Fate::Lost;
         }
         let Faults { loss, duplicate, reorder, .. } = self.faults;
@@ -155,10 +181,10 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    fn store(&mut self, from: NodeId, to: NodeId, now: Ticks, message: A::Message) -> u32 {
+    fn store(&mut self, (from, to): (NodeId, NodeId), now: Ticks, leaves: Ticks, message: A::Message) -> u32 {
         let deadline = now + self.paced.unwrap_or(0);
-        let letter = Letter { from, to, deadline, message: Some(message) };
-        let number = match self.free.pop() {
+        let letter = Letter { from, to, leaves, deadline, message: Some(message) };
+        match self.free.pop() {
             Some(number) => {
                 self.letters[number as usize] = letter;
                 number
@@ -167,11 +193,20 @@ impl<A: Algorithm> Network<A> {
                 self.letters.push(letter);
                 self.letters.len() as u32 - 1
             }
-        };
-        if self.steps.is_some() {
-            self.channels.entry((from, to)).or_default().push(number);
         }
-        number
+    }
+
+    /// At the end of a step: copies join their channels behind everything that the step has sent, because that is where
+    /// a trace puts them.
+    pub(crate) fn queue_twins(&mut self) {
+        if self.twins.is_empty() {
+            return;
+        }
+        for (letter, twin) in std::mem::take(&mut self.twins) {
+            let Letter { from, to, .. } = self.letters[letter as usize];
+            self.note(from, to, letter, Action::Duplicate);
+            self.channels.entry((from, to)).or_default().push(twin);
+        }
     }
 
     fn plan_arrival(&mut self, agenda: &mut Agenda, now: Ticks, leaves: Ticks, letter: u32, late: bool) {
@@ -191,11 +226,54 @@ impl<A: Algorithm> Network<A> {
         agenda.plan(at, Happening::Arrive(letter));
     }
 
-    /// Takes a letter off the network; `None` if it was lost with its receiver.
+    /// Takes a letter off the network.
     pub(crate) fn take(&mut self, letter: u32) -> Option<(Envelope, A::Message)> {
+        self.free.push(letter);
+        self.empty(letter)
+    }
+
+    /// Whether a letter was lost on its way; its number is then free again.
+    pub(crate) fn was_lost(&mut self, letter: u32) -> bool {
+        let lost = self.letters[letter as usize].message.is_none();
+        if lost {
+            self.free.push(letter);
+        }
+        lost
+    }
+
+    /// Loses a letter that nothing planned speaks of any more.
+    pub(crate) fn lose(&mut self, letter: u32, census: Option<&mut Census>) {
+        self.lose_content(letter, census);
+        self.free.push(letter);
+    }
+
+    /// Loses what a node that crashes now has not sent yet, though it wanted to. Says how much that was.
+    pub(crate) fn lose_unsent(&mut self, node: NodeId, now: Ticks, mut census: Option<&mut Census>) -> u64 {
+        let unsent = |letter: &Letter<A::Message>| {
+            letter.from == node && letter.leaves > now && letter.message.is_some()
+        };
+        let letters: Vec<u32> =
+            (0..).zip(&self.letters).filter(|(_, letter)| unsent(letter)).map(|(number, _)| number).collect();
+        for &letter in &letters {
+            // Its number stays taken until its arrival, which is planned.
+            self.lose_content(letter, census.as_deref_mut());
+        }
+        letters.len() as u64
+    }
+
+    fn lose_content(&mut self, letter: u32, census: Option<&mut Census>) {
+        let Letter { from, to, .. } = self.letters[letter as usize];
+        self.note(from, to, letter, Action::Lose);
+        if let (Some((_, message)), Some(census)) = (self.empty(letter), census) {
+            census.take_back();
+            A::count_message(&message, to, census);
+            census.count_up();
+        }
+    }
+
+    fn empty(&mut self, letter: u32) -> Option<(Envelope, A::Message)> {
         let Letter { from, to, message, .. } = &mut self.letters[letter as usize];
         let (from, to, message) = (*from, *to, message.take());
-        self.free.push(letter);
         let mut overtakes = 0;
         if self.steps.is_some() {
             overtakes = self.place(from, to, letter);
@@ -223,6 +301,18 @@ impl<A: Algorithm> Network<A> {
     pub(crate) fn record(&mut self, action: Action, picks: &mut Vec<u32>) {
         if let Some(steps) = &mut self.steps {
             steps.push(Step { action, picks: std::mem::take(picks) });
+        }
+    }
+
+    /// How many steps are recorded.
+    pub(crate) fn recorded(&self) -> usize {
+        self.steps.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Forgets the steps after so many.
+    pub(crate) fn forget_after(&mut self, count: usize) {
+        if let Some(steps) = &mut self.steps {
+            steps.truncate(count);
         }
     }
 }

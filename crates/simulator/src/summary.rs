@@ -67,6 +67,8 @@ pub struct Summary {
     pub words_per_entry: Estimate,
     /// From an exit that somebody waited for to the entry it made possible.
     pub sync_delay: Estimate,
+    /// From the last exit of all, with somebody waiting, to the next entry.
+    pub changeover: Estimate,
     /// From asking to leaving.
     pub response: Estimate,
     /// Entries per unit of time.
@@ -77,6 +79,8 @@ pub struct Summary {
     pub most_inside: u32,
     /// Entries into another group than the one before, for each entry.
     pub switches_per_entry: Estimate,
+    /// The most changes of the group that a client waited for.
+    pub most_switches_waited: u64,
     /// Jain's index over the entries of the nodes.
     pub fairness: Estimate,
     /// The fewest entries of a node in a run.
@@ -128,11 +132,13 @@ impl Summary {
             words_per_message: measured(crate::Measures::words_per_message),
             words_per_entry: measured(|run| run.words_per_message() * run.messages_per_entry()),
             sync_delay: measured(crate::Measures::sync_delay),
+            changeover: measured(crate::Measures::changeover),
             response: measured(crate::Measures::response),
             throughput: measured(crate::Measures::throughput),
             concurrency: measured(crate::Measures::concurrency),
             most_inside: runs.iter().map(|run| run.measures.most_inside).max().unwrap_or(0),
             switches_per_entry: measured(|run| run.switches as f64 / run.entries.max(1) as f64),
+            most_switches_waited: runs.iter().map(|run| run.measures.most_switches_waited).max().unwrap_or(0),
             fairness: measured(crate::Measures::fairness),
             fewest_entries: by_node().min().unwrap_or(0),
             most_entries: by_node().max().unwrap_or(0),

@@ -1,13 +1,35 @@
 //! What faults do to nodes.
 
 use algorithms::seat::Event;
-use algorithms::{Action, Algorithm, NodeId};
+use algorithms::{Action, Algorithm, NodeId, Violation};
 
 use crate::agenda::Happening;
 use crate::engine::Engine;
 use crate::fault::Verb;
+use crate::time::Ticks;
 
 impl<A: Algorithm> Engine<'_, A> {
+    /// After a run in which things went wrong: nobody asks any more, nothing more goes wrong, and what is under way
+    /// comes to its end. Whoever waits then would wait for ever, though others were served.
+    pub(crate) fn settle(&mut self) -> Option<Violation> {
+        if self.plan.faults.is_empty() {
+            return None;
+        }
+        self.settling = true;
+        self.quiet_events = 0;
+        self.network.calm_down();
+        while self.idle < self.plan.setting.nodes {
+            let Some((time, happening)) = self.agenda.next() else { return Some(self.stuck()) };
+            self.now = time;
+            self.happen(happening);
+            self.quiet_events += 1;
+            if self.violation.is_some() || self.quiet_events > self.most_quiet() {
+                return Some(self.violation.take().unwrap_or_else(|| self.stuck()));
+            }
+        }
+        None
+    }
+
     /// A fault begins.
     pub(crate) fn fault(&mut self, index: u32) {
         let fault = &self.plan.faults.verbs[index as usize];
@@ -19,33 +41,33 @@ impl<A: Algorithm> Engine<'_, A> {
             let node = self.faults.below(nodes) as NodeId;
             (node, node)
         });
-        let until = self.now + fault.lasts;
-        if fault.verb == Verb::Partition {
-            self.network.partitions.insert(index, (first, last));
-            return self.agenda.plan(until, Happening::Mend(first, index));
+        let (verb, until) = (fault.verb, self.now + fault.lasts);
+        if verb == Verb::Partition {
+            let now = self.now;
+            self.network.partitions.retain(|&(_, _, healed)| healed > now);
+            return self.network.partitions.push((first, last, until));
         }
         for node in first..=last {
-            let desk = &mut self.desks[node as usize];
-            match fault.verb {
-                Verb::Pause => desk.paused_until = desk.paused_until.max(until),
-                _ if desk.down => {}
-                _ => {
-                    self.crash(node);
-                    self.agenda.plan(until, Happening::Mend(node, index));
-                }
+            match verb {
+                Verb::Pause => self.pause(node, until),
+                _ => self.crash(node, until),
             }
         }
     }
 
-    /// A fault is over.
-    pub(crate) fn mend(&mut self, node: NodeId, index: u32) {
-        if self.plan.faults.verbs[index as usize].verb == Verb::Partition {
-            self.network.partitions.remove(&index);
-            return;
-        }
+    /// A node that is down has nothing to pause.
+    fn pause(&mut self, node: NodeId, until: Ticks) {
         let desk = &mut self.desks[node as usize];
-        if let Some(until) = desk.paused(self.now) {
-            return self.agenda.plan(until, Happening::Mend(node, index));
+        if !desk.down {
+            desk.paused_until = desk.paused_until.max(until);
+        }
+    }
+
+    /// A node that is down comes back, unless it has crashed once more.
+    pub(crate) fn mend(&mut self, node: NodeId) {
+        let desk = &mut self.desks[node as usize];
+        if !desk.down || desk.down_until > self.now {
+            return;
         }
         desk.down = false;
         let clients = std::mem::take(&mut desk.asleep);
@@ -55,11 +77,15 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
-    fn crash(&mut self, node: NodeId) {
+    fn crash(&mut self, node: NodeId, until: Ticks) {
         let desk = &mut self.desks[node as usize];
+        desk.down_until = desk.down_until.max(until);
+        self.agenda.plan(until, Happening::Mend(node));
+        if std::mem::replace(&mut desk.down, true) {
+            return;
+        }
         desk.life += 1;
-        desk.down = true;
-        (desk.busy_until, desk.receiving) = (self.now, false);
+        (desk.busy_until, desk.paused_until, desk.receiving) = (self.now, self.now, false);
         // What it was doing is gone; its clients ask again when it is back.
         let (waits, inside) = (std::mem::take(&mut desk.waits), std::mem::take(&mut desk.inside));
         desk.asleep += u32::from(waits || inside) + desk.queue.len() as u32;
@@ -70,9 +96,9 @@ impl<A: Algorithm> Engine<'_, A> {
         (0..behind).for_each(|_| self.measures.gave_up(true, false, self.now));
         self.idle += u32::from(waits || inside);
         self.step(node, Event::Crash, Action::Crash { node });
-        // Messages that had arrived find nobody.
-        for letter in inbox {
-            self.agenda.plan(self.now, Happening::Arrive(letter));
-        }
+        // Messages that had arrived find nobody, and those that it had not sent yet it never will.
+        inbox.into_iter().for_each(|letter| self.deliver(letter));
+        let unsent = self.network.lose_unsent(node, self.now, self.plan.check.then_some(&mut self.census));
+        self.measures.tampered += unsent;
     }
 }

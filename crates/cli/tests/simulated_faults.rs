@@ -1,0 +1,93 @@
+//! Runs in which things go wrong, recorded and replayed; and systems that do not fit into memory.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// An empty folder of its own, removed afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("tokenwood-faults-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_tokenwood")).args(arguments).current_dir(&self.0).output().unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const FAULTS: &[(&str, &str)] = &[
+    ("--loss", "0.1"),
+    ("--duplicate", "0.2"),
+    ("--reorder", "0.2"),
+    ("--fault", "crash any every 40 for 15"),
+    ("--fault", "pause any every 30 for 10"),
+    ("--fault", "partition 0-2 at 20 for 60"),
+];
+
+fn record_and_replay(folder: &Folder, algorithm: &str, faults: &[(&str, &str)]) -> Option<i32> {
+    let mut arguments = vec!["simulate", algorithm, "--nodes", "5", "--cs", "1", "--entries", "150"];
+    arguments.extend(["--warmup", "0", "--trace", "it.json"]);
+    faults.iter().for_each(|(flag, value)| arguments.extend([*flag, *value]));
+    let simulated = folder.run(&arguments);
+    let replayed = folder.run(&["trace", "it.json"]);
+    let error = String::from_utf8_lossy(&replayed.stderr);
+    assert_eq!(replayed.status.code(), Some(0), "{arguments:?}: {error}");
+    simulated.status.code()
+}
+
+#[test]
+fn drs_gme_goes_on_and_its_run_can_be_replayed() {
+    let folder = Folder::new("tolerated");
+    for fault in FAULTS {
+        assert_eq!(record_and_replay(&folder, "drs-gme", &[*fault]), Some(0), "{fault:?}");
+    }
+    assert_eq!(record_and_replay(&folder, "drs-gme", FAULTS), Some(0));
+}
+
+#[test]
+fn damage_is_reported_and_can_be_replayed() {
+    let folder = Folder::new("damage");
+    assert_eq!(record_and_replay(&folder, "naimi-trehel", &FAULTS[..1]), Some(1));
+    assert_eq!(record_and_replay(&folder, "suzuki-kasami", &FAULTS[3..4]), Some(1));
+}
+
+#[test]
+fn memory_per_node_is_told() {
+    let folder = Folder::new("memory");
+    let bytes = |nodes: &str| {
+        let arguments = ["simulate", "suzuki-kasami", "--entries", "5", "--format", "json", "--nodes", nodes];
+        let output = folder.run(&arguments);
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(found.get("bytes_per_node").is_some());
+        found["bytes_per_node"].as_u64()
+    };
+    // Where it can be measured at all: four bytes for each node on each node, and something besides.
+    if let (Some(few), Some(many)) = (bytes("10"), bytes("1000")) {
+        assert!((100..1500).contains(&few), "{few}");
+        assert!((4000..6000).contains(&many), "{many}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let folder = Folder::new("large");
+    for algorithm in ["suzuki-kasami", "drs-gme"] {
+        let output = folder.run(&["simulate", algorithm, "--nodes", "100000", "--entries", "1"]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(
+            error.contains("on each of 100000 nodes") && error.trim_end().lines().count() == 1,
+            "{error}"
+        );
+    }
+}

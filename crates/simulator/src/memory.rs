@@ -1,0 +1,136 @@
+//! How much memory the nodes of a run take. Counted before they are built, so that a run that would not fit is refused
+//! and does not end with the whole program.
+
+use std::hash::{Hash, Hasher};
+
+use algorithms::seat::Seat;
+use algorithms::{Algorithm, Refusal, Site};
+
+use crate::desk::Desk;
+use crate::plan::Plan;
+
+/// The states of a run's nodes may take so many bytes together.
+pub const MOST_BYTES: u64 = 4 << 30;
+
+/// What a run keeps for its nodes when it begins, for measuring how much memory that is.
+pub struct Nodes<A: Algorithm> {
+    /// What all nodes share.
+    pub rules: A::Rules,
+    seats: Vec<Seat<A>>,
+    desks: Vec<Desk>,
+}
+
+impl<A: Algorithm> Nodes<A> {
+    /// Builds the nodes of a plan, as a run does.
+    pub fn build(plan: &Plan) -> Result<Nodes<A>, Refusal> {
+        plan.validate(&A::INFO)?;
+        let rules = A::rules(&plan.setting)?;
+        refuse_too_large::<A>(plan, &rules)?;
+        let (seats, desks) = (seats(plan, &rules), desks::<A>(plan));
+        Ok(Nodes { rules, seats, desks })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.seats.len().min(self.desks.len())
+    }
+}
+
+/// The nodes at their start.
+pub(crate) fn seats<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Vec<Seat<A>> {
+    (0..plan.setting.nodes).map(|me| seat(plan, rules, me)).collect()
+}
+
+/// What the driver knows of them.
+pub(crate) fn desks<A: Algorithm>(plan: &Plan) -> Vec<Desk> {
+    (0..plan.setting.nodes).map(|_| Desk::new(A::INFO.timers.len())).collect()
+}
+
+fn seat<A: Algorithm>(plan: &Plan, rules: &A::Rules, me: u32) -> Seat<A> {
+    Seat::start(&Site { me, nodes: plan.setting.nodes, tokens: plan.setting.tokens, rules })
+}
+
+/// Refuses a plan whose nodes would not fit.
+pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Result<(), Refusal> {
+    let nodes = plan.setting.nodes;
+    // Five nodes are enough to tell. A few may hold more than others (a token, a root), so the middle one counts.
+    let mut sizes: Vec<u64> = [0, nodes / 4, nodes / 2, nodes / 4 * 3, nodes - 1]
+        .into_iter()
+        .map(|me| bytes(&seat::<A>(plan, rules, me)))
+        .collect();
+    sizes.sort_unstable();
+    let each = sizes[sizes.len() / 2];
+    let all = each.saturating_mul(u64::from(nodes));
+    if all <= MOST_BYTES {
+        return Ok(());
+    }
+    // States that do not fit grow with the number of nodes, so that all of them together grow with its square.
+    let fits = f64::from(nodes) * (MOST_BYTES as f64 / all as f64).sqrt();
+    Err(Refusal(format!(
+        "{} keeps {each} bytes on each of {nodes} nodes, {:.1} GB in all, and a run may have {:.1} GB: take about {} \
+         nodes at most",
+        A::INFO.name,
+        all as f64 / 1e9,
+        MOST_BYTES as f64 / 1e9,
+        fits as u64 / 100 * 100,
+    )))
+}
+
+/// About how many bytes a node takes: its fixed part, and everything that makes up its state.
+fn bytes<A: Algorithm>(seat: &Seat<A>) -> u64 {
+    let mut count = Count(0);
+    seat.hash(&mut count);
+    size_of::<Seat<A>>() as u64 + count.0
+}
+
+/// Counts the bytes that are hashed: a state is hashed completely, whatever it consists of.
+struct Count(u64);
+
+impl Hasher for Count {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len() as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use algorithms::drs_gme::DrsGme;
+    use algorithms::lacbt::Lacbt;
+    use algorithms::naimi_trehel::NaimiTrehel;
+    use algorithms::suzuki_kasami::SuzukiKasami;
+
+    use super::*;
+
+    fn fits<A: Algorithm>(nodes: u32) -> Result<(), Refusal> {
+        let mut plan = Plan::of(&A::INFO);
+        plan.setting.nodes = nodes;
+        refuse_too_large::<A>(&plan, &A::rules(&plan.setting)?)
+    }
+
+    #[test]
+    fn an_entry_for_each_node_on_each_node_does_not_fit() {
+        for refused in [fits::<SuzukiKasami>(100_000), fits::<DrsGme>(100_000)] {
+            let Refusal(why) = refused.unwrap_err();
+            assert!(why.contains("on each of 100000 nodes"), "{why}");
+        }
+        assert_eq!(fits::<SuzukiKasami>(20_000), Ok(()));
+    }
+
+    #[test]
+    fn a_few_words_on_each_node_fit() {
+        assert_eq!(fits::<NaimiTrehel>(1_000_000), Ok(()));
+        // Its root keeps an entry for each node; the others do not.
+        assert_eq!(fits::<Lacbt>(100_000), Ok(()));
+    }
+
+    #[test]
+    fn nodes_are_built_as_many_as_asked_for() {
+        let mut plan = Plan::of(&NaimiTrehel::INFO);
+        plan.setting.nodes = 7;
+        assert_eq!(Nodes::<NaimiTrehel>::build(&plan).unwrap().count(), 7);
+    }
+}
