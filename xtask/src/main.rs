@@ -1,6 +1,7 @@
 //! What is done to the repository itself: `cargo xtask test` checks everything and changes nothing, `cargo xtask fix`
 //! mends what can be mended without thinking.
 
+mod bench_simulator;
 mod dependencies;
 mod tidy;
 
@@ -16,6 +17,8 @@ cargo xtask rewrite    write transcripts, docs/errata.md and the list in docs/ch
                        commit a difference only if you can explain it
 cargo xtask tidy       only the house rules
 cargo xtask licences   only dependencies and licences
+cargo xtask bench-simulator
+                       messages per second, growth with the number of nodes, and the same model in SimPy
 ";
 
 fn main() -> ExitCode {
@@ -38,6 +41,7 @@ fn run_task() -> Result<()> {
         Some("rewrite") => rewrite(),
         Some("tidy") => tidy::check(),
         Some("licences") => dependencies::check(),
+        Some("bench-simulator") => bench_simulator::run(),
         _ => {
             print!("{HELP}");
             Ok(())

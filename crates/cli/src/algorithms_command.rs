@@ -53,23 +53,28 @@ fn as_json(info: &Info) -> serde_json::Value {
         "title": info.title,
         "kind": kind(info.kind),
         "tokens": tokens(info.tokens),
-        "needs": {
-            "fifo": match info.needs.order {
-                Order::Fifo => "always",
-                Order::FifoIfSeveral => "for two tokens or more",
-                Order::Any => "no",
-            },
-            "tolerates_loss": info.needs.tolerates_loss,
-            "tolerates_duplicates": info.needs.tolerates_duplicates,
-            "tolerates_crashes": info.needs.tolerates_crashes,
-            "timing": timing(info.needs.timing),
-        },
+        "needs": needs_as_json(&info.needs),
         "messages_per_entry": info.cost,
         "source": info.source,
         "options": info.options.iter().map(|option| json!({
             "name": option.name, "values": option.values, "help": option.help,
         })).collect::<Vec<_>>(),
         "defects": info.defects.iter().map(|defect| defect.name).collect::<Vec<_>>(),
+    })
+}
+
+/// What is needed of the network, for scripts.
+pub(crate) fn needs_as_json(needs: &Needs) -> serde_json::Value {
+    json!({
+        "fifo": match needs.order {
+            Order::Fifo => "always",
+            Order::FifoIfSeveral => "for two tokens or more",
+            Order::Any => "no",
+        },
+        "tolerates_loss": needs.tolerates_loss,
+        "tolerates_duplicates": needs.tolerates_duplicates,
+        "tolerates_crashes": needs.tolerates_crashes,
+        "timing": timing(needs.timing),
     })
 }
 
@@ -97,7 +102,7 @@ fn timing(timing: Timing) -> &'static str {
     }
 }
 
-fn needs(needs: &Needs) -> String {
+pub(crate) fn needs(needs: &Needs) -> String {
     let mut words = vec![match needs.order {
         Order::Fifo => "FIFO",
         Order::FifoIfSeveral => "FIFO if k > 1",

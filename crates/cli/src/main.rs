@@ -1,6 +1,7 @@
 //! `tokenwood`: the one program. `main` maps outcomes to exit codes; each command has its own file.
 
 mod algorithms_command;
+mod candidates;
 mod check_arguments;
 mod check_command;
 mod check_report;
@@ -11,6 +12,8 @@ mod output;
 mod plan_arguments;
 mod progress;
 mod random_command;
+mod recommend_command;
+mod recommend_report;
 mod report_folder;
 mod reproduce_command;
 mod simulate_command;
@@ -41,6 +44,7 @@ enum Command {
     Sweep(Box<sweep_command::Arguments>),
     Merge(merge_command::Arguments),
     Reproduce(reproduce_command::Arguments),
+    Recommend(Box<recommend_command::Arguments>),
     Algorithms(algorithms_command::Arguments),
     Trace(trace_command::Arguments),
     Errata(errata_command::Arguments),
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => sweep_command::run(&arguments),
         Command::Merge(arguments) => merge_command::run(&arguments),
         Command::Reproduce(arguments) => reproduce_command::run(&arguments),
+        Command::Recommend(arguments) => recommend_command::run(&arguments),
         Command::Algorithms(arguments) => algorithms_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Errata(arguments) => errata_command::run(&arguments),

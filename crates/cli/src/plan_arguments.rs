@@ -32,6 +32,11 @@ impl PlanArguments {
         }
         Ok(plan)
     }
+
+    /// The names of the parameters and options that were given.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &str> {
+        self.pairs.iter().map(|(name, _)| name.as_str())
+    }
 }
 
 impl FromArgMatches for PlanArguments {

@@ -8,8 +8,8 @@
 use algorithms::properties::Terms;
 use algorithms::seat::{Event, Seat};
 use algorithms::{
-    Action, Algorithm, Census, Effect, Group, Groups, Input, NodeId, Property, Refusal, Site, Step, Timer,
-    Violation, Wait,
+    Action, Algorithm, Census, Effect, Group, Groups, Input, Kind, NodeId, Property, Refusal, Site, Step,
+    Timer, Violation, Wait,
 };
 
 use crate::agenda::{Agenda, Happening};
@@ -126,7 +126,12 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             section: Draws::new(plan.section),
             sections: Dice::stream(seed, 4),
             faults: Dice::stream(seed, 5),
-            measures: Measures::new(nodes, last - warmup),
+            measures: Measures::new(
+                nodes,
+                last - warmup,
+                plan.setting.tokens,
+                A::INFO.kind == Kind::GroupMutex,
+            ),
             terms: Terms::new(&A::INFO, plan.setting.tokens, plan.faulty(&A::INFO)),
             census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
             effects: Vec::new(),

@@ -53,6 +53,11 @@ pub struct Measures {
     last_group: Option<Group>,
     batch_size: u64,
     batches: Vec<u128>,
+    /// How many may be inside at once,
+    places: u32,
+    /// unless all that are inside are of one group: then they share one place.
+    in_groups: bool,
+    /// When places became free that somebody waited for, as long as they are.
     vacated: std::collections::VecDeque<Ticks>,
     waiting: u64,
     /// When the last client left while others waited, if nobody has entered since.
@@ -85,7 +90,7 @@ pub struct NodeCount {
 }
 
 impl Measures {
-    pub(crate) fn new(nodes: u32, entries: u64) -> Measures {
+    pub(crate) fn new(nodes: u32, entries: u64, places: u32, in_groups: bool) -> Measures {
         Measures {
             entries: 0,
             waits: new_histogram(),
@@ -111,6 +116,8 @@ impl Measures {
             last_group: None,
             batch_size: (entries / BATCHES).max(1),
             batches: Vec::new(),
+            places,
+            in_groups,
             vacated: Default::default(),
             waiting: 0,
             emptied: None,
@@ -192,28 +199,42 @@ impl Measures {
             self.changed_over.0 += u128::from(now - emptied);
             self.changed_over.1 += 1;
         }
-        // An entry at once was made possible by nobody's leaving. It takes a place that others may wait for since the last
-        // exit, though (their requests are still under way): that exit was for nothing, and whoever enters next owes it
-        // to a later one.
-        if wait == 0 {
-            self.vacated.pop_back();
-        } else if let Some(vacated) = self.vacated.pop_front() {
-            self.handed_over.0 += u128::from(now - vacated);
-            self.handed_over.1 += 1;
-        }
         self.change_inside(now, |inside| inside + 1);
         self.most_inside = self.most_inside.max(self.inside);
+        self.hand_over(wait, now);
     }
 
     pub(crate) fn left(&mut self, since_asked: Ticks, now: Ticks) {
         self.exits += 1;
         self.last_exit = now;
         self.responses += u128::from(since_asked);
-        if self.waiting > self.vacated.len() as u64 {
-            self.vacated.push_back(now);
-        }
         self.change_inside(now, |inside| inside.saturating_sub(1));
         self.emptied = (self.inside == 0 && self.waiting > 0).then_some(now);
+        // Places that became free unseen, because nobody waited for them then, count from now on.
+        while (self.vacated.len() as u64) < self.free_places().min(self.waiting) {
+            self.vacated.push_back(now);
+        }
+    }
+
+    /// An entry takes a place. Only one that was waited for says how long a hand-over takes: who enters at once comes
+    /// back to the place that was left last.
+    fn hand_over(&mut self, wait: Ticks, now: Ticks) {
+        if wait > 0
+            && let Some(vacated) = self.vacated.pop_front()
+        {
+            self.handed_over.0 += u128::from(now - vacated);
+            self.handed_over.1 += 1;
+        }
+        let free = self.free_places() as usize;
+        self.vacated.truncate(free);
+    }
+
+    fn free_places(&self) -> u64 {
+        if self.in_groups {
+            u64::from(self.inside == 0)
+        } else {
+            u64::from(self.places.saturating_sub(self.inside))
+        }
     }
 
     fn change_inside(&mut self, now: Ticks, change: impl FnOnce(u32) -> u32) {

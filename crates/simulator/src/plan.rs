@@ -3,7 +3,7 @@
 //! Every parameter has a name, and [`Plan::set`] is the one way from text to a plan: flags, sweeps and figures all use
 //! it.
 
-use algorithms::info::{Choice, Timing};
+use algorithms::info::Timing;
 use algorithms::{Info, Kind, Refusal, Setting};
 
 use crate::column::{Cell, Column};
@@ -17,6 +17,10 @@ const MOST_ENTRIES: u64 = 1_000_000_000;
 const LEAST_RATE: f64 = 1e-6;
 /// The fastest rate: pauses of a thousandth of a tick.
 const MOST_RATE: f64 = 1e12;
+/// The longest run, in units; the clock can count to 1.8e10.
+const LONGEST_RUN: f64 = 1.5e10;
+/// The shortest that clients may be on at a time, in pauses.
+const SHORTEST_ON: f64 = 1e-4;
 /// The most clients that a node can have.
 const MOST_CLIENTS: u32 = 10_000;
 
@@ -165,15 +169,13 @@ impl Plan {
         Ok(())
     }
 
-    /// Every parameter with its value, in the order of the list, and then every option of the algorithm. An option that
-    /// is a number and not set has no value, since only the algorithm knows its default.
+    /// Every parameter with its value, in the order of the list, and then every option of the algorithm. An option that is
+    /// not set has no value: what that means is the algorithm's business, and may depend on its other options.
     pub fn parameters(&self, info: &Info) -> Vec<Column> {
         let parameters =
             PARAMETERS.iter().map(|parameter| Column::new(parameter.name, self.value(info, parameter.name)));
-        let options = info.options.iter().map(|option| {
-            let default = (option.values != Choice::NUMBER).then(|| option.values[0]);
-            Column::new(option.name, self.setting.option(option.name).or(default))
-        });
+        let options =
+            info.options.iter().map(|option| Column::new(option.name, self.setting.option(option.name)));
         parameters.chain(options).collect()
     }
 
@@ -234,6 +236,20 @@ impl Plan {
             return refuse("workloads burst, once and single have one client per node".to_string());
         }
         self.workload.validate(self.setting.nodes)?;
+        if let Workload::OnOff(on, _) = self.workload
+            && on * self.rate < SHORTEST_ON
+        {
+            return refuse(format!(
+                "clients that are on for {on} hardly ever ask: make that or the rate larger"
+            ));
+        }
+        let length = self.expected_length();
+        if length > LONGEST_RUN {
+            let hint = "give all times in a larger unit, or take fewer entries";
+            return refuse(format!(
+                "this run would last about {length:.0} units, more than the clock has: {hint}"
+            ));
+        }
         let constant = self.section.shape == Shape::Constant && self.transit.shape == Shape::Constant;
         if info.relies_on_pace() && !constant {
             let why = "is only right where messages and critical sections take constant times";
@@ -252,6 +268,23 @@ impl Plan {
     /// Whether clients ask in rounds, each when the one before is over.
     pub(crate) fn rounds(&self) -> bool {
         matches!(self.workload, Workload::Burst | Workload::Once(_) | Workload::Single)
+    }
+
+    /// About how many units a run lasts; rather too many than too few, for most algorithms.
+    fn expected_length(&self) -> f64 {
+        let nodes = f64::from(self.setting.nodes);
+        let (asking, stretch) = match self.workload {
+            Workload::Single => (1.0, 1.0),
+            Workload::Burst | Workload::Once(_) => (nodes, 1.0),
+            Workload::OnOff(on, off) => (nodes * f64::from(self.clients), (on + off) / on),
+            Workload::Think | Workload::Steady | Workload::Skewed(_) => {
+                (nodes * f64::from(self.clients), 1.0)
+            }
+        };
+        // As if everybody waited for the one before, and each for a way through a tree.
+        let messages = 2.0 * (nodes.log2() + 1.0) * (self.send + self.transit.mean + self.receive);
+        let each = stretch / self.rate / asking + self.section.mean + messages;
+        (self.entries + self.warmup) as f64 * each
     }
 
     /// Whether timers run.
@@ -307,7 +340,6 @@ mod tests {
         let mut again = Plan::of(&info);
         for column in plan.parameters(&info) {
             if column.value == Cell::Nothing {
-                // An option that is a number and not set.
                 assert_eq!(plan.setting.option(&column.name), None);
                 continue;
             }

@@ -1,0 +1,49 @@
+//! Plans from one line of text, run and looked at by the tests.
+
+use algorithms::registry::{self, Visitor};
+use algorithms::{Algorithm, Refusal};
+use simulator::{Outcome, Plan, Point, Summary};
+
+/// The plan for an algorithm with these parameters, written `nodes=3 rate=1`.
+pub(crate) fn plan(algorithm: &str, parameters: &str) -> Plan {
+    let info = registry::info(algorithm).unwrap();
+    let mut plan = Plan::of(&info);
+    for pair in parameters.split_whitespace() {
+        let (name, value) = pair.split_once('=').unwrap_or_else(|| panic!("{pair} is not name=value"));
+        plan.set(&info, name, value).unwrap_or_else(|refusal| panic!("{algorithm} {pair}: {refusal}"));
+    }
+    plan
+}
+
+/// One run, with its steps. Nothing may be violated.
+pub(crate) fn outcome(algorithm: &str, parameters: &str, seed: u64) -> Outcome {
+    struct Run(Plan, u64);
+
+    impl Visitor for Run {
+        type Output = Result<Outcome, Refusal>;
+
+        fn visit<A: Algorithm>(self) -> Self::Output {
+            simulator::run::<A>(&self.0, self.1, true)
+        }
+    }
+
+    let outcome = registry::visit(algorithm, Run(plan(algorithm, parameters), seed)).unwrap();
+    let outcome = outcome.unwrap_or_else(|refusal| panic!("{algorithm} {parameters}: {refusal}"));
+    assert_eq!(outcome.violation, None, "{algorithm} {parameters}");
+    outcome
+}
+
+/// Several runs seen together. Nothing may be violated.
+pub(crate) fn summary(algorithm: &str, parameters: &str, seeds: u64) -> Summary {
+    let plan = plan(algorithm, parameters);
+    let point = Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds };
+    let summary = point.run(&|_| ()).unwrap_or_else(|refusal| panic!("{algorithm} {parameters}: {refusal}"));
+    assert_eq!(summary.violation, None, "{algorithm} {parameters}");
+    summary
+}
+
+/// Fails unless a number is what is expected, give or take so much of it (0.02: 2 %).
+pub(crate) fn assert_near(what: &str, measured: f64, expected: f64, share: f64) {
+    let off = (measured - expected).abs();
+    assert!(off <= share * expected.abs(), "{what}: {measured}, expected {expected}");
+}
