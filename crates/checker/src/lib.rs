@@ -12,6 +12,7 @@ mod fast_hash;
 mod job;
 mod liveness;
 mod model;
+mod named;
 mod parts;
 mod path;
 mod search;
@@ -24,6 +25,7 @@ use algorithms::properties::Terms;
 use algorithms::{Algorithm, Refusal};
 
 pub use job::{Finding, Job, Progress, Seen, Verdict};
+pub use named::check_named;
 pub use trace::Trace;
 
 /// Explores everything that the job allows. `progress` is called now and then.

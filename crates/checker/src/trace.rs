@@ -42,7 +42,7 @@ pub struct TraceStep {
 
 /// Why a trace cannot be read or replayed, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadTrace(String);
+pub struct BadTrace(pub(crate) String);
 
 impl fmt::Display for BadTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,8 +6,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use algorithms::info::{Scope, Shows};
-use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Refusal, Setting};
+use algorithms::{Setting, registry};
 use anyhow::Result;
 use checker::{Finding, Job, Progress, Verdict};
 use serde_json::json;
@@ -73,22 +72,14 @@ fn trace_file(name: &str, setting: &Setting) -> PathBuf {
     PathBuf::from(format!("{}{defect}.trace.json", name.replace(['(', ')'], "-")))
 }
 
-struct Check<'a>(&'a Job);
-
-impl Visitor for Check<'_> {
-    type Output = Result<(Finding, bool), Refusal>;
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        let line = ProgressLine::new(A::INFO.name);
-        let finding = checker::check::<A>(self.0, &|progress| line.show(progress))?;
-        line.clear();
-        Ok((finding, self.0.case.reorders(&A::INFO)))
-    }
-}
-
 /// Checks once, with a progress line.
 pub(crate) fn check(name: &str, job: Job) -> Result<Checked> {
     let started = Instant::now();
-    let (finding, reorders) = registry::visit(name, Check(&job))??;
+    let info = registry::info(name)?;
+    let line = ProgressLine::new(info.name);
+    let finding = checker::check_named(name, &job, &|progress| line.show(progress))?;
+    line.clear();
+    let reorders = job.case.reorders(&info);
     let seconds = started.elapsed().as_secs_f64();
     Ok(Checked { name: name.to_string(), job, reorders, finding, seconds })
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
+use algorithms::Info;
 use algorithms::info::{Defect, Shows};
-use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Info, Refusal};
+use algorithms::registry;
 use anyhow::{Result, bail};
 use checker::{Job, Trace};
 use clap::Args;
-use simulator::random::{RandomJob, run as run_once};
+use simulator::random::{RandomJob, run_named};
 
 use crate::check_command::{check, command};
 use crate::{Ended, output, table};
@@ -78,7 +78,7 @@ fn section(info: &Info, defect: &Defect) -> Result<String> {
         }
         Shows::Random(property, seed) => {
             let job = RandomJob::of(&defect.scope, Some(defect.name));
-            let run = registry::visit(info.name, RunOnce { job: &job, seed })??;
+            let run = run_named(info.name, &job, seed)?;
             let Some(violation) = run.violation.filter(|violation| violation.property == property) else {
                 bail!("{}: defect {} is not found with seed {seed}", info.name, defect.name);
             };
@@ -110,24 +110,12 @@ fn steps(trace: &Trace) -> String {
     text
 }
 
-struct RunOnce<'a> {
-    job: &'a RandomJob,
-    seed: u64,
-}
-
-impl Visitor for RunOnce<'_> {
-    type Output = Result<simulator::random::RandomRun, Refusal>;
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        run_once::<A>(self.job, self.seed)
-    }
-}
-
 /// How many messages the same runs cost with and without a defect.
 fn messages(info: &Info, defect: &Defect, put_back: Option<&str>) -> Result<u64> {
     let job = RandomJob { pause: 100, ..RandomJob::of(&defect.scope, put_back) };
     let mut sum = 0;
     for seed in 1..=RUNS {
-        let run = registry::visit(info.name, RunOnce { job: &job, seed })??;
+        let run = run_named(info.name, &job, seed)?;
         if let Some(violation) = run.violation {
             bail!("{}: seed {seed}: {violation}", info.name);
         }

@@ -6,7 +6,6 @@ mod check_arguments;
 mod check_command;
 mod check_report;
 mod errata_command;
-mod memory;
 mod merge_command;
 mod output;
 mod plan_arguments;

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Case, Property, Refusal, Violation};
+use algorithms::registry;
+use algorithms::{Case, Property, Refusal, Violation};
 use anyhow::Result;
 use checker::{Job, Trace};
 use serde_json::json;
-use simulator::random::{RandomJob, run as run_once, standard};
+use simulator::random::{RandomJob, run_named, standard};
 
 use crate::check_arguments::{Arguments, Format, Random};
 use crate::output::say;
@@ -26,44 +26,36 @@ struct Runs {
     violation: Option<(u64, Violation, Trace)>,
 }
 
-struct Runner<'a> {
-    job: &'a RandomJob,
+/// Runs from one seed after the other until there is a violation that is asked for.
+fn run_seeds(
+    name: &str,
+    job: &RandomJob,
     only: Option<Property>,
     seeds: std::ops::Range<u64>,
-}
-
-impl Visitor for Runner<'_> {
-    type Output = Result<Runs, Refusal>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        let mut runs = Runs { done: 0, entries: 0, messages: 0, steps: 0, violation: None };
-        for seed in self.seeds {
-            let run = run_once::<A>(self.job, seed)?;
-            runs.done += 1;
-            runs.entries += run.entries;
-            runs.messages += run.messages;
-            runs.steps += run.steps.len() as u64;
-            let wanted = |violation: &Violation| self.only.is_none_or(|only| only == violation.property);
-            if let Some(violation) = run.violation.filter(wanted) {
-                let trace = Trace::of::<A>(
-                    &self.job.case.setting,
-                    self.job.case.faulty(),
-                    Some(&violation),
-                    &run.steps,
-                );
-                runs.violation = Some((seed, violation, trace));
-                break;
-            }
+) -> Result<Runs, Refusal> {
+    let mut runs = Runs { done: 0, entries: 0, messages: 0, steps: 0, violation: None };
+    for seed in seeds {
+        let run = run_named(name, job, seed)?;
+        runs.done += 1;
+        runs.entries += run.entries;
+        runs.messages += run.messages;
+        runs.steps += run.steps.len() as u64;
+        let wanted = |violation: &Violation| only.is_none_or(|only| only == violation.property);
+        if let Some(violation) = run.violation.filter(wanted) {
+            let (setting, faulty) = (&job.case.setting, job.case.faulty());
+            let trace = Trace::of_named(name, setting, faulty, Some(&violation), &run.steps)?;
+            runs.violation = Some((seed, violation, trace));
+            break;
         }
-        Ok(runs)
     }
+    Ok(runs)
 }
 
 pub(crate) fn run(name: &str, job: &Job, wanted: &Random, format: Format) -> Result<Ended> {
     let random = RandomJob { case: job.case.clone(), pause: wanted.pause };
     let started = Instant::now();
     let seeds = wanted.seed..wanted.seed.saturating_add(wanted.runs);
-    let runs = registry::visit(name, Runner { job: &random, only: job.only, seeds })??;
+    let runs = run_seeds(name, &random, job.only, seeds)?;
     let seconds = started.elapsed().as_secs_f64();
     let file = PathBuf::from(format!("{}.random.trace.json", name.replace(['(', ')'], "-")));
     if let Some((_, _, trace)) = &runs.violation {
@@ -87,7 +79,7 @@ pub(crate) fn run_all(runs: u64, arguments: &Arguments) -> Result<Ended> {
         for job in &jobs {
             let started = Instant::now();
             let seeds = seed..seed.saturating_add(each);
-            let runs = registry::visit(info.name, Runner { job, only: None, seeds })??;
+            let runs = run_seeds(info.name, job, None, seeds)?;
             let seconds = started.elapsed().as_secs_f64();
             if runs.violation.is_some() {
                 ended = Ended::Violated;

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Refusal};
+use algorithms::registry;
 use anyhow::Result;
 use checker::Trace;
 use clap::Args;
@@ -13,7 +12,6 @@ use simulator::workload::Workload;
 use simulator::{Estimate, Plan, Point, Summary};
 
 use crate::check_arguments::Format;
-use crate::memory;
 use crate::output::say;
 use crate::plan_arguments::PlanArguments;
 use crate::table::{self, grouped};
@@ -54,7 +52,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let point =
         Point { algorithm: arguments.name.clone(), plan, seed: arguments.seed, seeds: arguments.seeds };
     point.validate()?;
-    let bytes = memory::bytes_per_node(&point)?;
     let began = Instant::now();
     let summary = point.run(&|_| ())?;
     let seconds = began.elapsed().as_secs_f64();
@@ -62,39 +59,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let file = arguments.trace.as_deref().unwrap_or(&default);
     if arguments.trace.is_some() || summary.violation.is_some() {
         let seed = summary.violation.as_ref().map_or(point.seed, |(seed, _)| *seed);
-        let trace = registry::visit(&point.algorithm, Record { plan: &point.plan, seed })??;
+        let outcome = point.record(seed)?;
+        let (name, faulty) = (&point.algorithm, point.plan.faulty(&info));
+        let violation = outcome.violation.as_ref();
+        let trace = Trace::of_named(name, &point.plan.setting, faulty, violation, &outcome.steps)?;
         check_report::save(&trace, file)?;
     }
     if arguments.format == Format::Json {
-        let mut found = as_json(&point, &summary, seconds);
-        found["bytes_per_node"] = json!(bytes);
-        say!("{found}");
+        say!("{}", as_json(&point, &summary, seconds));
     } else {
         print(&point, &summary, seconds, file, arguments.trace.is_some());
-        if let Some(bytes) = bytes {
-            say!("a node takes {} bytes of memory when it starts", grouped(bytes));
-        }
     }
     Ok(if summary.violation.is_some() { Ended::Violated } else { Ended::Well })
 }
 
-struct Record<'a> {
-    plan: &'a Plan,
-    seed: u64,
-}
-
-impl Visitor for Record<'_> {
-    type Output = Result<Trace, Refusal>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        let outcome = simulator::run::<A>(self.plan, self.seed, true)?;
-        let (setting, faulty) = (&self.plan.setting, self.plan.faulty(&A::INFO));
-        Ok(Trace::of::<A>(setting, faulty, outcome.violation.as_ref(), &outcome.steps))
-    }
-}
-
-/// What was measured, for scripts. `seconds` is the only value that differs from run to run (and `bytes_per_node`, which
-/// is added for a single point: how much memory the machine gave).
+/// What was measured, for scripts. `seconds` is the only value that differs from run to run.
 pub(crate) fn as_json(point: &Point, summary: &Summary, seconds: f64) -> Value {
     let by_kind: Map<String, Value> = summary
         .messages_by_kind
@@ -136,6 +115,7 @@ pub(crate) fn as_json(point: &Point, summary: &Summary, seconds: f64) -> Value {
         "most_entries": summary.most_entries,
         "longest_wait": summary.longest_wait,
         "longest_queue": summary.longest_queue,
+        "bytes_per_node": summary.bytes_per_node,
         "stderr": {
             "messages_per_entry": stderr(summary.messages_per_entry),
             "words_per_message": stderr(summary.words_per_message),

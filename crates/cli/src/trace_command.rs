@@ -3,11 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use algorithms::Algorithm;
-use algorithms::registry::{self, Visitor};
 use anyhow::{Context, Result, anyhow};
-use checker::trace::Replay;
-use checker::{Trace, trace::BadTrace};
+use checker::Trace;
 use clap::Args;
 
 use crate::Ended;
@@ -26,20 +23,11 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-struct Replayer<'a>(&'a Trace);
-
-impl Visitor for Replayer<'_> {
-    type Output = Result<Replay, BadTrace>;
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        self.0.replay::<A>()
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let file = arguments.file.display();
     let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
     let trace = Trace::parse(&text).with_context(|| format!("{file}"))?;
-    let replay = registry::visit(&trace.algorithm, Replayer(&trace))?.with_context(|| format!("{file}"))?;
+    let replay = trace.replay_named().with_context(|| format!("{file}"))?;
     if !replay.confirmed {
         let violated = trace.violated.as_deref().unwrap_or("?");
         return Err(anyhow!("{file}: its steps can be taken, but they do not violate {violated}"));

@@ -36,12 +36,23 @@ impl Point {
         self.validate()?;
         let one = |number: u64| {
             let seed = self.seed.wrapping_add(number);
-            let outcome = registry::visit(&self.algorithm, Run { plan: &self.plan, seed })??;
+            let outcome = self.run_once(seed, false)?;
             ran(&outcome);
             Ok(outcome)
         };
         let outcomes: Result<Vec<Outcome>, Refusal> = (0..self.seeds).into_par_iter().map(one).collect();
         Ok(Summary::of(&outcomes?))
+    }
+}
+
+impl Point {
+    /// Runs it once and keeps every step.
+    pub fn record(&self, seed: u64) -> Result<Outcome, Refusal> {
+        self.run_once(seed, true)
+    }
+
+    fn run_once(&self, seed: u64, record: bool) -> Result<Outcome, Refusal> {
+        registry::visit(&self.algorithm, Run { plan: &self.plan, seed, record })?
     }
 }
 
@@ -74,7 +85,7 @@ pub fn run_each<E: From<Refusal> + Send>(
     let one = |(index, number): (usize, u64)| {
         let point = &points[index];
         let seed = point.seed.wrapping_add(number);
-        let outcome = registry::visit(&point.algorithm, Run { plan: &point.plan, seed }).flatten()?;
+        let outcome = point.run_once(seed, false)?;
         ran(index);
         let mut outcomes = gathered[index].lock().expect("nobody panics while holding it");
         outcomes.push(outcome);
@@ -105,12 +116,13 @@ impl Visitor for Validate<'_> {
 struct Run<'a> {
     plan: &'a Plan,
     seed: u64,
+    record: bool,
 }
 
 impl Visitor for Run<'_> {
     type Output = Result<Outcome, Refusal>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
-        crate::run::<A>(self.plan, self.seed, false)
+        crate::run::<A>(self.plan, self.seed, self.record)
     }
 }

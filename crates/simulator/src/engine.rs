@@ -36,6 +36,8 @@ pub struct Outcome {
     pub measures: Measures,
     /// All messages that were sent, the warm-up's included.
     pub messages: u64,
+    /// How many bytes a node takes at the end, on average.
+    pub bytes_per_node: u64,
     /// The longest queue seen, if properties were checked.
     pub longest_queue: u32,
     /// What was violated, if anything; the run ended there.
@@ -61,6 +63,7 @@ pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome
     Ok(Outcome {
         seed,
         measures,
+        bytes_per_node: memory::bytes_per_node(&engine.seats),
         messages: engine.network.sent,
         longest_queue: engine.census.longest_queue,
         violation,

@@ -12,30 +12,6 @@ use crate::plan::Plan;
 /// The states of a run's nodes may take so many bytes together.
 pub const MOST_BYTES: u64 = 4 << 30;
 
-/// What a run keeps for its nodes when it begins, for measuring how much memory that is.
-pub struct Nodes<A: Algorithm> {
-    /// What all nodes share.
-    pub rules: A::Rules,
-    seats: Vec<Seat<A>>,
-    desks: Vec<Desk>,
-}
-
-impl<A: Algorithm> Nodes<A> {
-    /// Builds the nodes of a plan, as a run does.
-    pub fn build(plan: &Plan) -> Result<Nodes<A>, Refusal> {
-        plan.validate(&A::INFO)?;
-        let rules = A::rules(&plan.setting)?;
-        refuse_too_large::<A>(plan, &rules)?;
-        let (seats, desks) = (seats(plan, &rules), desks::<A>(plan));
-        Ok(Nodes { rules, seats, desks })
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.seats.len().min(self.desks.len())
-    }
-}
-
 /// The nodes at their start.
 pub(crate) fn seats<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Vec<Seat<A>> {
     (0..plan.setting.nodes).map(|me| seat(plan, rules, me)).collect()
@@ -76,7 +52,15 @@ pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> R
     )))
 }
 
-/// About how many bytes a node takes: its fixed part, and everything that makes up its state.
+/// About how many bytes a node takes, on average: its state and what the driver knows of it, without what the allocator
+/// adds. Counted, so that it is the same on every machine.
+pub(crate) fn bytes_per_node<A: Algorithm>(seats: &[Seat<A>]) -> u64 {
+    let all: u64 = seats.iter().map(bytes).sum();
+    let desk = size_of::<Desk>() + A::INFO.timers.len() * size_of::<u32>();
+    all / (seats.len() as u64).max(1) + desk as u64
+}
+
+/// About how many bytes a node's state takes: its fixed part, and everything that makes up its state.
 fn bytes<A: Algorithm>(seat: &Seat<A>) -> u64 {
     let mut count = Count(0);
     seat.hash(&mut count);
@@ -128,9 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_built_as_many_as_asked_for() {
+    fn a_node_takes_what_its_state_and_its_desk_take() {
         let mut plan = Plan::of(&NaimiTrehel::INFO);
         plan.setting.nodes = 7;
-        assert_eq!(Nodes::<NaimiTrehel>::build(&plan).unwrap().count(), 7);
+        let seats = seats::<NaimiTrehel>(&plan, &NaimiTrehel::rules(&plan.setting).unwrap());
+        let fixed = size_of::<Seat<NaimiTrehel>>() + size_of::<Desk>();
+        let found = bytes_per_node(&seats) as usize;
+        assert!((fixed..fixed + 64).contains(&found), "{found} {fixed}");
     }
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use algorithms::info::Choice;
+use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
 use algorithms::seat::Client;
 use algorithms::{
@@ -68,6 +69,24 @@ pub fn run<A: Algorithm>(job: &RandomJob, seed: u64) -> Result<RandomRun, Refusa
     let mut run = Run::<A>::new(job, seed)?;
     let violation = run.finish();
     Ok(RandomRun { violation, steps: run.steps, messages: run.world.sent, entries: run.world.entries })
+}
+
+/// Runs the algorithm of this name once.
+pub fn run_named(name: &str, job: &RandomJob, seed: u64) -> Result<RandomRun, Refusal> {
+    registry::visit(name, RunOnce { job, seed })?
+}
+
+struct RunOnce<'a> {
+    job: &'a RandomJob,
+    seed: u64,
+}
+
+impl Visitor for RunOnce<'_> {
+    type Output = Result<RandomRun, Refusal>;
+
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        run::<A>(self.job, self.seed)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -93,6 +93,8 @@ pub struct Summary {
     pub node_message_deviation: Estimate,
     /// The longest queue seen.
     pub longest_queue: u32,
+    /// How many bytes a node took at the end of a run, at most.
+    pub bytes_per_node: u64,
     /// The first violation, with the seed of its run.
     pub violation: Option<(u64, Violation)>,
 }
@@ -148,6 +150,7 @@ impl Summary {
             node_message_deviation: estimate(&|run| {
                 deviation(run, |node| node.sent as f64 / node.entries.max(1) as f64)
             }),
+            bytes_per_node: runs.iter().map(|run| run.bytes_per_node).max().unwrap_or(0),
             longest_queue: runs.iter().map(|run| run.longest_queue).max().unwrap_or(0),
             violation: runs.iter().find_map(|run| run.violation.clone().map(|found| (run.seed, found))),
         }
@@ -194,6 +197,7 @@ impl Summary {
             Column::new("fewest_entries", self.fewest_entries),
             Column::new("most_entries", self.most_entries),
             Column::new("longest_queue", self.longest_queue),
+            Column::new("bytes_per_node", self.bytes_per_node),
             Column::new("violation", violation.map(|(_, violation)| violation.to_string())),
             Column::new("violation_seed", violation.map(|(seed, _)| *seed)),
         ]);
