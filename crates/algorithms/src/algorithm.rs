@@ -98,6 +98,11 @@ impl<A: Algorithm> Clone for Site<'_, A> {
 impl<A: Algorithm> Copy for Site<'_, A> {}
 
 impl<A: Algorithm> Site<'_, A> {
+    /// Whether a node can send to this one: it is there, and it is another.
+    pub fn can_send_to(&self, node: NodeId) -> bool {
+        node != self.me && node < self.nodes
+    }
+
     /// Every node but this one, in ascending order.
     pub fn others(&self) -> impl Iterator<Item = NodeId> + use<A> {
         let me = self.me;
@@ -177,17 +182,20 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
     }
 
     /// The same in a list that is emptied first, so that a driver in a hurry allocates nothing.
+    #[inline]
     pub fn reusing(mut effects: Vec<Effect<A>>, chance: &'a mut dyn Chance) -> Self {
         effects.clear();
         Outbox { effects, chance }
     }
 
     /// The effects, in order.
+    #[inline]
     pub fn into_effects(self) -> Vec<Effect<A>> {
         self.effects
     }
 
     /// Sends a message to another node.
+    #[inline]
     pub fn send(&mut self, to: NodeId, message: A::Message) {
         self.effects.push(Effect::Send { to, message });
     }

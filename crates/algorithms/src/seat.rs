@@ -79,6 +79,7 @@ impl<A: Algorithm> Seat<A> {
 
     /// The first half of [`Seat::apply`]: lets something happen and returns the effects, in a list that is emptied
     /// first. The caller passes each of them to [`Seat::carry_out`], in order.
+    #[inline]
     pub fn happen(
         &mut self,
         site: &Site<'_, A>,
@@ -110,10 +111,11 @@ impl<A: Algorithm> Seat<A> {
     }
 
     /// Carries out an effect as far as it concerns only this node; says what is wrong with it.
+    #[inline]
     pub fn carry_out(&mut self, site: &Site<'_, A>, effect: &Effect<A>) -> Option<Violation> {
         let me = site.me;
         match effect {
-            Effect::Send { to, message } if *to == me || *to >= site.nodes => {
+            Effect::Send { to, message } if !site.can_send_to(*to) => {
                 let detail = format!("node {me} sends {message} to {to}");
                 return Some(Violation::new(Property::NothingImpossible, detail));
             }
@@ -133,6 +135,7 @@ impl<A: Algorithm> Seat<A> {
         None
     }
 
+    #[inline]
     fn enter(&mut self, me: NodeId, group: Group) -> Option<Violation> {
         let was = core::mem::replace(&mut self.client, Client::Inside(group));
         match was {

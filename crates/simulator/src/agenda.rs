@@ -122,6 +122,7 @@ impl Agenda {
     }
 
     /// Takes what happens next.
+    #[inline]
     pub(crate) fn next(&mut self) -> Option<(Ticks, Happening)> {
         let mut place = 0;
         for other in 1..=HEAP {

@@ -43,6 +43,7 @@ impl Dice {
     }
 
     /// A number from 0 to 1, without 1.
+    #[inline]
     pub fn fraction(&mut self) -> f64 {
         (self.generator.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -54,6 +55,7 @@ impl Dice {
 
     /// An exponentially distributed number with mean 1. The logarithm is not the platform's, so that all platforms
     /// agree on its last bit.
+    #[inline]
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.fraction())
     }

@@ -231,6 +231,13 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     pub(crate) fn happen(&mut self, happening: Happening) {
+        // One after the other: a processor guesses that better than a jump by the kind.
+        if let Happening::Arrive(letter) = happening {
+            return self.arrive(letter);
+        }
+        if let Happening::Handle(letter, life) = happening {
+            return self.handled(letter, life);
+        }
         match happening {
             Happening::Arrive(letter) => self.arrive(letter),
             Happening::Handle(letter, life) => self.handled(letter, life),
@@ -468,15 +475,10 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.picks.picks.clear();
         let recorded = self.network.recorded();
         for effect in effects.drain(..) {
-            if let Some(wrong) = self.seats[me as usize].carry_out(&site, &effect) {
-                self.violation.get_or_insert(wrong);
-                continue;
-            }
+            // Most effects are messages, and for the node itself there is nothing to carry out about them.
             match effect {
-                Effect::Send { to, message } => self.send(me, to, message),
-                Effect::Enter(group) => self.entered(me, group),
-                Effect::Arm(timer, wait) => self.arm(me, timer, wait),
-                Effect::Disarm(_) | Effect::Persist(_) | Effect::Note(_) | Effect::Never(_) => {}
+                Effect::Send { to, message } if site.can_send_to(to) => self.send(me, to, message),
+                effect => self.carry_out(&site, &effect),
             }
         }
         self.effects = effects;
@@ -488,6 +490,18 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         if self.violation.is_some() {
             // A trace ends with the step that violates, not with what became of its messages.
             self.network.forget_after(recorded);
+        }
+    }
+
+    fn carry_out(&mut self, site: &Site<'p, A>, effect: &Effect<A>) {
+        if let Some(wrong) = self.seats[site.me as usize].carry_out(site, effect) {
+            self.violation.get_or_insert(wrong);
+            return;
+        }
+        match effect {
+            Effect::Enter(group) => self.entered(site.me, *group),
+            Effect::Arm(timer, wait) => self.arm(site.me, *timer, *wait),
+            _ => {}
         }
     }
 

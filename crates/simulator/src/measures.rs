@@ -158,6 +158,7 @@ impl Measures {
         }
     }
 
+    #[inline]
     pub(crate) fn sent(&mut self, from: NodeId, kind: &'static str, words: u32) {
         self.by_node[from as usize].sent += 1;
         let known = self.kinds.iter_mut().find(|count| std::ptr::eq(count.kind, kind) || count.kind == kind);
@@ -170,6 +171,7 @@ impl Measures {
         }
     }
 
+    #[inline]
     pub(crate) fn entered(&mut self, node: NodeId, group: Group, wait: Ticks, now: Ticks) {
         self.waiting = self.waiting.saturating_sub(1);
         self.entries += 1;
@@ -204,6 +206,7 @@ impl Measures {
         self.hand_over(wait, now);
     }
 
+    #[inline]
     pub(crate) fn left(&mut self, since_asked: Ticks, now: Ticks) {
         self.exits += 1;
         self.last_exit = now;
@@ -218,6 +221,7 @@ impl Measures {
 
     /// An entry takes a place. Only one that was waited for says how long a hand-over takes: who enters at once comes
     /// back to the place that was left last.
+    #[inline]
     fn hand_over(&mut self, wait: Ticks, now: Ticks) {
         if wait > 0
             && let Some(vacated) = self.vacated.pop_front()
@@ -229,6 +233,7 @@ impl Measures {
         self.vacated.truncate(free);
     }
 
+    #[inline]
     fn free_places(&self) -> u64 {
         if self.in_groups {
             u64::from(self.inside == 0)
@@ -237,6 +242,7 @@ impl Measures {
         }
     }
 
+    #[inline]
     fn change_inside(&mut self, now: Ticks, change: impl FnOnce(u32) -> u32) {
         self.inside_time += u128::from(self.inside) * u128::from(now - self.inside_since);
         self.inside_since = now;

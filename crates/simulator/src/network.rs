@@ -107,16 +107,19 @@ impl<A: Algorithm> Network<A> {
     }
 
     /// Who gets a letter.
+    #[inline]
     pub(crate) fn receiver(&self, letter: u32) -> NodeId {
         self.letters[letter as usize].to
     }
 
     /// When it has to be handled, if the algorithm relies on that.
+    #[inline]
     pub(crate) fn deadline(&self, letter: u32) -> Option<Ticks> {
         self.paced.map(|_| self.letters[letter as usize].deadline)
     }
 
     /// Sends a message that leaves its sender's processor at `leaves`. Says whether something was done to it.
+    #[inline]
     pub(crate) fn post(
         &mut self,
         agenda: &mut Agenda,
@@ -158,6 +161,7 @@ impl<A: Algorithm> Network<A> {
         fate != Fate::Arrives
     }
 
+    #[inline]
     fn fate(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Fate {
         if self.calm {
             return Fate::Arrives;
@@ -181,6 +185,7 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
+    #[inline]
     fn store(&mut self, (from, to): (NodeId, NodeId), now: Ticks, leaves: Ticks, message: A::Message) -> u32 {
         let deadline = now + self.paced.unwrap_or(0);
         let letter = Letter { from, to, leaves, deadline, message: Some(message) };
@@ -198,6 +203,7 @@ impl<A: Algorithm> Network<A> {
 
     /// At the end of a step: copies join their channels behind everything that the step has sent, because that is where
     /// a trace puts them.
+    #[inline]
     pub(crate) fn queue_twins(&mut self) {
         if self.twins.is_empty() {
             return;
@@ -209,6 +215,7 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
+    #[inline]
     fn plan_arrival(&mut self, agenda: &mut Agenda, now: Ticks, leaves: Ticks, letter: u32, late: bool) {
         let Letter { from, to, .. } = self.letters[letter as usize];
         let mut at = leaves + self.transit.draw(&mut self.dice);
@@ -227,12 +234,14 @@ impl<A: Algorithm> Network<A> {
     }
 
     /// Takes a letter off the network.
+    #[inline]
     pub(crate) fn take(&mut self, letter: u32) -> Option<(Envelope, A::Message)> {
         self.free.push(letter);
         self.empty(letter)
     }
 
     /// Whether a letter was lost on its way; its number is then free again.
+    #[inline]
     pub(crate) fn was_lost(&mut self, letter: u32) -> bool {
         let lost = self.letters[letter as usize].message.is_none();
         if lost {
@@ -271,6 +280,7 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
+    #[inline]
     fn empty(&mut self, letter: u32) -> Option<(Envelope, A::Message)> {
         let Letter { from, to, message, .. } = &mut self.letters[letter as usize];
         let (from, to, message) = (*from, *to, message.take());
@@ -305,6 +315,7 @@ impl<A: Algorithm> Network<A> {
     }
 
     /// How many steps are recorded.
+    #[inline]
     pub(crate) fn recorded(&self) -> usize {
         self.steps.as_ref().map_or(0, Vec::len)
     }

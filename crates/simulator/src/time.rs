@@ -19,6 +19,7 @@ pub const NEVER: Ticks = u64::MAX;
 const LONGEST_UNITS: f64 = 1e6;
 
 /// So many units as ticks.
+#[inline]
 pub fn ticks(units: f64) -> Ticks {
     (units * UNIT + 0.5) as Ticks
 }
@@ -122,6 +123,7 @@ impl Draws {
     }
 
     /// The next value.
+    #[inline]
     pub(crate) fn draw(&self, dice: &mut Dice) -> Ticks {
         let mean = self.span.mean;
         match self.span.shape {

@@ -202,6 +202,7 @@ impl Load {
     }
 
     /// How long a client of this node thinks before it asks again.
+    #[inline]
     pub(crate) fn think(&mut self, node: NodeId) -> Ticks {
         let mean = self.mean_think;
         ticks(match self.workload {
@@ -240,6 +241,7 @@ impl Load {
     }
 
     /// What a client asks for.
+    #[inline]
     pub(crate) fn wish(&mut self) -> Groups {
         if self.groups == 1 {
             return Groups::one(0);
