@@ -74,6 +74,13 @@ What you can do:
   tokenwood errata                                  put them all back and tell what each leads to
   tokenwood check --all                             the standard suite
 
+  tokenwood simulate bulgannawar-vaidya --rate 0.1  how long clients wait, how many messages it takes
+  tokenwood recommend --nodes 30 --tokens 3 --rate 0.01 --cs 0.0002 --transit 0.8
+                                                    which algorithm fits a load
+  tokenwood sweep raymond-k --vary rate=0.01..1x10 --out load.csv
+                                                    measure every combination; resumable, shardable
+  tokenwood reproduce --all --quick --out report    the papers' figures and claims, computed anew
+
 'tokenwood COMMAND --help' says more.
 ";
 

@@ -177,6 +177,7 @@ fn print(point: &Point, summary: &Summary, seconds: f64, trace: &Path, asked_for
     let range =
         format!("{} to {} entries a node", grouped(summary.fewest_entries), grouped(summary.most_entries));
     row("fairness (Jain)", with_error(summary.fairness), range);
+    row("bytes per node", grouped(summary.bytes_per_node), "state and driver, at the end".to_string());
     table::print(&rows);
     let (entries, seeds, messages) = (grouped(summary.entries), summary.seeds, grouped(summary.messages));
     let runs = if seeds == 1 { "1 run".to_string() } else { format!("{seeds} runs") };

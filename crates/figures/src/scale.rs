@@ -55,6 +55,11 @@ fn point(effort: &Effort, algorithm: &str, (nodes, tokens): (u32, u32), load: Lo
     Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds }
 }
 
+/// A title from the words of an axis.
+fn capitalised(text: &str) -> String {
+    text[..1].to_uppercase() + &text[1..]
+}
+
 fn simulated(label: String, dots: Vec<Dot>) -> Series {
     Series { label, origin: Origin::Simulated, dots }
 }

@@ -2,7 +2,7 @@
 
 use simulator::{Estimate, Point, Summary};
 
-use super::{Load, exponent, formula, harmonic, point, simulated};
+use super::{Load, capitalised, exponent, formula, harmonic, point, simulated};
 use crate::page::{Axis, Chart, Claim, Dot, Page, Part};
 use crate::{Effort, Exhibit, Results};
 
@@ -120,7 +120,7 @@ fn chart(effort: &Effort, results: &Results, load: Load, y: &str, value: fn(&Sum
     let when = if load == Load::Light { "one at a time" } else { "everybody at once" };
     Chart {
         suffix: "",
-        title: format!("{y}, {when}"),
+        title: format!("{}, {when}", capitalised(y)),
         x: Axis::logarithmic("nodes (n)"),
         y: Axis::logarithmic(y),
         series: CONTENDERS

@@ -2,7 +2,7 @@
 
 use simulator::{Estimate, Point, Summary};
 
-use super::{Load, formula, point, simulated};
+use super::{Load, capitalised, formula, point, simulated};
 use crate::page::{Axis, Chart, Claim, Dot, Page, Part, Verdict};
 use crate::{Effort, Exhibit, Results};
 
@@ -57,7 +57,7 @@ fn draw(effort: &Effort, results: &Results) -> Page {
         };
         Chart {
             suffix,
-            title: format!("{y}, {when} (n = {NODES})"),
+            title: format!("{}, {when} (n = {NODES})", capitalised(y)),
             x: Axis::logarithmic("tokens (k)"),
             y: Axis::logarithmic(y),
             series: NAMES.into_iter().map(|it| simulated(label(it), curve(load, it, value))).collect(),
