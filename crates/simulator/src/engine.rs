@@ -8,8 +8,8 @@
 use algorithms::properties::Terms;
 use algorithms::seat::{Event, Seat};
 use algorithms::{
-    Action, Algorithm, Census, Effect, Group, Groups, Input, Kind, NodeId, Property, Refusal, Site, Step,
-    Timer, Violation, Wait,
+    Action, Algorithm, Census, Effect, Input, Kind, NodeId, Property, Refusal, Site, Step, Timer, Violation,
+    Wait,
 };
 
 use crate::agenda::{Agenda, Happening};
@@ -79,10 +79,10 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) seats: Vec<Seat<A>>,
     pub(crate) desks: Vec<Desk>,
     pub(crate) network: Network<A>,
-    load: Load,
+    pub(crate) load: Load,
     picks: Dice,
-    section: Draws,
-    sections: Dice,
+    pub(crate) section: Draws,
+    pub(crate) sections: Dice,
     pub(crate) faults: Dice,
     pub(crate) measures: Measures,
     terms: Terms,
@@ -93,14 +93,14 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     receive: Ticks,
     hop: Ticks,
     section_bound: Ticks,
-    entered: u64,
+    pub(crate) entered: u64,
     /// Measuring begins after so many entries,
-    warmup: u64,
+    pub(crate) warmup: u64,
     /// and ends after so many.
     last: u64,
     /// How many clients are neither waiting nor inside; bursts and single requests begin when all are.
     pub(crate) idle: u32,
-    round_planned: bool,
+    pub(crate) round_planned: bool,
     pub(crate) quiet_events: u64,
     /// The run is over: nobody asks any more and nothing more goes wrong.
     pub(crate) settling: bool,
@@ -340,102 +340,6 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             self.census.count_up();
         }
         self.step(to, Event::Input(Input::Deliver { from, message }), Action::Deliver(envelope));
-    }
-
-    fn ask(&mut self, node: NodeId) {
-        let wish = self.load.wish();
-        let desk = &mut self.desks[node as usize];
-        if let Some(until) = desk.paused(self.now) {
-            return self.agenda.plan(until, Happening::Ask(node));
-        }
-        if desk.down {
-            // It asks when its node is back.
-            desk.asleep += 1;
-            return;
-        }
-        self.measures.asked();
-        if desk.waits || desk.inside {
-            desk.queue.push_back((self.now, wish));
-        } else {
-            self.request(node, wish, self.now);
-        }
-    }
-
-    fn request(&mut self, node: NodeId, groups: Groups, asked_at: Ticks) {
-        let desk = &mut self.desks[node as usize];
-        (desk.waits, desk.asked_at) = (true, asked_at);
-        self.measures.waits_from_now(node);
-        self.idle -= 1;
-        self.step(node, Event::Input(Input::Request(groups)), Action::Request { node, groups });
-    }
-
-    fn entered(&mut self, node: NodeId, group: Group) {
-        let desk = &mut self.desks[node as usize];
-        (desk.waits, desk.inside) = (false, true);
-        self.measures.entered(node, group, self.now - desk.asked_at, self.now);
-        self.entered += 1;
-        self.quiet_events = 0;
-        if self.entered == self.warmup {
-            self.measures.begin(self.now);
-        }
-        let until = self.now + self.section.draw(&mut self.sections);
-        self.agenda.plan(until, Happening::Leave(node, desk.life));
-    }
-
-    fn leave(&mut self, node: NodeId, life: u32) {
-        let desk = &mut self.desks[node as usize];
-        if desk.life != life {
-            return;
-        }
-        if let Some(until) = desk.paused(self.now) {
-            return self.agenda.plan(until, Happening::Leave(node, life));
-        }
-        desk.inside = false;
-        self.idle += 1;
-        self.measures.left(self.now - desk.asked_at, self.now);
-        self.step(node, Event::Input(Input::Exit), Action::Exit { node });
-        if self.violation.is_some() {
-            return;
-        }
-        if !matches!(self.plan.workload, Workload::Once(_)) {
-            self.think(node);
-        }
-        if let Some((asked_at, wish)) = self.desks[node as usize].queue.pop_front() {
-            self.request(node, wish, asked_at);
-        }
-    }
-
-    /// A client that is done decides when to ask again.
-    pub(crate) fn think(&mut self, node: NodeId) {
-        // After a crash, a client that was to ask once still has to.
-        if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
-            if self.idle == self.plan.setting.nodes && !self.round_planned {
-                let at = self.now + self.load.think(node);
-                self.plan_round(at);
-            }
-        } else {
-            let at = self.now + self.load.think(node);
-            self.agenda.plan(at, Happening::Ask(node));
-        }
-    }
-
-    fn plan_round(&mut self, at: Ticks) {
-        self.round_planned = true;
-        self.agenda.plan(at, Happening::Round);
-    }
-
-    fn round(&mut self) {
-        self.round_planned = false;
-        let nodes = self.plan.setting.nodes;
-        if self.plan.workload == Workload::Single {
-            let node = self.load.any_node(nodes);
-            return self.ask(node);
-        }
-        for node in self.plan.workload.askers(nodes) {
-            if self.violation.is_none() {
-                self.ask(node);
-            }
-        }
     }
 
     fn expire(&mut self, node: NodeId, timer: Timer, count: u32) {

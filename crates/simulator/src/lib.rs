@@ -8,6 +8,7 @@
 mod agenda;
 pub mod batch;
 pub mod chance;
+mod clients;
 pub mod column;
 mod desk;
 pub mod engine;
