@@ -42,8 +42,12 @@ const MOST_VARIANTS: usize = 12;
 /// Numbers worth trying beside the default, for options that are numbers.
 const NUMBERS: &[(&str, &str)] = &[("inform", "2")];
 
-/// Values that no load makes sensible: a line has the longest ways of all trees.
-const SENSELESS: &[(&str, &str)] = &[("shape", "line")];
+/// Values that no load makes sensible: a line has the longest ways of all trees, and who begins with the same token as
+/// everybody else waits for it.
+const SENSELESS: &[(&str, &str)] = &[("shape", "line"), ("first", "same")];
+
+/// Options that stand for several others, and are not combined with them.
+const ALONE: &[&str] = &["tuning"];
 
 /// All candidates for this setting, in the order of the registry.
 pub(crate) fn all(setting: &Setting) -> Vec<Candidate> {
@@ -67,7 +71,9 @@ fn variants(info: &Info, tokens: u32) -> Vec<Vec<(&'static str, &'static str)>> 
     // With one token there is nothing to choose.
     let options: Vec<&Choice> =
         info.options.iter().filter(|option| tokens > 1 || option.name != "choose").collect();
-    let others: Vec<Vec<(&str, &str)>> = options.iter().map(|option| other_values(option)).collect();
+    let (alone, combined): (Vec<&Choice>, Vec<&Choice>) =
+        options.into_iter().partition(|option| ALONE.contains(&option.name));
+    let others: Vec<Vec<(&str, &str)>> = combined.into_iter().map(other_values).collect();
     let mut all = vec![Vec::new()];
     for values in &others {
         let with = |value: &(&'static str, &'static str)| {
@@ -81,6 +87,7 @@ fn variants(info: &Info, tokens: u32) -> Vec<Vec<(&'static str, &'static str)>> 
         all = vec![Vec::new()];
         all.extend(others.into_iter().flatten().map(|value| vec![value]));
     }
+    all.extend(alone.into_iter().flat_map(other_values).map(|value| vec![value]));
     all
 }
 
@@ -110,6 +117,7 @@ mod tests {
         assert!(one.iter().all(|label| !label.contains("choose") && !label.contains("partitioned")));
         let several = labels(10, 3, 1);
         assert!(several.contains(&"bulgannawar-vaidya choose=last-seen inform=2".to_string()));
+        assert!(several.contains(&"bulgannawar-vaidya tuning=balanced".to_string()));
         assert!(several.contains(&"partitioned(naimi-trehel)".to_string()));
         assert!(several.contains(&"partitioned(neilsen-mizuno) shape=star".to_string()));
         assert!(several.iter().all(|label| !label.contains("shape=line") && !label.contains("gme")));
