@@ -132,12 +132,12 @@ fn measure(arguments: &Arguments, candidate: &Candidate) -> Result<Result<(Info,
     }
     let wanted = point.plan.entries;
     (point.plan.entries, point.plan.warmup) = (LEAST_ENTRIES.min(wanted), 0);
-    let trial = point.run(&|_| ())?;
+    let trial = point.run()?;
     let messages = trial.messages_per_entry.mean.max(1.0) * arguments.seeds as f64;
     let affordable = ((MOST_MESSAGES / messages) as u64).max(LEAST_ENTRIES);
     point.plan.warmup = arguments.plan.plan(&info)?.warmup.min(affordable);
     (point.plan.entries, point.seeds) = (wanted.min(affordable), arguments.seeds);
-    let summary = if trial.violation.is_some() { trial } else { point.run(&|_| ())? };
+    let summary = if trial.violation.is_some() { trial } else { point.run()? };
     Ok(match &summary.violation {
         Some((seed, violation)) => Err(format!("does not hold here: {violation} (seed {seed})")),
         None => Ok((info, summary)),

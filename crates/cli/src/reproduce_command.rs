@@ -163,12 +163,7 @@ fn simulate(arguments: &Arguments, effort: &Effort, points: Vec<Point>) -> Resul
     let planned = |point: &Point| point.plan.entries.saturating_mul(point.seeds);
     let total = points.iter().map(planned).fold(0, u64::saturating_add);
     let progress = Progress::new("reproduce", total);
-    let summaries = run_all(
-        &points,
-        &|outcome| progress.add(outcome.measures.entries),
-        // Some workloads end before all planned entries were made.
-        &|index, summary| progress.add(planned(&points[index]).saturating_sub(summary.entries)),
-    );
+    let summaries = run_all(&points, &|index| progress.add(points[index].plan.entries));
     progress.finish();
     let summaries = summaries?;
     let run = Run {

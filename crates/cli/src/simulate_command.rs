@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         Point { algorithm: arguments.name.clone(), plan, seed: arguments.seed, seeds: arguments.seeds };
     point.validate()?;
     let began = Instant::now();
-    let summary = point.run(&|_| ())?;
+    let summary = point.run()?;
     let seconds = began.elapsed().as_secs_f64();
     let default = PathBuf::from(format!("{}.trace.json", point.algorithm.replace(['(', ')'], "-")));
     let file = arguments.trace.as_deref().unwrap_or(&default);

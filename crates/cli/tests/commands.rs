@@ -1,43 +1,17 @@
 //! The program as a user meets it: exit codes, messages, JSON.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod folder;
 
+use std::fs;
+use std::path::Path;
+
+use folder::{Folder, code, text};
 use serde_json::Value;
 
-/// An empty folder of its own, removed afterwards.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("tokenwood-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        let arguments = arguments.split_whitespace();
-        Command::new(env!("CARGO_BIN_EXE_tokenwood")).args(arguments).current_dir(&self.0).output().unwrap()
-    }
-
     fn json(&self, arguments: &str) -> Value {
         serde_json::from_slice(&self.run(arguments).stdout).unwrap()
     }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]

@@ -1,50 +1,29 @@
 //! `tokenwood reproduce` as a user meets it.
 
+mod folder;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
+use folder::{Folder, code, text};
 use serde_json::Value;
 
-/// An empty folder of its own, removed afterwards.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("tokenwood-reproduce-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
+    fn reproduce(&self, arguments: &str) -> Output {
+        self.reproduce_on(2, arguments)
     }
 
-    fn run(&self, arguments: &str) -> Output {
-        self.run_on(2, arguments)
-    }
-
-    fn run_on(&self, threads: u32, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tokenwood"));
-        command.arg("reproduce").args(arguments.split_whitespace()).current_dir(&self.0);
+    fn reproduce_on(&self, threads: u32, arguments: &str) -> Output {
+        let mut command = self.command(&format!("reproduce {arguments}"));
         command.env("RAYON_NUM_THREADS", threads.to_string()).output().unwrap()
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// The exhibits there are, by name.
 fn exhibits(folder: &Folder) -> Vec<String> {
-    let listed: Value = serde_json::from_slice(&folder.run("--list --format json").stdout).unwrap();
+    let listed: Value = serde_json::from_slice(&folder.reproduce("--list --format json").stdout).unwrap();
     listed.as_array().unwrap().iter().map(|exhibit| exhibit["id"].as_str().unwrap().to_string()).collect()
 }
 
@@ -57,7 +36,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn exhibits_are_listed_for_people_and_scripts() {
     let folder = Folder::new("list");
-    let output = folder.run("--list");
+    let output = folder.reproduce("--list");
     assert_eq!(code(&output), 0);
     let table = text(&output.stdout);
     assert!(table.contains("exhibit") && table.contains("source"));
@@ -78,7 +57,7 @@ fn wrong_usage_is_told_before_anything_is_done() {
         ("--all --quick", "--out"),
         ("--all --seeds 0 --out report", "--seeds must be between 1"),
     ] {
-        let output = folder.run(arguments);
+        let output = folder.reproduce(arguments);
         assert_eq!(code(&output), 2, "{arguments}");
         assert!(text(&output.stderr).contains(said), "{arguments}: {}", text(&output.stderr));
     }
@@ -90,7 +69,7 @@ fn a_folder_that_cannot_be_made_is_told_at_once() {
     let folder = Folder::new("unwritable");
     fs::write(folder.0.join("file"), "mine").unwrap();
     for out in ["file", "file/below"] {
-        let output = folder.run(&format!("--all --out {out}"));
+        let output = folder.reproduce(&format!("--all --out {out}"));
         assert_eq!(code(&output), 2);
         let said = text(&output.stderr);
         assert!(said.contains("cannot make the folder") && said.contains("choose another"), "{said}");
@@ -104,7 +83,7 @@ fn a_folder_with_other_files_is_left_alone() {
     let foreign = folder.0.join("thesis");
     fs::create_dir_all(&foreign).unwrap();
     fs::write(foreign.join("index.html"), "mine").unwrap();
-    let output = folder.run("--all --out thesis");
+    let output = folder.reproduce("--all --out thesis");
     assert_eq!(code(&output), 2);
     assert!(text(&output.stderr).contains("holds files that are no report"), "{}", text(&output.stderr));
     assert_eq!(files(&foreign), BTreeMap::from([("index.html".to_string(), b"mine".to_vec())]));
@@ -122,7 +101,8 @@ fn the_same_files_on_every_run_and_any_number_of_threads() {
     let names: Vec<&str> = families.values().map(String::as_str).collect();
     let wanted = if names.is_empty() { "--all".to_string() } else { names.join(" ") };
     for (threads, out) in [(1, "one"), (2, "two"), (2, "two")] {
-        let output = folder.run_on(threads, &format!("{wanted} --quick --seeds 1 --out {out} --format json"));
+        let output =
+            folder.reproduce_on(threads, &format!("{wanted} --quick --seeds 1 --out {out} --format json"));
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
         assert!(output.stderr.is_empty(), "quiet if nobody looks: {}", text(&output.stderr));
         let told: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -154,7 +134,7 @@ fn an_earlier_report_is_replaced_and_other_files_stay() {
     fs::write(folder.0.join("outside"), "mine").unwrap();
     let names = exhibits(&folder);
     let wanted = names.first().map_or("--all", String::as_str);
-    let output = folder.run(&format!("{wanted} --quick --seeds 1 --out report"));
+    let output = folder.reproduce(&format!("{wanted} --quick --seeds 1 --out report"));
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("the report is report"));
     let found = files(&report);

@@ -1,27 +1,15 @@
 //! Runs in which things go wrong, recorded and replayed; and systems that do not fit into memory.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output};
+mod folder;
 
-/// An empty folder of its own, removed afterwards.
-struct Folder(PathBuf);
+use std::process::Output;
+
+use folder::Folder;
 
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("tokenwood-faults-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_tokenwood")).args(arguments).current_dir(&self.0).output().unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+    /// Arguments one by one: those of faults have spaces in them.
+    fn run_each_word(&self, arguments: &[&str]) -> Output {
+        self.command("").args(arguments).output().unwrap()
     }
 }
 
@@ -38,8 +26,8 @@ fn record_and_replay(folder: &Folder, algorithm: &str, faults: &[(&str, &str)]) 
     let mut arguments = vec!["simulate", algorithm, "--nodes", "5", "--cs", "1", "--entries", "150"];
     arguments.extend(["--warmup", "0", "--trace", "it.json"]);
     faults.iter().for_each(|(flag, value)| arguments.extend([*flag, *value]));
-    let simulated = folder.run(&arguments);
-    let replayed = folder.run(&["trace", "it.json"]);
+    let simulated = folder.run_each_word(&arguments);
+    let replayed = folder.run_each_word(&["trace", "it.json"]);
     let error = String::from_utf8_lossy(&replayed.stderr);
     assert_eq!(replayed.status.code(), Some(0), "{arguments:?}: {error}");
     simulated.status.code()
@@ -66,7 +54,7 @@ fn memory_per_node_is_told() {
     let folder = Folder::new("memory");
     let bytes = |nodes: &str| {
         let arguments = ["simulate", "suzuki-kasami", "--entries", "5", "--format", "json", "--nodes", nodes];
-        let output = folder.run(&arguments);
+        let output = folder.run_each_word(&arguments);
         let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert!(found.get("bytes_per_node").is_some());
         found["bytes_per_node"].as_u64()
@@ -82,7 +70,7 @@ fn memory_per_node_is_told() {
 fn what_does_not_fit_is_refused() {
     let folder = Folder::new("large");
     for algorithm in ["suzuki-kasami", "drs-gme"] {
-        let output = folder.run(&["simulate", algorithm, "--nodes", "100000", "--entries", "1"]);
+        let output = folder.run_each_word(&["simulate", algorithm, "--nodes", "100000", "--entries", "1"]);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(

@@ -1,32 +1,16 @@
 //! Sweeps as a user meets them: interrupted, in parts, on any number of cores, with wrong flags.
 
+mod folder;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use folder::{Folder, code, text};
 use serde_json::Value;
 
-/// An empty folder of its own, removed afterwards.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("tokenwood-sweep-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tokenwood"));
-        command.args(arguments.split_whitespace()).current_dir(&self.0);
-        command
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
     /// Runs what has to go well.
     fn well(&self, arguments: &str) -> String {
         let output = self.run(arguments);
@@ -63,20 +47,6 @@ impl Folder {
     fn json(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).unwrap()
     }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Twelve points that take a moment.

@@ -14,7 +14,7 @@ fn main() {
     let effort = Effort { seeds: 3, quick: false };
     let exhibits = demo::exhibits();
     let points = results::distinct(exhibits.iter().flat_map(|exhibit| (exhibit.points)(&effort)));
-    let summaries = simulator::batch::run_all(&points, &|_| (), &|_, _| ()).expect("the points are valid");
+    let summaries = simulator::batch::run_all(&points, &|_| ()).expect("the points are valid");
     let run = Run {
         command: "cargo run --example demo_report".to_string(),
         version: env!("CARGO_PKG_VERSION").to_string(),

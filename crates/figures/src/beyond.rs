@@ -79,7 +79,7 @@ mod tests {
 
     fn page(exhibit: &Exhibit, effort: &Effort) -> Page {
         let points = (exhibit.points)(effort);
-        let summaries = simulator::batch::run_all(&points, &|_| (), &|_, _| ()).unwrap();
+        let summaries = simulator::batch::run_all(&points, &|_| ()).unwrap();
         assert!(summaries.iter().all(|summary| summary.violation.is_none()));
         (exhibit.draw)(effort, &Results::new(points, summaries))
     }
@@ -113,7 +113,7 @@ mod tests {
         let run = |instance: Instance, first: &str| {
             let mut point = point(&effort, instance, 0.05);
             point.plan.setting.options.push(("first".to_string(), first.to_string()));
-            point.run(&|_| ()).unwrap()
+            point.run().unwrap()
         };
         for first in ["spread", "same"] {
             let ours = run(BALANCED, first);

@@ -330,11 +330,11 @@ mod tests {
     fn without_swaps_the_series_and_the_medium_load_are_exact() {
         let effort = Effort { seeds: 1, quick: true };
         for nodes in [3, 7, 15] {
-            let summary = burst(Tree::Static, nodes, &effort).run(&|_| ()).unwrap();
+            let summary = burst(Tree::Static, nodes, &effort).run().unwrap();
             assert!((all(&summary).mean - formulas::high_series(nodes)).abs() < 1e-9, "{nodes} nodes");
-            let summary = medium(Tree::Static, nodes).run(&|_| ()).unwrap();
+            let summary = medium(Tree::Static, nodes).run().unwrap();
             assert_eq!(all(&summary).mean, formulas::medium(nodes));
-            let summary = last_leaf(nodes + 1).run(&|_| ()).unwrap();
+            let summary = last_leaf(nodes + 1).run().unwrap();
             assert_eq!(without_swaps(&summary).mean, formulas::light_leaf(nodes + 1));
             assert!(all(&summary).mean > without_swaps(&summary).mean);
         }

@@ -357,17 +357,17 @@ mod tests {
         for sizes in [equal(3, 7), equal(1, 5), halved(4, 9), halved(3, 2)] {
             for tokens in [4, 7, 11, 30] {
                 let round = Round { x: 0.0, tokens, sizes: sizes.clone() };
-                let summary = Contender::Queue.point(&round).run(&|_| ()).unwrap();
+                let summary = Contender::Queue.point(&round).run().unwrap();
                 assert_eq!((summary.settled.mean, summary.messages as f64), (round.time(), round.messages()));
                 assert!(summary.violation.is_none());
-                let summary = Contender::Edward.point(&round).run(&|_| ()).unwrap();
+                let summary = Contender::Edward.point(&round).run().unwrap();
                 // The text leaves out the message from the last node to its collector.
                 let edward = (round.edward_time() + MESSAGE, round.edward_messages());
                 assert_eq!((summary.settled.mean, summary.messages as f64), edward);
                 // With a cap of one token to a group, which 129 groups give, there is no difference.
                 let mut capped = Contender::Queue.point(&round);
                 capped.plan.setting.options.clear();
-                let summary = capped.run(&|_| ()).unwrap();
+                let summary = capped.run().unwrap();
                 assert_eq!((summary.settled.mean, summary.messages as f64), edward);
             }
         }

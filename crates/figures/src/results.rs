@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn results_are_found_by_their_point() {
         let points = vec![point(0.5, 1), point(5.0, 2)];
-        let summaries = simulator::batch::run_all(&points, &|_| (), &|_, _| ()).unwrap();
+        let summaries = simulator::batch::run_all(&points, &|_| ()).unwrap();
         let results = Results::new(points.clone(), summaries);
         assert_eq!(results.of(&points[0]).seeds, 1);
         assert_eq!(results.of(&points[1]).seeds, 2);
@@ -83,7 +83,7 @@ mod tests {
         bad.plan.setting.defect = Some("idle-grant-not-queued".to_string());
         bad.plan.setting.nodes = 6;
         bad.plan.entries = 2000;
-        let summaries = simulator::batch::run_all(&[bad.clone()], &|_| (), &|_, _| ()).unwrap();
+        let summaries = simulator::batch::run_all(&[bad.clone()], &|_| ()).unwrap();
         let told = Results::new(vec![bad.clone()], summaries).violations(&[bad]);
         assert_eq!(told.len(), 1);
         assert!(

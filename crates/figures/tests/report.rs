@@ -11,7 +11,7 @@ fn shown() -> (Run, Vec<Shown>) {
     let effort = Effort { seeds: 2, quick: true };
     let exhibits = demo::exhibits();
     let points = results::distinct(exhibits.iter().flat_map(|exhibit| (exhibit.points)(&effort)));
-    let summaries = simulator::batch::run_all(&points, &|_| (), &|_, _| ()).unwrap();
+    let summaries = simulator::batch::run_all(&points, &|_| ()).unwrap();
     let run = Run {
         command: "tokenwood reproduce <demo>".to_string(),
         version: "1.2.3".to_string(),

@@ -16,7 +16,7 @@ fn taste(point: &Point) -> Summary {
     (small.plan.entries, small.plan.warmup) = (40, 0);
     small.plan.setting.nodes = small.plan.setting.nodes.min(100);
     small.plan.setting.tokens = small.plan.setting.tokens.min(small.plan.setting.nodes);
-    small.run(&|_| ()).unwrap()
+    small.run().unwrap()
 }
 
 fn draw(exhibit: &Exhibit) -> Page {

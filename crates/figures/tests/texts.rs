@@ -11,7 +11,7 @@ fn of_these_texts() -> Vec<Exhibit> {
 
 fn drawn(exhibits: &[Exhibit]) -> Vec<Page> {
     let points = results::distinct(exhibits.iter().flat_map(|exhibit| (exhibit.points)(&LITTLE)));
-    let summaries = simulator::batch::run_all(&points, &|_| (), &|_, _| ()).unwrap();
+    let summaries = simulator::batch::run_all(&points, &|_| ()).unwrap();
     for (point, summary) in points.iter().zip(&summaries) {
         assert!(summary.violation.is_none(), "{}: {:?}", point.algorithm, summary.violation);
     }

@@ -1,7 +1,7 @@
 //! Many runs on all cores. What comes out does not depend on how many there are: runs share nothing, and results are
 //! put together in the order in which they were asked for.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Refusal};
@@ -31,21 +31,12 @@ impl Point {
         registry::visit(&self.algorithm, Validate(&self.plan))?
     }
 
-    /// Runs it from all its seeds. `ran` is called after each run, in no particular order.
-    pub fn run(&self, ran: &(dyn Fn(&Outcome) + Sync)) -> Result<Summary, Refusal> {
-        self.validate()?;
-        let one = |number: u64| {
-            let seed = self.seed.wrapping_add(number);
-            let outcome = self.run_once(seed, false)?;
-            ran(&outcome);
-            Ok(outcome)
-        };
-        let outcomes: Result<Vec<Outcome>, Refusal> = (0..self.seeds).into_par_iter().map(one).collect();
-        Ok(Summary::of(&outcomes?))
+    /// Runs it from all its seeds.
+    pub fn run(&self) -> Result<Summary, Refusal> {
+        let mut summaries = run_all(std::slice::from_ref(self), &|_| ())?;
+        Ok(summaries.remove(0))
     }
-}
 
-impl Point {
     /// Runs it once and keeps every step.
     pub fn record(&self, seed: u64) -> Result<Outcome, Refusal> {
         self.run_once(seed, true)
@@ -56,20 +47,15 @@ impl Point {
     }
 }
 
-/// Runs all points. `ran` is called after each run, `done` when a point is complete; both in no particular order.
-pub fn run_all(
-    points: &[Point],
-    ran: &(dyn Fn(&Outcome) + Sync),
-    done: &(dyn Fn(usize, &Summary) + Sync),
-) -> Result<Vec<Summary>, Refusal> {
-    points.iter().try_for_each(Point::validate)?;
-    let one = |(index, point): (usize, &Point)| {
-        let summary = point.run(ran)?;
-        done(index, &summary);
-        Ok(summary)
-    };
-    // One after the other in each thread's part, so that early points are done early.
-    points.par_iter().enumerate().with_max_len(1).map(one).collect()
+/// Runs all points. `ran` is called with the number of its point after each run, in no particular order.
+pub fn run_all(points: &[Point], ran: &(dyn Fn(usize) + Sync)) -> Result<Vec<Summary>, Refusal> {
+    let summaries: Vec<OnceLock<Summary>> = points.iter().map(|_| OnceLock::new()).collect();
+    run_each(points, ran, &|index, summary| {
+        // Each point is handed on once, so there is nothing in its place.
+        let _ = summaries[index].set(summary);
+        Ok::<(), Refusal>(())
+    })?;
+    Ok(summaries.into_iter().filter_map(OnceLock::into_inner).collect())
 }
 
 /// Runs all points and hands each on when it is complete, keeping none: for more points than fit into memory. Runs begin

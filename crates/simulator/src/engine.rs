@@ -231,13 +231,6 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     pub(crate) fn happen(&mut self, happening: Happening) {
-        // One after the other: a processor guesses that better than a jump by the kind.
-        if let Happening::Arrive(letter) = happening {
-            return self.arrive(letter);
-        }
-        if let Happening::Handle(letter, life) = happening {
-            return self.handled(letter, life);
-        }
         match happening {
             Happening::Arrive(letter) => self.arrive(letter),
             Happening::Handle(letter, life) => self.handled(letter, life),

@@ -125,7 +125,7 @@ fn the_number_of_threads_decides_nothing() {
     };
     let with_threads = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        format!("{:?}", pool.install(|| point.run(&|_| ()).unwrap()))
+        format!("{:?}", pool.install(|| point.run().unwrap()))
     };
     assert_eq!(with_threads(1), with_threads(3));
 }

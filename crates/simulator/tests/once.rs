@@ -15,7 +15,7 @@ fn point(algorithm: &str, parameters: &[(&str, &str)]) -> Point {
 }
 
 fn run(algorithm: &str, parameters: &[(&str, &str)]) -> Summary {
-    let summary = point(algorithm, parameters).run(&|_| ()).unwrap();
+    let summary = point(algorithm, parameters).run().unwrap();
     assert!(summary.violation.is_none(), "{:?}", summary.violation);
     summary
 }

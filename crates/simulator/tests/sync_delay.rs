@@ -15,7 +15,7 @@ fn a_token_that_is_kept_for_one_more_entry_does_not_shift_all_later_delays() {
     }
     for seed in 1..=20 {
         let point = Point { algorithm: info.name.to_string(), plan: plan.clone(), seed, seeds: 1 };
-        let summary = point.run(&|_| ()).unwrap();
+        let summary = point.run().unwrap();
         let (delay, hops) = (summary.sync_delay.mean, summary.messages_by_kind["PRIVILEGE"].mean);
         assert!((delay / hops - 1.0).abs() < 0.02, "seed {seed}: {delay} for {hops} hops");
     }

@@ -14,7 +14,7 @@ const TINY: Effort = Effort { seeds: 2, quick: true };
 
 fn run(scene: Scene, contender: Contender, rate: f64) -> Summary {
     let effort = Effort { seeds: 4, quick: false };
-    scene.point(&effort, contender, rate).run(&|_| {}).expect("the thesis' settings are allowed")
+    scene.point(&effort, contender, rate).run().expect("the thesis' settings are allowed")
 }
 
 fn close(ours: f64, expected: f64) {
@@ -39,7 +39,7 @@ fn every_exhibit_draws_finite_numbers_and_judges_claims() {
     for point in &mut points {
         assert!(point.plan.check, "properties are always checked");
     }
-    let summaries = simulator::batch::run_all(&points, &|_| {}, &|_, _| {}).expect("all points are allowed");
+    let summaries = simulator::batch::run_all(&points, &|_| ()).expect("all points are allowed");
     for (point, summary) in points.iter().zip(&summaries) {
         assert_eq!(summary.violation, None, "{point:?}");
     }

@@ -37,7 +37,7 @@ pub(crate) fn outcome(algorithm: &str, parameters: &str, seed: u64) -> Outcome {
 pub(crate) fn summary(algorithm: &str, parameters: &str, seeds: u64) -> Summary {
     let plan = plan(algorithm, parameters);
     let point = Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds };
-    let summary = point.run(&|_| ()).unwrap_or_else(|refusal| panic!("{algorithm} {parameters}: {refusal}"));
+    let summary = point.run().unwrap_or_else(|refusal| panic!("{algorithm} {parameters}: {refusal}"));
     assert_eq!(summary.violation, None, "{algorithm} {parameters}");
     summary
 }
