@@ -169,29 +169,18 @@ pub trait Chance {
     fn pick(&mut self, options: u32) -> u32;
 }
 
-/// The list of effects that a step fills.
+/// What a step writes its effects into, behind those that are there.
 pub struct Outbox<'a, A: Algorithm> {
-    effects: Vec<Effect<A>>,
+    effects: &'a mut Vec<Effect<A>>,
     chance: &'a mut dyn Chance,
 }
 
 impl<'a, A: Algorithm> Outbox<'a, A> {
-    /// An empty outbox whose picks are answered by `chance`.
-    pub fn new(chance: &'a mut dyn Chance) -> Self {
-        Outbox::reusing(Vec::new(), chance)
-    }
-
-    /// The same in a list that is emptied first, so that a driver in a hurry allocates nothing.
+    /// An outbox that fills this list, and whose picks are answered by `chance`. The list is the driver's, so that
+    /// one in a hurry can use the same again.
     #[inline]
-    pub fn reusing(mut effects: Vec<Effect<A>>, chance: &'a mut dyn Chance) -> Self {
-        effects.clear();
+    pub fn new(effects: &'a mut Vec<Effect<A>>, chance: &'a mut dyn Chance) -> Self {
         Outbox { effects, chance }
-    }
-
-    /// The effects, in order.
-    #[inline]
-    pub fn into_effects(self) -> Vec<Effect<A>> {
-        self.effects
     }
 
     /// Sends a message to another node.

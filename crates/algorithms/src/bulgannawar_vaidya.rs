@@ -14,11 +14,13 @@ use crate::setting::{Refusal, Setting};
 mod defects;
 #[cfg(test)]
 mod paper;
+mod pointers;
 mod rules;
 #[cfg(test)]
 mod tuning;
 
 pub use defects::Printed;
+use pointers::Pointers;
 use rules::Choose;
 pub use rules::Rules;
 
@@ -35,7 +37,7 @@ pub struct BulgannawarVaidya {
     /// The token asked for.
     wait: Option<TokenId>,
     /// For each token the next node on the way to it; a holder points to itself.
-    pointer: Vec<NodeId>,
+    pointer: Pointers,
     /// Nodes that ask for the token that this node waits for.
     node_queue: Vec<NodeId>,
     /// The token last received or announced, or another one if too many waited for that.
@@ -123,7 +125,7 @@ impl Algorithm for BulgannawarVaidya {
             token: has_token.then_some(Token { id: site.me, queue: Vec::new() }),
             holding: false,
             wait: None,
-            pointer: (0..site.tokens).collect(),
+            pointer: Pointers::default(),
             node_queue: Vec::new(),
             seen: site.rules.first(site),
             again: 0,
@@ -257,12 +259,11 @@ impl BulgannawarVaidya {
         let last =
             if site.rules.printed == Some(Printed::ExitPointsToLast) { token.queue.last() } else { untagged };
         let head = token.queue[0];
-        self.pointer[token.id as usize] = last.unwrap_or(&head).node;
+        self.pointer.set(token.id, last.unwrap_or(&head).node);
         self.send_token(site, head.node, token, out);
     }
 
     fn on_request(&mut self, site: &Context<'_>, origin: NodeId, asked: TokenId, out: &mut Out<'_>) {
-        let asked_index = asked as usize;
         if origin == site.me {
             out.never("a node's own request comes back to it");
         }
@@ -279,14 +280,14 @@ impl BulgannawarVaidya {
                 return;
             }
             let wrong = site.rules.printed == Some(Printed::IdleGrantPointsAsked);
-            self.pointer[if wrong { asked_index } else { token.id as usize }] = origin;
+            self.pointer.set(if wrong { asked } else { token.id }, origin);
             self.send_token(site, origin, token, out);
         } else if self.wait == Some(asked) {
             self.node_queue.push(origin);
         } else {
             self.send_on(origin, asked, out);
             if site.rules.printed != Some(Printed::ForwardKeepsPointer) {
-                self.pointer[asked_index] = origin;
+                self.pointer.set(asked, origin);
             }
         }
     }
@@ -313,13 +314,13 @@ impl BulgannawarVaidya {
                 return out.never("another token comes than was asked for, without a tag");
             };
             let wrong = site.rules.printed == Some(Printed::TokenPointsGot);
-            self.pointer[if wrong { id } else { asked } as usize] = via;
+            self.pointer.set(if wrong { id } else { asked }, via);
             self.stamp_now(site, asked);
         }
         let tag = if site.rules.printed == Some(Printed::NullTagsForModified) { None } else { tag };
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, tag }));
         if asked == id || site.rules.printed != Some(Printed::TokenPointsGot) {
-            self.pointer[id as usize] = site.me;
+            self.pointer.set(id, site.me);
         }
         self.token = Some(Token { id, queue });
         self.holding = true;
@@ -343,7 +344,7 @@ impl BulgannawarVaidya {
         };
         if take {
             out.note("an INFORM was taken");
-            self.pointer[index] = from;
+            self.pointer.set(id, from);
             self.stamp[index] = clock;
             self.see(site, id);
         } else {
@@ -353,7 +354,7 @@ impl BulgannawarVaidya {
 
     fn send_on(&self, origin: NodeId, token: TokenId, out: &mut Out<'_>) {
         let message = Message::Request { origin, token, clock: self.clock };
-        out.send(self.pointer[token as usize], message);
+        out.send(self.pointer.to(token), message);
     }
 
     fn send_token(&mut self, site: &Context<'_>, to: NodeId, token: Token, out: &mut Out<'_>) {

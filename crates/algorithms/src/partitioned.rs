@@ -4,6 +4,7 @@
 //!
 //! Inside a cluster nodes are numbered from 0, and only this module knows both numberings.
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Outbox, Site};
@@ -197,9 +198,10 @@ fn translate<A: Algorithm, T>(
     act: impl FnOnce(&mut Outbox<'_, A>) -> T,
 ) -> T {
     let mut chance = Ask(out);
-    let mut inner = Outbox::new(&mut chance);
+    let mut effects = Vec::new();
+    let mut inner = Outbox::new(&mut effects, &mut chance);
     let result = act(&mut inner);
-    for effect in inner.into_effects() {
+    for effect in effects {
         match effect {
             Effect::Send { to, message } if to < size => {
                 out.send(base + to, Message { base, inner: message });

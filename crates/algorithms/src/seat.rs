@@ -67,7 +67,8 @@ impl<A: Algorithm> Seat<A> {
     /// Lets something happen to the node, and carries out the effects that concern only this node. The caller
     /// carries out the sends.
     pub fn apply(&mut self, site: &Site<'_, A>, event: Event<A>, chance: &mut dyn Chance) -> Reaction<A> {
-        let effects = self.happen(site, event, chance, Vec::new());
+        let mut effects = Vec::new();
+        self.happen(site, event, &mut Outbox::new(&mut effects, chance));
         let mut violation = None;
         for effect in &effects {
             if let Some(wrong) = self.carry_out(site, effect) {
@@ -77,17 +78,10 @@ impl<A: Algorithm> Seat<A> {
         Reaction { effects, violation }
     }
 
-    /// The first half of [`Seat::apply`]: lets something happen and returns the effects, in a list that is emptied
-    /// first. The caller passes each of them to [`Seat::carry_out`], in order.
-    #[inline]
-    pub fn happen(
-        &mut self,
-        site: &Site<'_, A>,
-        event: Event<A>,
-        chance: &mut dyn Chance,
-        effects: Vec<Effect<A>>,
-    ) -> Vec<Effect<A>> {
-        let mut out = Outbox::reusing(effects, chance);
+    /// The first half of [`Seat::apply`]: lets something happen. The caller passes each effect to
+    /// [`Seat::carry_out`], in order. Inlined, because callers know what happens.
+    #[inline(always)]
+    pub fn happen(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
         match event {
             Event::Input(input) => {
                 match &input {
@@ -98,16 +92,15 @@ impl<A: Algorithm> Seat<A> {
                 }
                 // A message to a node that is down is lost.
                 if let Some(node) = &mut self.node {
-                    node.step(site, input, &mut out);
+                    node.step(site, input, out);
                 }
             }
             Event::Crash => {
                 (self.node, self.client) = (None, Client::Idle);
                 self.armed.clear();
             }
-            Event::Restart => self.node = Some(A::restart(site, &self.saved, &mut out)),
+            Event::Restart => self.node = Some(A::restart(site, &self.saved, out)),
         }
-        out.into_effects()
     }
 
     /// Carries out an effect as far as it concerns only this node; says what is wrong with it.

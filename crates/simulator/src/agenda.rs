@@ -37,46 +37,71 @@ type Key = u128;
 /// After everything.
 const LAST: Key = Key::MAX;
 
+/// What waits in a lane. What kind it is follows from the lane.
 #[derive(Clone, Copy)]
-struct Entry {
+struct InLane {
+    time: Ticks,
+    order: u64,
+    /// Its node or letter,
+    of: u32,
+    /// and the number of a life, where there is one.
+    life: u32,
+}
+
+impl InLane {
+    #[inline]
+    fn key(&self) -> Key {
+        key(self.time, self.order)
+    }
+}
+
+#[inline]
+fn key(time: Ticks, order: u64) -> Key {
+    Key::from(time) << 64 | Key::from(order)
+}
+
+struct OnHeap {
     key: Key,
     happening: Happening,
 }
 
-impl Ord for Entry {
+impl Ord for OnHeap {
     /// The earlier, the greater: the heap gives the greatest first.
-    fn cmp(&self, other: &Entry) -> Ordering {
+    fn cmp(&self, other: &OnHeap) -> Ordering {
         other.key.cmp(&self.key)
     }
 }
 
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+impl PartialOrd for OnHeap {
+    fn partial_cmp(&self, other: &OnHeap) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
+impl PartialEq for OnHeap {
+    fn eq(&self, other: &OnHeap) -> bool {
         self.key == other.key
     }
 }
 
-impl Eq for Entry {}
+impl Eq for OnHeap {}
 
 /// The agenda. Most things of one kind take the same time, so they are planned in the order in which they happen:
 /// those wait in lanes that are in order by themselves, and only the rest needs the heap.
 pub(crate) struct Agenda {
-    lanes: [VecDeque<Entry>; HEAP],
-    heap: BinaryHeap<Entry>,
+    lanes: [VecDeque<InLane>; HEAP],
+    heap: BinaryHeap<OnHeap>,
     /// The first of each lane and of the heap.
     first: [Key; HEAP + 1],
     /// The last of each lane.
-    last: [Key; HEAP],
+    last: [Ticks; HEAP],
     planned: u64,
 }
 
-/// The place of the heap, after the lanes.
+/// The lanes of what arrives, of what is handled, and of who leaves; then the heap.
+const ARRIVE: usize = 0;
+const HANDLE: usize = 1;
+const LEAVE: usize = 2;
 const HEAP: usize = 3;
 
 impl Agenda {
@@ -91,53 +116,60 @@ impl Agenda {
     }
 
     /// Inlined, so that the kind of happening is known and its lane costs nothing to find.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn plan(&mut self, time: Ticks, happening: Happening) {
         self.planned += 1;
-        let key = Key::from(time) << 64 | Key::from(self.planned);
-        let entry = Entry { key, happening };
-        match happening {
-            Happening::Arrive(_) => self.put(0, entry),
-            Happening::Handle(..) => self.put(1, entry),
-            Happening::Leave(..) => self.put(2, entry),
-            _ => self.put_on_heap(entry),
-        }
-    }
-
-    #[inline]
-    fn put(&mut self, lane: usize, entry: Entry) {
-        if self.first[lane] == LAST {
-            self.first[lane] = entry.key;
-        } else if self.last[lane] > entry.key {
-            // It comes before the last of its lane.
-            return self.put_on_heap(entry);
-        }
-        self.last[lane] = entry.key;
-        self.lanes[lane].push_back(entry);
-    }
-
-    fn put_on_heap(&mut self, entry: Entry) {
-        self.first[HEAP] = self.first[HEAP].min(entry.key);
-        self.heap.push(entry);
-    }
-
-    /// Takes what happens next.
-    #[inline]
-    pub(crate) fn next(&mut self) -> Option<(Ticks, Happening)> {
-        let mut place = 0;
-        for other in 1..=HEAP {
-            if self.first[other] < self.first[place] {
-                place = other;
-            }
-        }
-        let (entry, next) = if place == HEAP {
-            (self.heap.pop(), self.heap.peek())
-        } else {
-            let lane = &mut self.lanes[place];
-            (lane.pop_front(), lane.front())
+        let (lane, of, life) = match happening {
+            Happening::Arrive(letter) => (ARRIVE, letter, 0),
+            Happening::Handle(letter, life) => (HANDLE, letter, life),
+            Happening::Leave(node, life) => (LEAVE, node, life),
+            _ => return self.put_on_heap(time, happening),
         };
-        self.first[place] = next.map_or(LAST, |next| next.key);
-        entry.map(|entry| ((entry.key >> 64) as Ticks, entry.happening))
+        // Otherwise it comes before the last of its lane.
+        if self.last[lane] <= time {
+            self.last[lane] = time;
+            let entry = InLane { time, order: self.planned, of, life };
+            self.first[lane] = self.first[lane].min(entry.key());
+            self.lanes[lane].push_back(entry);
+        } else {
+            self.put_on_heap(time, happening);
+        }
+    }
+
+    #[inline(never)]
+    fn put_on_heap(&mut self, time: Ticks, happening: Happening) {
+        let key = key(time, self.planned);
+        self.first[HEAP] = self.first[HEAP].min(key);
+        self.heap.push(OnHeap { key, happening });
+    }
+
+    /// Takes what happens next. Inlined, so that from the lane it is one jump to what is to be done.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<(Ticks, Happening)> {
+        let [arrive, handle, leave, heap] = self.first;
+        let (letter, letter_lane) = if handle < arrive { (handle, HANDLE) } else { (arrive, ARRIVE) };
+        let (client, client_lane) = if heap < leave { (heap, HEAP) } else { (leave, LEAVE) };
+        match if client < letter { client_lane } else { letter_lane } {
+            ARRIVE => self.take(ARRIVE).map(|next| (next.time, Happening::Arrive(next.of))),
+            HANDLE => self.take(HANDLE).map(|next| (next.time, Happening::Handle(next.of, next.life))),
+            LEAVE => self.take(LEAVE).map(|next| (next.time, Happening::Leave(next.of, next.life))),
+            _ => self.take_from_heap(),
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, lane: usize) -> Option<InLane> {
+        let queue = &mut self.lanes[lane];
+        let next = queue.pop_front();
+        self.first[lane] = queue.front().map_or(LAST, InLane::key);
+        next
+    }
+
+    #[inline(never)]
+    fn take_from_heap(&mut self) -> Option<(Ticks, Happening)> {
+        let next = self.heap.pop();
+        self.first[HEAP] = self.heap.peek().map_or(LAST, |next| next.key);
+        next.map(|next| ((next.key >> 64) as Ticks, next.happening))
     }
 }
 

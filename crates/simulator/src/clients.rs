@@ -33,7 +33,8 @@ impl<A: Algorithm> Engine<'_, A> {
         (desk.waits, desk.asked_at) = (true, asked_at);
         self.measures.waits_from_now(node);
         self.idle -= 1;
-        self.step(node, Event::Input(Input::Request(groups)), Action::Request { node, groups });
+        self.network.record(Action::Request { node, groups });
+        self.step(node, Event::Input(Input::Request(groups)));
     }
 
     pub(crate) fn entered(&mut self, node: NodeId, group: Group) {
@@ -60,7 +61,8 @@ impl<A: Algorithm> Engine<'_, A> {
         desk.inside = false;
         self.idle += 1;
         self.measures.left(self.now - desk.asked_at, self.now);
-        self.step(node, Event::Input(Input::Exit), Action::Exit { node });
+        self.network.record(Action::Exit { node });
+        self.step(node, Event::Input(Input::Exit));
         if self.violation.is_some() {
             return;
         }

@@ -6,10 +6,11 @@
 //! does not occupy the processor.
 
 use algorithms::properties::Terms;
+use algorithms::schedule::Envelope;
 use algorithms::seat::{Event, Seat};
 use algorithms::{
-    Action, Algorithm, Census, Effect, Input, Kind, NodeId, Property, Refusal, Site, Step, Timer, Violation,
-    Wait,
+    Action, Algorithm, Census, Effect, Input, Kind, NodeId, Outbox, Property, Refusal, Site, Step, Timer,
+    Violation, Wait,
 };
 
 use crate::agenda::{Agenda, Happening};
@@ -230,6 +231,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         Violation::new(Property::NobodyLeftWaiting, detail)
     }
 
+    #[inline(always)]
     pub(crate) fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Arrive(letter) => self.arrive(letter),
@@ -249,6 +251,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     /// A message has crossed the network.
+    #[inline(always)]
     fn arrive(&mut self, letter: u32) {
         if self.network.was_lost(letter) {
             return;
@@ -298,6 +301,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         }
     }
 
+    #[inline(always)]
     fn begin_receiving(&mut self, node: NodeId, letter: u32) {
         if self.receive == 0 {
             return self.deliver(letter);
@@ -308,6 +312,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.agenda.plan(desk.busy_until, Happening::Handle(letter, desk.life));
     }
 
+    #[inline(always)]
     fn handled(&mut self, letter: u32, life: u32) {
         let node = self.network.receiver(letter);
         let desk = &mut self.desks[node as usize];
@@ -323,16 +328,19 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.next_message(node);
     }
 
+    #[inline(always)]
     pub(crate) fn deliver(&mut self, letter: u32) {
-        let Some((envelope, message)) = self.network.take(letter) else { return };
-        let (from, to) = (envelope.from, envelope.to);
+        let envelope = self.network.envelope(letter);
+        let Envelope { from, to, .. } = envelope;
+        let Some(message) = self.network.take(letter) else { return };
         self.measures.last_message = self.now;
         if self.plan.check {
             self.census.take_back();
             A::count_message(&message, to, &mut self.census);
             self.census.count_up();
         }
-        self.step(to, Event::Input(Input::Deliver { from, message }), Action::Deliver(envelope));
+        self.network.record(Action::Deliver(envelope));
+        self.step(to, Event::Input(Input::Deliver { from, message }));
     }
 
     fn expire(&mut self, node: NodeId, timer: Timer, count: u32) {
@@ -343,7 +351,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         if let Some(until) = desk.paused(self.now) {
             return self.agenda.plan(until, Happening::Expire(node, timer as u8, count));
         }
-        self.step(node, Event::Input(Input::Expire(timer)), Action::Expire { node, timer });
+        self.network.record(Action::Expire { node, timer });
+        self.step(node, Event::Input(Input::Expire(timer)));
     }
 
     fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
@@ -356,32 +365,35 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.agenda.plan(self.now + lasts, Happening::Expire(node, timer as u8, *count));
     }
 
-    /// Lets something happen to a node, carries out the effects, and checks the properties.
-    pub(crate) fn step(&mut self, me: NodeId, event: Event<A>, action: Action) {
+    /// Lets something happen to a node (the caller has recorded it), carries out the effects, and checks the
+    /// properties. Inlined, because callers know what happens.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, me: NodeId, event: Event<A>) {
         let site = self.site(me);
+        let seat = &mut self.seats[me as usize];
         if self.plan.check {
             self.census.take_back();
-            self.seats[me as usize].count(&site, &mut self.census);
+            seat.count(&site, &mut self.census);
             self.census.count_up();
         }
-        let effects = std::mem::take(&mut self.effects);
-        let mut effects = self.seats[me as usize].happen(&site, event, &mut self.picks, effects);
-        if self.network.steps.is_some() {
-            self.network.record(action, &mut self.picks.picks);
-        }
-        self.picks.picks.clear();
+        seat.happen(&site, event, &mut Outbox::new(&mut self.effects, &mut self.picks));
+        self.carry_out_all(&site);
+    }
+
+    fn carry_out_all(&mut self, site: &Site<'p, A>) {
+        self.network.record_picks(&mut self.picks.picks);
         let recorded = self.network.recorded();
-        for effect in effects.drain(..) {
+        for index in 0..self.effects.len() {
             // Most effects are messages, and for the node itself there is nothing to carry out about them.
-            match effect {
-                Effect::Send { to, message } if site.can_send_to(to) => self.send(me, to, message),
-                effect => self.carry_out(&site, &effect),
+            match std::mem::replace(&mut self.effects[index], Effect::Note("")) {
+                Effect::Send { to, message } if site.can_send_to(to) => self.send(site.me, to, message),
+                effect => self.carry_out(site, &effect),
             }
         }
-        self.effects = effects;
+        self.effects.clear();
         self.network.queue_twins();
         if self.plan.check {
-            self.seats[me as usize].count(&site, &mut self.census);
+            self.seats[site.me as usize].count(site, &mut self.census);
             self.check();
         }
         if self.violation.is_some() {

@@ -171,7 +171,7 @@ impl Measures {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn entered(&mut self, node: NodeId, group: Group, wait: Ticks, now: Ticks) {
         self.waiting = self.waiting.saturating_sub(1);
         self.entries += 1;

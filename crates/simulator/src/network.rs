@@ -119,7 +119,7 @@ impl<A: Algorithm> Network<A> {
     }
 
     /// Sends a message that leaves its sender's processor at `leaves`. Says whether something was done to it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn post(
         &mut self,
         agenda: &mut Agenda,
@@ -185,7 +185,7 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&mut self, (from, to): (NodeId, NodeId), now: Ticks, leaves: Ticks, message: A::Message) -> u32 {
         let deadline = now + self.paced.unwrap_or(0);
         let letter = Letter { from, to, leaves, deadline, message: Some(message) };
@@ -215,7 +215,7 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn plan_arrival(&mut self, agenda: &mut Agenda, now: Ticks, leaves: Ticks, letter: u32, late: bool) {
         let Letter { from, to, .. } = self.letters[letter as usize];
         let mut at = leaves + self.transit.draw(&mut self.dice);
@@ -234,8 +234,8 @@ impl<A: Algorithm> Network<A> {
     }
 
     /// Takes a letter off the network.
-    #[inline]
-    pub(crate) fn take(&mut self, letter: u32) -> Option<(Envelope, A::Message)> {
+    #[inline(always)]
+    pub(crate) fn take(&mut self, letter: u32) -> Option<A::Message> {
         self.free.push(letter);
         self.empty(letter)
     }
@@ -273,25 +273,34 @@ impl<A: Algorithm> Network<A> {
     fn lose_content(&mut self, letter: u32, census: Option<&mut Census>) {
         let Letter { from, to, .. } = self.letters[letter as usize];
         self.note(from, to, letter, Action::Lose);
-        if let (Some((_, message)), Some(census)) = (self.empty(letter), census) {
+        if let (Some(message), Some(census)) = (self.empty(letter), census) {
             census.take_back();
             A::count_message(&message, to, census);
             census.count_up();
         }
     }
 
-    #[inline]
-    fn empty(&mut self, letter: u32) -> Option<(Envelope, A::Message)> {
-        let Letter { from, to, message, .. } = &mut self.letters[letter as usize];
-        let (from, to, message) = (*from, *to, message.take());
-        let mut overtakes = 0;
+    #[inline(always)]
+    fn empty(&mut self, letter: u32) -> Option<A::Message> {
         if self.steps.is_some() {
-            overtakes = self.place(from, to, letter);
-            if let Some(channel) = self.channels.get_mut(&(from, to)) {
-                channel.remove(overtakes);
-            }
+            self.leave_channel(letter);
         }
-        message.map(|message| (Envelope { from, to, overtakes }, message))
+        self.letters[letter as usize].message.take()
+    }
+
+    fn leave_channel(&mut self, letter: u32) {
+        let Envelope { from, to, overtakes } = self.envelope(letter);
+        if let Some(channel) = self.channels.get_mut(&(from, to)) {
+            channel.remove(overtakes);
+        }
+    }
+
+    /// Where a letter is, as a trace says it.
+    #[inline]
+    pub(crate) fn envelope(&self, letter: u32) -> Envelope {
+        let Letter { from, to, .. } = self.letters[letter as usize];
+        let overtakes = if self.steps.is_some() { self.place(from, to, letter) } else { 0 };
+        Envelope { from, to, overtakes }
     }
 
     /// How many older letters are in its channel. Without a record nobody wants to know.
@@ -307,10 +316,20 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    /// Keeps a step, with the picks that were made in it.
-    pub(crate) fn record(&mut self, action: Action, picks: &mut Vec<u32>) {
+    /// Keeps a step that is about to happen, if steps are recorded,
+    #[inline]
+    pub(crate) fn record(&mut self, action: Action) {
         if let Some(steps) = &mut self.steps {
-            steps.push(Step { action, picks: std::mem::take(picks) });
+            steps.push(Step { action, picks: Vec::new() });
+        }
+    }
+
+    /// and then the picks that were made in it.
+    #[inline]
+    pub(crate) fn record_picks(&mut self, picks: &mut Vec<u32>) {
+        match &mut self.steps {
+            Some(steps) => steps.last_mut().expect("the step was recorded").picks = std::mem::take(picks),
+            None => picks.clear(),
         }
     }
 

@@ -71,7 +71,8 @@ impl<A: Algorithm> Engine<'_, A> {
         }
         desk.down = false;
         let clients = std::mem::take(&mut desk.asleep);
-        self.step(node, Event::Restart, Action::Restart { node });
+        self.network.record(Action::Restart { node });
+        self.step(node, Event::Restart);
         for _ in 0..clients {
             self.think(node);
         }
@@ -95,7 +96,8 @@ impl<A: Algorithm> Engine<'_, A> {
         self.measures.gave_up(waits, inside, self.now);
         (0..behind).for_each(|_| self.measures.gave_up(true, false, self.now));
         self.idle += u32::from(waits || inside);
-        self.step(node, Event::Crash, Action::Crash { node });
+        self.network.record(Action::Crash { node });
+        self.step(node, Event::Crash);
         // Messages that had arrived find nobody, and those that it had not sent yet it never will.
         inbox.into_iter().for_each(|letter| self.deliver(letter));
         let unsent = self.network.lose_unsent(node, self.now, self.plan.check.then_some(&mut self.census));

@@ -1,0 +1,55 @@
+//! The way to each token, kept only where it has changed since the start: a node that serves its token's queue learns
+//! about a few of them, and with a thousand tokens the rest would fill the caches with what everybody knows.
+
+use alloc::vec::Vec;
+
+use super::TokenId;
+use crate::algorithm::NodeId;
+
+/// For each token the next node on the way to it. At the start every way leads to the node of the token's number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Pointers {
+    /// What differs from the start, in the order of tokens; so equal pointers are equal values.
+    changed: Vec<(TokenId, NodeId)>,
+}
+
+impl Pointers {
+    /// Where the way to this token begins.
+    #[inline]
+    pub(super) fn to(&self, token: TokenId) -> NodeId {
+        self.place(token).map_or(token, |place| self.changed[place].1)
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, token: TokenId, node: NodeId) {
+        match self.place(token) {
+            Ok(place) if node == token => _ = self.changed.remove(place),
+            Ok(place) => self.changed[place].1 = node,
+            Err(_) if node == token => {}
+            Err(place) => self.changed.insert(place, (token, node)),
+        }
+    }
+
+    #[inline]
+    fn place(&self, token: TokenId) -> Result<usize, usize> {
+        self.changed.binary_search_by_key(&token, |&(changed, _)| changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_changed_is_kept() {
+        let mut pointers = Pointers::default();
+        for (token, node) in [(7, 1), (2, 9), (7, 3), (4, 4)] {
+            pointers.set(token, node);
+        }
+        assert_eq!([0, 2, 4, 7].map(|token| pointers.to(token)), [0, 9, 4, 3]);
+        assert_eq!(pointers.changed, [(2, 9), (7, 3)]);
+        pointers.set(2, 2);
+        pointers.set(7, 7);
+        assert_eq!(pointers, Pointers::default());
+    }
+}
