@@ -29,6 +29,9 @@ pub type NodeId = u32;
 /// A group (forum, resource type) of a group mutual exclusion algorithm, numbered from 0. The others use 0.
 pub type Group = u32;
 
+/// A client of a node, numbered by the driver. Where a node has one client it is number 0.
+pub type ClientId = u32;
+
 /// A timer, as an index into [`Info::timers`].
 pub type Timer = usize;
 
@@ -113,11 +116,24 @@ impl<A: Algorithm> Site<'_, A> {
 /// What a driver feeds to an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input<A: Algorithm> {
-    /// The local client asks to enter: any one of these groups will do. A client asks only when it neither
+    /// A local client asks to enter: any one of these groups will do. A client asks only when it neither
     /// waits nor is inside.
-    Request(Groups),
-    /// The local client leaves its critical section.
-    Exit,
+    Request {
+        /// Who asks.
+        client: ClientId,
+        /// What for.
+        groups: Groups,
+    },
+    /// A local client that waits does so no longer. Only where [`Info::clients`] says that clients may give up.
+    Cancel {
+        /// Who gave up.
+        client: ClientId,
+    },
+    /// A local client leaves its critical section.
+    Exit {
+        /// Who leaves.
+        client: ClientId,
+    },
     /// A message arrives.
     Deliver {
         /// Who sent it.
@@ -139,8 +155,8 @@ pub enum Effect<A: Algorithm> {
         /// What it says.
         message: A::Message,
     },
-    /// The local client enters, in this group.
-    Enter(Group),
+    /// A local client enters.
+    Enter(Pass),
     /// Start a timer, or start it anew.
     Arm(Timer, Wait),
     /// Stop a timer.
@@ -151,6 +167,20 @@ pub enum Effect<A: Algorithm> {
     Note(&'static str),
     /// Something happened that the algorithm's own reasoning rules out.
     Never(&'static str),
+}
+
+/// A client's right to be inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pass {
+    /// Whose it is.
+    pub client: ClientId,
+    /// The group it is for.
+    pub group: Group,
+    /// Which of the k rights it is, from 0. Always 0 where nobody is told.
+    pub slot: u32,
+    /// A number that rises with every entry by the same slot (with every opening of a room), so that a resource can
+    /// tell an old holder from a new one. Always 0 where there are none.
+    pub fence: u64,
 }
 
 /// How long a timer runs, in units that the driver knows: a bound on the time a message takes and a bound on
@@ -196,14 +226,19 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
         }
     }
 
-    /// Lets the local client enter in group 0: for all algorithms without groups.
+    /// Lets the only local client enter in group 0: for all algorithms without groups.
     pub fn enter(&mut self) {
         self.enter_group(0);
     }
 
-    /// Lets the local client enter in this group.
+    /// Lets the only local client enter in this group.
     pub fn enter_group(&mut self, group: Group) {
-        self.effects.push(Effect::Enter(group));
+        self.admit(Pass { group, ..Pass::default() });
+    }
+
+    /// Lets a local client enter with this pass.
+    pub fn admit(&mut self, pass: Pass) {
+        self.effects.push(Effect::Enter(pass));
     }
 
     /// Starts a timer, or starts it anew.

@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Order, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -91,6 +91,7 @@ impl Algorithm for BulgannawarVaidya {
         cost: "0 if a token is here; 2 at saturation (last-seen); about log n at light load",
         tokens: Tokens::PerRight,
         needs: Needs { order: Order::FifoIfSeveral, ..Needs::RELIABLE_FIFO },
+        clients: Clients::OneEach,
         unique_requests: true,
         options: Rules::CHOICES,
         timers: &[],
@@ -137,8 +138,8 @@ impl Algorithm for BulgannawarVaidya {
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         self.tick(site, &input);
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => self.exit(site, out),
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => self.exit(site, out),
             Input::Deliver { message: Message::Request { origin, token, .. }, .. } => {
                 self.on_request(site, origin, token, out);
             }
@@ -149,6 +150,7 @@ impl Algorithm for BulgannawarVaidya {
                 self.on_inform(site, from, token, clock, out);
             }
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -58,6 +58,7 @@ impl Algorithm for CarvalhoRoucairol {
         cost: "0 if nobody else asked since; 2(n - 1) at most",
         tokens: Tokens::None,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: false,
         options: &[],
         timers: &[],
@@ -83,13 +84,14 @@ impl Algorithm for CarvalhoRoucairol {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => self.exit(site, out),
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => self.exit(site, out),
             Input::Deliver { from, message: Message::Request(time) } => {
                 self.on_request(site, from, time, out);
             }
             Input::Deliver { from, message: Message::Reply } => self.on_reply(from, out),
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

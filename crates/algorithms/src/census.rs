@@ -21,16 +21,29 @@ pub struct Census {
     pub tokens_moving: u32,
     /// The longest queue seen.
     pub longest_queue: u32,
-    /// For each node: 1 if its client waits.
+    /// For each node: how many of its clients wait.
     pub waiting: Vec<u32>,
+    /// For each node: 1 if it has a request out.
+    pub asking: Vec<u32>,
     /// For each node: in how many places its request stands.
     pub places: Vec<u32>,
+    /// Where slots are told apart, for each slot: how many clients have it, and how many tokens it has.
+    pub slots: Vec<SlotCount>,
     /// Added to node numbers that are counted: where a cluster of a partitioned system begins.
     pub(crate) base: NodeId,
-    /// For how many nodes `waiting` and `places` differ.
+    /// For how many nodes `asking` and `places` differ.
     mismatched: u32,
     /// Added to a count for each thing counted: 1, or -1 while counts are taken back.
     unit: u32,
+}
+
+/// Counts for one slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotCount {
+    /// Clients inside by it.
+    pub inside: u32,
+    /// Its tokens, at nodes or under way.
+    pub tokens: u32,
 }
 
 impl Census {
@@ -43,6 +56,8 @@ impl Census {
             tokens_moving: 0,
             longest_queue: 0,
             waiting: vec![0; nodes as usize],
+            asking: vec![0; nodes as usize],
+            slots: Vec::new(),
             places: vec![0; nodes as usize],
             base: 0,
             mismatched: 0,
@@ -60,17 +75,17 @@ impl Census {
         self.unit = 1;
     }
 
-    /// Whether some client waits and its request is not in exactly one place, or the other way round.
+    /// Whether some node asks and its request is not in exactly one place, or the other way round.
     pub fn has_misplaced_request(&self) -> bool {
         self.mismatched > 0
     }
 
-    fn change(&mut self, node: usize, waiting: u32, places: u32) {
-        let (waits, stands) = (&mut self.waiting[node], &mut self.places[node]);
-        let before = u32::from(waits != stands);
-        *waits = waits.wrapping_add(waiting);
+    fn change(&mut self, node: usize, asking: u32, places: u32) {
+        let (asks, stands) = (&mut self.asking[node], &mut self.places[node]);
+        let before = u32::from(asks != stands);
+        *asks = asks.wrapping_add(asking);
         *stands = stands.wrapping_add(places);
-        self.mismatched = self.mismatched + u32::from(waits != stands) - before;
+        self.mismatched = self.mismatched + u32::from(asks != stands) - before;
     }
 
     /// All zero again.
@@ -78,7 +93,9 @@ impl Census {
         (self.inside, self.tokens_held, self.tokens_moving, self.longest_queue) = (0, 0, 0, 0);
         self.inside_by_group.fill(0);
         self.waiting.fill(0);
+        self.asking.fill(0);
         self.places.fill(0);
+        self.slots.clear();
         self.mismatched = 0;
     }
 
@@ -90,6 +107,35 @@ impl Census {
     /// The message being counted carries a token.
     pub fn token_moving(&mut self) {
         self.tokens_moving = self.tokens_moving.wrapping_add(self.unit);
+    }
+
+    /// The token of this slot is at the node being counted.
+    pub fn token_of_slot_here(&mut self, slot: u32) {
+        self.token_here();
+        let unit = self.unit;
+        let count = &mut self.slot(slot).tokens;
+        *count = count.wrapping_add(unit);
+    }
+
+    /// The message being counted carries the token of this slot.
+    pub fn token_of_slot_moving(&mut self, slot: u32) {
+        self.token_moving();
+        let unit = self.unit;
+        let count = &mut self.slot(slot).tokens;
+        *count = count.wrapping_add(unit);
+    }
+
+    fn slot(&mut self, slot: u32) -> &mut SlotCount {
+        let slot = slot as usize;
+        if slot >= self.slots.len() {
+            self.slots.resize(slot + 1, SlotCount::default());
+        }
+        &mut self.slots[slot]
+    }
+
+    /// The node has a request out. Where nodes have one client that is so while it waits, and counted with it.
+    pub fn asks(&mut self, node: NodeId) {
+        self.change((self.base + node) as usize, self.unit, 0);
     }
 
     /// The request of this node stands here.
@@ -105,17 +151,35 @@ impl Census {
         self.longest_queue = self.longest_queue.max(length as u32);
     }
 
-    /// A client's part in the counts.
+    /// A client's part in the counts, where a node has one.
     pub fn client(&mut self, node: NodeId, client: Client) {
+        self.client_of_many(node, client);
+        if let Client::Waiting(_) = client {
+            self.change(node as usize, self.unit, 0);
+        }
+    }
+
+    /// A client's part in the counts, where a node has several: then the node itself says whether it asks.
+    pub fn client_of_many(&mut self, node: NodeId, client: Client) {
         match client {
             Client::Idle => {}
-            Client::Waiting(_) => self.change(node as usize, self.unit, 0),
-            Client::Inside(group) => {
+            Client::Waiting(_) => {
+                let waiting = &mut self.waiting[node as usize];
+                *waiting = waiting.wrapping_add(self.unit);
+            }
+            Client::Inside { group, .. } => {
                 self.inside = self.inside.wrapping_add(self.unit);
                 let in_group = &mut self.inside_by_group[group as usize];
                 *in_group = in_group.wrapping_add(self.unit);
             }
         }
+    }
+
+    /// A client is inside by this slot.
+    pub fn inside_by_slot(&mut self, slot: u32) {
+        let unit = self.unit;
+        let count = &mut self.slot(slot).inside;
+        *count = count.wrapping_add(unit);
     }
 
     /// Adds the counts of another part.
@@ -130,10 +194,18 @@ impl Census {
         for (sum, more) in self.waiting.iter_mut().zip(&part.waiting) {
             *sum += more;
         }
+        for (sum, more) in self.asking.iter_mut().zip(&part.asking) {
+            *sum += more;
+        }
         for (sum, more) in self.places.iter_mut().zip(&part.places) {
             *sum += more;
         }
-        let pairs = self.waiting.iter().zip(&self.places);
-        self.mismatched = pairs.filter(|(waits, stands)| waits != stands).count() as u32;
+        for (slot, more) in (0..).zip(&part.slots) {
+            let sum = self.slot(slot);
+            sum.inside += more.inside;
+            sum.tokens += more.tokens;
+        }
+        let pairs = self.asking.iter().zip(&self.places);
+        self.mismatched = pairs.filter(|(asks, stands)| asks != stands).count() as u32;
     }
 }

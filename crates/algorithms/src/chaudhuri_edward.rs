@@ -3,7 +3,7 @@
 //! sec. II and III B. Page: `docs/algorithms/chaudhuri-edward.md`.
 
 use crate::collectors::{COLLECT_TIMER, Grouped, LOCAL_GROUPS, Rules, Share, Variant, notes};
-use crate::info::{Choice, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 #[cfg(test)]
@@ -25,6 +25,7 @@ impl Variant for OneEach {
         cost: "0 to 6 for a single request; about 2 for many at once, plus 4 per group",
         tokens: Tokens::PerRight,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: true,
         options: &[
             Choice {

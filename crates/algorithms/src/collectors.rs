@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Wait};
 use crate::census::Census;
-use crate::info::{Choice, Info, Kind, Needs, Scope, TimerInfo, Tokens};
+use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -136,6 +136,7 @@ impl Variant for Dynamic {
         cost: "0 to 7 for a single request; for many at once 2 to 3, plus 2 per group and per token",
         tokens: Tokens::PerRight,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: true,
         options: &[
             Choice {
@@ -216,10 +217,11 @@ impl<V: Variant> Algorithm for Grouped<V> {
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         let printed_count = |tokens| if printed(site, Printed::GrantCountsOne) { 1 } else { tokens };
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => self.exit(site, out),
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => self.exit(site, out),
             Input::Expire(COLLECT) if site.rules.collect => self.share_out(site, out),
             Input::Expire(_) => out.never("there is no such timer"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
             Input::Deliver { from, message } => match message {
                 Message::Request(origin) => self.on_request(site, origin, out),
                 Message::GroupRequest(group) => self.on_group_request(site, from, group, out),

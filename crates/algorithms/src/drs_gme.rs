@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod away;
@@ -155,6 +155,7 @@ impl Algorithm for DrsGme {
             tolerates_crashes: true,
             timing: Timing::BoundsForRecovery,
         },
+        clients: Clients::OneEach,
         unique_requests: false,
         options: &[],
         timers: &[
@@ -215,8 +216,9 @@ impl Algorithm for DrsGme {
         let expired = if let Input::Expire(timer) = input { Some(timer) } else { None };
         let mut plan = Plan::new(self, expired);
         match input {
-            Input::Request(groups) => self.request(site, groups, &mut plan),
-            Input::Exit => self.exit(site, &mut plan),
+            Input::Request { groups, .. } => self.request(site, groups, &mut plan),
+            Input::Exit { .. } => self.exit(site, &mut plan),
+            Input::Cancel { .. } => plan.never("nobody gives up"),
             Input::Deliver { from, message } => self.deliver(site, from, message, &mut plan),
             Input::Expire(SUSPECT) => self.suspect(site, &mut plan),
             Input::Expire(_) => self.ask_followers(&mut plan),

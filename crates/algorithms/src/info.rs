@@ -21,6 +21,8 @@ pub struct Info {
     pub tokens: Tokens,
     /// What it needs of channels and nodes.
     pub needs: Needs,
+    /// How many clients a node serves.
+    pub clients: Clients,
     /// Whether each outstanding request exists in exactly one place at any time.
     pub unique_requests: bool,
     /// The options it understands.
@@ -57,6 +59,16 @@ pub enum Kind {
     KMutex,
     /// Any number inside, all in the same group.
     GroupMutex,
+}
+
+/// How many clients a node serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// One, that waits until it may enter.
+    OneEach,
+    /// Any number at once, each of which may give up; they are told their slot and their fence, and there may be more
+    /// tokens than nodes.
+    Many,
 }
 
 /// How many tokens exist.
@@ -162,6 +174,10 @@ pub struct Scope {
     pub requests: u32,
     /// How many groups.
     pub groups: u32,
+    /// How many clients of a node wait or are inside at the same time, at most.
+    pub clients: u32,
+    /// Whether clients that wait may give up.
+    pub cancels: bool,
     /// Whether a request may name several groups.
     pub any_of: bool,
     /// Options other than the default, as (name, value).
@@ -200,6 +216,8 @@ impl Scope {
             tokens,
             requests,
             groups: 1,
+            clients: 1,
+            cancels: false,
             any_of: false,
             options: &[],
             reorder: None,
@@ -220,6 +238,16 @@ impl Scope {
     /// The same with so many groups.
     pub const fn groups(self, groups: u32) -> Scope {
         Scope { groups, ..self }
+    }
+
+    /// The same with so many clients at each node, which may give up.
+    pub const fn clients(self, clients: u32) -> Scope {
+        Scope { clients, cancels: true, ..self }
+    }
+
+    /// The same with timers that run out so often while messages are under way, and so often in all.
+    pub const fn firings(self, firings: u32, early: u32) -> Scope {
+        Scope { firings, early, ..self }
     }
 
     /// The same with messages that overtake each other.
@@ -252,6 +280,12 @@ impl fmt::Display for Scope {
         }
         if self.any_of {
             f.write_str(" --any-of")?;
+        }
+        if self.clients > 1 {
+            write!(f, " --clients {}", self.clients)?;
+        }
+        if self.cancels {
+            f.write_str(" --cancels")?;
         }
         for (name, value) in self.options {
             write!(f, " --set {name}={value}")?;

@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Choice, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -83,6 +83,7 @@ impl Algorithm for Lacbt {
         cost: "3 × depth, at most 3 ⌊log n⌋; up to 5 more for each swap, which the text does not count",
         tokens: Tokens::One,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: true,
         options: &[Choice {
             name: "swap",
@@ -125,11 +126,11 @@ impl Algorithm for Lacbt {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => {
+            Input::Request { .. } => {
                 self.client = Client::Waiting;
                 self.climb(site, site.me, self.place, out);
             }
-            Input::Exit => self.exit(site, out),
+            Input::Exit { .. } => self.exit(site, out),
             Input::Deliver { message: Message::Request { origin, place }, .. } => {
                 if origin == site.me && !matches!(self.role, Role::Root(_)) {
                     out.note("a request came back to its sender, who sent it on");
@@ -143,6 +144,7 @@ impl Algorithm for Lacbt {
                 self.on_parent(site, parent, epoch, out);
             }
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

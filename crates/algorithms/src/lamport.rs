@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -60,6 +60,7 @@ impl Algorithm for Lamport {
         cost: "3(n - 1)",
         tokens: Tokens::None,
         needs: Needs::RELIABLE_FIFO,
+        clients: Clients::OneEach,
         unique_requests: false,
         options: &[],
         timers: &[],
@@ -81,14 +82,15 @@ impl Algorithm for Lamport {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => self.exit(site, out),
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => self.exit(site, out),
             Input::Deliver { from, message: Message::Request(time) } => {
                 self.on_request(site, (time, from), out);
             }
             Input::Deliver { message: Message::Reply, .. } => self.on_reply(site, out),
             Input::Deliver { from, message: Message::Release } => self.on_release(site, from, out),
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

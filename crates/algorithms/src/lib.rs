@@ -45,7 +45,9 @@ pub mod ricart_agrawala;
 pub mod srimani_reddy;
 pub mod suzuki_kasami;
 
-pub use algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
+pub use algorithm::{
+    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Site, Timer, Wait,
+};
 pub use census::Census;
 pub use info::{Info, Kind, Scope};
 pub use properties::{Property, Violation};

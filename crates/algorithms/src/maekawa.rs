@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -78,6 +78,7 @@ impl Algorithm for Maekawa {
         cost: "3(q - 1) alone, at most 6(q - 1), with a quorum of q = 2 sqrt(n) - 1 nodes",
         tokens: Tokens::None,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: false,
         options: &[],
         timers: &[],
@@ -118,10 +119,11 @@ impl Algorithm for Maekawa {
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         let mut post = Post { me: site.me, out, local: VecDeque::new() };
         match input {
-            Input::Request(_) => self.request(site, &mut post),
-            Input::Exit => self.exit(site, &mut post),
+            Input::Request { .. } => self.request(site, &mut post),
+            Input::Exit { .. } => self.exit(site, &mut post),
             Input::Deliver { from, message } => self.receive(site, from, message, &mut post),
             Input::Expire(_) => post.out.never("there are no timers"),
+            Input::Cancel { .. } => post.out.never("nobody gives up"),
         }
         while let Some(message) = post.local.pop_front() {
             self.receive(site, site.me, message, &mut post);

@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, Wait};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, TimerInfo, Timing, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Refusal, Setting};
 
 #[cfg(test)]
@@ -80,6 +80,7 @@ impl Algorithm for Makki {
         cost: "n at light load, about 3 at heavy load; 0 if the token is here",
         tokens: Tokens::One,
         needs: Needs { timing: Timing::BoundedDelayConstantSections, ..Needs::RELIABLE },
+        clients: Clients::OneEach,
         unique_requests: true,
         options: &[],
         timers: &[TimerInfo { name: "COLLECT", when_it_expires: "the token goes to the head of its queue" }],
@@ -120,8 +121,8 @@ impl Algorithm for Makki {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => self.exit(site, out),
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => self.exit(site, out),
             Input::Deliver { message: Message::Request(origin), .. } => self.on_request(site, origin, out),
             Input::Deliver { message: Message::Update(good), .. } => self.good = good,
             Input::Deliver { message: Message::Release, .. } => self.on_release(site, out),
@@ -129,6 +130,7 @@ impl Algorithm for Makki {
                 self.on_token(site, Token { queue, free }, out);
             }
             Input::Expire(_) => self.pass_on(site, out),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

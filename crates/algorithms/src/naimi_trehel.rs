@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 #[cfg(test)]
@@ -46,6 +46,7 @@ impl Algorithm for NaimiTrehel {
         cost: "0 if the token is here; about log n on average, n at worst",
         tokens: Tokens::One,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: true,
         options: &[],
         timers: &[],
@@ -70,14 +71,14 @@ impl Algorithm for NaimiTrehel {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => {
+            Input::Request { .. } => {
                 self.requesting = true;
                 match self.father.take() {
                     Some(father) => out.send(father, Message::Request(site.me)),
                     None => out.enter(),
                 }
             }
-            Input::Exit => {
+            Input::Exit { .. } => {
                 self.requesting = false;
                 if let Some(next) = self.next.take() {
                     self.token = false;
@@ -90,6 +91,7 @@ impl Algorithm for NaimiTrehel {
                 out.enter();
             }
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 use crate::tree::{SHAPE, Shape};
 
@@ -48,6 +48,7 @@ impl Algorithm for NeilsenMizuno {
         cost: "0 if the token is here; at most diameter + 1, that is 3 on a star",
         tokens: Tokens::One,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: true,
         options: &[SHAPE],
         timers: &[],
@@ -76,14 +77,15 @@ impl Algorithm for NeilsenMizuno {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => self.exit(out),
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => self.exit(out),
             Input::Deliver { from, message: Message::Request(origin) } => self.on_request(from, origin, out),
             Input::Deliver { message: Message::Privilege, .. } => {
                 self.using = true;
                 out.enter();
             }
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

@@ -104,8 +104,9 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         let cluster = cluster(site);
         let input = match input {
-            Input::Request(groups) => Input::Request(groups),
-            Input::Exit => Input::Exit,
+            Input::Request { client, groups } => Input::Request { client, groups },
+            Input::Cancel { client } => Input::Cancel { client },
+            Input::Exit { client } => Input::Exit { client },
             Input::Expire(timer) => Input::Expire(timer),
             Input::Deliver { from, message } => {
                 let Some(from) = from.checked_sub(cluster.base).filter(|&from| from < cluster.size) else {
@@ -207,7 +208,7 @@ fn translate<A: Algorithm, T>(
                 out.send(base + to, Message { base, inner: message });
             }
             Effect::Send { .. } => out.never("a message goes to a node outside the cluster"),
-            Effect::Enter(group) => out.enter_group(group),
+            Effect::Enter(pass) => out.admit(pass),
             Effect::Arm(timer, wait) => out.arm(timer, wait),
             Effect::Disarm(timer) => out.disarm(timer),
             Effect::Persist(durable) => out.persist(durable),

@@ -1,16 +1,24 @@
 //! The named properties, written once. Every driver asks the same questions.
 
+use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use crate::census::Census;
-use crate::info::{Info, Kind, Tokens};
+use crate::algorithm::{Group, NodeId, Pass};
+use crate::census::{Census, SlotCount};
+use crate::info::{Clients, Info, Kind, Tokens};
 
 /// A claim about a system that must always hold, or hold at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Property {
     /// Never more than k clients are inside.
     AtMostKInside,
+    /// No slot is held by two clients, and none has two tokens.
+    OneOfEachSlot,
+    /// The fence of an entry is higher than that of the entry before by the same slot; those who enter the same opening
+    /// of a room share it.
+    FencesRise,
     /// All clients inside are in the same group.
     OneGroupAtATime,
     /// No token appears or disappears. Where messages may be lost or nodes crash: never more tokens at running
@@ -20,7 +28,8 @@ pub enum Property {
     NoEntryWithoutRequest,
     /// A client that is inside does not enter again.
     NoDoubleEntry,
-    /// A client waits if and only if its request stands in exactly one place.
+    /// A node has a request out if and only if that stands in exactly one place. (Where nodes have one client: if and
+    /// only if it waits.)
     OnePlacePerRequest,
     /// Nothing happens that the algorithm's own reasoning rules out.
     NothingImpossible,
@@ -32,8 +41,10 @@ pub enum Property {
 
 impl Property {
     /// All of them, in the order of reports.
-    pub const ALL: [Property; 9] = [
+    pub const ALL: [Property; 11] = [
         Property::AtMostKInside,
+        Property::OneOfEachSlot,
+        Property::FencesRise,
         Property::OneGroupAtATime,
         Property::TokensConserved,
         Property::NoEntryWithoutRequest,
@@ -48,6 +59,8 @@ impl Property {
     pub const fn name(self) -> &'static str {
         match self {
             Property::AtMostKInside => "at-most-k-inside",
+            Property::OneOfEachSlot => "one-of-each-slot",
+            Property::FencesRise => "fences-rise",
             Property::OneGroupAtATime => "one-group-at-a-time",
             Property::TokensConserved => "tokens-conserved",
             Property::NoEntryWithoutRequest => "no-entry-without-request",
@@ -68,6 +81,8 @@ impl Property {
     pub fn applies(self, info: &Info, faulty: bool) -> bool {
         match self {
             Property::AtMostKInside => info.kind != Kind::GroupMutex,
+            Property::OneOfEachSlot => info.clients == Clients::Many && info.kind != Kind::GroupMutex,
+            Property::FencesRise => info.clients == Clients::Many,
             Property::OneGroupAtATime => info.kind == Kind::GroupMutex,
             Property::TokensConserved => info.tokens != Tokens::None,
             Property::OnePlacePerRequest => info.unique_requests && !faulty,
@@ -104,6 +119,41 @@ impl fmt::Display for Violation {
     }
 }
 
+/// The highest fence that each slot has been entered with: for drivers that see entries in the order in which they
+/// happen.
+#[derive(Clone, Debug)]
+pub struct Fences {
+    /// Whether there are fences at all.
+    fenced: bool,
+    /// Whether those who enter one after the other may have the same, if they are in the same group.
+    shared: bool,
+    highest: BTreeMap<u32, (u64, Group)>,
+}
+
+impl Fences {
+    /// Nobody has entered yet.
+    pub fn new(info: &Info) -> Fences {
+        let fenced = Property::FencesRise.applies(info, false);
+        Fences { fenced, shared: info.kind == Kind::GroupMutex, highest: BTreeMap::new() }
+    }
+
+    /// Takes note of an entry; says what is wrong with its fence.
+    #[inline]
+    pub fn violated(&mut self, me: NodeId, pass: &Pass) -> Option<Violation> {
+        if !self.fenced {
+            return None;
+        }
+        let before = self.highest.insert(pass.slot, (pass.fence, pass.group));
+        let (fence, group) = before.unwrap_or((0, 0));
+        if pass.fence > fence || (self.shared && pass.fence == fence && pass.group == group) {
+            return None;
+        }
+        let detail =
+            format!("node {me} enters by slot {} with fence {} after {fence}", pass.slot, pass.fence);
+        Some(Violation::new(Property::FencesRise, detail))
+    }
+}
+
 /// What the properties over a [`Census`] need to know of the system.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
@@ -112,6 +162,7 @@ pub struct Terms {
     tokens: Option<u32>,
     faulty: bool,
     unique_requests: bool,
+    slots: bool,
     only: Option<Property>,
 }
 
@@ -128,6 +179,7 @@ impl Terms {
             },
             faulty,
             unique_requests: Property::OnePlacePerRequest.applies(info, faulty),
+            slots: Property::OneOfEachSlot.applies(info, faulty),
             only: None,
         }
     }
@@ -152,6 +204,10 @@ impl Terms {
         } else if census.inside > self.rights && self.asks(Property::AtMostKInside) {
             return Some(Property::AtMostKInside);
         }
+        let twice = |slot: &SlotCount| slot.inside > 1 || slot.tokens > 1;
+        if self.slots && self.asks(Property::OneOfEachSlot) && census.slots.iter().any(twice) {
+            return Some(Property::OneOfEachSlot);
+        }
         if let Some(tokens) = self.tokens {
             let all = census.tokens_held + census.tokens_moving;
             let wrong = if self.faulty { census.tokens_held > tokens } else { all != tokens };
@@ -165,9 +221,9 @@ impl Terms {
 
     /// What was seen when a property of the counts is violated, in one line.
     pub fn detail(&self, property: Property, census: &Census) -> String {
-        use alloc::format;
         match property {
             Property::AtMostKInside => format!("{} inside, {} allowed", census.inside, self.rights),
+            Property::OneOfEachSlot => format!("clients and tokens by slot: {:?}", census.slots),
             Property::OneGroupAtATime => format!("inside by group: {:?}", census.inside_by_group),
             Property::TokensConserved => format!(
                 "{} tokens held and {} under way, there should be {}",
@@ -176,10 +232,9 @@ impl Terms {
                 self.tokens.unwrap_or(0)
             ),
             Property::OnePlacePerRequest => {
-                let waits =
-                    (0..census.waiting.len()).find(|&node| census.waiting[node] != census.places[node]);
+                let waits = (0..census.asking.len()).find(|&node| census.asking[node] != census.places[node]);
                 let node = waits.unwrap_or(0);
-                let verb = if census.waiting[node] > 0 { "waits" } else { "does not wait" };
+                let verb = if census.asking[node] > 0 { "waits" } else { "does not wait" };
                 format!("node {node} {verb}, its request stands in {} places", census.places[node])
             }
             Property::NobodyLeftWaiting => {

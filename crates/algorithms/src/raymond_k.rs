@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -65,6 +65,7 @@ impl Algorithm for RaymondK {
         cost: "between 2n−k−1 and 2(n−1)",
         tokens: Tokens::None,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: false,
         options: &[],
         timers: &[],
@@ -95,13 +96,14 @@ impl Algorithm for RaymondK {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => self.exit(site, out),
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => self.exit(site, out),
             Input::Deliver { from, message: Message::Request(number) } => {
                 self.on_request(site, from, number, out);
             }
             Input::Deliver { from, message: Message::Reply(count) } => self.on_reply(site, from, count, out),
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

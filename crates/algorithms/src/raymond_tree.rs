@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 use crate::tree::{SHAPE, Shape};
 
@@ -49,6 +49,7 @@ impl Algorithm for RaymondTree {
         cost: "0 if the token is here; at most 2 × diameter alone; at most 4 at saturation",
         tokens: Tokens::One,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: true,
         options: &[SHAPE],
         timers: &[],
@@ -80,8 +81,8 @@ impl Algorithm for RaymondTree {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.enqueue(site.me, out),
-            Input::Exit => self.using = false,
+            Input::Request { .. } => self.enqueue(site.me, out),
+            Input::Exit { .. } => self.using = false,
             Input::Deliver { from, message: Message::Request } => self.enqueue(from, out),
             Input::Deliver { from, message: Message::Privilege } => {
                 if self.holder != from || !self.asked {
@@ -90,6 +91,7 @@ impl Algorithm for RaymondTree {
                 (self.holder, self.asked) = (site.me, false);
             }
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
         self.assign(site, out);
         self.ask(site, out);

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -57,6 +57,7 @@ impl Algorithm for RicartAgrawala {
         cost: "2(n - 1)",
         tokens: Tokens::None,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: false,
         options: &[],
         timers: &[],
@@ -79,8 +80,8 @@ impl Algorithm for RicartAgrawala {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => {
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => {
                 self.request = None;
                 self.deferred.drain(..).for_each(|node| out.send(node, Message::Reply));
             }
@@ -89,6 +90,7 @@ impl Algorithm for RicartAgrawala {
             }
             Input::Deliver { message: Message::Reply, .. } => self.on_reply(out),
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

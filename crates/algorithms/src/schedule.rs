@@ -5,6 +5,8 @@
 //! | `req2` | the client of node 2 asks (for group 0) |
 //! | `req2:1`, `req2:0+1` | it asks for group 1; for any one of groups 0 and 1 |
 //! | `exit1` | the client of node 1 leaves |
+//! | `cancel1` | the client of node 1 waits no longer |
+//! | `req2.1`, `exit2.1`, `cancel2.1` | where nodes have several clients: client 1 of node 2 |
 //! | `1>0` | the oldest message from 1 to 0 is delivered |
 //! | `1>0#2` | the third oldest is delivered: it has overtaken two |
 //! | `lose1>0`, `dup1>0` | the oldest message from 1 to 0 is lost; is doubled |
@@ -18,7 +20,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use crate::algorithm::{Chance, Groups, NodeId, Timer};
+use crate::algorithm::{Chance, ClientId, Groups, NodeId, Timer};
 
 /// What happens in one step of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +29,24 @@ pub enum Action {
     Request {
         /// Whose client.
         node: NodeId,
+        /// Which one.
+        client: ClientId,
         /// For any one of these.
         groups: Groups,
+    },
+    /// A client gives up.
+    Cancel {
+        /// Whose client.
+        node: NodeId,
+        /// Which one.
+        client: ClientId,
     },
     /// A client leaves.
     Exit {
         /// Whose client.
         node: NodeId,
+        /// Which one.
+        client: ClientId,
     },
     /// A message arrives.
     Deliver(Envelope),
@@ -96,9 +109,14 @@ impl fmt::Display for Envelope {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.action {
-            Action::Request { node, groups } if groups == Groups::one(0) => write!(f, "req{node}")?,
-            Action::Request { node, groups } => write!(f, "req{node}:{groups}")?,
-            Action::Exit { node } => write!(f, "exit{node}")?,
+            Action::Request { node, client, groups } => {
+                write!(f, "req{}", Person { node, client })?;
+                if groups != Groups::one(0) {
+                    write!(f, ":{groups}")?;
+                }
+            }
+            Action::Cancel { node, client } => write!(f, "cancel{}", Person { node, client })?,
+            Action::Exit { node, client } => write!(f, "exit{}", Person { node, client })?,
             Action::Deliver(envelope) => write!(f, "{envelope}")?,
             Action::Lose(envelope) => write!(f, "lose{envelope}")?,
             Action::Duplicate(envelope) => write!(f, "dup{envelope}")?,
@@ -112,6 +130,24 @@ impl fmt::Display for Step {
         }
         Ok(())
     }
+}
+
+/// A client of a node; the first is not numbered.
+struct Person {
+    node: NodeId,
+    client: ClientId,
+}
+
+impl fmt::Display for Person {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.node)?;
+        if self.client > 0 { write!(f, ".{}", self.client) } else { Ok(()) }
+    }
+}
+
+fn parse_person(text: &str) -> Option<Person> {
+    let (node, client) = text.split_once('.').unwrap_or((text, "0"));
+    Some(Person { node: node.parse().ok()?, client: client.parse().ok()? })
 }
 
 /// Why a text is not a step.
@@ -139,10 +175,15 @@ fn parse(text: &str) -> Option<Step> {
     let picks =
         picks.map_or(Some(Vec::new()), |picks| picks.split(',').map(|pick| pick.parse().ok()).collect());
     let action = if let Some(rest) = action.strip_prefix("req") {
-        let (node, groups) = rest.split_once(':').unwrap_or((rest, "0"));
-        Action::Request { node: node.parse().ok()?, groups: parse_groups(groups)? }
+        let (who, groups) = rest.split_once(':').unwrap_or((rest, "0"));
+        let Person { node, client } = parse_person(who)?;
+        Action::Request { node, client, groups: parse_groups(groups)? }
+    } else if let Some(rest) = action.strip_prefix("cancel") {
+        let Person { node, client } = parse_person(rest)?;
+        Action::Cancel { node, client }
     } else if let Some(rest) = action.strip_prefix("exit") {
-        Action::Exit { node: rest.parse().ok()? }
+        let Person { node, client } = parse_person(rest)?;
+        Action::Exit { node, client }
     } else if let Some(rest) = action.strip_prefix("lose") {
         Action::Lose(parse_envelope(rest)?)
     } else if let Some(rest) = action.strip_prefix("dup") {
@@ -234,11 +275,11 @@ mod tests {
 
     #[test]
     fn steps_are_read_as_they_are_printed() {
-        let text =
-            "req2 req2:1 req0:0+3 exit1 1>0 12>3#4 lose1>0 dup1>0#1 tmo1 tmo1:2 crash1 restart1 req1/2,0";
+        let text = "req2 req2:1 req0:0+3 exit1 1>0 12>3#4 lose1>0 dup1>0#1 tmo1 tmo1:2 crash1 restart1 req1/2,0 \
+             req1.2:1 exit1.2 cancel1 cancel1.2";
         let steps = parse_schedule(text).unwrap();
         assert_eq!(print_schedule(&steps), text);
-        for bad in ["", "req", "1>", ">1", "x1", "req1:64", "req1/", "tmo", "1>0#x"] {
+        for bad in ["", "req", "1>", ">1", "x1", "req1:64", "req1/", "tmo", "1>0#x", "req1.", "exit.1"] {
             assert!(bad.parse::<Step>().is_err(), "{bad}");
         }
     }

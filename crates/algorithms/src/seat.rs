@@ -5,19 +5,39 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::algorithm::{Algorithm, Chance, Effect, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
+use crate::algorithm::{
+    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Site, Timer, Wait,
+};
 use crate::census::Census;
+use crate::info::{Clients, Kind};
 use crate::properties::{Property, Violation};
 
-/// What the local client is doing.
+/// What a local client is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Client {
     /// Neither waiting nor inside.
     Idle,
     /// Asked for one of these groups.
     Waiting(Groups),
-    /// Inside, in this group.
-    Inside(Group),
+    /// Inside.
+    Inside {
+        /// In this group,
+        group: Group,
+        /// by this slot.
+        slot: u32,
+    },
+}
+
+impl Client {
+    /// Whether it is inside.
+    pub fn is_inside(self) -> bool {
+        matches!(self, Client::Inside { .. })
+    }
+
+    /// Whether it waits.
+    pub fn is_waiting(self) -> bool {
+        matches!(self, Client::Waiting(_))
+    }
 }
 
 /// A node in a system.
@@ -25,8 +45,10 @@ pub enum Client {
 pub struct Seat<A: Algorithm> {
     /// The algorithm's state; `None` while the node is down.
     pub node: Option<A>,
-    /// What its client is doing.
+    /// What its client is doing, the first one if there are several.
     pub client: Client,
+    /// What its other clients are doing, from number 1 to the last that does something.
+    pub others: Vec<Client>,
     /// The timers that run, in ascending order.
     pub armed: Vec<Timer>,
     /// What is in stable storage.
@@ -54,13 +76,53 @@ pub struct Reaction<A: Algorithm> {
 }
 
 impl<A: Algorithm> Seat<A> {
+    /// The highest number a client may have.
+    pub const MOST_CLIENTS: ClientId = 1_000_000;
+
     /// A node when the system starts.
     pub fn start(site: &Site<'_, A>) -> Seat<A> {
         Seat {
             node: Some(A::start(site)),
             client: Client::Idle,
+            others: Vec::new(),
             armed: Vec::new(),
             saved: A::Durable::default(),
+        }
+    }
+
+    /// What a client is doing.
+    #[inline]
+    pub fn client(&self, number: ClientId) -> Client {
+        match number {
+            0 => self.client,
+            _ => self.others.get(number as usize - 1).copied().unwrap_or(Client::Idle),
+        }
+    }
+
+    /// All clients up to the last that does something, with their numbers.
+    pub fn clients(&self) -> impl Iterator<Item = (ClientId, Client)> {
+        (0..).zip(core::iter::once(self.client).chain(self.others.iter().copied()))
+    }
+
+    /// The lowest number of a client that neither waits nor is inside.
+    pub fn idle_client(&self) -> ClientId {
+        let busy = self.clients().take_while(|(_, client)| *client != Client::Idle);
+        busy.count() as ClientId
+    }
+
+    #[inline]
+    fn set_client(&mut self, number: ClientId, client: Client) {
+        if number == 0 {
+            self.client = client;
+            return;
+        }
+        let place = number as usize - 1;
+        if place >= self.others.len() {
+            self.others.resize(place + 1, Client::Idle);
+        }
+        self.others[place] = client;
+        while self.others.last() == Some(&Client::Idle) {
+            self.others.pop();
         }
     }
 
@@ -85,8 +147,10 @@ impl<A: Algorithm> Seat<A> {
         match event {
             Event::Input(input) => {
                 match &input {
-                    Input::Request(groups) => self.client = Client::Waiting(*groups),
-                    Input::Exit => self.client = Client::Idle,
+                    Input::Request { client, groups } => self.set_client(*client, Client::Waiting(*groups)),
+                    Input::Cancel { client } | Input::Exit { client } => {
+                        self.set_client(*client, Client::Idle);
+                    }
                     Input::Expire(timer) => self.armed.retain(|armed| armed != timer),
                     Input::Deliver { .. } => {}
                 }
@@ -97,6 +161,7 @@ impl<A: Algorithm> Seat<A> {
             }
             Event::Crash => {
                 (self.node, self.client) = (None, Client::Idle);
+                self.others.clear();
                 self.armed.clear();
             }
             Event::Restart => self.node = Some(A::restart(site, &self.saved, out)),
@@ -113,7 +178,7 @@ impl<A: Algorithm> Seat<A> {
                 return Some(Violation::new(Property::NothingImpossible, detail));
             }
             Effect::Send { .. } | Effect::Note(_) => {}
-            Effect::Enter(group) => return self.enter(me, *group),
+            Effect::Enter(pass) => return self.enter(me, *pass),
             Effect::Arm(timer, _) => {
                 if let Err(place) = self.armed.binary_search(timer) {
                     self.armed.insert(place, *timer);
@@ -129,8 +194,9 @@ impl<A: Algorithm> Seat<A> {
     }
 
     #[inline]
-    fn enter(&mut self, me: NodeId, group: Group) -> Option<Violation> {
-        let was = core::mem::replace(&mut self.client, Client::Inside(group));
+    fn enter(&mut self, me: NodeId, Pass { client, group, slot, .. }: Pass) -> Option<Violation> {
+        let was = self.client(client);
+        self.set_client(client, Client::Inside { group, slot });
         match was {
             Client::Waiting(groups) if groups.contains(group) => None,
             Client::Waiting(groups) => {
@@ -141,7 +207,7 @@ impl<A: Algorithm> Seat<A> {
                 let detail = format!("node {me} enters and has not asked");
                 Some(Violation::new(Property::NoEntryWithoutRequest, detail))
             }
-            Client::Inside(_) => {
+            Client::Inside { .. } => {
                 let detail = format!("node {me} enters and is inside already");
                 Some(Violation::new(Property::NoDoubleEntry, detail))
             }
@@ -150,9 +216,36 @@ impl<A: Algorithm> Seat<A> {
 
     /// Counts what stands on this node.
     pub fn count(&self, site: &Site<'_, A>, census: &mut Census) {
-        census.client(site.me, self.client);
+        match A::INFO.clients {
+            Clients::OneEach => census.client(site.me, self.client),
+            Clients::Many => self.count_many(site.me, census),
+        }
         if let Some(node) = &self.node {
             node.count(site, census);
+        }
+    }
+}
+
+impl Pass {
+    fn describe(&self, me: NodeId, clients: Clients) -> String {
+        let Pass { client, group, slot, fence } = self;
+        let group = if *group == 0 { String::new() } else { format!(" group {group}") };
+        match clients {
+            Clients::OneEach => format!("{me} enters{group}"),
+            Clients::Many => format!("client {client} of {me} enters{group} by slot {slot}, fence {fence}"),
+        }
+    }
+}
+
+impl<A: Algorithm> Seat<A> {
+    fn count_many(&self, me: NodeId, census: &mut Census) {
+        for (_, client) in self.clients() {
+            census.client_of_many(me, client);
+            if let Client::Inside { slot, .. } = client
+                && A::INFO.kind != Kind::GroupMutex
+            {
+                census.inside_by_slot(slot);
+            }
         }
     }
 }
@@ -163,8 +256,7 @@ impl<A: Algorithm> Effect<A> {
         let timer = |index: &Timer| A::INFO.timers.get(*index).map_or("?", |timer| timer.name);
         match self {
             Effect::Send { to, message } => format!("{me} sends {message} to {to}"),
-            Effect::Enter(0) => format!("{me} enters"),
-            Effect::Enter(group) => format!("{me} enters group {group}"),
+            Effect::Enter(pass) => pass.describe(me, A::INFO.clients),
             Effect::Arm(index, Wait { hops, sections }) => {
                 format!("{me} starts timer {} ({hops} hops, {sections} sections)", timer(index))
             }

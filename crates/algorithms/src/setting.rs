@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::algorithm::Groups;
-use crate::info::{Info, Kind, Pace, Scope};
+use crate::info::{Clients, Info, Kind, Pace, Scope};
 
 /// Sizes and options of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,10 @@ pub struct Case {
     pub requests: u32,
     /// Whether a request may name several groups.
     pub any_of: bool,
+    /// How many clients of a node wait or are inside at the same time, at most.
+    pub clients: u32,
+    /// Whether clients that wait may give up.
+    pub cancels: bool,
     /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares enough.
     pub reorder: Option<bool>,
     /// How many messages may be lost.
@@ -56,6 +60,8 @@ impl Case {
             setting: Setting::of(scope, defect),
             requests: scope.requests,
             any_of: scope.any_of,
+            clients: scope.clients,
+            cancels: scope.cancels,
             reorder: scope.reorder,
             losses: scope.losses,
             duplicates: scope.duplicates,
@@ -99,6 +105,9 @@ impl Setting {
     /// More nodes than this are a mistake.
     pub const MOST_NODES: u32 = 1_000_000;
 
+    /// More tokens than this are a mistake where there may be more than nodes.
+    pub const MOST_TOKENS: u32 = 65_536;
+
     /// So many nodes and tokens, one group, default options.
     pub fn new(nodes: u32, tokens: u32) -> Setting {
         Setting { nodes, tokens, groups: 1, options: Vec::new(), defect: None }
@@ -129,9 +138,15 @@ impl Setting {
         if self.nodes > Setting::MOST_NODES {
             return refuse(format!("there can be at most {} nodes", Setting::MOST_NODES));
         }
-        if self.tokens == 0 || self.tokens > self.nodes {
+        let most_tokens = if info.clients == Clients::Many { Setting::MOST_TOKENS } else { self.nodes };
+        if self.tokens == 0 || self.tokens > most_tokens {
             let (k, n) = (self.tokens, self.nodes);
-            return refuse(format!("tokens must be between 1 and the number of nodes ({n}), not {k}"));
+            let most = if info.clients == Clients::Many {
+                format!("{most_tokens}")
+            } else {
+                format!("the number of nodes ({n})")
+            };
+            return refuse(format!("tokens must be between 1 and {most}, not {k}"));
         }
         if info.kind != Kind::KMutex && self.tokens != 1 {
             let why = format!("{name} lets one in at a time (a mutex or one session): tokens must be 1");

@@ -42,9 +42,9 @@ fn possible<A: Algorithm>(world: &World<A>, tokens: u32, left: &[u32]) -> Vec<Ac
     for (node, seat) in (0..).zip(&world.seats) {
         match seat.client {
             Client::Idle if left[node as usize] > 0 => {
-                actions.push(Action::Request { node, groups: Groups::one(0) });
+                actions.push(Action::Request { node, client: 0, groups: Groups::one(0) });
             }
-            Client::Inside(_) => actions.push(Action::Exit { node }),
+            Client::Inside { .. } => actions.push(Action::Exit { node, client: 0 }),
             _ => {}
         }
     }

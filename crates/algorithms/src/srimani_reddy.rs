@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 mod defects;
@@ -67,6 +67,7 @@ impl Algorithm for SrimaniReddy {
         cost: "0 if a privilege is here, else at most n+k−1",
         tokens: Tokens::PerRight,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: false,
         options: &[],
         timers: &[],
@@ -106,8 +107,8 @@ impl Algorithm for SrimaniReddy {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => match self.inside.take() {
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => match self.inside.take() {
                 Some(queue) => self.hand_on(site, queue, out),
                 None => out.never("a client leaves and there is no privilege"),
             },
@@ -118,6 +119,7 @@ impl Algorithm for SrimaniReddy {
                 self.on_privilege(site, queue, &served, out);
             }
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
         if self.idle > 0 && site.others().any(|node| self.waits(node)) {
             out.never("a privilege stays idle and a request is known here");

@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Refusal, Setting};
 
 #[cfg(test)]
@@ -55,6 +55,7 @@ impl Algorithm for SuzukiKasami {
         cost: "0 if the token is here, else n",
         tokens: Tokens::One,
         needs: Needs::RELIABLE,
+        clients: Clients::OneEach,
         unique_requests: false,
         options: &[],
         timers: &[],
@@ -78,11 +79,12 @@ impl Algorithm for SuzukiKasami {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         match input {
-            Input::Request(_) => self.request(site, out),
-            Input::Exit => self.exit(site, out),
+            Input::Request { .. } => self.request(site, out),
+            Input::Exit { .. } => self.exit(site, out),
             Input::Deliver { from, message: Message::Request(number) } => self.on_request(from, number, out),
             Input::Deliver { message: Message::Token(token), .. } => self.on_token(site, token, out),
             Input::Expire(_) => out.never("there are no timers"),
+            Input::Cancel { .. } => out.never("nobody gives up"),
         }
     }
 

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 
 use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Site};
 use crate::census::Census;
-use crate::info::Scope;
-use crate::properties::{Property, Terms, Violation};
+use crate::info::{Clients, Scope};
+use crate::properties::{Fences, Property, Terms, Violation};
 use crate::schedule::{Action, Envelope, Script, Step, parse_schedule};
 use crate::seat::{Client, Event, Seat};
 use crate::setting::{Refusal, Setting};
@@ -28,6 +28,7 @@ pub struct World<A: Algorithm> {
     pub sent: u64,
     /// How often clients have entered so far.
     pub entries: u64,
+    fences: Fences,
 }
 
 /// What one step did.
@@ -67,6 +68,7 @@ impl<A: Algorithm> World<A> {
             channels: BTreeMap::new(),
             sent: 0,
             entries: 0,
+            fences: Fences::new(&A::INFO),
         };
         world.seats = (0..setting.nodes).map(|me| Seat::start(&world.site(me))).collect();
         Ok(world)
@@ -124,17 +126,21 @@ impl<A: Algorithm> World<A> {
         };
         let site = Site { me, nodes: self.setting.nodes, tokens: self.setting.tokens, rules: &self.rules };
         let reaction = self.seats[me as usize].apply(&site, event, chance);
+        let mut violation = reaction.violation;
         for effect in &reaction.effects {
             match effect {
                 Effect::Send { to, message } => {
                     self.sent += 1;
                     self.channels.entry((me, *to)).or_default().push(message.clone());
                 }
-                Effect::Enter(_) => self.entries += 1,
+                Effect::Enter(pass) => {
+                    self.entries += 1;
+                    violation = violation.or_else(|| self.fences.violated(me, pass));
+                }
                 _ => {}
             }
         }
-        let violation = reaction.violation.or_else(|| self.violated());
+        let violation = violation.or_else(|| self.violated());
         Ok(Happened { node, heading, effects: reaction.effects, picks: Vec::new(), violation })
     }
 
@@ -166,21 +172,33 @@ impl<A: Algorithm> World<A> {
     fn prepare(&mut self, action: Action) -> Result<(Option<NodeId>, String, Option<Event<A>>), String> {
         let input = |input| Some(Event::Input(input));
         Ok(match action {
-            Action::Request { node, groups } => {
+            Action::Request { node, client, groups } => {
                 let seat = self.seat(node)?;
-                if seat.node.is_none() || seat.client != Client::Idle {
+                if client > 0 && A::INFO.clients == Clients::OneEach {
+                    return Err(format!("{} serves one client at each node, number 0", A::INFO.name));
+                }
+                if client > Seat::<A>::MOST_CLIENTS {
+                    return Err(format!("clients have numbers up to {}", Seat::<A>::MOST_CLIENTS));
+                }
+                if seat.node.is_none() || seat.client(client) != Client::Idle {
                     return Err(format!("the client of node {node} cannot ask now"));
                 }
                 if groups.iter().any(|group| group >= self.setting.groups) {
                     return Err(format!("there are only {} groups", self.setting.groups));
                 }
-                (Some(node), String::new(), input(Input::Request(groups)))
+                (Some(node), String::new(), input(Input::Request { client, groups }))
             }
-            Action::Exit { node } => {
-                if !matches!(self.seat(node)?.client, Client::Inside(_)) {
+            Action::Cancel { node, client } => {
+                if A::INFO.clients == Clients::OneEach || !self.seat(node)?.client(client).is_waiting() {
+                    return Err(format!("the client of node {node} cannot give up now"));
+                }
+                (Some(node), String::new(), input(Input::Cancel { client }))
+            }
+            Action::Exit { node, client } => {
+                if !self.seat(node)?.client(client).is_inside() {
                     return Err(format!("the client of node {node} is not inside"));
                 }
-                (Some(node), String::new(), input(Input::Exit))
+                (Some(node), String::new(), input(Input::Exit { client }))
             }
             Action::Deliver(Envelope { from, to, overtakes }) => {
                 let message = self.take_message(from, to, overtakes)?;
@@ -248,8 +266,8 @@ impl<A: Algorithm> World<A> {
         if self.channels.is_empty() { Ok(()) } else { Err(format!("not silent after {most} deliveries")) }
     }
 
-    /// Whether the client of a node is inside.
+    /// Whether a client of a node is inside.
     pub fn inside(&self, node: NodeId) -> bool {
-        matches!(self.seats[node as usize].client, Client::Inside(_))
+        self.seats[node as usize].clients().any(|(_, client)| client.is_inside())
     }
 }

@@ -4,11 +4,12 @@
 
 use std::hash::Hash;
 
-use algorithms::info::Pace;
+use algorithms::info::{Clients, Pace};
 use algorithms::schedule::Script;
 use algorithms::seat::{Client, Event, Seat};
 use algorithms::{
-    Algorithm, Case, Census, Effect, Groups, Input, NodeId, Refusal, Setting, Site, Timer, Violation,
+    Algorithm, Case, Census, ClientId, Effect, Groups, Input, NodeId, Refusal, Setting, Site, Timer,
+    Violation,
 };
 
 use crate::fast_hash::FastMap;
@@ -68,8 +69,9 @@ pub(crate) struct Move {
 /// What sets off a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    Request(Groups),
-    Exit,
+    Request(ClientId, Groups),
+    Cancel(ClientId),
+    Exit(ClientId),
     Expire(Timer),
     Crash,
     Restart,
@@ -146,6 +148,8 @@ pub(crate) struct Model<A: Algorithm> {
     reorder: bool,
     wishes: Vec<Groups>,
     any_of: bool,
+    clients: ClientId,
+    cancels: bool,
     requests: u8,
     firings: u8,
     budget: u32,
@@ -164,6 +168,8 @@ impl<A: Algorithm> Model<A> {
             reorder: case.reorders(&A::INFO),
             wishes: case.wishes(),
             any_of: case.any_of,
+            clients: if A::INFO.clients == Clients::Many { case.clients } else { 1 },
+            cancels: case.cancels && A::INFO.clients == Clients::Many,
             requests: case.requests as u8,
             firings: case.firings as u8,
             budget: case.losses * ONE_LOSS
@@ -207,7 +213,7 @@ impl<A: Algorithm> Model<A> {
 
     fn tick_slot(&mut self, slot: &Slot<A>) -> Option<u32> {
         let section = self.pace?.section as u8;
-        let inside = matches!(slot.seat.client, Client::Inside(_));
+        let inside = slot.seat.client.is_inside();
         if (inside && slot.inside_for == section)
             || slot.seat.armed.iter().any(|&timer| slot.runs_for[timer] == 0)
         {
@@ -301,16 +307,44 @@ impl<A: Algorithm> Model<A> {
         to: &mut Vec<Move>,
     ) {
         let event = match cause {
-            Cause::Request(groups) => Event::Input(Input::Request(groups)),
-            Cause::Exit => Event::Input(Input::Exit),
+            Cause::Request(client, groups) => Event::Input(Input::Request { client, groups }),
+            Cause::Cancel(client) => Event::Input(Input::Cancel { client }),
+            Cause::Exit(client) => Event::Input(Input::Exit { client }),
             Cause::Expire(timer) => Event::Input(Input::Expire(timer)),
             Cause::Crash => Event::Crash,
             Cause::Restart => Event::Restart,
         };
         let outcomes = self.outcomes(id, &event, prepare);
-        // Groups are but names as long as each request names one; of sets an algorithm may prefer the first.
-        let renamed = !self.any_of && matches!(cause, Cause::Request(groups) if groups != self.wishes[0]);
+        // Groups are but names as long as each request names one (of sets an algorithm may prefer the first) and none is
+        // exclusive.
+        let names = !self.any_of && A::INFO.clients == Clients::OneEach;
+        let renamed = names && matches!(cause, Cause::Request(_, groups) if groups != self.wishes[0]);
         to.extend(outcomes.into_iter().map(|outcome| Move { cause, cost, renamed, outcome }));
+    }
+}
+
+impl<A: Algorithm> Model<A> {
+    /// What the clients of a node can do.
+    fn client_moves(&mut self, id: u32, slot: &Slot<A>, moves: &mut Vec<Move>) {
+        // Which number a client has makes no difference, so the lowest that is idle asks.
+        let asker = slot.seat.idle_client();
+        if slot.requests_left > 0 && asker < self.clients {
+            for groups in self.wishes.clone() {
+                self.moves(id, Cause::Request(asker, groups), 0, |slot| slot.requests_left -= 1, moves);
+            }
+        }
+        let may_leave = self.pace.is_none_or(|pace| u32::from(slot.inside_for) == pace.section);
+        for (number, client) in slot.seat.clients() {
+            match client {
+                Client::Inside { .. } if may_leave => {
+                    self.moves(id, Cause::Exit(number), 0, |slot| slot.inside_for = 0, moves);
+                }
+                Client::Waiting(_) if self.cancels => {
+                    self.moves(id, Cause::Cancel(number), 0, |_| {}, moves);
+                }
+                _ => {}
+            }
+        }
     }
 }
 
@@ -334,19 +368,10 @@ impl<A: Algorithm> Steps for Model<A> {
     fn slot(&mut self, id: u32) -> SlotInfo {
         let slot = self.slots.values[id as usize].clone();
         let (mut moves, mut when_busy, mut when_silent) = (Vec::new(), Vec::new(), Vec::new());
-        match (slot.seat.client, slot.seat.node.is_some()) {
-            (_, false) => self.moves(id, Cause::Restart, 0, |_| {}, &mut moves),
-            (Client::Idle, true) if slot.requests_left > 0 => {
-                for groups in self.wishes.clone() {
-                    self.moves(id, Cause::Request(groups), 0, |slot| slot.requests_left -= 1, &mut moves);
-                }
-            }
-            (Client::Inside(_), true) => {
-                if self.pace.is_none_or(|pace| u32::from(slot.inside_for) == pace.section) {
-                    self.moves(id, Cause::Exit, 0, |slot| slot.inside_for = 0, &mut moves);
-                }
-            }
-            (Client::Idle | Client::Waiting(_), true) => {}
+        if slot.seat.node.is_some() {
+            self.client_moves(id, &slot, &mut moves);
+        } else {
+            self.moves(id, Cause::Restart, 0, |_| {}, &mut moves);
         }
         let timers: &[Timer] = if self.firings > 0 || self.pace.is_some() { &slot.seat.armed } else { &[] };
         for &timer in timers {
@@ -367,7 +392,8 @@ impl<A: Algorithm> Steps for Model<A> {
         }
         let mut census = self.census();
         slot.seat.count(&self.site(slot.node), &mut census);
-        let done = slot.seat.client == Client::Idle && slot.requests_left == 0 && slot.seat.node.is_some();
+        let idle = slot.seat.clients().all(|(_, client)| client == Client::Idle);
+        let done = idle && slot.requests_left == 0 && slot.seat.node.is_some();
         let fresh = slot.requests_left == self.requests;
         let ticked = self.tick_slot(&slot);
         SlotInfo { moves, when_busy, when_silent, census, done, fresh, ticked }

@@ -26,8 +26,9 @@ pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Pat
             Envelope { from, to: node, overtakes }
         };
         let action = match cause {
-            What::Cause(Cause::Request(groups)) => Action::Request { node, groups },
-            What::Cause(Cause::Exit) => Action::Exit { node },
+            What::Cause(Cause::Request(client, groups)) => Action::Request { node, client, groups },
+            What::Cause(Cause::Cancel(client)) => Action::Cancel { node, client },
+            What::Cause(Cause::Exit(client)) => Action::Exit { node, client },
             What::Cause(Cause::Expire(timer)) => Action::Expire { node, timer },
             What::Cause(Cause::Crash) => Action::Crash { node },
             What::Cause(Cause::Restart) => Action::Restart { node },

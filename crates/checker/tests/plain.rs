@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
+use algorithms::info::Clients;
 use algorithms::registry::{self, Visitor};
 use algorithms::schedule::{Envelope, Script};
-use algorithms::seat::{Client, Seat};
+use algorithms::seat::Seat;
 use algorithms::{Action, Algorithm, Case, NodeId, Scope, World};
 use checker::{Job, Verdict, check};
 
@@ -82,17 +83,24 @@ impl<A: Algorithm> Plain<A> {
                 actions.push(Action::Restart { node });
                 continue;
             }
-            match seat.client {
-                Client::Idle if self.asked[node as usize] < scope.requests => {
-                    let mut wishes = Case::of(scope, None).wishes();
-                    if !scope.any_of && self.asked.iter().all(|&asked| asked == 0) {
-                        // The checker knows that groups are but names.
-                        wishes.truncate(1);
-                    }
-                    actions.extend(wishes.into_iter().map(|groups| Action::Request { node, groups }));
+            let client = seat.idle_client();
+            if client < scope.clients && self.asked[node as usize] < scope.requests {
+                let mut wishes = Case::of(scope, None).wishes();
+                if !scope.any_of
+                    && A::INFO.clients == Clients::OneEach
+                    && self.asked.iter().all(|&asked| asked == 0)
+                {
+                    // The checker knows that groups are but names.
+                    wishes.truncate(1);
                 }
-                Client::Inside(_) => actions.push(Action::Exit { node }),
-                _ => {}
+                actions.extend(wishes.into_iter().map(|groups| Action::Request { node, client, groups }));
+            }
+            for (client, doing) in seat.clients() {
+                if doing.is_inside() {
+                    actions.push(Action::Exit { node, client });
+                } else if doing.is_waiting() && scope.cancels {
+                    actions.push(Action::Cancel { node, client });
+                }
             }
             for &timer in &seat.armed {
                 let fired = self.fired.get(&(node, timer)).copied().unwrap_or(0);

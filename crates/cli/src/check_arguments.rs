@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use algorithms::info::{Defect, Pace, Shows};
+use algorithms::info::{Clients, Defect, Pace, Shows};
 use algorithms::{Case, Info, Property, Scope};
 use anyhow::{Result, anyhow, bail};
 use checker::Job;
@@ -31,6 +31,12 @@ pub(crate) struct Arguments {
     /// A request may name several groups and be served in any of them
     #[arg(long)]
     pub(crate) any_of: bool,
+    /// So many clients of a node wait or are inside at the same time, at most, where it serves several [default: 1]
+    #[arg(long)]
+    clients: Option<u32>,
+    /// Clients that wait may give up, where the algorithm lets them
+    #[arg(long)]
+    cancels: bool,
     /// Messages between two nodes arrive in order (the default is the weakest order the algorithm says it needs)
     #[arg(long, conflicts_with = "reorder")]
     fifo: bool,
@@ -155,6 +161,7 @@ impl Arguments {
             (&mut case.setting.tokens, self.tokens),
             (&mut case.setting.groups, self.groups),
             (&mut case.requests, self.requests),
+            (&mut case.clients, self.clients),
             (&mut case.losses, self.loss),
             (&mut case.duplicates, self.duplicates),
             (&mut case.crashes, self.crashes),
@@ -167,6 +174,10 @@ impl Arguments {
         case.firings =
             self.firings.unwrap_or(if needs_timers { scope.firings.max(2) } else { scope.firings });
         case.any_of |= self.any_of;
+        case.cancels |= self.cancels;
+        if info.clients == Clients::OneEach && (case.clients != 1 || case.cancels) {
+            bail!("{} serves one client at each node, which waits until it may enter", info.name);
+        }
         if self.reorder || self.fifo {
             case.reorder = Some(self.reorder);
         }

@@ -32,6 +32,8 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "requests": case.requests,
         "groups": case.setting.groups,
         "any_of": case.any_of,
+        "clients": case.clients,
+        "cancels": case.cancels,
         "options": case.setting.options.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "defect": case.setting.defect,
         "network": if *reorders { "reorder" } else { "fifo" },
@@ -114,6 +116,12 @@ fn describe(checked: &Checked) -> String {
     if case.setting.groups > 1 {
         let any_of = if case.any_of { " (any of several)" } else { "" };
         words.push(format!("{} groups{any_of}", case.setting.groups));
+    }
+    if case.clients > 1 {
+        words.push(format!("up to {} clients at each node", case.clients));
+    }
+    if case.cancels {
+        words.push("who may give up".to_string());
     }
     words.extend(case.setting.options.iter().map(|(name, value)| format!("{name}={value}")));
     words.extend(case.setting.defect.iter().map(|defect| format!("with defect {defect}")));

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-use algorithms::NodeId;
+use algorithms::{ClientId, NodeId};
 
 use crate::time::Ticks;
 
@@ -12,8 +12,8 @@ use crate::time::Ticks;
 pub(crate) enum Happening {
     /// A client of this node asks.
     Ask(NodeId),
-    /// The client inside leaves, unless its node has crashed since it entered: the number of its life.
-    Leave(NodeId, u32),
+    /// The client of this number leaves, unless its node has crashed since it entered: the number of its life.
+    Leave(NodeId, ClientId, u32),
     /// The letter of this number reaches its receiver.
     Arrive(u32),
     /// The receiver's processor has taken in the letter of this number, unless the receiver has crashed since: the
@@ -44,7 +44,9 @@ struct InLane {
     order: u64,
     /// Its node or letter,
     of: u32,
-    /// and the number of a life, where there is one.
+    /// the number of a client,
+    client: u32,
+    /// and of a life, where there are such.
     life: u32,
 }
 
@@ -119,16 +121,16 @@ impl Agenda {
     #[inline(always)]
     pub(crate) fn plan(&mut self, time: Ticks, happening: Happening) {
         self.planned += 1;
-        let (lane, of, life) = match happening {
-            Happening::Arrive(letter) => (ARRIVE, letter, 0),
-            Happening::Handle(letter, life) => (HANDLE, letter, life),
-            Happening::Leave(node, life) => (LEAVE, node, life),
+        let (lane, of, client, life) = match happening {
+            Happening::Arrive(letter) => (ARRIVE, letter, 0, 0),
+            Happening::Handle(letter, life) => (HANDLE, letter, 0, life),
+            Happening::Leave(node, client, life) => (LEAVE, node, client, life),
             _ => return self.put_on_heap(time, happening),
         };
         // Otherwise it comes before the last of its lane.
         if self.last[lane] <= time {
             self.last[lane] = time;
-            let entry = InLane { time, order: self.planned, of, life };
+            let entry = InLane { time, order: self.planned, of, client, life };
             self.first[lane] = self.first[lane].min(entry.key());
             self.lanes[lane].push_back(entry);
         } else {
@@ -152,7 +154,9 @@ impl Agenda {
         match if client < letter { client_lane } else { letter_lane } {
             ARRIVE => self.take(ARRIVE).map(|next| (next.time, Happening::Arrive(next.of))),
             HANDLE => self.take(HANDLE).map(|next| (next.time, Happening::Handle(next.of, next.life))),
-            LEAVE => self.take(LEAVE).map(|next| (next.time, Happening::Leave(next.of, next.life))),
+            LEAVE => {
+                self.take(LEAVE).map(|next| (next.time, Happening::Leave(next.of, next.client, next.life)))
+            }
             _ => self.take_from_heap(),
         }
     }
@@ -185,10 +189,10 @@ mod tests {
             (3, Happening::Arrive(1)),
             (5, Happening::Arrive(2)),
             (3, Happening::Ask(3)),
-            (4, Happening::Leave(4, 0)),
+            (4, Happening::Leave(4, 1, 2)),
             (3, Happening::Handle(5, 0)),
-            (9, Happening::Leave(6, 0)),
-            (6, Happening::Leave(7, 0)),
+            (9, Happening::Leave(6, 0, 0)),
+            (6, Happening::Leave(7, 3, 4)),
         ];
         for (time, happening) in planned {
             agenda.plan(time, happening);

@@ -1,9 +1,11 @@
 //! What clients do: they ask, enter, leave, and think about it.
 
+use algorithms::info::Clients;
 use algorithms::seat::Event;
-use algorithms::{Action, Algorithm, Group, Groups, Input, NodeId};
+use algorithms::{Action, Algorithm, ClientId, Groups, Input, NodeId, Pass};
 
 use crate::agenda::Happening;
+use crate::desk::Visit;
 use crate::engine::Engine;
 use crate::time::Ticks;
 use crate::workload::Workload;
@@ -21,48 +23,53 @@ impl<A: Algorithm> Engine<'_, A> {
             return;
         }
         self.measures.asked();
-        if desk.waits || desk.inside {
+        if A::INFO.clients == Clients::Many {
+            let client = desk.idle_client();
+            self.request(node, client, wish, self.now);
+        } else if desk.visits[0].waits || desk.visits[0].inside {
             desk.queue.push_back((self.now, wish));
         } else {
-            self.request(node, wish, self.now);
+            self.request(node, 0, wish, self.now);
         }
     }
 
-    pub(crate) fn request(&mut self, node: NodeId, groups: Groups, asked_at: Ticks) {
-        let desk = &mut self.desks[node as usize];
-        (desk.waits, desk.asked_at) = (true, asked_at);
-        self.measures.waits_from_now(node);
-        self.idle -= 1;
-        self.network.record(Action::Request { node, groups });
-        self.step(node, Event::Input(Input::Request(groups)));
+    pub(crate) fn request(&mut self, node: NodeId, client: ClientId, groups: Groups, asked_at: Ticks) {
+        let switches = self.measures.all_switches;
+        self.desks[node as usize].visits[client as usize] =
+            Visit { waits: true, inside: false, asked_at, switches };
+        self.present += 1;
+        self.network.record(Action::Request { node, client, groups });
+        self.step(node, Event::Input(Input::Request { client, groups }));
     }
 
-    pub(crate) fn entered(&mut self, node: NodeId, group: Group) {
+    pub(crate) fn entered(&mut self, node: NodeId, Pass { client, group, .. }: Pass) {
         let desk = &mut self.desks[node as usize];
-        (desk.waits, desk.inside) = (false, true);
-        self.measures.entered(node, group, self.now - desk.asked_at, self.now);
+        let visit = &mut desk.visits[client as usize];
+        (visit.waits, visit.inside) = (false, true);
+        self.measures.entered(node, group, visit, self.now);
         self.entered += 1;
         self.quiet_events = 0;
         if self.entered == self.warmup {
             self.measures.begin(self.now);
         }
         let until = self.now + self.section.draw(&mut self.sections);
-        self.agenda.plan(until, Happening::Leave(node, desk.life));
+        self.agenda.plan(until, Happening::Leave(node, client, desk.life));
     }
 
-    pub(crate) fn leave(&mut self, node: NodeId, life: u32) {
+    pub(crate) fn leave(&mut self, node: NodeId, client: ClientId, life: u32) {
         let desk = &mut self.desks[node as usize];
         if desk.life != life {
             return;
         }
         if let Some(until) = desk.paused(self.now) {
-            return self.agenda.plan(until, Happening::Leave(node, life));
+            return self.agenda.plan(until, Happening::Leave(node, client, life));
         }
-        desk.inside = false;
-        self.idle += 1;
-        self.measures.left(self.now - desk.asked_at, self.now);
-        self.network.record(Action::Exit { node });
-        self.step(node, Event::Input(Input::Exit));
+        let visit = &mut desk.visits[client as usize];
+        visit.inside = false;
+        self.present -= 1;
+        self.measures.left(self.now - visit.asked_at, self.now);
+        self.network.record(Action::Exit { node, client });
+        self.step(node, Event::Input(Input::Exit { client }));
         if self.violation.is_some() {
             return;
         }
@@ -70,7 +77,7 @@ impl<A: Algorithm> Engine<'_, A> {
             self.think(node);
         }
         if let Some((asked_at, wish)) = self.desks[node as usize].queue.pop_front() {
-            self.request(node, wish, asked_at);
+            self.request(node, 0, wish, asked_at);
         }
     }
 
@@ -78,7 +85,7 @@ impl<A: Algorithm> Engine<'_, A> {
     pub(crate) fn think(&mut self, node: NodeId) {
         // After a crash, a client that was to ask once still has to.
         if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
-            if self.idle == self.plan.setting.nodes && !self.round_planned {
+            if self.present == 0 && !self.round_planned {
                 let at = self.now + self.load.think(node);
                 self.plan_round(at);
             }

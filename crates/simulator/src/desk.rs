@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use algorithms::Groups;
+use algorithms::{ClientId, Groups};
 
 use crate::time::Ticks;
 
@@ -23,16 +23,25 @@ pub(crate) struct Desk {
     pub(crate) down_until: Ticks,
     /// How often it has crashed.
     pub(crate) life: u32,
-    /// Whether the client in front waits, or is inside, and since when it wants to be.
-    pub(crate) waits: bool,
-    pub(crate) inside: bool,
-    pub(crate) asked_at: Ticks,
-    /// The clients behind it.
+    /// What the clients are doing, by number; one where the algorithm serves one.
+    pub(crate) visits: Vec<Visit>,
+    /// The clients behind that one.
     pub(crate) queue: VecDeque<(Ticks, Groups)>,
     /// How many clients ask when the node is back.
     pub(crate) asleep: u32,
     /// How often each timer was armed.
     pub(crate) timers: Vec<u32>,
+}
+
+/// What a client is doing.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Visit {
+    pub(crate) waits: bool,
+    pub(crate) inside: bool,
+    /// Since when it wants to be inside,
+    pub(crate) asked_at: Ticks,
+    /// and how often the group had changed when it asked the algorithm.
+    pub(crate) switches: u64,
 }
 
 impl Desk {
@@ -46,13 +55,27 @@ impl Desk {
             down: false,
             down_until: 0,
             life: 0,
-            waits: false,
-            inside: false,
-            asked_at: 0,
+            visits: vec![Visit::default()],
             queue: VecDeque::new(),
             asleep: 0,
             timers: vec![0; timers],
         }
+    }
+
+    /// A client that neither waits nor is inside.
+    pub(crate) fn idle_client(&mut self) -> ClientId {
+        let idle = self.visits.iter().position(|visit| !visit.waits && !visit.inside);
+        let number = idle.unwrap_or_else(|| {
+            self.visits.push(Visit::default());
+            self.visits.len() - 1
+        });
+        number as ClientId
+    }
+
+    /// How many clients wait, and how many are inside.
+    pub(crate) fn present(&self) -> (u32, u32) {
+        let count = |is: fn(&Visit) -> bool| self.visits.iter().filter(|visit| is(visit)).count() as u32;
+        (count(|visit| visit.waits), count(|visit| visit.inside))
     }
 
     /// Whether a message that arrives now can be received at once.

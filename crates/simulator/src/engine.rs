@@ -5,7 +5,7 @@
 //! the local client does acts at once; what that sends queues behind whatever the processor is busy with. Being inside
 //! does not occupy the processor.
 
-use algorithms::properties::Terms;
+use algorithms::properties::{Fences, Terms};
 use algorithms::schedule::Envelope;
 use algorithms::seat::{Event, Seat};
 use algorithms::{
@@ -55,8 +55,8 @@ pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome
     let mut engine = Engine::<A>::new(plan, &rules, seed, record);
     let violation = engine.finish()?;
     let now = engine.now;
-    for desk in engine.desks.iter().filter(|desk| desk.waits) {
-        engine.measures.still_waits(now - desk.asked_at);
+    for visit in engine.desks.iter().flat_map(|desk| &desk.visits).filter(|visit| visit.waits) {
+        engine.measures.still_waits(now - visit.asked_at);
     }
     engine.measures.end(now);
     let measures = engine.measures.clone();
@@ -87,6 +87,7 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) faults: Dice,
     pub(crate) measures: Measures,
     terms: Terms,
+    fences: Fences,
     pub(crate) census: Census,
     /// Reused for the effects of every step.
     effects: Vec<Effect<A>>,
@@ -99,8 +100,8 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) warmup: u64,
     /// and ends after so many.
     last: u64,
-    /// How many clients are neither waiting nor inside; bursts and single requests begin when all are.
-    pub(crate) idle: u32,
+    /// How many clients have asked and not left; bursts and single requests begin when none has.
+    pub(crate) present: u32,
     pub(crate) round_planned: bool,
     pub(crate) quiet_events: u64,
     /// The run is over: nobody asks any more and nothing more goes wrong.
@@ -145,7 +146,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             entered: 0,
             warmup,
             last,
-            idle: nodes,
+            present: 0,
+            fences: Fences::new(&A::INFO),
             round_planned: false,
             quiet_events: 0,
             settling: false,
@@ -218,13 +220,14 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     /// Whether all that was wanted has been measured; a round that is the only one, to its last message.
     fn is_over(&self) -> bool {
-        let settled = || self.idle == self.plan.setting.nodes && self.network.silent();
+        let settled = || self.present == 0 && self.network.silent();
         self.entered >= self.last && (!matches!(self.plan.workload, Workload::Once(_)) || settled())
     }
 
     /// Nothing more can happen, and not everybody has been served.
     pub(crate) fn stuck(&self) -> Violation {
-        let waiting: Vec<usize> = (0..self.desks.len()).filter(|&node| self.desks[node].waits).collect();
+        let waits = |&node: &usize| self.desks[node].visits.iter().any(|visit| visit.waits);
+        let waiting: Vec<usize> = (0..self.desks.len()).filter(waits).collect();
         let names: Vec<String> = waiting.iter().take(10).map(ToString::to_string).collect();
         let more = if waiting.len() > 10 { ", …" } else { "" };
         let detail = format!("nothing more can happen and node {}{more} waits", names.join(", "));
@@ -242,7 +245,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
             Happening::Ask(_) | Happening::Round | Happening::Fault(_) if self.settling => {}
             Happening::Ask(node) => self.ask(node),
-            Happening::Leave(node, life) => self.leave(node, life),
+            Happening::Leave(node, client, life) => self.leave(node, client, life),
             Happening::Expire(node, timer, count) => self.expire(node, timer.into(), count),
             Happening::Round => self.round(),
             Happening::Fault(index) => self.fault(index),
@@ -408,7 +411,15 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             return;
         }
         match effect {
-            Effect::Enter(group) => self.entered(site.me, *group),
+            Effect::Enter(pass) => {
+                if self.plan.check
+                    && let Some(wrong) = self.fences.violated(site.me, pass)
+                {
+                    self.violation.get_or_insert(wrong);
+                    return;
+                }
+                self.entered(site.me, *pass);
+            }
             Effect::Arm(timer, wait) => self.arm(site.me, *timer, *wait),
             _ => {}
         }

@@ -3,6 +3,7 @@
 use algorithms::{Group, NodeId};
 use hdrhistogram::Histogram;
 
+use crate::desk::Visit;
 use crate::time::{NEVER, Ticks, units};
 
 /// Waits are grouped into so many batches, so that a single run can say how far its mean is to be trusted.
@@ -62,9 +63,8 @@ pub struct Measures {
     waiting: u64,
     /// When the last client left while others waited, if nobody has entered since.
     emptied: Option<Ticks>,
-    /// All changes of the group, those of the warm-up included; and for each node how many there were when it asked.
-    all_switches: u64,
-    switches_when_asked: Vec<u64>,
+    /// All changes of the group, those of the warm-up included.
+    pub(crate) all_switches: u64,
 }
 
 /// Messages of one kind.
@@ -122,7 +122,6 @@ impl Measures {
             waiting: 0,
             emptied: None,
             all_switches: 0,
-            switches_when_asked: vec![0; nodes as usize],
         }
     }
 
@@ -142,11 +141,6 @@ impl Measures {
 
     pub(crate) fn asked(&mut self) {
         self.waiting += 1;
-    }
-
-    /// The client in front of this node asks the algorithm.
-    pub(crate) fn waits_from_now(&mut self, node: NodeId) {
-        self.switches_when_asked[node as usize] = self.all_switches;
     }
 
     pub(crate) fn gave_up(&mut self, waiting: bool, inside: bool, now: Ticks) {
@@ -172,7 +166,8 @@ impl Measures {
     }
 
     #[inline(always)]
-    pub(crate) fn entered(&mut self, node: NodeId, group: Group, wait: Ticks, now: Ticks) {
+    pub(crate) fn entered(&mut self, node: NodeId, group: Group, visit: &Visit, now: Ticks) {
+        let wait = now - visit.asked_at;
         self.waiting = self.waiting.saturating_sub(1);
         self.entries += 1;
         self.waits.record(wait).expect("a histogram that resizes itself takes every value");
@@ -193,7 +188,7 @@ impl Measures {
             self.all_switches += 1;
         }
         self.last_group = Some(group);
-        let switches = self.all_switches - self.switches_when_asked[node as usize];
+        let switches = self.all_switches - visit.switches;
         self.most_switches_waited = self.most_switches_waited.max(switches);
         if let Some(emptied) = self.emptied.take()
             && wait > 0

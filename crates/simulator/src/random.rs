@@ -4,13 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::Choice;
+use algorithms::info::{Choice, Clients};
 use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
-use algorithms::seat::Client;
 use algorithms::{
-    Action, Algorithm, Case, Effect, Info, Kind, NodeId, Property, Refusal, Scope, Setting, Step, Timer,
-    Violation, Wait, World,
+    Action, Algorithm, Case, ClientId, Effect, Info, Kind, NodeId, Property, Refusal, Scope, Setting, Step,
+    Timer, Violation, Wait, World,
 };
 
 use crate::chance::Dice;
@@ -22,6 +21,8 @@ const LONGEST: u64 = 1024;
 const BOUND: u64 = LONGEST + LONGEST / 4;
 /// So many messages in a hundred are lost or doubled, as long as the scope allows for it.
 const FAULT_PERCENT: u64 = 5;
+/// So many clients in a hundred have no patience, where clients may give up.
+const GIVE_UP_PERCENT: u64 = 30;
 /// More steps than this for each request of each node, and something goes round in circles.
 const STEPS_PER_REQUEST: u64 = 10_000;
 
@@ -92,7 +93,8 @@ impl Visitor for RunOnce<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Ask(NodeId),
-    Leave(NodeId),
+    Leave(NodeId, ClientId),
+    GiveUp(NodeId, ClientId),
     /// From, to, and the number of the message.
     Arrive(NodeId, NodeId, u64),
     /// Only if the timer has not been armed anew since.
@@ -184,9 +186,13 @@ impl<'a, A: Algorithm> Run<'a, A> {
     fn happen(&mut self, happening: Happening) -> Option<Violation> {
         let action = match happening {
             Happening::Ask(node) => self.ask(node)?,
-            Happening::Leave(node) => {
-                let inside = matches!(self.world.seats[node as usize].client, Client::Inside(_));
-                inside.then_some(Action::Exit { node })?
+            Happening::Leave(node, client) => {
+                let inside = self.world.seats[node as usize].client(client).is_inside();
+                inside.then_some(Action::Exit { node, client })?
+            }
+            Happening::GiveUp(node, client) => {
+                let waits = self.world.seats[node as usize].client(client).is_waiting();
+                waits.then_some(Action::Cancel { node, client })?
             }
             Happening::Arrive(from, to, number) => {
                 let numbers = self.numbers.get_mut(&(from, to))?;
@@ -216,16 +222,25 @@ impl<'a, A: Algorithm> Run<'a, A> {
 
     fn ask(&mut self, node: NodeId) -> Option<Action> {
         let seat = &self.world.seats[node as usize];
+        let client = seat.idle_client();
         if self.asked[node as usize] >= self.job.case.requests
             || seat.node.is_none()
-            || seat.client != Client::Idle
+            || client >= self.job.case.clients
         {
             return None;
         }
         self.asked[node as usize] += 1;
+        if self.job.case.cancels && self.dice.percent(GIVE_UP_PERCENT) {
+            let after = self.dice.spread();
+            self.plan(after, Happening::GiveUp(node, client));
+        }
+        if client + 1 < self.job.case.clients {
+            // The next client does not wait for this one.
+            self.pause(node);
+        }
         let wishes = self.job.case.wishes();
         let groups = wishes[self.dice.below(wishes.len() as u64) as usize];
-        Some(Action::Request { node, groups })
+        Some(Action::Request { node, client, groups })
     }
 
     fn take(&mut self, action: Action) -> Option<Violation> {
@@ -238,15 +253,15 @@ impl<'a, A: Algorithm> Run<'a, A> {
         self.steps.push(Step { action, picks });
         let mut sent = Vec::new();
         if let Some(me) = happened.node {
-            if matches!(action, Action::Exit { .. } | Action::Restart { .. }) {
+            if matches!(action, Action::Exit { .. } | Action::Cancel { .. } | Action::Restart { .. }) {
                 self.pause(me);
             }
             for effect in &happened.effects {
                 match effect {
                     Effect::Send { to, .. } => sent.push((me, *to, self.number(me, *to))),
-                    Effect::Enter(_) => {
+                    Effect::Enter(pass) => {
                         let after = if self.constant { LONGEST / 2 } else { self.dice.spread() };
-                        self.plan(after, Happening::Leave(me));
+                        self.plan(after, Happening::Leave(me, pass.client));
                     }
                     Effect::Arm(timer, wait) => self.arm(me, *timer, *wait),
                     _ => {}
@@ -334,7 +349,15 @@ pub fn standard(info: &Info) -> Vec<RandomJob> {
         cases.push(Case { duplicates: 5, firings: 1, ..plain.clone() });
     }
     if info.needs.tolerates_crashes {
-        cases.push(Case { losses: 2, crashes: 2, firings: 1, ..plain });
+        cases.push(Case { losses: 2, crashes: 2, firings: 1, ..plain.clone() });
+    }
+    if info.clients == Clients::Many {
+        for case in &mut cases {
+            (case.clients, case.cancels, case.firings) = (3, true, 1);
+        }
+        cases.push(Case { firings: 0, ..plain.clone() });
+        let many = Setting { tokens: if tokens > 1 { 9 } else { 1 }, groups, ..Setting::new(5, 1) };
+        cases.push(Case { setting: many, clients: 6, cancels: true, firings: 1, ..plain });
     }
     cases.into_iter().map(|case| RandomJob { case, pause: 1 }).collect()
 }

@@ -4,6 +4,7 @@ use algorithms::seat::Event;
 use algorithms::{Action, Algorithm, NodeId, Violation};
 
 use crate::agenda::Happening;
+use crate::desk::Visit;
 use crate::engine::Engine;
 use crate::fault::Verb;
 use crate::time::Ticks;
@@ -18,7 +19,7 @@ impl<A: Algorithm> Engine<'_, A> {
         self.settling = true;
         self.quiet_events = 0;
         self.network.calm_down();
-        while self.idle < self.plan.setting.nodes {
+        while self.present > 0 {
             let Some((time, happening)) = self.agenda.next() else { return Some(self.stuck()) };
             self.now = time;
             self.happen(happening);
@@ -88,14 +89,15 @@ impl<A: Algorithm> Engine<'_, A> {
         desk.life += 1;
         (desk.busy_until, desk.paused_until, desk.receiving) = (self.now, self.now, false);
         // What it was doing is gone; its clients ask again when it is back.
-        let (waits, inside) = (std::mem::take(&mut desk.waits), std::mem::take(&mut desk.inside));
-        desk.asleep += u32::from(waits || inside) + desk.queue.len() as u32;
-        let behind = desk.queue.len();
+        let (waiting, inside) = desk.present();
+        desk.visits.fill(Visit::default());
+        let behind = desk.queue.len() as u32;
+        desk.asleep += waiting + inside + behind;
         desk.queue.clear();
         let inbox: Vec<u32> = desk.inbox.drain(..).collect();
-        self.measures.gave_up(waits, inside, self.now);
-        (0..behind).for_each(|_| self.measures.gave_up(true, false, self.now));
-        self.idle += u32::from(waits || inside);
+        (0..waiting + behind).for_each(|_| self.measures.gave_up(true, false, self.now));
+        (0..inside).for_each(|_| self.measures.gave_up(false, true, self.now));
+        self.present -= waiting + inside;
         self.network.record(Action::Crash { node });
         self.step(node, Event::Crash);
         // Messages that had arrived find nobody, and those that it had not sent yet it never will.

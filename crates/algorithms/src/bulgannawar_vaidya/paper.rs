@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{BulgannawarVaidya, Entry, Message, Pointers, Rules, Token, TokenId};
-use crate::algorithm::{Effect, Groups, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Effect, Groups, Input, NodeId, Outbox, Pass, Site};
 use crate::info::Scope;
 use crate::schedule::Script;
 use crate::seat::Client;
@@ -91,7 +91,7 @@ const FIGURE_3: [(NodeId, NodeId); 5] = [(3, 2), (7, 0), (5, 4), (9, 0), (8, 4)]
 #[test]
 fn figure_3_on_exit() {
     let mut four = inside_with(2, queue(&FIGURE_3));
-    let effects = step(&mut four, 4, Input::Exit);
+    let effects = step(&mut four, 4, Input::Exit { client: 0 });
     let message = Message::Token { token: 2, queue: queue(&FIGURE_3), clock: 0 };
     assert_eq!(effects, [Effect::Send { to: 3, message }]);
     assert_eq!((four.pointer.to(2), four.pointer.to(1)), (9, 1));
@@ -100,7 +100,7 @@ fn figure_3_on_exit() {
     let tagged: Vec<Entry> =
         queue(&FIGURE_3).iter().map(|entry| Entry { tag: entry.tag.or(Some(4)), ..*entry }).collect();
     let mut four = inside_with(2, tagged);
-    step(&mut four, 4, Input::Exit);
+    step(&mut four, 4, Input::Exit { client: 0 });
     assert_eq!(four.pointer.to(2), 3);
 }
 
@@ -111,7 +111,7 @@ fn figure_3_for_a_node_that_asked_for_another_token() {
     let mut three = Node { wait: Some(1), node_queue: vec![6], ..idle() };
     let message = Message::Token { token: 2, queue: queue(&FIGURE_3), clock: 0 };
     let effects = step(&mut three, 3, Input::Deliver { from: 4, message });
-    assert_eq!(effects, [Effect::Enter(0)]);
+    assert_eq!(effects, [Effect::Enter(Pass::default())]);
     assert_eq!((three.pointer.to(1), three.pointer.to(2)), (2, 3));
     let token = three.token.unwrap();
     assert_eq!(token.queue, queue(&[(7, 0), (5, 4), (9, 0), (8, 4), (6, 2)]));

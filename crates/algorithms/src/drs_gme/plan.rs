@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::algorithm::{Effect, Group, NodeId, Outbox, Timer, Wait};
+use crate::algorithm::{Effect, Group, NodeId, Outbox, Pass, Timer, Wait};
 use crate::drs_gme::{Context, DrsGme, Durable, FOLLOWERS, Message, Place, Printed, SUSPECT, printed};
 
 /// The effects of one step. Sends and entries follow the store, and the timers are kept in step with the state.
@@ -32,7 +32,7 @@ impl Plan {
     }
 
     pub(super) fn enter(&mut self, group: Group) {
-        self.effects.push(Effect::Enter(group));
+        self.effects.push(Effect::Enter(Pass { group, ..Pass::default() }));
     }
 
     pub(super) fn note(&mut self, what: &'static str) {
@@ -67,7 +67,7 @@ impl Plan {
         for effect in self.effects {
             match effect {
                 Effect::Send { to, message } => out.send(to, message),
-                Effect::Enter(group) => out.enter_group(group),
+                Effect::Enter(pass) => out.admit(pass),
                 Effect::Note(what) => out.note(what),
                 Effect::Never(what) => out.never(what),
                 Effect::Arm(..) | Effect::Disarm(_) | Effect::Persist(_) => {}

@@ -172,9 +172,9 @@ impl Run<'_> {
         let action = match due {
             Due::Ask(node) => {
                 self.asked_at[node as usize] = self.now;
-                Action::Request { node, groups: Groups::one(0) }
+                Action::Request { node, client: 0, groups: Groups::one(0) }
             }
-            Due::Leave(node) => Action::Exit { node },
+            Due::Leave(node) => Action::Exit { node, client: 0 },
             Due::Arrive { from, to, id } => {
                 let channel = self.channels.entry((from, to)).or_default();
                 let overtakes = channel.iter().position(|&other| other == id).expect("it is under way");
