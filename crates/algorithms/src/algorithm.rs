@@ -38,7 +38,7 @@ pub type Timer = usize;
 /// One resource on one node. See the [module page](self) for the contract.
 pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// What nodes send to each other. `Display` prints it on one line, as transcripts and traces show it.
-    type Message: Clone + Eq + Ord + Hash + Debug + Display + Send + Sync;
+    type Message: Clone + Eq + Ord + Hash + Debug + Display + Portable + Send + Sync;
     /// What must survive a crash; `()` if nothing does.
     type Durable: Clone + Eq + Hash + Debug + Default + Send + Sync;
     /// The options of a setting, read once, the same on all nodes.
@@ -77,6 +77,22 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// destination are 3 words, every further number is one.
     fn words(message: &Self::Message) -> u32;
 }
+
+/// What can travel between processes: anything that serde can write and read, if this crate is built with its feature
+/// `serde`; anything at all if it is not.
+#[cfg(feature = "serde")]
+pub trait Portable: serde::Serialize + serde::de::DeserializeOwned {}
+
+#[cfg(feature = "serde")]
+impl<T: serde::Serialize + serde::de::DeserializeOwned> Portable for T {}
+
+/// What can travel between processes: anything that serde can write and read, if this crate is built with its feature
+/// `serde`; anything at all if it is not.
+#[cfg(not(feature = "serde"))]
+pub trait Portable {}
+
+#[cfg(not(feature = "serde"))]
+impl<T> Portable for T {}
 
 /// Where an instance runs: constant for its life, handed in with every call so that states hold only what
 /// changes.
@@ -294,6 +310,7 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
 
 /// A set of groups, each below [`Groups::MOST`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Groups(u64);
 
 impl Groups {

@@ -59,6 +59,7 @@ struct Token {
 
 /// A place in a token's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
     /// Who waits.
     pub node: NodeId,
@@ -68,6 +69,7 @@ pub struct Entry {
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after the text
 pub enum Message {
     /// A node asks for a token.

@@ -29,7 +29,7 @@ pub struct Census {
     pub places: Vec<u32>,
     /// Where slots are told apart, for each slot: how many clients have it, and how many tokens it has.
     pub slots: Vec<SlotCount>,
-    /// Added to node numbers that are counted: where a cluster of a partitioned system begins.
+    /// Added to node and slot numbers that are counted: where a cluster of a partitioned system begins.
     pub(crate) base: NodeId,
     /// For how many nodes `asking` and `places` differ.
     mismatched: u32,
@@ -126,7 +126,7 @@ impl Census {
     }
 
     fn slot(&mut self, slot: u32) -> &mut SlotCount {
-        let slot = slot as usize;
+        let slot = (self.base + slot) as usize;
         if slot >= self.slots.len() {
             self.slots.resize(slot + 1, SlotCount::default());
         }

@@ -110,6 +110,7 @@ struct Holding {
 
 /// What a token carries besides its session number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
     /// Who waits, first come first served.
     queue: Vec<Ask>,
@@ -119,6 +120,7 @@ pub struct Token {
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ask {
     /// Who asks.
     pub node: NodeId,

@@ -49,6 +49,7 @@ enum Client {
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after the text
 pub enum Message {
     /// A node asks for the token. The place is 0 except in the printed form, which has it instead of the origin.

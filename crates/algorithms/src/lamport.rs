@@ -32,6 +32,7 @@ pub struct Lamport {
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// The sender asks, at this time.
     Request(u32),

@@ -32,6 +32,7 @@ pub mod carvalho_roucairol;
 pub mod chaudhuri_edward;
 pub mod collectors;
 pub mod drs_gme;
+pub mod forest;
 pub mod lacbt;
 pub mod lamport;
 pub mod maekawa;
@@ -42,11 +43,13 @@ pub mod partitioned;
 pub mod raymond_k;
 pub mod raymond_tree;
 pub mod ricart_agrawala;
+pub mod rooms;
 pub mod srimani_reddy;
 pub mod suzuki_kasami;
 
 pub use algorithm::{
-    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Site, Timer, Wait,
+    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Portable, Site, Timer,
+    Wait,
 };
 pub use census::Census;
 pub use info::{Info, Kind, Scope};

@@ -42,6 +42,7 @@ pub struct Maekawa {
 
 /// What nodes send. A number is the time of the request that the message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// The sender asks for the receiver's lock.
     Request(u32),

@@ -55,6 +55,7 @@ struct Token {
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are explained at the token's type
 pub enum Message {
     /// This node asks to enter.

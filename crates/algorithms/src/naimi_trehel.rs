@@ -26,6 +26,7 @@ pub struct NaimiTrehel {
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// This node asks for the token.
     Request(NodeId),

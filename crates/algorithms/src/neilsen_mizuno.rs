@@ -28,6 +28,7 @@ pub struct NeilsenMizuno {
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// This node asks for the token. The neighbour that passes it on is the sender.
     Request(NodeId),

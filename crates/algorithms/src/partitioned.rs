@@ -2,14 +2,15 @@
 //! against a k-mutex: it should do better than this. Sources: 001 ch. V, 003 sec. 5. Page:
 //! `docs/algorithms/partitioned.md`.
 //!
-//! Inside a cluster nodes are numbered from 0, and only this module knows both numberings.
+//! Inside a cluster nodes are numbered from 0, and only this module knows both numberings. Where slots are told apart,
+//! that of a cluster has the number of its first node.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Outbox, Pass, Site};
 use crate::census::Census;
-use crate::info::{Info, Kind, Needs, Order, Scope, Timing, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Timing, Tokens};
 use crate::setting::{Refusal, Setting};
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub struct Partitioned<A>(A);
 /// A message inside a cluster. It carries where the cluster begins, because what a message carries is counted without
 /// a [`Site`]; the alternative, a site for every algorithm's `count_message`, would serve this module alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message<M> {
     base: NodeId,
     inner: M,
@@ -208,6 +210,9 @@ fn translate<A: Algorithm, T>(
                 out.send(base + to, Message { base, inner: message });
             }
             Effect::Send { .. } => out.never("a message goes to a node outside the cluster"),
+            Effect::Enter(pass) if A::INFO.clients == Clients::Many => {
+                out.admit(Pass { slot: base + pass.slot, ..pass });
+            }
             Effect::Enter(pass) => out.admit(pass),
             Effect::Arm(timer, wait) => out.arm(timer, wait),
             Effect::Disarm(timer) => out.disarm(timer),

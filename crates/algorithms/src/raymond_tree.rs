@@ -29,6 +29,7 @@ pub struct RaymondTree {
 
 /// What neighbours send. Neither says who wants to enter: the receiver needs only the sender.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Someone on this side wants the privilege.
     Request,

@@ -9,9 +9,9 @@ use crate::info::{Info, Kind};
 use crate::partitioned::Partitioned;
 use crate::setting::Refusal;
 use crate::{
-    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, lacbt, lamport, maekawa,
-    makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, srimani_reddy,
-    suzuki_kasami,
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
+    maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
+    srimani_reddy, suzuki_kasami,
 };
 
 /// Something that can be done with any algorithm.
@@ -47,6 +47,7 @@ registry! {
     chaudhuri_edward::ChaudhuriEdward,
     collectors::Collectors,
     drs_gme::DrsGme,
+    forest::Forest,
     lacbt::Lacbt,
     lamport::Lamport,
     maekawa::Maekawa,
@@ -56,6 +57,7 @@ registry! {
     raymond_k::RaymondK,
     raymond_tree::RaymondTree,
     ricart_agrawala::RicartAgrawala,
+    rooms::Rooms,
     srimani_reddy::SrimaniReddy,
     suzuki_kasami::SuzukiKasami,
 }

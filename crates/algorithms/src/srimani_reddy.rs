@@ -40,6 +40,7 @@ pub struct SrimaniReddy {
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after those of the state
 pub enum Message {
     /// The sender asks, for the time of this number.

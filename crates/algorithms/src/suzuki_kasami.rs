@@ -26,6 +26,7 @@ pub struct SuzukiKasami {
 
 /// The token.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
     /// For each node the number of its last request that was served (LN).
     served: Vec<u32>,
@@ -35,6 +36,7 @@ pub struct Token {
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// The sender asks, for the time of this number.
     Request(u32),

@@ -10,9 +10,11 @@ pub(crate) struct Log(Vec<u32>);
 const SERVED: u32 = 1 << 31;
 
 impl Log {
-    pub(crate) fn add(&mut self, state: StateId, served: bool, successors: &[StateId]) {
-        self.0.extend_from_slice(successors);
-        self.0.push(successors.len() as u32 | if served { SERVED } else { 0 });
+    pub(crate) fn add(&mut self, state: StateId, served: bool, successors: impl Iterator<Item = StateId>) {
+        let before = self.0.len();
+        self.0.extend(successors);
+        let count = (self.0.len() - before) as u32;
+        self.0.push(count | if served { SERVED } else { 0 });
         self.0.push(state);
     }
 
@@ -84,11 +86,11 @@ mod tests {
         let id = |number: u32| store.insert(&[number], 0);
         let ids: Vec<StateId> = (0..5).map(id).collect();
         let mut log = Log::default();
-        log.add(ids[0], false, &[ids[1]]);
-        log.add(ids[1], false, &[ids[2], ids[3]]);
-        log.add(ids[2], true, &[]);
-        log.add(ids[3], false, &[ids[4]]);
-        log.add(ids[4], false, &[ids[3]]);
+        log.add(ids[0], false, [ids[1]].into_iter());
+        log.add(ids[1], false, [ids[2], ids[3]].into_iter());
+        log.add(ids[2], true, [].into_iter());
+        log.add(ids[3], false, [ids[4]].into_iter());
+        log.add(ids[4], false, [ids[3]].into_iter());
         assert_eq!(stuck_state(&store, &[&log], |_| 0), Some(ids[3]));
     }
 
@@ -99,10 +101,10 @@ mod tests {
         let id = |number: u32| store.insert(&[number], 0);
         let ids: Vec<StateId> = (0..4).map(id).collect();
         let mut log = Log::default();
-        log.add(ids[0], false, &[ids[2]]);
-        log.add(ids[1], false, &[ids[3]]);
-        log.add(ids[2], false, &[ids[1], ids[0]]);
-        log.add(ids[3], true, &[]);
+        log.add(ids[0], false, [ids[2]].into_iter());
+        log.add(ids[1], false, [ids[3]].into_iter());
+        log.add(ids[2], false, [ids[1], ids[0]].into_iter());
+        log.add(ids[3], true, [].into_iter());
         assert_eq!(stuck_state(&store, &[&log], |_| 0), None);
     }
 }

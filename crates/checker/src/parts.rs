@@ -4,13 +4,15 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::fast_hash::FastMap;
-use crate::model::{InboxInfo, Move, ONE_DUPLICATE, ONE_LOSS, Outcome, SlotInfo, Steps, affords};
+use crate::model::{Cause, InboxInfo, Move, ONE_DUPLICATE, ONE_LOSS, Outcome, SlotInfo, Steps, affords};
 
 /// What leads from one state to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     /// A move of a node, by its place in the list of moves and, behind them, those for silence or its opposite.
     Move { node: usize, index: usize },
+    /// A client gives up: a move, too, but nobody can count on it.
+    GiveUp { node: usize, index: usize },
     /// A delivery, by its place in the list of outcomes.
     Deliver { node: usize, envelope: u32, index: usize },
     /// A message is lost.
@@ -109,7 +111,11 @@ impl<'a> Parts<'a> {
                 if (step.cost == 0 || affords(budget, step.cost)) && !(step.renamed && nobody_asked) {
                     let next = after.outcome(node, &step.outcome);
                     next[2 * nodes] -= step.cost;
-                    emit(Link::Move { node, index }, next, Some(&step.outcome));
+                    let link = match step.cause {
+                        Cause::Cancel(_) => Link::GiveUp { node, index },
+                        _ => Link::Move { node, index },
+                    };
+                    emit(link, next, Some(&step.outcome));
                 }
             }
             if state[nodes + node] == node as u32 {

@@ -73,7 +73,7 @@ fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, Wh
             },
         };
         causes.push(match link {
-            Link::Move { node, index } => {
+            Link::Move { node, index } | Link::GiveUp { node, index } => {
                 let step = parts.slot(state[node]).moves(is_silent(state, nodes)).nth(index);
                 let step = step.expect("a link leads to a move that is there");
                 (node, What::Cause(step.cause), step.outcome.picks.to_vec())

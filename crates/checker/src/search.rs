@@ -54,6 +54,8 @@ struct Worker<'a> {
     batch: Batch,
     /// and where in it each of those states ends, with whether everybody is served in it.
     ends: Vec<(StateId, bool, usize)>,
+    /// Where in it a client has given up: not a way to have everybody served.
+    given_up: Vec<usize>,
     log: Log,
     transitions: u64,
     notes: u64,
@@ -73,6 +75,7 @@ impl<'a> Worker<'a> {
             found: Vec::new(),
             batch: Batch::new(2 * job.case.setting.nodes as usize + 1),
             ends: Vec::new(),
+            given_up: Vec::new(),
             log: Log::default(),
             transitions: 0,
             notes: 0,
@@ -116,12 +119,12 @@ impl<'a> Worker<'a> {
     /// Explores a state: what it violates, and what follows from it.
     fn visit(&mut self, id: StateId, state: &[u32]) {
         let done = self.inspect(id, state);
-        let Worker { parts, terms, batch, transitions, notes, by_link, .. } = self;
+        let Worker { parts, terms, batch, given_up, transitions, notes, by_link, .. } = self;
         let mut can_go_on = false;
         parts.expand(state, |link, next, outcome| {
             *transitions += 1;
             can_go_on |= match link {
-                Link::Lose { .. } | Link::Duplicate { .. } => false,
+                Link::Lose { .. } | Link::Duplicate { .. } | Link::GiveUp { .. } => false,
                 // A move that takes from the budget may happen or not; nobody can count on it.
                 Link::Move { .. } | Link::Deliver { .. } => next[next.len() - 1] == state[state.len() - 1],
                 Link::Tick => next != state,
@@ -134,6 +137,9 @@ impl<'a> Worker<'a> {
                     return;
                 }
             }
+            if matches!(link, Link::GiveUp { .. }) {
+                given_up.push(batch.len());
+            }
             batch.add(next, id);
         });
         self.ends.push((id, done, self.batch.len()));
@@ -145,14 +151,15 @@ impl<'a> Worker<'a> {
 
     /// Puts what follows from the states visited into the store, and into the log.
     fn settle(&mut self) {
-        let Worker { store, batch, ends, log, found, .. } = self;
+        let Worker { store, batch, ends, given_up, log, found, .. } = self;
         store.insert_all(batch, |next_id, next| {
             found.push(next_id);
             found.extend_from_slice(next);
         });
-        let mut start = 0;
+        let (mut start, mut gone) = (0, given_up.drain(..).peekable());
         for (id, done, end) in ends.drain(..) {
-            log.add(id, done, &batch.ids()[start..end]);
+            let served = (start..end).filter(|place| gone.next_if_eq(place).is_none());
+            log.add(id, done, served.map(|place| batch.ids()[place]));
             start = end;
         }
         batch.clear();

@@ -179,3 +179,13 @@ fn with_losses_duplicates_crashes_and_timers() {
     compare("drs-gme", &Scope { any_of: true, ..Scope::new(3, 1, 1).groups(2) });
     compare("collectors", &Scope { firings: 1, ..Scope::new(3, 2, 1) }.with(&[("share", "collect")]));
 }
+
+#[test]
+fn with_several_clients_who_give_up() {
+    compare("forest", &Scope::new(2, 1, 2).clients(2));
+    compare("forest", &Scope::new(2, 2, 2).clients(2).firings(1, 1));
+    compare("forest", &Scope::new(3, 1, 1).clients(1).with(&[("forget", "yes")]).firings(1, 1));
+    compare("rooms", &Scope { any_of: true, ..Scope::new(2, 1, 2).groups(2).clients(2) });
+    let forgetting = Scope::new(2, 1, 2).with(&[("exclusive", "1"), ("forget", "yes")]);
+    compare("rooms", &forgetting.clients(2).firings(1, 1));
+}

@@ -76,6 +76,35 @@ fn path_reversal_alone() {
     }
 }
 
+/// With one client at each node, and without the rules that are its own, the forest is Bulgannawar and Vaidya's algorithm. With
+/// one token the same seeds give the same runs; with several, tokens start elsewhere and nodes find other clusters.
+#[test]
+fn forest_is_bulgannawar_and_vaidya_for_single_clients() {
+    for (rate, tokens) in [(0.005, 1), (0.05, 1), (1.0, 1), (0.005, 3), (0.05, 3), (0.2, 3), (1.0, 3)] {
+        let both = format!("nodes=30 tokens={tokens} rate={rate}");
+        let ours = summary("forest", &format!("{both} passes=0 hunt=no"), 4).messages_per_entry.mean;
+        let theirs =
+            summary("bulgannawar-vaidya", &format!("{both} choose=last-seen"), 4).messages_per_entry.mean;
+        assert_near(&both, ours, theirs, if tokens == 1 { 0.0 } else { 0.03 });
+    }
+}
+
+/// Ten clients at each of five nodes, sections of one hop: local hand-offs save most messages. With long sections and
+/// little load, hunting shortens waits to less than half.
+#[test]
+fn forest_hands_over_locally_and_hunts() {
+    let messages = |passes: u32| {
+        let found = summary("forest", &format!("nodes=5 clients=10 rate=1 cs=1 passes={passes}"), 2);
+        found.messages_per_entry.mean
+    };
+    assert_near("no passes", messages(0), 1.63, 0.03);
+    assert_near("four passes", messages(4), 0.37, 0.03);
+    let wait = |hunt: &str| {
+        summary("forest", &format!("nodes=10 cs=200 rate=0.0003 hunt={hunt}"), 2).time_to_enter.mean
+    };
+    assert!(wait("no") > 2.0 * wait("yes"), "{} and {}", wait("no"), wait("yes"));
+}
+
 #[test]
 fn raymond_k() {
     let found = alone("raymond-k", "nodes=30 tokens=3 entries=2000");

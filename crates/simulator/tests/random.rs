@@ -28,8 +28,9 @@ fn no_violation_and_nobody_stuck() {
                 let run = once(info, job, seed);
                 assert_eq!(run.violation, None, "{} {job:?} seed {seed}", info.name);
                 let asked = u64::from(job.case.setting.nodes * job.case.requests);
+                let some_may_not_enter = job.case.crashes > 0 || job.case.cancels;
                 assert!(
-                    run.entries == asked || job.case.crashes > 0,
+                    run.entries == asked || some_may_not_enter && run.entries < asked,
                     "{}: {} entries",
                     info.name,
                     run.entries

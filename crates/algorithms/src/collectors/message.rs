@@ -9,6 +9,7 @@ use crate::census::Census;
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// This node asks its local collector.
     Request(NodeId),

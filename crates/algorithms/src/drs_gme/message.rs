@@ -8,6 +8,7 @@ use crate::drs_gme::{Ask, Durable, Holding, Place, Token};
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after the text
 pub enum Message {
     /// The sender asks for any one of these groups.

@@ -10,6 +10,7 @@ use crate::tree::{Shape, children};
 
 /// The root's knowledge. It exists once, at the root or in a ROOT message.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Root {
     /// The node at each position of the tree.
     positions: Vec<NodeId>,

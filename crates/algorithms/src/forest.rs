@@ -1,0 +1,346 @@
+//! The production mutex and semaphore: k tokens, each the root of a forest of pointers, as in `bulgannawar_vaidya`; but
+//! a node serves any number of clients, who may give up, and may have several tokens; requests that wait for a busy token
+//! may move to an idle one; and idle tokens may go home. Ours. Page: `docs/algorithms/forest.md`.
+//!
+//! The golden rule: a token moves only as the answer to the receiver's one outstanding request. Requests may be moved
+//! about, tokens are never pushed.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, Wait};
+use crate::census::Census;
+use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
+use crate::setting::{Refusal, Setting};
+
+mod clocks;
+mod defects;
+mod forgetting;
+mod hunt;
+mod local;
+mod message;
+#[cfg(test)]
+mod paper;
+mod pointers;
+mod requests;
+mod rules;
+mod service;
+
+use clocks::Clocks;
+pub use defects::Printed;
+pub use forgetting::Origin;
+use hunt::Home;
+pub use message::{Body, Entry, Message, Ticket, Via};
+use pointers::Pointers;
+pub use rules::Rules;
+
+/// A token, numbered from 0; its number is the slot that it gives.
+pub type TokenId = u32;
+
+/// Runs while somebody waits here for a busy token and the home does not know.
+const HUNGRY: Timer = 0;
+/// Runs while a token is idle here and the home does not know.
+const IDLE: Timer = 1;
+/// Runs at the home while it could fetch an idle token.
+const FETCH: Timer = 2;
+/// Runs while nothing happens here and some way does not lead home.
+const FORGET: Timer = 3;
+
+/// How long each timer runs. Shorter ones would look for idle tokens where a section is about to end anyway; the last
+/// two only tidy up.
+const HOPS: [u32; 4] = [5, 5, 20, 20];
+
+const SUITE: &[Scope] = &[
+    // Without timers, that is, without hunt.
+    Scope::new(1, 2, 3).clients(3),
+    Scope::new(2, 1, 3).clients(2),
+    Scope::new(3, 1, 2).clients(2).with(&[("passes", "0")]),
+    Scope::new(3, 1, 3).clients(2).with(&[("passes", "1")]),
+    Scope::new(2, 3, 2).clients(2),
+    Scope::new(3, 2, 2).clients(2).with(&[("passes", "0")]),
+    Scope::new(4, 2, 2),
+    // With hunt.
+    Scope::new(2, 2, 2).clients(2).firings(1, 2),
+    Scope::new(3, 2, 2).firings(1, 1),
+    Scope::new(4, 2, 1).clients(1).firings(1, 1),
+    // Going home and forgetting.
+    Scope::new(3, 1, 1).clients(1).with(&[("forget", "yes")]).firings(1, 2),
+    Scope::new(3, 1, 2).with(&[("forget", "yes")]).firings(1, 0),
+    Scope::new(2, 2, 2).clients(2).with(&[("forget", "yes"), ("passes", "0")]).firings(1, 2),
+    Scope::new(3, 2, 1).clients(1).with(&[("forget", "yes")]).firings(1, 2),
+];
+
+/// A node's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Forest {
+    /// Local clients that wait, first come first served.
+    waiters: VecDeque<ClientId>,
+    /// The tokens that are here, in the order of their numbers.
+    held: Vec<Held>,
+    /// The token that this node's request asks for, while it has one out.
+    wait: Option<TokenId>,
+    /// Nodes that ask for the token that this node waits for.
+    node_queue: Vec<NodeId>,
+    pointers: Pointers,
+    /// The token received last; of no interest if there is only one.
+    seen: Option<TokenId>,
+    /// Whether the home knows that somebody waits here for a busy token.
+    registered: bool,
+    /// Whether the home knows that this node wants to forget, and nothing has happened here since.
+    forgetting: bool,
+    /// What only the home knows, if it is not what it knows at the start.
+    home: Option<Box<Home>>,
+    clocks: Clocks,
+}
+
+/// A token that is here.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Held {
+    token: TokenId,
+    /// Who is inside by it.
+    busy: Option<ClientId>,
+    /// Nobody has entered since it came.
+    fresh: bool,
+    /// The home knows that it is idle, or knew it and told somebody.
+    advertised: bool,
+    /// How often local clients entered before the head of the queue.
+    passed: u32,
+    /// Rises whenever it moves or lets a client in.
+    version: u64,
+    queue: Vec<Entry>,
+}
+
+impl Held {
+    /// A token that nobody uses or waits for, and that the home does not know of.
+    const fn idle(token: TokenId, version: u64) -> Held {
+        Held { token, busy: None, fresh: false, advertised: false, passed: 0, version, queue: Vec::new() }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.busy.is_none() && self.queue.is_empty()
+    }
+}
+
+type Context<'a> = Site<'a, Forest>;
+type Out<'a> = Outbox<'a, Forest>;
+
+impl Algorithm for Forest {
+    type Message = Message;
+    type Durable = ();
+    type Rules = Rules;
+
+    const INFO: Info = Info {
+        name: "forest",
+        title: "k tokens, k dynamic forests, many clients who may give up, requests that move to idle tokens",
+        kind: Kind::KMutex,
+        source: "ours, from 001 and 003",
+        cost: "0 if a token is here; 2 or less at saturation; about log n at light load",
+        tokens: Tokens::PerRight,
+        needs: Needs::RELIABLE_FIFO,
+        clients: Clients::Many,
+        unique_requests: true,
+        options: Rules::CHOICES,
+        timers: &[
+            TimerInfo {
+                name: "hungry",
+                when_it_expires: "a node where somebody waits for a busy token asks the home for an idle one",
+            },
+            TimerInfo { name: "idle", when_it_expires: "a node tells the home of its idle tokens" },
+            TimerInfo { name: "fetch", when_it_expires: "the home asks for an idle token" },
+            TimerInfo {
+                name: "forget",
+                when_it_expires: "an inactive node asks the home whether it may point there",
+            },
+        ],
+        sometimes: &[
+            "a request was turned into one for another token",
+            "a local client went before the queue",
+            "a token came and nobody wanted it",
+            "a node joined the queue of the token that it sent on",
+            "an idle token served another's queue",
+            "a request moved to an idle token",
+            "a request moved and found no token",
+            "a request was void",
+            "a ticket was not needed",
+            "an old ticket was ignored",
+            "the home fetched a token",
+            "an INFORM was taken",
+            "an INFORM was old",
+            "a node forgot",
+        ],
+        suite: SUITE,
+        defects: Printed::TABLE,
+    };
+
+    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+        Ok(Rules::of(setting))
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        Forest::create(site, Origin::default())
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        let mut before = self.due(site);
+        match input {
+            Input::Request { client, .. } => {
+                self.waiters.push_back(client);
+                self.settle(site, out);
+            }
+            Input::Cancel { client } => self.cancel(site, client, out),
+            Input::Exit { client } => self.release(site, client, out),
+            Input::Deliver { from, message } => {
+                self.clocks.hear(message.clock);
+                self.receive(site, from, message, out);
+            }
+            Input::Expire(timer) => {
+                before[timer] = false;
+                self.expire(site, timer, out);
+            }
+        }
+        if self.home.as_deref().is_some_and(Home::is_plain) {
+            self.home = None;
+        }
+        self.check(site, out);
+        let after = self.due(site);
+        for timer in 0..HOPS.len() {
+            match (before[timer], after[timer]) {
+                (false, true) => out.arm(timer, Wait { hops: HOPS[timer], sections: 0 }),
+                (true, false) => out.disarm(timer),
+                _ => {}
+            }
+        }
+    }
+
+    fn count(&self, site: &Site<'_, Self>, census: &mut Census) {
+        if self.wait.is_some() {
+            census.asks(site.me);
+        }
+        census.queue(self.node_queue.len());
+        self.node_queue.iter().for_each(|&node| census.request_of(node));
+        for held in &self.held {
+            census.token_of_slot_here(held.token);
+            census.queue(held.queue.len());
+            held.queue.iter().for_each(|entry| census.request_of(entry.node));
+        }
+    }
+
+    fn count_message(message: &Message, _: NodeId, census: &mut Census) {
+        message.body.count(census);
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        message.body.kind()
+    }
+
+    fn words(message: &Message) -> u32 {
+        message.body.words()
+    }
+}
+
+impl Forest {
+    /// Sends a message, or handles it at once if it is for this node.
+    fn send(&mut self, site: &Context<'_>, to: NodeId, body: Body, out: &mut Out<'_>) {
+        let message = Message { clock: self.clocks.now(), body };
+        if to == site.me {
+            self.receive(site, to, message, out);
+        } else {
+            out.send(to, message);
+        }
+    }
+
+    fn receive(&mut self, site: &Context<'_>, from: NodeId, message: Message, out: &mut Out<'_>) {
+        match message.body {
+            Body::Request { origin, token, front } => self.on_request(site, origin, token, front, out),
+            Body::Token { token, version, queue } => self.on_token(site, token, version, queue, out),
+            Body::Hungry => self.on_hungry(site, from, out),
+            Body::Idle { ticket, new } => self.on_idle(site, ticket, new, out),
+            Body::Offer { ticket } => self.on_offer(site, ticket, out),
+            Body::Move { origin, via, token } => self.on_move(site, origin, via, token, out),
+            Body::Forget { tokens } => self.on_forget(site, from, &tokens, out),
+            Body::Inform { tokens } => self.on_inform(site, &tokens, message.clock, out),
+        }
+    }
+
+    fn expire(&mut self, site: &Context<'_>, timer: Timer, out: &mut Out<'_>) {
+        match timer {
+            HUNGRY if self.is_hungry(site) => {
+                self.registered = true;
+                self.send(site, site.rules.home, Body::Hungry, out);
+            }
+            IDLE => self.advertise(site, out),
+            FETCH => self.fetch(site, out),
+            FORGET if self.wants_to_forget(site) => {
+                self.forgetting = true;
+                self.send(site, site.rules.home, Body::Forget { tokens: self.pointers.elsewhere() }, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Which timers have to run.
+    fn due(&self, site: &Context<'_>) -> [bool; HOPS.len()] {
+        if !uses_tickets(site) {
+            return [false; HOPS.len()];
+        }
+        [
+            self.is_hungry(site),
+            self.has_news_for_home(site),
+            self.could_fetch(site),
+            self.wants_to_forget(site),
+        ]
+    }
+
+    /// What must hold after every step.
+    fn check(&self, site: &Context<'_>, out: &mut Out<'_>) {
+        let demand = !self.waiters.is_empty();
+        if demand && self.wait.is_none() && self.held.len() < site.tokens as usize {
+            out.never("a client waits and its node has not asked");
+        }
+        if !self.node_queue.is_empty() && (self.wait.is_none() || !self.held.is_empty()) {
+            out.never("requests are parked at a node that does not wait, or that has a token");
+        }
+        let queues = self.held.iter().any(|held| !held.queue.is_empty());
+        for held in &self.held {
+            if self.wait == Some(held.token) {
+                out.never("a node waits for a token that it has");
+            }
+            if held.busy.is_none() && (demand || queues) {
+                out.never("a token is idle and somebody waits here");
+            }
+            if held.passed > site.rules.passes {
+                out.never("too many went before the head of the queue");
+            }
+            if held.queue.iter().any(|entry| entry.node == site.me) {
+                out.never("a node is in the queue of a token that it has");
+            }
+        }
+        if site.me != site.rules.home && self.pointers.lead_to(site.me) {
+            out.never("a node points to itself");
+        }
+        let ways = self.held.len() + usize::from(self.wait.is_some()) + self.pointers.count_elsewhere();
+        if site.me == site.rules.home && ways != site.tokens as usize {
+            out.never("the home has lost the way to a token");
+        }
+    }
+
+    /// Where in the list a token is, if it is here.
+    fn place_of(&self, token: TokenId) -> Option<usize> {
+        self.held.binary_search_by_key(&token, |held| held.token).ok()
+    }
+}
+
+/// Whether waiters and idle tokens look for each other.
+fn hunts(site: &Context<'_>) -> bool {
+    site.rules.hunt && site.tokens > 1
+}
+
+/// Whether the home has to know of idle tokens.
+fn uses_tickets(site: &Context<'_>) -> bool {
+    hunts(site) || site.rules.forget
+}
+
+fn printed(site: &Context<'_>, error: Printed) -> bool {
+    site.rules.printed == Some(error)
+}

@@ -1,0 +1,147 @@
+//! Idle tokens go home, and nodes that have nothing to do with a resource any more learn to point there, so that their
+//! state is the one they start with and need not be kept.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Body, Clocks, Context, Forest, Held, Out, Pointers, TokenId};
+use crate::algorithm::NodeId;
+
+/// What a node starts from: zeros, or what was kept of a state that was dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The version that tokens at the home start with: no lower than any fence given out before.
+    pub floor: u64,
+    /// Where the clock starts: no lower than it stood in any state that was dropped.
+    pub clock: u32,
+}
+
+impl Forest {
+    /// A node that knows nothing yet: all tokens are at the home, and all ways lead there.
+    pub fn create(site: &Context<'_>, origin: Origin) -> Forest {
+        let tokens = if site.me == site.rules.home { site.tokens } else { 0 };
+        Forest {
+            waiters: Default::default(),
+            held: (0..tokens).map(|token| Held::idle(token, origin.floor)).collect(),
+            wait: None,
+            node_queue: Vec::new(),
+            pointers: Pointers::default(),
+            seen: None,
+            registered: false,
+            forgetting: false,
+            home: None,
+            clocks: Clocks::starting(origin.clock),
+        }
+    }
+
+    /// Whether this state may be dropped and made again from what this returns when something happens: at the home if
+    /// all tokens are there and idle, elsewhere if all ways lead home, and nothing waits or is expected.
+    pub fn droppable(&self, site: &Context<'_>) -> Option<Origin> {
+        let quiet = self.waiters.is_empty() && self.wait.is_none() && !self.registered;
+        let at_home = site.me == site.rules.home;
+        let all_home = if at_home {
+            self.held.len() == site.tokens as usize
+                && self.held.iter().all(Held::is_idle)
+                && self.home.as_ref().is_none_or(|home| home.is_idle())
+        } else {
+            self.held.is_empty() && self.pointers.all_lead_home()
+        };
+        let floor = self.held.iter().map(|held| held.version).max().unwrap_or(0);
+        (quiet && all_home).then_some(Origin { floor, clock: self.clocks.now() })
+    }
+
+    /// Whether this is the home and could get an idle token here.
+    pub(super) fn could_fetch(&self, site: &Context<'_>) -> bool {
+        let quiet = self.waiters.is_empty() && self.wait.is_none();
+        site.rules.forget && quiet && self.fetchable(site).is_some()
+    }
+
+    fn fetchable(&self, site: &Context<'_>) -> Option<TokenId> {
+        let home = self.home.as_ref().filter(|home| home.may_fetch)?;
+        let elsewhere = home.tickets.iter().find(|ticket| ticket.holder != site.me)?;
+        Some(elsewhere.token)
+    }
+
+    /// The home asks for an idle token.
+    pub(super) fn fetch(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        if self.could_fetch(site)
+            && let Some(token) = self.fetchable(site)
+        {
+            out.note("the home fetched a token");
+            self.ask(site, token, out);
+        }
+    }
+
+    /// Whether this node has nothing to do with the resource any more, and only some ways do not lead home.
+    pub(super) fn wants_to_forget(&self, site: &Context<'_>) -> bool {
+        let inactive = self.waiters.is_empty() && self.held.is_empty() && self.wait.is_none();
+        let away = site.me != site.rules.home && !self.pointers.all_lead_home();
+        site.rules.forget && inactive && away && !self.forgetting
+    }
+
+    /// At the home: a token came.
+    pub(super) fn token_came_home(&mut self, site: &Context<'_>, token: TokenId, out: &mut Out<'_>) {
+        let home = self.home();
+        home.token_came(token);
+        let waiting = core::mem::take(&mut home.forgetting);
+        let (now, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|&(_, other)| other == token);
+        home.forgetting = later;
+        for (node, token) in now {
+            self.inform(site, node, vec![token], out);
+        }
+    }
+
+    fn inform(&mut self, site: &Context<'_>, node: NodeId, tokens: Vec<TokenId>, out: &mut Out<'_>) {
+        self.clocks.tick();
+        self.send(site, node, Body::Inform { tokens }, out);
+    }
+
+    /// At the home: a node wants to hear of these tokens, now or when they come.
+    pub(super) fn on_forget(
+        &mut self,
+        site: &Context<'_>,
+        node: NodeId,
+        tokens: &[TokenId],
+        out: &mut Out<'_>,
+    ) {
+        let (here, away): (Vec<_>, Vec<_>) =
+            tokens.iter().partition(|&&token| self.place_of(token).is_some());
+        for token in away {
+            let forgetting = &mut self.home().forgetting;
+            if !forgetting.contains(&(node, token)) {
+                forgetting.push((node, token));
+            }
+        }
+        if !here.is_empty() {
+            self.inform(site, node, here, out);
+        }
+    }
+
+    /// The home has some tokens. Taken only if that is newer than what this node knows.
+    pub(super) fn on_inform(
+        &mut self,
+        site: &Context<'_>,
+        tokens: &[TokenId],
+        clock: u32,
+        out: &mut Out<'_>,
+    ) {
+        for &token in tokens {
+            let mine = self.wait == Some(token) || self.place_of(token).is_some();
+            if self.clocks.is_news(token, clock) && !mine {
+                out.note("an INFORM was taken");
+                self.pointers.clear(token);
+            } else {
+                out.note("an INFORM was old");
+            }
+        }
+        self.forget(site, out);
+    }
+
+    /// Drops what need not be kept, as a driver might do at any time.
+    pub(super) fn forget(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        if let Some(origin) = self.droppable(site) {
+            out.note("a node forgot");
+            *self = Forest::create(site, origin);
+        }
+    }
+}

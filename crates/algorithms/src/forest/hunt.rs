@@ -1,0 +1,205 @@
+//! Waiters and idle tokens look for each other and meet at the home: a node where somebody waits for a busy token says
+//! that it is hungry, a node with an idle token sends a ticket, and who gets a ticket may move one request there.
+
+use alloc::vec::Vec;
+
+use super::{Body, Context, Forest, Held, Out, Printed, Ticket, TokenId, Via, hunts, printed, uses_tickets};
+use crate::algorithm::NodeId;
+
+/// What only the home knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Home {
+    /// For each token that is elsewhere the highest version heard of, in no particular order.
+    known: Vec<(TokenId, u64)>,
+    /// Idle tokens, or what were ones; the oldest news first. Empty if somebody is hungry.
+    pub(super) tickets: Vec<Ticket>,
+    /// Who waits for a ticket, first come first served.
+    hungry: Vec<NodeId>,
+    /// Whether it makes sense to fetch a token: some other node had an idle one since the last attempt was in vain.
+    pub(super) may_fetch: bool,
+    /// Who wants to hear when which token comes here.
+    pub(super) forgetting: Vec<(NodeId, TokenId)>,
+}
+
+impl Home {
+    /// Whether it is what the home knows at the start.
+    pub(super) fn is_plain(&self) -> bool {
+        let Home { known, tickets, hungry, may_fetch, forgetting } = self;
+        known.is_empty() && tickets.is_empty() && hungry.is_empty() && !may_fetch && forgetting.is_empty()
+    }
+
+    /// Whether nobody relies on it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.hungry.is_empty() && self.known.is_empty()
+    }
+
+    pub(super) fn token_left(&mut self, token: TokenId, version: u64) {
+        self.tickets.retain(|ticket| ticket.token != token);
+        self.known.push((token, version));
+    }
+
+    pub(super) fn token_came(&mut self, token: TokenId) {
+        self.tickets.retain(|ticket| ticket.token != token);
+        self.known.retain(|&(known, _)| known != token);
+        if self.known.is_empty() {
+            self.may_fetch = false;
+        }
+    }
+
+    /// Takes note of a token's version elsewhere. Returns whether it is as new as anything heard before.
+    fn is_news(&mut self, ticket: &Ticket) -> bool {
+        let Some((_, known)) = self.known.iter_mut().find(|(token, _)| *token == ticket.token) else {
+            return false;
+        };
+        let news = ticket.version >= *known;
+        *known = ticket.version.max(*known);
+        news
+    }
+}
+
+impl Forest {
+    pub(super) fn home(&mut self) -> &mut Home {
+        self.home.get_or_insert_default()
+    }
+
+    /// Whether somebody waits here for a busy token, others may be idle elsewhere, and the home does not know.
+    pub(super) fn is_hungry(&self, site: &Context<'_>) -> bool {
+        let elsewhere = self.held.len() < site.tokens as usize;
+        hunts(site) && !self.registered && elsewhere && self.held.iter().any(|held| !held.queue.is_empty())
+    }
+
+    /// Whether a token is idle here and the home does not know. The home itself looks when it is asked, so it cares only
+    /// while somebody is hungry.
+    pub(super) fn has_news_for_home(&self, site: &Context<'_>) -> bool {
+        let asked = self.home.as_ref().is_some_and(|home| !home.hungry.is_empty());
+        let matters = asked || site.me != site.rules.home;
+        matters && self.held.iter().any(|held| held.is_idle() && !held.advertised)
+    }
+
+    /// Tells the home of idle tokens.
+    pub(super) fn advertise(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        let home = site.rules.home;
+        for place in 0..self.held.len() {
+            let held = &mut self.held[place];
+            if !held.is_idle() || held.advertised {
+                continue;
+            }
+            held.advertised = true;
+            if printed(site, Printed::IdlePushedHome) && site.me != home {
+                let Held { token, version, .. } = self.held.remove(place);
+                self.pointers.clear(token);
+                return self.send(site, home, Body::Token { token, version, queue: Vec::new() }, out);
+            }
+            let ticket = Ticket { token: held.token, holder: site.me, version: held.version };
+            self.send(site, home, Body::Idle { ticket, new: true }, out);
+        }
+    }
+
+    /// At the home: somebody waits at a node.
+    pub(super) fn on_hungry(&mut self, site: &Context<'_>, node: NodeId, out: &mut Out<'_>) {
+        if self.home().tickets.is_empty() {
+            self.advertise(site, out);
+        }
+        let home = self.home();
+        if home.tickets.is_empty() {
+            home.hungry.push(node);
+        } else {
+            let ticket = home.tickets.remove(0);
+            self.send(site, node, Body::Offer { ticket }, out);
+        }
+    }
+
+    /// At the home: a token is idle.
+    pub(super) fn on_idle(&mut self, site: &Context<'_>, ticket: Ticket, new: bool, out: &mut Out<'_>) {
+        let here = self.place_of(ticket.token).is_some();
+        let mine = ticket.holder == site.me;
+        let home = self.home();
+        let valid = if here || mine { here && mine } else { home.is_news(&ticket) };
+        if !valid {
+            return out.note("an old ticket was ignored");
+        }
+        home.may_fetch |= new && !mine;
+        home.tickets.retain(|other| other.token != ticket.token);
+        if home.hungry.is_empty() {
+            home.tickets.push(ticket);
+        } else {
+            let node = home.hungry.remove(0);
+            self.send(site, node, Body::Offer { ticket }, out);
+        }
+    }
+
+    /// A ticket comes to a node that was hungry.
+    pub(super) fn on_offer(&mut self, site: &Context<'_>, ticket: Ticket, out: &mut Out<'_>) {
+        let home = site.rules.home;
+        self.registered = false;
+        if self.held.iter().all(|held| held.queue.is_empty()) {
+            out.note("a ticket was not needed");
+            // The holder will not send another one.
+            return self.send(site, home, Body::Idle { ticket, new: false }, out);
+        }
+        if ticket.holder == site.me {
+            return self.unadvertise(ticket.token);
+        }
+        let Some((origin, via)) = self.pop_longest_queue(site) else { return };
+        let token = ticket.token;
+        if printed(site, Printed::MoveReversesPath) && self.wait != Some(token) {
+            self.pointers.set(token, origin, home);
+        }
+        let body = if printed(site, Printed::MovedAsRequest) {
+            Body::Request { origin, token, front: false }
+        } else {
+            Body::Move { origin, via, token }
+        };
+        self.send(site, ticket.holder, body, out);
+    }
+
+    /// A request comes that waited for a busy token elsewhere.
+    pub(super) fn on_move(
+        &mut self,
+        site: &Context<'_>,
+        origin: NodeId,
+        via: Via,
+        token: TokenId,
+        out: &mut Out<'_>,
+    ) {
+        self.unadvertise(token);
+        if origin == site.me {
+            if !printed(site, Printed::VoidIgnored) {
+                self.end_request(site, via, out);
+            }
+        } else if self.enqueue(site, origin, via, false, out) {
+            out.note("a request moved to an idle token");
+        } else {
+            out.note("a request moved and found no token");
+            // This node's own pointer may lead to the requester, so the request goes back to where it came from.
+            let request = Body::Request { origin, token: via.token, front: true };
+            let own = self.pointers.to(via.token, site.rules.home);
+            let to = if printed(site, Printed::FailedMoveForwarded) { own } else { via.node };
+            self.send(site, to, request, out);
+        }
+    }
+
+    /// This node's own request was about to get a token that is here: it is void.
+    fn end_request(&mut self, site: &Context<'_>, via: Via, out: &mut Out<'_>) {
+        out.note("a request was void");
+        if self.wait != Some(via.token) {
+            out.never("a request is void that this node has not made");
+        }
+        self.wait = None;
+        self.pointers.set(via.token, via.node, site.rules.home);
+        self.clocks.stamp(site, via.token);
+        for node in core::mem::take(&mut self.node_queue) {
+            self.on_request(site, node, via.token, false, out);
+        }
+        if uses_tickets(site) && site.me == site.rules.home {
+            self.home().may_fetch = false;
+        }
+        self.settle(site, out);
+    }
+
+    fn unadvertise(&mut self, token: TokenId) {
+        if let Some(place) = self.place_of(token) {
+            self.held[place].advertised = false;
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Local clients, and what becomes of tokens that are here: they let a client in, go to the head of their queue, serve
+//! another's queue, or lie idle.
+
+use super::{Body, Context, Entry, Forest, Out, Printed, TokenId, Via, printed, uses_tickets};
+use crate::algorithm::{ClientId, Pass};
+
+impl Forest {
+    /// A client waits no longer. Its node's request, if there is one, stays: others may rely on it by now.
+    pub(super) fn cancel(&mut self, site: &Context<'_>, client: ClientId, out: &mut Out<'_>) {
+        match self.waiters.iter().position(|&waiter| waiter == client) {
+            Some(place) => _ = self.waiters.remove(place),
+            None => out.never("a client gives up and does not wait"),
+        }
+        if printed(site, Printed::CancelClearsWait) && self.waiters.is_empty() {
+            self.wait = None;
+        }
+    }
+
+    /// A client leaves.
+    pub(super) fn release(&mut self, site: &Context<'_>, client: ClientId, out: &mut Out<'_>) {
+        let Some(held) = self.held.iter_mut().find(|held| held.busy == Some(client)) else {
+            return out.never("a client leaves and there is no token");
+        };
+        (held.busy, held.fresh) = (None, false);
+        self.settle(site, out);
+    }
+
+    /// Finds something to do for every token that is free, the one with the shortest queue first, and asks for another
+    /// one if clients still wait.
+    pub(super) fn settle(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        while let Some(place) = self.free_with_shortest_queue() {
+            let held = &mut self.held[place];
+            let alone = held.queue.is_empty();
+            if alone {
+                held.passed = 0;
+            }
+            let local_first = alone || held.fresh || held.passed < site.rules.passes;
+            if local_first && let Some(client) = self.waiters.pop_front() {
+                self.admit(place, client, out);
+            } else if !alone {
+                self.send_on(site, place, out);
+            } else if let Some(entry) = self.take_from_longest_queue(site, place) {
+                out.note("an idle token served another's queue");
+                self.held[place].queue.push(entry);
+                self.send_on(site, place, out);
+            } else {
+                // Idle tokens are all alike.
+                self.held.iter_mut().filter(|held| held.busy.is_none()).for_each(|held| held.fresh = false);
+                break;
+            }
+        }
+        if !self.waiters.is_empty() && self.wait.is_none() && self.held.len() < site.tokens as usize {
+            let token = self.choose(site, out);
+            self.ask(site, token, out);
+        }
+    }
+
+    fn free_with_shortest_queue(&self) -> Option<usize> {
+        let free = (0..self.held.len()).filter(|&place| self.held[place].busy.is_none());
+        free.min_by_key(|&place| self.held[place].queue.len())
+    }
+
+    /// Lets a client in.
+    fn admit(&mut self, place: usize, client: ClientId, out: &mut Out<'_>) {
+        let held = &mut self.held[place];
+        if !held.queue.is_empty() && !held.fresh {
+            held.passed += 1;
+            out.note("a local client went before the queue");
+        }
+        (held.busy, held.fresh) = (Some(client), false);
+        held.version += 1;
+        out.admit(Pass { client, group: 0, slot: held.token, fence: held.version });
+    }
+
+    /// The head of the longest queue here, as an entry for the token at this place.
+    fn take_from_longest_queue(&mut self, site: &Context<'_>, place: usize) -> Option<Entry> {
+        let to = self.held[place].token;
+        let (node, via) = self.pop_longest_queue(site)?;
+        let retagged = via.token != to && !printed(site, Printed::BorrowedUntagged);
+        Some(Entry { node, via: retagged.then_some(via) })
+    }
+
+    /// Takes the head off the longest queue here. From now on it is a request that was turned aside: by this node, if not
+    /// before.
+    pub(super) fn pop_longest_queue(&mut self, site: &Context<'_>) -> Option<(u32, Via)> {
+        let waited_for = self.held.iter_mut().filter(|held| !held.queue.is_empty());
+        let longest =
+            waited_for.reduce(|best, held| if held.queue.len() > best.queue.len() { held } else { best })?;
+        let entry = longest.queue.remove(0);
+        Some((entry.node, entry.via.unwrap_or(Via { token: longest.token, node: site.me })))
+    }
+
+    /// Sends the token at this place to the head of its queue. If clients wait here, this node joins that queue.
+    pub(super) fn send_on(&mut self, site: &Context<'_>, place: usize, out: &mut Out<'_>) {
+        let mut held = self.held.remove(place);
+        let may_join = self.wait.is_none() || printed(site, Printed::RejoinWhileWaiting);
+        if !self.waiters.is_empty() && may_join {
+            out.note("a node joined the queue of the token that it sent on");
+            held.queue.push(Entry { node: site.me, via: None });
+            self.wait = Some(held.token);
+        }
+        // Later requests go to whoever will be the last to get the token by a request for it; an entry that was turned
+        // aside says nothing about this token's forest.
+        let head = held.queue[0].node;
+        let asked_for_it = |entry: &&Entry| entry.via.is_none() || printed(site, Printed::ExitPointsToLast);
+        let last = held.queue.iter().rev().find(asked_for_it).map_or(head, |entry| entry.node);
+        self.pointers.set(held.token, last, site.rules.home);
+        if self.wait == Some(held.token) {
+            self.pointers.clear(held.token);
+        }
+        held.version += 1;
+        if uses_tickets(site) && site.me == site.rules.home {
+            self.home().token_left(held.token, held.version);
+        }
+        self.clocks.stamp(site, held.token);
+        self.send(
+            site,
+            head,
+            Body::Token { token: held.token, version: held.version, queue: held.queue },
+            out,
+        );
+    }
+
+    /// The token to ask for: the one received last, if it is not here, or any other.
+    fn choose(&self, site: &Context<'_>, out: &mut Out<'_>) -> TokenId {
+        if let Some(token) = self.seen.filter(|&token| self.place_of(token).is_none()) {
+            return token;
+        }
+        let mut token = out.pick(site.tokens - self.held.len() as u32);
+        for held in &self.held {
+            token += u32::from(held.token <= token);
+        }
+        token
+    }
+
+    /// Asks for a token.
+    pub(super) fn ask(&mut self, site: &Context<'_>, token: TokenId, out: &mut Out<'_>) {
+        let to = self.pointers.to(token, site.rules.home);
+        self.wait = Some(token);
+        self.forgetting = false;
+        self.clocks.stamp(site, token);
+        self.pointers.clear(token);
+        self.send(site, to, Body::Request { origin: site.me, token, front: false }, out);
+    }
+}

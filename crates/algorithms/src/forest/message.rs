@@ -1,0 +1,197 @@
+//! What nodes send.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::TokenId;
+use crate::algorithm::NodeId;
+use crate::census::Census;
+
+/// What nodes send.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Message {
+    /// The sender's clock (Lamport's); 0 where nobody forgets.
+    pub clock: u32,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Body {
+    /// A node asks for a token.
+    Request {
+        /// Who asks.
+        origin: NodeId,
+        /// For what.
+        token: TokenId,
+        /// Whether it was at the head of a queue before, and is put there again.
+        front: bool,
+    },
+    /// A token with its queue, the receiver at the head.
+    Token {
+        /// Which one.
+        token: TokenId,
+        /// How often it has moved and let clients in.
+        version: u64,
+        /// Who waits for it.
+        queue: Vec<Entry>,
+    },
+    /// Somebody waits at the sender for a busy token.
+    Hungry,
+    /// A token is idle.
+    Idle {
+        /// Which one, and where.
+        ticket: Ticket,
+        /// Whether it is the holder who says so; if not, the ticket was not needed.
+        new: bool,
+    },
+    /// The receiver may send one of those who wait to an idle token.
+    Offer {
+        /// Which one, and where.
+        ticket: Ticket,
+    },
+    /// A request moves to an idle token at the receiver.
+    Move {
+        /// Who asks.
+        origin: NodeId,
+        /// What for, and who turned the request aside.
+        via: Via,
+        /// The idle token.
+        token: TokenId,
+    },
+    /// The sender is inactive and would like to point home.
+    Forget {
+        /// For these tokens it does not.
+        tokens: Vec<TokenId>,
+    },
+    /// The sender, which is the home, has these tokens.
+    Inform {
+        /// Which ones.
+        tokens: Vec<TokenId>,
+    },
+}
+
+/// A place in a token's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Entry {
+    /// Who waits.
+    pub node: NodeId,
+    /// How the request got here; `None` if it asked for this token.
+    pub via: Option<Via>,
+}
+
+/// Where a request left the forest of the token that it asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Via {
+    /// The token that it asked for.
+    pub token: TokenId,
+    /// The node that turned it aside: the way to that token leads over it.
+    pub node: NodeId,
+}
+
+/// Says that a token is, or was, idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Ticket {
+    /// Which one.
+    pub token: TokenId,
+    /// Where.
+    pub holder: NodeId,
+    /// Its version then.
+    pub version: u64,
+}
+
+impl Body {
+    pub(super) fn count(&self, census: &mut Census) {
+        match self {
+            Body::Request { origin, .. } | Body::Move { origin, .. } => census.request_of(*origin),
+            Body::Token { token, queue, .. } => {
+                census.token_of_slot_moving(*token);
+                queue.iter().for_each(|entry| census.request_of(entry.node));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Body::Request { .. } => "REQUEST",
+            Body::Token { .. } => "TOKEN",
+            Body::Hungry => "HUNGRY",
+            Body::Idle { .. } => "IDLE",
+            Body::Offer { .. } => "OFFER",
+            Body::Move { .. } => "MOVE",
+            Body::Forget { .. } => "FORGET",
+            Body::Inform { .. } => "INFORM",
+        }
+    }
+
+    pub(super) fn words(&self) -> u32 {
+        match self {
+            Body::Request { .. } => 5,
+            Body::Token { queue, .. } => {
+                5 + queue.iter().map(|entry| if entry.via.is_some() { 3 } else { 1 }).sum::<u32>()
+            }
+            Body::Hungry => 3,
+            Body::Idle { .. } | Body::Offer { .. } => 6,
+            Body::Move { .. } => 7,
+            Body::Forget { tokens } | Body::Inform { tokens } => 3 + tokens.len() as u32,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.body {
+            Body::Request { origin, token, front } => {
+                write!(f, "REQUEST({origin} asks for token {token}{})", if *front { ", again" } else { "" })
+            }
+            Body::Token { token, queue, .. } => {
+                write!(f, "TOKEN({token}, queue")?;
+                queue.iter().try_for_each(|entry| write!(f, " {entry}"))?;
+                f.write_str(")")
+            }
+            Body::Hungry => f.write_str("HUNGRY"),
+            Body::Idle { ticket, new } => {
+                write!(f, "IDLE({ticket}{})", if *new { "" } else { ", not needed" })
+            }
+            Body::Offer { ticket } => write!(f, "OFFER({ticket})"),
+            Body::Move { origin, via, token } => write!(f, "MOVE({origin} {via} to token {token})"),
+            Body::Forget { tokens } => write!(f, "FORGET({})", List(tokens)),
+            Body::Inform { tokens } => write!(f, "INFORM({})", List(tokens)),
+        }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.node)?;
+        if let Some(via) = self.via { write!(f, " {via}") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Via {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "for {} via {}", self.token, self.node)
+    }
+}
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "token {} at {}", self.token, self.holder)
+    }
+}
+
+struct List<'a>(&'a [TokenId]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.len() == 1 { "token" } else { "tokens" })?;
+        self.0.iter().try_for_each(|token| write!(f, " {token}"))
+    }
+}

@@ -1,0 +1,81 @@
+//! The way to each token, kept only where it does not lead home.
+
+use alloc::vec::Vec;
+
+use super::TokenId;
+use crate::algorithm::NodeId;
+
+/// For each token the next node on the way to it. What is said of a token that is here, or that this node waits for,
+/// is never asked for and leads home.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Pointers {
+    /// What does not lead home, in the order of tokens; so equal pointers are equal values.
+    elsewhere: Vec<(TokenId, NodeId)>,
+}
+
+impl Pointers {
+    /// Where the way to this token begins.
+    pub(super) fn to(&self, token: TokenId, home: NodeId) -> NodeId {
+        self.place(token).map_or(home, |place| self.elsewhere[place].1)
+    }
+
+    pub(super) fn set(&mut self, token: TokenId, node: NodeId, home: NodeId) {
+        match self.place(token) {
+            Ok(place) if node == home => _ = self.elsewhere.remove(place),
+            Ok(place) => self.elsewhere[place].1 = node,
+            Err(_) if node == home => {}
+            Err(place) => self.elsewhere.insert(place, (token, node)),
+        }
+    }
+
+    /// Lets the way lead home.
+    pub(super) fn clear(&mut self, token: TokenId) {
+        if let Ok(place) = self.place(token) {
+            self.elsewhere.remove(place);
+        }
+    }
+
+    /// Whether all ways lead home.
+    pub(super) fn all_lead_home(&self) -> bool {
+        self.elsewhere.is_empty()
+    }
+
+    /// Whether some way begins at this node, which is not the home.
+    pub(super) fn lead_to(&self, node: NodeId) -> bool {
+        self.elsewhere.iter().any(|&(_, next)| next == node)
+    }
+
+    /// To how many tokens the way does not lead home.
+    pub(super) fn count_elsewhere(&self) -> usize {
+        self.elsewhere.len()
+    }
+
+    /// The tokens to which the way does not lead home.
+    pub(super) fn elsewhere(&self) -> Vec<TokenId> {
+        self.elsewhere.iter().map(|&(token, _)| token).collect()
+    }
+
+    fn place(&self, token: TokenId) -> Result<usize, usize> {
+        self.elsewhere.binary_search_by_key(&token, |&(other, _)| other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_does_not_lead_home_is_kept() {
+        let mut pointers = Pointers::default();
+        for (token, node) in [(7, 1), (2, 9), (7, 3), (4, 5)] {
+            pointers.set(token, node, 5);
+        }
+        assert_eq!([0, 2, 4, 7].map(|token| pointers.to(token, 5)), [5, 9, 5, 3]);
+        assert_eq!(pointers.elsewhere(), [2, 7]);
+        pointers.set(2, 5, 5);
+        pointers.clear(7);
+        pointers.clear(0);
+        assert!(pointers.all_lead_home());
+        assert_eq!(pointers, Pointers::default());
+    }
+}

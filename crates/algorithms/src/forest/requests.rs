@@ -1,0 +1,117 @@
+//! Requests of other nodes, and tokens that come.
+
+use alloc::vec::Vec;
+
+use super::{Body, Context, Entry, Forest, Held, Out, Printed, TokenId, Via, printed, uses_tickets};
+use crate::algorithm::NodeId;
+
+impl Forest {
+    pub(super) fn on_request(
+        &mut self,
+        site: &Context<'_>,
+        origin: NodeId,
+        token: TokenId,
+        front: bool,
+        out: &mut Out<'_>,
+    ) {
+        if origin == site.me {
+            return out.never("a node's own request comes back to it");
+        }
+        if self.enqueue(site, origin, Via { token, node: site.me }, front, out) {
+            return;
+        }
+        if self.wait == Some(token) {
+            return self.node_queue.push(origin);
+        }
+        let to = self.pointers.to(token, site.rules.home);
+        self.pointers.set(token, origin, site.rules.home);
+        self.forgetting = false;
+        self.send(site, to, Body::Request { origin, token, front }, out);
+    }
+
+    /// Puts a request on the shortest queue here, that of the token asked for if it is one of several, and sends the
+    /// token on if it was idle. Returns whether there is a token here.
+    pub(super) fn enqueue(
+        &mut self,
+        site: &Context<'_>,
+        node: NodeId,
+        via: Via,
+        front: bool,
+        out: &mut Out<'_>,
+    ) -> bool {
+        let order = |held: &Held| (held.busy.is_some(), held.queue.len(), held.token != via.token);
+        let Some(place) = (0..self.held.len()).min_by_key(|&place| order(&self.held[place])) else {
+            return false;
+        };
+        let held = &mut self.held[place];
+        let idle = held.is_idle();
+        let via = (held.token != via.token).then_some(via);
+        if via.is_some() {
+            out.note("a request was turned into one for another token");
+        }
+        held.queue.insert(if front { 0 } else { held.queue.len() }, Entry { node, via });
+        held.advertised = false;
+        if idle {
+            self.send_on(site, place, out);
+        }
+        true
+    }
+
+    pub(super) fn on_token(
+        &mut self,
+        site: &Context<'_>,
+        token: TokenId,
+        version: u64,
+        mut queue: Vec<Entry>,
+        out: &mut Out<'_>,
+    ) {
+        if printed(site, Printed::IdlePushedHome) && queue.is_empty() {
+            return self.take_pushed(token, version);
+        }
+        let Some(asked) = self.wait.take() else {
+            return out.never("a token comes to a node that does not wait");
+        };
+        if queue.first().map(|entry| entry.node) != Some(site.me) {
+            return out.never("a token comes without its receiver at the head of the queue");
+        }
+        let via = queue.remove(0).via;
+        if via.map_or(token, |via| via.token) != asked {
+            out.never("another token comes than was asked for, and the tag does not say why");
+        }
+        if self.waiters.is_empty() {
+            out.note("a token came and nobody wanted it");
+        }
+        let wanted = !self.waiters.is_empty() || !printed(site, Printed::UnwantedKeepsPointer);
+        if let Some(via) = via.filter(|_| wanted) {
+            // The way to the token that was asked for leads over the node that turned the request aside.
+            self.pointers.set(asked, via.node, site.rules.home);
+            self.clocks.stamp(site, asked);
+        }
+        queue.extend(self.node_queue.drain(..).map(|node| Entry { node, via }));
+        self.pointers.clear(token);
+        self.clocks.stamp(site, token);
+        if site.tokens > 1 {
+            self.seen = Some(token);
+        }
+        self.hold(Held { fresh: true, queue, ..Held::idle(token, version) });
+        if uses_tickets(site) && site.me == site.rules.home {
+            self.token_came_home(site, token, out);
+        }
+        self.settle(site, out);
+        if site.rules.forget {
+            self.forget(site, out);
+        }
+    }
+
+    /// Puts a token where it belongs in the list.
+    fn hold(&mut self, held: Held) {
+        let place = self.held.partition_point(|other| other.token < held.token);
+        self.held.insert(place, held);
+    }
+
+    /// An error: a token comes that nobody here asked for.
+    fn take_pushed(&mut self, token: TokenId, version: u64) {
+        self.pointers.clear(token);
+        self.hold(Held::idle(token, version));
+    }
+}

@@ -1,0 +1,58 @@
+//! What can be chosen: how far clients of one node may go before those of others, whether waiters and idle tokens look
+//! for each other, and whether idle tokens go home.
+
+use super::Printed;
+use crate::algorithm::NodeId;
+use crate::info::Choice;
+use crate::setting::Setting;
+
+/// The options.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Where the tokens start, where waiters and idle tokens meet, and where pointers lead that nobody has changed.
+    pub home: NodeId,
+    /// How often clients of a token's holder may enter before the head of its queue.
+    pub passes: u32,
+    /// Whether a request that waits for a busy token may move to an idle one. Only matters with two tokens or more.
+    pub hunt: bool,
+    /// Whether idle tokens go home, so that other nodes can forget the resource.
+    pub forget: bool,
+    /// An error to put back.
+    pub printed: Option<Printed>,
+}
+
+impl Rules {
+    pub(super) const CHOICES: &'static [Choice] = &[
+        Choice {
+            name: "passes",
+            values: Choice::NUMBER,
+            help: "how often clients of a token's holder may enter before the head of its queue (4)",
+        },
+        Choice {
+            name: "hunt",
+            values: &["yes", "no"],
+            help: "whether a request that waits for a busy token may move to an idle one",
+        },
+        Choice {
+            name: "forget",
+            values: &["no", "yes"],
+            help: "whether idle tokens go home, so that other nodes can forget the resource",
+        },
+    ];
+
+    /// The defaults, with this home.
+    pub const fn new(home: NodeId) -> Rules {
+        Rules { home, passes: 4, hunt: true, forget: false, printed: None }
+    }
+
+    pub(super) fn of(setting: &Setting) -> Rules {
+        let standard = Rules::new(0);
+        Rules {
+            passes: setting.number("passes", standard.passes),
+            hunt: setting.option("hunt") != Some("no"),
+            forget: setting.option("forget") == Some("yes"),
+            printed: Printed::of(setting),
+            ..standard
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A room (and so a lock for readers and writers) for production: one token; its holder, the captain, opens the room for
+//! a group and lets followers in, as in DRS_GME; requests find the token by path reversal, as in Naimi and Trehel's mutex.
+//! A node serves many clients, who may give up. Ours. Page: `docs/algorithms/rooms.md`.
+//!
+//! The rules are written once, in [`Room`], for any kind of [`Wish`]; a node uses that directly. [`Rooms`] is the same
+//! for the workbench, whose groups are small numbers.
+
+use alloc::vec::Vec;
+
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Pass, Site};
+use crate::census::Census;
+use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::setting::{Refusal, Setting};
+
+mod captain;
+mod defects;
+mod fading;
+mod message;
+#[cfg(test)]
+mod paper;
+mod room;
+mod rules;
+mod sound;
+mod wish;
+
+pub use defects::Printed;
+pub use message::{Act, Entry, Message};
+pub use room::{Origin, Room, Spot};
+pub use rules::{QueueOrder, Rules};
+pub use wish::{Choice, Wish};
+
+/// A room of the workbench.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rooms(Room<Choice>);
+
+const SUITE: &[Scope] = &[
+    Scope::new(1, 1, 3).groups(2).clients(2),
+    Scope { any_of: true, ..Scope::new(2, 1, 2).groups(2).clients(2) },
+    Scope { any_of: true, ..Scope::new(2, 1, 3).groups(2).clients(2) }.with(&[("exclusive", "1")]),
+    Scope { any_of: true, ..Scope::new(3, 1, 1).groups(3).clients(1) }.with(&[("exclusive", "1")]),
+    Scope::new(3, 1, 2).groups(2),
+    Scope::new(3, 1, 2).groups(2).with(&[("queue", "arrival"), ("close", "no")]),
+    Scope::new(3, 1, 2).groups(2).clients(1),
+    Scope::new(4, 1, 1).groups(2).clients(1),
+    Scope::new(2, 1, 3).groups(2).clients(2).with(&[
+        ("exclusive", "1"),
+        ("hand-off", "yes"),
+        ("passes", "1"),
+    ]),
+    Scope::new(2, 1, 2).groups(2).clients(2).with(&[("forget", "yes")]).firings(1, 2),
+    Scope { any_of: true, ..Scope::new(3, 1, 1).groups(2).clients(1) }
+        .with(&[("forget", "yes")])
+        .firings(1, 2),
+    Scope::new(3, 1, 2).with(&[("forget", "yes")]).firings(1, 0),
+];
+
+impl Algorithm for Rooms {
+    type Message = Message<Choice>;
+    type Durable = ();
+    type Rules = Rules;
+
+    const INFO: Info = Info {
+        name: "rooms",
+        title: "group mutex for production: captain and followers, path reversal, many clients per node",
+        kind: Kind::GroupMutex,
+        source: "ours, from 004 and 001 ch. II",
+        cost: "0 if the room is open here or the token is; about log n + 2 otherwise",
+        tokens: Tokens::One,
+        needs: Needs::RELIABLE_FIFO,
+        clients: Clients::Many,
+        unique_requests: true,
+        options: Rules::CHOICES,
+        timers: fading::TIMERS,
+        sometimes: &[
+            "a request was forwarded",
+            "a request was parked",
+            "a follower passed a request to its captain",
+            "a follower was let in again",
+            "somebody was let in past the queue",
+            "a writer took over from another past the queue",
+            "a start came that no client wants",
+            "a token came that no client wants",
+            "a completion came after the next start was sent",
+            "a close came for an opening that was left",
+            "the home fetched an idle token",
+            "a node forgot the way",
+            "an INFORM came too late",
+        ],
+        suite: SUITE,
+        defects: Printed::TABLE,
+    };
+
+    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+        Rules::of(setting)
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        Rooms(Room::create(&spot(site), Origin::default()))
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        let (spot, room) = (spot(site), &mut self.0);
+        let mut acts = Vec::new();
+        match input {
+            Input::Request { client, groups } => {
+                let wish = Choice::new(groups, site.rules.first_exclusive);
+                room.want(&spot, client, wish, &mut acts);
+            }
+            Input::Cancel { client } => room.cancel(&spot, client, &mut acts),
+            Input::Exit { .. } => room.release(&spot, &mut acts),
+            Input::Deliver { from, message } => room.deliver(&spot, from, message, &mut acts),
+            Input::Expire(timer) => room.expire(&spot, timer, &mut acts),
+        }
+        for act in acts {
+            match act {
+                Act::Send { to, message } => out.send(to, message),
+                Act::Enter { client, group, fence } => out.admit(Pass { client, group, slot: 0, fence }),
+                Act::Arm(timer, wait) => out.arm(timer, wait),
+                Act::Note(what) => out.note(what),
+                Act::Never(what) => out.never(what),
+            }
+        }
+        // What may be dropped is dropped, so that the drivers see whether it really may.
+        if site.rules.forget
+            && let Some(floor) = room.droppable(&spot)
+        {
+            let floor = if spot.printed(Printed::FloorForgotten) { 0 } else { floor };
+            *room = Room::create(&spot, Origin { floor, clock: 0 });
+        }
+    }
+
+    fn count(&self, site: &Site<'_, Self>, census: &mut Census) {
+        self.0.count(site.me, census);
+    }
+
+    fn count_message(message: &Self::Message, to: NodeId, census: &mut Census) {
+        message.count(to, census);
+    }
+
+    fn kind(message: &Self::Message) -> &'static str {
+        message.kind()
+    }
+
+    fn words(message: &Self::Message) -> u32 {
+        message.words()
+    }
+}
+
+fn spot<'a>(site: &Site<'a, Rooms>) -> Spot<'a> {
+    Spot { me: site.me, rules: site.rules }
+}
+
+impl<W: Wish> Room<W> {
+    fn count(&self, me: NodeId, census: &mut Census) {
+        if self.asked {
+            census.asks(me);
+        }
+        census.queue(self.parked.len());
+        self.parked.iter().for_each(|entry| census.request_of(entry.node));
+        if let Some(token) = &self.token {
+            census.token_here();
+            census.queue(token.queue.len());
+            token.queue.iter().for_each(|entry| census.request_of(entry.node));
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The rules of the node that has the token: its captain, who opens the room for a group and lets others in.
+
+use alloc::vec::Vec;
+
+use super::defects::Printed;
+use super::message::{Act, Entry, Message};
+use super::room::{Room, Spot, shares};
+use super::rules::{QueueOrder, Rules};
+use super::wish::Wish;
+use crate::algorithm::NodeId;
+
+/// The token at its holder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Token<W: Wish> {
+    /// Who waits, the next one first.
+    pub(super) queue: Vec<Entry<W>>,
+    /// Rises with every opening and every hand-over; the fence of an opening is what it was then.
+    pub(super) counter: u64,
+    /// How many were let in past the queue since it was this node's turn.
+    pub(super) passed: u32,
+    /// What the room is open for; `None` if it is not.
+    pub(super) session: Option<Session<W::Group>>,
+}
+
+/// An opening of the room.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Session<G> {
+    pub(super) group: G,
+    /// The one client inside has to be alone.
+    pub(super) alone: bool,
+    /// Who was let in and has not completed, each with the number of its last request that was granted.
+    pub(super) followers: Vec<(NodeId, u32)>,
+}
+
+impl<W: Wish> Token<W> {
+    pub(super) fn new(queue: Vec<Entry<W>>, counter: u64) -> Token<W> {
+        Token { queue, counter, passed: 0, session: None }
+    }
+
+    /// Puts a request where it belongs in the queue.
+    pub(super) fn insert(&mut self, rules: &Rules, mut entry: Entry<W>) {
+        if entry.since == 0 {
+            // Its node has heard of no opening, or has forgotten: it is as old as its arrival here.
+            entry.since = self.counter;
+        }
+        let place = match rules.queue {
+            QueueOrder::Arrival => self.queue.len(),
+            QueueOrder::Age => self.queue.partition_point(|earlier| earlier.since <= entry.since),
+        };
+        self.queue.insert(place, entry);
+    }
+
+    /// Takes the request of this node out of the queue, if it is there.
+    pub(super) fn take_out(&mut self, node: NodeId) {
+        self.queue.retain(|entry| entry.node != node);
+    }
+
+    /// Whether somebody with this wish may join those who are inside, and what by. That counts if it passes a queue.
+    pub(super) fn joins(
+        &mut self,
+        rules: &Rules,
+        wish: Option<&W>,
+        acts: &mut Vec<Act<W>>,
+    ) -> Option<(W::Group, u64)> {
+        let session = self.session.as_ref()?;
+        let passes = !self.queue.is_empty();
+        if !session.accepts(wish) || passes && self.passed >= rules.passes {
+            return None;
+        }
+        if passes {
+            acts.push(Act::Note("somebody was let in past the queue"));
+            self.passed += 1;
+        }
+        Some((session.group, self.counter))
+    }
+}
+
+impl<G: Copy> Session<G> {
+    /// Whether somebody with this wish may be inside together with those who are. Who has no wish of its own does not
+    /// mind.
+    fn accepts<W: Wish<Group = G>>(&self, wish: Option<&W>) -> bool {
+        !self.alone && wish.is_none_or(|wish| shares(wish, self.group))
+    }
+}
+
+impl<W: Wish> Room<W> {
+    /// Goes on to the next opening if this one is over, or hands the token over.
+    pub(super) fn settle_captain(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        let Some(token) = &mut self.token else { return };
+        let mut was_alone = false;
+        if let Some(session) = &token.session {
+            was_alone = session.alone;
+            let awaited = !session.followers.is_empty() && !spot.printed(Printed::FollowersNotAwaited);
+            if self.inside > 0 || awaited {
+                if !self.waiters.is_empty() && !self.asked {
+                    let own = self.own(spot);
+                    self.enqueue(spot, own, acts);
+                }
+                return;
+            }
+            token.session = None;
+        }
+        if token.queue.first().is_some_and(|head| head.node == spot.me) {
+            token.queue.remove(0);
+            self.asked = false;
+        }
+        if self.waiters.is_empty() {
+            if !token.queue.is_empty() {
+                self.send_on(spot, acts);
+            }
+        } else if !self.asked {
+            // It is this node's turn.
+            token.passed = 0;
+            self.open(spot, acts);
+        } else if spot.rules.hand_off
+            && was_alone
+            && token.passed < spot.rules.passes
+            && self.waiters[0].is_writer()
+        {
+            // Nobody can join a writer, so the next one here takes over from it as others would join.
+            acts.push(Act::Note("a writer took over from another past the queue"));
+            token.passed += 1;
+            self.open(spot, acts);
+        } else {
+            self.send_on(spot, acts);
+        }
+    }
+
+    /// Opens the room for the oldest waiter, and lets in whoever shares its group, wherever they wait.
+    fn open(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        let Some(oldest) = self.waiters.first() else { return };
+        let (group, alone) = (oldest.wish.first(), oldest.is_writer());
+        let Some(mut token) = self.token.take() else { return };
+        token.counter += 1;
+        let fence = token.counter;
+        self.learn(fence);
+        let mut session = Session { group, alone, followers: Vec::new() };
+        if alone {
+            let oldest = self.waiters.remove(0);
+            self.enter(oldest.client, group, fence, acts);
+        } else {
+            self.admit_waiters(group, fence, acts);
+        }
+        token.queue.retain(|entry| {
+            let joins = entry.node != spot.me && session.accepts(entry.wish.as_ref());
+            if joins {
+                session.followers.push((entry.node, entry.number));
+            }
+            !joins
+        });
+        if self.waiters.is_empty() {
+            self.asked = false;
+            token.take_out(spot.me);
+        } else if !self.asked {
+            token.insert(spot.rules, self.own(spot));
+        }
+        let closed = !token.queue.is_empty();
+        for &(to, number) in &session.followers {
+            acts.push(Act::Send { to, message: Message::Start { group, number, fence, closed } });
+        }
+        token.session = Some(session);
+        self.token = Some(token);
+    }
+
+    /// Hands the token over to the head of the queue.
+    fn send_on(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        let Some(mut token) = self.token.take() else { return };
+        let (Some(head), Some(last)) = (token.queue.first(), token.queue.last()) else {
+            return acts.push(Act::Never("a token is handed over to nobody"));
+        };
+        let to = head.node;
+        self.pointer = last.node;
+        // So that whoever hears of the token at the home can tell whether it has been elsewhere since.
+        token.counter += 1;
+        self.seen = token.counter;
+        if to == spot.me {
+            acts.push(Act::Never("a token is handed over to oneself"));
+        }
+        let message = Message::Token { queue: token.queue, counter: token.counter };
+        acts.push(Act::Send { to, message });
+    }
+
+    /// Puts a request into the queue during an opening.
+    fn enqueue(&mut self, spot: &Spot<'_>, entry: Entry<W>, acts: &mut Vec<Act<W>>) {
+        let Some(token) = &mut self.token else { return };
+        let asker = entry.node;
+        let first = token.queue.is_empty();
+        token.insert(spot.rules, entry);
+        if first && spot.rules.close {
+            let fence = token.counter;
+            let followers = token.session.iter().flat_map(|session| &session.followers);
+            // Who asks while it follows knows already.
+            for &(to, _) in followers.filter(|(node, _)| *node != asker) {
+                acts.push(Act::Send { to, message: Message::Close { fence } });
+            }
+        }
+    }
+
+    /// A request reaches the token.
+    pub(super) fn request_here(&mut self, spot: &Spot<'_>, entry: Entry<W>, acts: &mut Vec<Act<W>>) {
+        let Some(token) = &mut self.token else { return };
+        if token.session.is_none() {
+            token.insert(spot.rules, entry);
+            return self.send_on(spot, acts);
+        }
+        let Some((group, fence)) = token.joins(spot.rules, entry.wish.as_ref(), acts) else {
+            return self.enqueue(spot, entry, acts);
+        };
+        let Entry { node: to, number, .. } = entry;
+        let closed = !token.queue.is_empty();
+        if let Some(session) = &mut token.session {
+            // A follower that asks again has not completed as far as this node knows; from now on it will with this number.
+            match session.followers.iter_mut().find(|(node, _)| *node == to) {
+                Some(follower) => follower.1 = number,
+                None => session.followers.push((to, number)),
+            }
+        }
+        acts.push(Act::Send { to, message: Message::Start { group, number, fence, closed } });
+    }
+
+    pub(super) fn on_complete(&mut self, spot: &Spot<'_>, from: NodeId, number: u32, acts: &mut Vec<Act<W>>) {
+        let session = self.token.as_mut().and_then(|token| token.session.as_mut());
+        let Some(session) = session else {
+            return acts.push(Act::Never("a completion comes to a node that is no captain"));
+        };
+        let unnumbered = spot.printed(Printed::CompleteUnnumbered);
+        let known = |&(node, granted): &(NodeId, u32)| node == from && (granted == number || unnumbered);
+        match session.followers.iter().position(known) {
+            Some(place) => _ = session.followers.remove(place),
+            None => return acts.push(Act::Note("a completion came after the next start was sent")),
+        }
+        self.settle(spot, acts);
+    }
+}

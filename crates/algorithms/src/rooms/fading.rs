@@ -1,0 +1,153 @@
+//! How a room that nobody uses costs nothing: its token goes home, and the others forget the way to it. Only with the
+//! option `forget`.
+//!
+//! A node that has had no use for the room for a while tells the home: IDLE if the token is there, FORGET if it is not but
+//! the way to it leads elsewhere than home. The home fetches an idle token by an ordinary request, and answers FORGET with
+//! INFORM as soon as it has the token. INFORM counts only if the token has not let the receiver in since; its counter
+//! tells, because it rises with every hand-over.
+
+use alloc::vec::Vec;
+
+use super::defects::Printed;
+use super::message::{Act, Message};
+use super::room::{Room, Spot};
+use super::wish::Wish;
+use crate::algorithm::{Timer, Wait};
+use crate::info::TimerInfo;
+
+/// Runs while a node other than the home has no use for a room and has something to tell the home.
+const QUIET: Timer = 0;
+/// Runs at the home after an IDLE.
+const PULL: Timer = 1;
+
+pub(super) const TIMERS: &[TimerInfo] = &[
+    TimerInfo {
+        name: "quiet",
+        when_it_expires: "a node without use for the room tells the home: it has the token, or it forgets the way",
+    },
+    TimerInfo { name: "pull", when_it_expires: "the home asks for a token that lay idle elsewhere" },
+];
+
+const QUIET_FOR: Wait = Wait { hops: 5, sections: 0 };
+const PULL_AFTER: Wait = Wait { hops: 20, sections: 0 };
+
+/// How long nobody has had any use for the room on a node other than the home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Quiet {
+    /// There is use for it, or nothing to tell.
+    No,
+    /// The timer runs.
+    Timed {
+        /// Something has happened since it was armed, so that it counts for nothing.
+        touched: bool,
+    },
+    /// The home knows that the token is here and idle.
+    Told,
+}
+
+impl<W: Wish> Room<W> {
+    /// Whether the state may be dropped, because [`Room::create`] makes it again: at the home from the floor that is
+    /// returned, elsewhere from nothing.
+    pub fn droppable(&self, spot: &Spot<'_>) -> Option<u64> {
+        if !self.is_unused() || self.leaving || self.quiet != Quiet::No {
+            return None;
+        }
+        match &self.token {
+            Some(token) => spot.is_home().then_some(token.counter),
+            None => (self.pointer == spot.rules.home && !spot.is_home()).then_some(0),
+        }
+    }
+
+    /// Whether no client here waits or is inside, and nobody else relies on this node.
+    fn is_unused(&self) -> bool {
+        let closed = self.token.as_ref().is_none_or(|token| token.session.is_none());
+        closed && self.waiters.is_empty() && !self.asked && self.following.is_none()
+    }
+
+    /// Whether there is something to tell the home.
+    fn should_tell(&self, spot: &Spot<'_>) -> bool {
+        let away = self.pointer != spot.rules.home && !self.leaving;
+        !spot.is_home() && self.is_unused() && (self.token.is_some() || away)
+    }
+
+    /// After each input other than a timer: notices whether the room is in use.
+    pub(super) fn fade(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        if spot.is_home() {
+            return self.answer_leavers(acts);
+        }
+        let tell = self.should_tell(spot);
+        match &mut self.quiet {
+            Quiet::Timed { touched } => *touched = true,
+            Quiet::Told if self.token.is_some() && tell => {}
+            Quiet::Told | Quiet::No if tell => self.listen(acts),
+            quiet => *quiet = Quiet::No,
+        }
+    }
+
+    fn listen(&mut self, acts: &mut Vec<Act<W>>) {
+        self.quiet = Quiet::Timed { touched: false };
+        acts.push(Act::Arm(QUIET, QUIET_FOR));
+    }
+
+    fn answer_leavers(&mut self, acts: &mut Vec<Act<W>>) {
+        let Some(token) = &self.token else { return };
+        let counter = token.counter;
+        for to in self.leavers.drain(..) {
+            acts.push(Act::Send { to, message: Message::Inform { counter } });
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, spot: &Spot<'_>, timer: Timer, acts: &mut Vec<Act<W>>) {
+        match timer {
+            QUIET => self.been_quiet(spot, acts),
+            PULL => {
+                // Otherwise the token is here, or it comes, or it is in use and will be announced again.
+                if spot.is_home() && self.token.is_none() && self.is_unused() {
+                    acts.push(Act::Note("the home fetched an idle token"));
+                    self.ask(spot, self.pointer, acts);
+                }
+            }
+            _ => acts.push(Act::Never("there is no such timer")),
+        }
+    }
+
+    fn been_quiet(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        let touched = self.quiet == Quiet::Timed { touched: true };
+        self.quiet = Quiet::No;
+        let to = spot.rules.home;
+        if !self.should_tell(spot) {
+            return;
+        }
+        if touched {
+            self.listen(acts);
+        } else if self.token.is_some() {
+            self.quiet = Quiet::Told;
+            acts.push(Act::Send { to, message: Message::Idle });
+        } else {
+            self.leaving = true;
+            acts.push(Act::Send { to, message: Message::Forget });
+        }
+    }
+
+    pub(super) fn on_idle(&mut self, acts: &mut Vec<Act<W>>) {
+        if self.token.is_none() && self.is_unused() {
+            acts.push(Act::Arm(PULL, PULL_AFTER));
+        }
+    }
+
+    pub(super) fn on_forget(&mut self, from: crate::algorithm::NodeId) {
+        if let Err(place) = self.leavers.binary_search(&from) {
+            self.leavers.insert(place, from);
+        }
+    }
+
+    pub(super) fn on_inform(&mut self, spot: &Spot<'_>, counter: u64, acts: &mut Vec<Act<W>>) {
+        self.leaving = false;
+        let old = counter < self.seen && !spot.printed(Printed::InformUnguarded);
+        if old || self.token.is_some() || !self.is_unused() {
+            return acts.push(Act::Note("an INFORM came too late"));
+        }
+        acts.push(Act::Note("a node forgot the way"));
+        self.pointer = spot.rules.home;
+    }
+}

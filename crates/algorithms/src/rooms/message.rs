@@ -1,0 +1,186 @@
+//! What nodes send to each other about a room, and what a step asks its driver to do.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::wish::{Choice, Wish};
+use crate::algorithm::{ClientId, NodeId, Timer, Wait};
+use crate::census::Census;
+
+/// A node's request, wherever it stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Entry<W> {
+    /// Who asks.
+    pub node: NodeId,
+    /// Counts the requests of that node.
+    pub number: u32,
+    /// What the oldest of its clients accepts; `None` if no client asked and the token is wanted for its own sake.
+    pub wish: Option<W>,
+    /// The last opening that the node had heard of when that client came; 0 if it had heard of none.
+    pub since: u64,
+}
+
+/// What nodes send.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(bound(
+        serialize = "W: serde::Serialize, W::Group: serde::Serialize",
+        deserialize = "W: serde::Deserialize<'de>, W::Group: serde::Deserialize<'de>"
+    ))
+)]
+pub enum Message<W: Wish> {
+    /// A request on its way to the token.
+    Request(Entry<W>),
+    /// The token, for the node at the head of its queue.
+    Token {
+        /// Who waits, the next one first.
+        queue: Vec<Entry<W>>,
+        /// Rises with every opening and every hand-over.
+        counter: u64,
+    },
+    /// The receiver's request of this number is granted: its clients may enter, and it follows the sender.
+    Start {
+        /// The group that is open.
+        group: W::Group,
+        /// Which request.
+        number: u32,
+        /// The counter of the opening.
+        fence: u64,
+        /// Somebody waits for the end of this opening, so nobody else may enter by it.
+        closed: bool,
+    },
+    /// The sender's clients have left, or none entered.
+    Complete {
+        /// The number of the last request that was granted.
+        number: u32,
+    },
+    /// Somebody waits for the end of this opening, so nobody else may enter by it.
+    Close {
+        /// Which opening.
+        fence: u64,
+    },
+    /// The sender has the token and nobody there wants it.
+    Idle,
+    /// The sender has no use for what it knows of the way to the token.
+    Forget,
+    /// The sender, which is the home, has the token.
+    Inform {
+        /// The counter of the token.
+        counter: u64,
+    },
+}
+
+/// What a step wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act<W: Wish> {
+    /// Send a message to another node.
+    Send {
+        /// Who gets it.
+        to: NodeId,
+        /// What it says.
+        message: Message<W>,
+    },
+    /// A local client enters.
+    Enter {
+        /// Which one.
+        client: ClientId,
+        /// The group that is open.
+        group: W::Group,
+        /// The counter of the opening.
+        fence: u64,
+    },
+    /// Start a timer, or start it anew.
+    Arm(Timer, Wait),
+    /// Something worth counting happened.
+    Note(&'static str),
+    /// Something happened that the rules rule out.
+    Never(&'static str),
+}
+
+impl<W: Wish> Message<W> {
+    pub(super) fn count(&self, to: NodeId, census: &mut Census) {
+        match self {
+            Message::Request(entry) => census.request_of(entry.node),
+            Message::Token { queue, .. } => {
+                census.token_moving();
+                census.queue(queue.len());
+                queue.iter().for_each(|entry| census.request_of(entry.node));
+            }
+            // The answer to a request stands for it.
+            Message::Start { .. } => census.request_of(to),
+            Message::Complete { .. }
+            | Message::Close { .. }
+            | Message::Idle
+            | Message::Forget
+            | Message::Inform { .. } => {}
+        }
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Message::Request(_) => "REQUEST",
+            Message::Token { .. } => "TOKEN",
+            Message::Start { .. } => "START",
+            Message::Complete { .. } => "COMPLETE",
+            Message::Close { .. } => "CLOSE",
+            Message::Idle => "IDLE",
+            Message::Forget => "FORGET",
+            Message::Inform { .. } => "INFORM",
+        }
+    }
+}
+
+impl Message<Choice> {
+    pub(super) fn words(&self) -> u32 {
+        match self {
+            Message::Request(entry) => 3 + entry.words(),
+            Message::Token { queue, .. } => 4 + queue.iter().map(Entry::words).sum::<u32>(),
+            Message::Start { .. } => 7,
+            Message::Complete { .. } | Message::Close { .. } | Message::Inform { .. } => 4,
+            Message::Idle | Message::Forget => 3,
+        }
+    }
+}
+
+impl Entry<Choice> {
+    fn words(&self) -> u32 {
+        3 + self.wish.as_ref().map_or(0, Choice::len)
+    }
+}
+
+impl<W: Wish> fmt::Display for Entry<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.node, self.number)?;
+        match &self.wish {
+            Some(wish) => write!(f, " for {wish}"),
+            None => f.write_str(" for anything"),
+        }
+    }
+}
+
+impl<W: Wish> fmt::Display for Message<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Request(entry) => write!(f, "REQUEST({entry})"),
+            Message::Token { queue, counter } => {
+                write!(f, "TOKEN({counter}, queue")?;
+                for (index, entry) in queue.iter().enumerate() {
+                    write!(f, "{} {entry}", if index == 0 { "" } else { "," })?;
+                }
+                f.write_str(")")
+            }
+            Message::Start { group, number, fence, closed } => {
+                let closed = if *closed { ", closed" } else { "" };
+                write!(f, "START(#{number} in {group}, fence {fence}{closed})")
+            }
+            Message::Complete { number } => write!(f, "COMPLETE(#{number})"),
+            Message::Close { fence } => write!(f, "CLOSE(fence {fence})"),
+            Message::Idle => f.write_str("IDLE"),
+            Message::Forget => f.write_str("FORGET"),
+            Message::Inform { counter } => write!(f, "INFORM({counter})"),
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! A room on one node: its state, what clients and messages do to it, and the rules of a node that does not have the
+//! token. `captain.rs` has the rules of one that does, `fading.rs` how a room that nobody uses goes home.
+
+use alloc::vec::Vec;
+
+use super::captain::Token;
+use super::defects::Printed;
+use super::fading::Quiet;
+use super::message::{Act, Entry, Message};
+use super::rules::Rules;
+use super::wish::Wish;
+use crate::algorithm::{ClientId, NodeId, Timer};
+
+/// A room on one node. Who drives it calls one of [`Room::want`], [`Room::cancel`], [`Room::release`],
+/// [`Room::deliver`] and [`Room::expire`], and then carries out the acts in order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Room<W: Wish> {
+    /// Local clients that wait, the oldest first.
+    pub(super) waiters: Vec<Waiter<W>>,
+    /// How many local clients are inside.
+    pub(super) inside: u32,
+    /// The token, if it is here.
+    pub(super) token: Option<Token<W>>,
+    /// Whom this node follows, if its clients are inside by somebody else's opening.
+    pub(super) following: Option<Following<W::Group>>,
+    /// Whether this node's request is out.
+    pub(super) asked: bool,
+    /// The number of this node's last request.
+    pub(super) number: u32,
+    /// The next node on the way to the token; this node if the token is here.
+    pub(super) pointer: NodeId,
+    /// Requests that came while this node waited itself.
+    pub(super) parked: Vec<Entry<W>>,
+    /// The highest counter of the token that this node has heard of.
+    pub(super) seen: u64,
+    /// How long nobody here has had any use for the room.
+    pub(super) quiet: Quiet,
+    /// A FORGET of this node has not been answered.
+    pub(super) leaving: bool,
+    /// At the home: whose FORGET has not been answered, in ascending order.
+    pub(super) leavers: Vec<NodeId>,
+}
+
+/// A local client that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Waiter<W> {
+    pub(super) client: ClientId,
+    pub(super) wish: W,
+    /// The last opening that this node had heard of when the client came.
+    pub(super) since: u64,
+}
+
+impl<W: Wish> Waiter<W> {
+    /// Whether it has to be alone if the room is opened for it.
+    pub(super) fn is_writer(&self) -> bool {
+        self.wish.is_exclusive(self.wish.first())
+    }
+}
+
+/// Another node's opening by which clients of this one are inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Following<G> {
+    pub(super) captain: NodeId,
+    pub(super) group: G,
+    /// The number of the last request that was granted.
+    pub(super) number: u32,
+    pub(super) fence: u64,
+    /// Nobody else may enter by this opening.
+    pub(super) closed: bool,
+}
+
+/// Where a room stands, handed in with every call so that its state holds only what changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot<'a> {
+    /// This node.
+    pub me: NodeId,
+    /// The options in force.
+    pub rules: &'a Rules,
+}
+
+/// What a room is made from when a node has no state of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// At the home: fences rise from here. [`Room::droppable`] says what to keep.
+    pub floor: u64,
+    /// The numbers of requests rise from here. Any number will do, 0 as well: a node drops its state only when all
+    /// its requests have been answered and the answers acknowledged.
+    pub clock: u32,
+}
+
+impl Spot<'_> {
+    pub(super) fn is_home(&self) -> bool {
+        self.me == self.rules.home
+    }
+
+    pub(super) fn printed(&self, error: Printed) -> bool {
+        self.rules.printed == Some(error)
+    }
+}
+
+impl<W: Wish> Room<W> {
+    /// The state of a node that has none: at the home the idle token, elsewhere the way there.
+    pub fn create(spot: &Spot<'_>, origin: Origin) -> Room<W> {
+        Room {
+            waiters: Vec::new(),
+            inside: 0,
+            token: spot.is_home().then(|| Token::new(Vec::new(), origin.floor)),
+            following: None,
+            asked: false,
+            number: origin.clock,
+            pointer: spot.rules.home,
+            parked: Vec::new(),
+            seen: if spot.is_home() { origin.floor } else { 0 },
+            quiet: Quiet::No,
+            leaving: false,
+            leavers: Vec::new(),
+        }
+    }
+
+    /// Whether the token is here.
+    pub fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// How many local clients are inside.
+    pub fn inside(&self) -> u32 {
+        self.inside
+    }
+
+    /// The local clients that wait, the oldest first.
+    pub fn waiting(&self) -> impl Iterator<Item = (ClientId, &W)> {
+        self.waiters.iter().map(|waiter| (waiter.client, &waiter.wish))
+    }
+
+    /// The group that the room is open for and its fence, as far as this node takes part in it.
+    pub fn opening(&self) -> Option<(W::Group, u64)> {
+        let here = self.token.as_ref().and_then(|token| Some((token.session.as_ref()?.group, token.counter)));
+        here.or_else(|| self.following.map(|opening| (opening.group, opening.fence)))
+    }
+
+    /// The requests that wait here, in the token's queue or for this node's own turn.
+    pub fn queue(&self) -> &[Entry<W>] {
+        self.token.as_ref().map_or(&self.parked, |token| &token.queue)
+    }
+
+    /// A local client asks to enter.
+    pub fn want(&mut self, spot: &Spot<'_>, client: ClientId, wish: W, acts: &mut Vec<Act<W>>) {
+        if let Some((group, fence)) = self.joins(spot, &wish, acts) {
+            self.enter(client, group, fence, acts);
+        } else {
+            self.waiters.push(Waiter { client, wish, since: self.seen });
+            self.settle(spot, acts);
+        }
+        self.finish(spot, acts);
+    }
+
+    /// A local client that waits does so no longer. Its node's request stays where it is, unless that is here: nobody could
+    /// take it back, and the answer finds out whether anybody wants it.
+    pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, acts: &mut Vec<Act<W>>) {
+        self.waiters.retain(|waiter| waiter.client != client);
+        if spot.printed(Printed::CancelWithdraws) && self.waiters.is_empty() {
+            self.asked = false;
+        }
+        if let Some(token) = &mut self.token
+            && self.waiters.is_empty()
+        {
+            self.asked = false;
+            token.take_out(spot.me);
+        }
+        self.finish(spot, acts);
+    }
+
+    /// A local client leaves.
+    pub fn release(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        if self.inside == 0 {
+            return acts.push(Act::Never("a client leaves and none is inside"));
+        }
+        self.inside -= 1;
+        self.settle(spot, acts);
+        self.finish(spot, acts);
+    }
+
+    /// A message arrives.
+    pub fn deliver(&mut self, spot: &Spot<'_>, from: NodeId, message: Message<W>, acts: &mut Vec<Act<W>>) {
+        match message {
+            Message::Request(entry) => self.on_request(spot, entry, acts),
+            Message::Token { queue, counter } => self.on_token(spot, queue, counter, acts),
+            Message::Start { group, number, fence, closed } => {
+                let opening = Following { captain: from, group, number, fence, closed };
+                self.on_start(spot, opening, acts);
+            }
+            Message::Complete { number } => self.on_complete(spot, from, number, acts),
+            Message::Close { fence } => self.on_close(fence, acts),
+            Message::Idle => self.on_idle(acts),
+            Message::Forget => self.on_forget(from),
+            Message::Inform { counter } => self.on_inform(spot, counter, acts),
+        }
+        self.finish(spot, acts);
+    }
+
+    /// A timer runs out. One that was armed by a state dropped since does no harm.
+    pub fn expire(&mut self, spot: &Spot<'_>, timer: Timer, acts: &mut Vec<Act<W>>) {
+        self.on_timer(spot, timer, acts);
+        self.check(spot, acts);
+    }
+
+    fn finish(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        if spot.rules.forget {
+            self.fade(spot, acts);
+        }
+        self.check(spot, acts);
+    }
+
+    /// Whether a client that comes now may enter at once, and what by.
+    fn joins(&mut self, spot: &Spot<'_>, wish: &W, acts: &mut Vec<Act<W>>) -> Option<(W::Group, u64)> {
+        if let Some(token) = &mut self.token {
+            return token.joins(spot.rules, Some(wish), acts);
+        }
+        let opening = self.following?;
+        // Those who waited before it have closed the opening, so nobody is overtaken.
+        let joins = !opening.closed && shares(wish, opening.group);
+        joins.then_some((opening.group, opening.fence))
+    }
+
+    pub(super) fn enter(&mut self, client: ClientId, group: W::Group, fence: u64, acts: &mut Vec<Act<W>>) {
+        self.inside += 1;
+        acts.push(Act::Enter { client, group, fence });
+    }
+
+    /// Does what has become possible or necessary.
+    pub(super) fn settle(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        if self.token.is_some() {
+            return self.settle_captain(spot, acts);
+        }
+        let wants = !self.waiters.is_empty() && !self.asked;
+        match &mut self.following {
+            Some(opening) => {
+                let Following { captain, number, .. } = *opening;
+                opening.closed |= wants;
+                // The request goes first: after the completion the captain may be gone.
+                if wants {
+                    self.ask(spot, captain, acts);
+                }
+                if self.inside == 0 {
+                    self.following = None;
+                    acts.push(Act::Send { to: captain, message: Message::Complete { number } });
+                }
+            }
+            None if wants => self.ask(spot, self.pointer, acts),
+            None => {}
+        }
+    }
+
+    pub(super) fn ask(&mut self, spot: &Spot<'_>, to: NodeId, acts: &mut Vec<Act<W>>) {
+        let entry = self.own(spot);
+        acts.push(Act::Send { to, message: Message::Request(entry) });
+    }
+
+    /// A request of this node, for its oldest waiter if there is one.
+    pub(super) fn own(&mut self, spot: &Spot<'_>) -> Entry<W> {
+        self.number += 1;
+        self.asked = true;
+        let oldest = self.waiters.first();
+        Entry {
+            node: spot.me,
+            number: self.number,
+            wish: oldest.map(|waiter| waiter.wish.clone()),
+            since: oldest.map_or(0, |waiter| waiter.since),
+        }
+    }
+
+    fn on_request(&mut self, spot: &Spot<'_>, entry: Entry<W>, acts: &mut Vec<Act<W>>) {
+        if entry.node == spot.me {
+            acts.push(Act::Never("a request comes back to its sender"));
+        } else if self.token.is_some() {
+            self.request_here(spot, entry, acts);
+        } else if let Some(opening) = &self.following {
+            // The captain is the better judge; and it may not be asked through nodes that follow it.
+            acts.push(Act::Note("a follower passed a request to its captain"));
+            acts.push(Act::Send { to: opening.captain, message: Message::Request(entry) });
+        } else if self.asked && !spot.printed(Printed::WaitingForwards) {
+            acts.push(Act::Note("a request was parked"));
+            self.parked.push(entry);
+        } else {
+            acts.push(Act::Note("a request was forwarded"));
+            let to = core::mem::replace(&mut self.pointer, entry.node);
+            acts.push(Act::Send { to, message: Message::Request(entry) });
+        }
+    }
+
+    fn on_token(&mut self, spot: &Spot<'_>, queue: Vec<Entry<W>>, counter: u64, acts: &mut Vec<Act<W>>) {
+        if !self.asked || self.following.is_some() || self.token.is_some() {
+            acts.push(Act::Never("a token comes to a node that does not wait for it"));
+        }
+        let mine = |head: &Entry<W>| head.node == spot.me && head.number == self.number;
+        if !queue.first().is_some_and(mine) {
+            acts.push(Act::Never("a token comes without its receiver at the head of the queue"));
+        }
+        if self.waiters.is_empty() {
+            acts.push(Act::Note("a token came that no client wants"));
+        }
+        self.asked = false;
+        self.pointer = spot.me;
+        self.learn(counter);
+        let mut token = Token::new(queue, counter);
+        token.take_out(spot.me);
+        for entry in self.parked.drain(..) {
+            token.insert(spot.rules, entry);
+        }
+        self.token = Some(token);
+        self.settle(spot, acts);
+    }
+
+    fn on_start(&mut self, spot: &Spot<'_>, opening: Following<W::Group>, acts: &mut Vec<Act<W>>) {
+        if !self.asked || opening.number != self.number || self.token.is_some() {
+            acts.push(Act::Never("a start comes to a node that does not wait for it"));
+        }
+        if let Some(before) = self.following {
+            acts.push(Act::Note("a follower was let in again"));
+            if (before.captain, before.fence) != (opening.captain, opening.fence) {
+                acts.push(Act::Never("a node follows two openings"));
+            }
+        }
+        self.asked = false;
+        self.learn(opening.fence);
+        if !spot.printed(Printed::StartKeepsPointer) {
+            self.pointer = opening.captain;
+        }
+        self.following = Some(opening);
+        if !spot.printed(Printed::ParkedKept) {
+            for entry in self.parked.drain(..) {
+                acts.push(Act::Send { to: opening.captain, message: Message::Request(entry) });
+            }
+        }
+        self.admit_waiters(opening.group, opening.fence, acts);
+        if self.inside == 0 {
+            acts.push(Act::Note("a start came that no client wants"));
+            if spot.printed(Printed::UnwantedStartIgnored) {
+                self.following = None;
+            }
+        }
+        self.settle(spot, acts);
+    }
+
+    fn on_close(&mut self, fence: u64, acts: &mut Vec<Act<W>>) {
+        match &mut self.following {
+            Some(opening) if opening.fence == fence => opening.closed = true,
+            _ => acts.push(Act::Note("a close came for an opening that was left")),
+        }
+    }
+
+    /// Takes note of the counter of the token. Who came when this node had heard of none is as old as the first.
+    pub(super) fn learn(&mut self, counter: u64) {
+        if self.seen == 0 {
+            self.waiters.iter_mut().for_each(|waiter| waiter.since = counter);
+        }
+        self.seen = counter;
+    }
+
+    /// Lets all local waiters in who accept this group and need not be alone in it.
+    pub(super) fn admit_waiters(&mut self, group: W::Group, fence: u64, acts: &mut Vec<Act<W>>) {
+        let inside = &mut self.inside;
+        self.waiters.retain(|waiter| {
+            let enters = shares(&waiter.wish, group);
+            if enters {
+                *inside += 1;
+                acts.push(Act::Enter { client: waiter.client, group, fence });
+            }
+            !enters
+        });
+    }
+}
+
+/// Whether a client with this wish may be in this group together with others.
+pub(super) fn shares<W: Wish>(wish: &W, group: W::Group) -> bool {
+    wish.contains(group) && !wish.is_exclusive(group)
+}

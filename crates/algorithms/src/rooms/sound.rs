@@ -1,0 +1,51 @@
+//! What holds on a node after every step, asked of itself: a defect shows here first.
+
+use alloc::vec::Vec;
+
+use super::message::Act;
+use super::room::{Room, Spot};
+use super::wish::Wish;
+
+impl<W: Wish> Room<W> {
+    pub(super) fn check(&self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        let mut never = |holds: bool, otherwise: &'static str| {
+            if !holds {
+                acts.push(Act::Never(otherwise));
+            }
+        };
+        never(self.waiters.is_empty() || self.asked, "a client waits and its node has not asked");
+        never(self.parked.is_empty() || self.asked, "requests are parked at a node that does not wait");
+        match &self.token {
+            Some(token) => {
+                never(self.parked.is_empty(), "requests are parked beside the token");
+                never(self.pointer == spot.me, "the holder of the token points elsewhere");
+                never(!self.asked || !self.waiters.is_empty(), "the holder of the token asks for nobody");
+                never(self.following.is_none(), "the holder of the token follows another");
+                match &token.session {
+                    Some(session) => {
+                        let used = self.inside > 0 || !session.followers.is_empty();
+                        never(used, "a room is open and nobody is inside");
+                        never(token.passed <= spot.rules.passes, "too many passed the queue");
+                        let alone = self.inside == 1 && session.followers.is_empty();
+                        never(alone || !session.alone, "somebody who has to be alone is not");
+                    }
+                    None => {
+                        never(token.queue.is_empty(), "a token lies idle and somebody waits in its queue");
+                        never(self.inside == 0, "somebody is inside a room that is not open");
+                    }
+                }
+            }
+            None => {
+                never(self.pointer != spot.me || self.asked, "a node points to itself and has not asked");
+                match &self.following {
+                    Some(opening) => {
+                        never(self.inside > 0, "a node follows and none of its clients is inside");
+                        never(self.pointer == opening.captain, "a follower does not point to its captain");
+                        never(self.parked.is_empty(), "requests are parked at a follower");
+                    }
+                    None => never(self.inside == 0, "somebody is inside a room that is not open"),
+                }
+            }
+        }
+    }
+}

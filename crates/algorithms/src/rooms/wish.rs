@@ -1,0 +1,70 @@
+//! What a client of a room asks for. The rules know no more of it than this, so that a workbench can name groups by
+//! bits of a word and a node by any numbers.
+
+use core::fmt::{self, Debug, Display};
+use core::hash::Hash;
+
+use crate::algorithm::{Group, Groups};
+
+/// The groups that a client accepts: any one of them will do.
+pub trait Wish: Clone + Eq + Ord + Hash + Debug + Display + Send + Sync + 'static {
+    /// What a group is called.
+    type Group: Copy + Ord + Hash + Debug + Display + Send + Sync + 'static;
+
+    /// The group that is opened for this client if the choice is its own.
+    fn first(&self) -> Self::Group;
+
+    /// Whether the client accepts this group.
+    fn contains(&self, group: Self::Group) -> bool;
+
+    /// Whether this group, which the client accepts, is one in which it has to be alone: it writes.
+    fn is_exclusive(&self, group: Self::Group) -> bool;
+}
+
+/// A wish of the workbench: groups are small numbers, and a setting says which of them are exclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Choice {
+    any_of: Groups,
+    /// Those of `any_of` that are exclusive.
+    exclusive: Groups,
+}
+
+impl Choice {
+    /// Any one of these groups; those from `first_exclusive` on are exclusive.
+    pub fn new(any_of: Groups, first_exclusive: Group) -> Choice {
+        Choice { any_of, exclusive: any_of.iter().filter(|&group| group >= first_exclusive).collect() }
+    }
+
+    /// How many groups it names.
+    pub fn len(&self) -> u32 {
+        self.any_of.len()
+    }
+
+    /// Whether it names none, which nobody asks for.
+    pub fn is_empty(&self) -> bool {
+        self.any_of.is_empty()
+    }
+}
+
+impl Wish for Choice {
+    type Group = Group;
+
+    fn first(&self) -> Group {
+        self.any_of.first().unwrap_or(0)
+    }
+
+    fn contains(&self, group: Group) -> bool {
+        self.any_of.contains(group)
+    }
+
+    fn is_exclusive(&self, group: Group) -> bool {
+        self.exclusive.contains(group)
+    }
+}
+
+impl Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.any_of)
+    }
+}
