@@ -1,0 +1,45 @@
+//! What a guard needs of whoever it is from: a session at a node far away, or a node in this process.
+
+use std::sync::Arc;
+
+use service::client::Grant;
+use service::{Acquire, Refusal};
+use tokio::sync::{oneshot, watch};
+
+use crate::Error;
+
+/// A session, near or far. Implemented by connections and by embedded nodes.
+pub trait Backend: Send + Sync + 'static {
+    /// Asks; the number in `ask` is filled in. Returns the number and the answer, or where it will come.
+    fn acquire(&self, ask: Acquire) -> Result<(u64, Asked), Error>;
+
+    /// Leaves, or gives up, whichever it is. Does not wait.
+    fn leave(&self, request: u64);
+
+    /// Turns true when everything in this session is lost.
+    fn lost(&self) -> watch::Receiver<bool>;
+}
+
+/// An answer, or where it will come.
+#[derive(Debug)]
+pub enum Asked {
+    /// Inside already.
+    Granted(Grant),
+    /// The answer comes here.
+    Waits(oneshot::Receiver<Result<Grant, Refusal>>),
+}
+
+/// A request whose answer has not come. Given up when dropped, so that nothing leaks.
+pub(crate) struct Pending {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) request: u64,
+    pub(crate) answered: bool,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.backend.leave(self.request);
+        }
+    }
+}

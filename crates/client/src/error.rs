@@ -1,0 +1,47 @@
+//! What can go wrong for a client.
+
+use std::fmt;
+
+use service::Refusal;
+
+/// Why there is no guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The node refused.
+    Refused(Refusal),
+    /// The session was lost while waiting: the node could not be reached for longer than the session lives.
+    Lost,
+    /// No node could be reached: each endpoint with the reason.
+    NoNode(Vec<(String, String)>),
+}
+
+impl Error {
+    /// Whether the resource was not had because others have it, so that it makes sense to try later.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Error::Refused(Refusal::NotFree | Refusal::TimedOut))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(refusal) => refusal.fmt(f),
+            Error::Lost => f.write_str("the node could not be reached for longer than the session lives"),
+            Error::NoNode(tried) if tried.is_empty() => {
+                f.write_str("no endpoint was named: give at least one, as host:port")
+            }
+            Error::NoNode(tried) => {
+                f.write_str("no node could be reached")?;
+                tried.iter().try_for_each(|(endpoint, why)| write!(f, "; {endpoint}: {why}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::Refused(refusal)
+    }
+}

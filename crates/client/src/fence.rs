@@ -1,0 +1,59 @@
+//! For the side of whatever is protected: lets nobody in who was overtaken.
+//!
+//! A lock alone cannot stop a program that was paused in the middle of a write and wakes up after somebody else has
+//! been let in. What it writes to can: it remembers the highest fence that it has seen for each slot, and refuses lower
+//! ones.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Remembers the highest fence of each slot.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    highest: BTreeMap<u32, u64>,
+}
+
+/// Somebody comes too late: a later holder has been here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLate {
+    /// The fence that was shown,
+    pub shown: u64,
+    /// and the highest that was seen before.
+    pub highest: u64,
+}
+
+impl fmt::Display for TooLate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fence {} comes after {}: its holder has lost the lock", self.shown, self.highest)
+    }
+}
+
+impl std::error::Error for TooLate {}
+
+impl Gate {
+    /// A gate that nobody has passed.
+    pub fn new() -> Gate {
+        Gate::default()
+    }
+
+    /// Lets a holder pass as often as it wants, until a later holder of the same slot has passed.
+    ///
+    /// ```
+    /// use client::fence::{Gate, TooLate};
+    ///
+    /// let mut gate = Gate::new();
+    /// assert_eq!(gate.pass(0, 7), Ok(()));
+    /// assert_eq!(gate.pass(0, 7), Ok(()));
+    /// assert_eq!(gate.pass(0, 9), Ok(()));
+    /// assert_eq!(gate.pass(0, 7), Err(TooLate { shown: 7, highest: 9 }));
+    /// assert_eq!(gate.pass(1, 7), Ok(()), "slots are counted apart");
+    /// ```
+    pub fn pass(&mut self, slot: u32, fence: u64) -> Result<(), TooLate> {
+        let highest = self.highest.entry(slot).or_default();
+        if fence < *highest {
+            return Err(TooLate { shown: fence, highest: *highest });
+        }
+        *highest = fence;
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! What a client holds.
+
+use std::fmt;
+use std::sync::Arc;
+
+use service::client::Grant;
+use tokio::sync::watch;
+
+use crate::backend::Backend;
+
+/// A resource that is held. Released when dropped.
+pub struct Guard {
+    backend: Arc<dyn Backend>,
+    request: u64,
+    grant: Grant,
+    lost: watch::Receiver<bool>,
+}
+
+impl Guard {
+    pub(crate) fn new(backend: Arc<dyn Backend>, request: u64, grant: Grant) -> Guard {
+        let lost = backend.lost();
+        Guard { backend, request, grant, lost }
+    }
+
+    /// Which of the slots it is, from 0: no two guards have the same at the same time.
+    pub fn slot(&self) -> u32 {
+        self.grant.slot
+    }
+
+    /// A number that only rises from holder to holder of this slot. Pass it along to whatever you change, so that it
+    /// can tell you from those who come later.
+    pub fn fence(&self) -> u64 {
+        self.grant.fence
+    }
+
+    /// Which of the groups that were named it is in, from 0.
+    pub fn group(&self) -> u32 {
+        self.grant.group
+    }
+
+    /// Whether it is lost: somebody else may hold it soon.
+    pub fn is_lost(&self) -> bool {
+        *self.lost.borrow()
+    }
+
+    /// Comes true when it is lost, before anybody else is let in. Stop what you are doing then.
+    pub async fn lost(&self) {
+        let mut lost = self.lost.clone();
+        // An error says that the session is gone, which is the same.
+        _ = lost.wait_for(|lost| *lost).await;
+    }
+
+    /// Releases it. Dropping the guard does the same; this reads better.
+    pub fn release(self) {}
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.backend.leave(self.request);
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("slot", &self.slot())
+            .field("fence", &self.fence())
+            .finish_non_exhaustive()
+    }
+}

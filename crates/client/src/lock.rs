@@ -1,0 +1,110 @@
+//! Resources by their names, and how they are taken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use service::core::Patience;
+use service::{Acquire, Definition, Want};
+
+use crate::backend::{Asked, Pending};
+use crate::{Error, Guard, Tokenwood};
+
+/// Something that can be held: a mutex, a slot of a semaphore, one side of a read-write lock, a room in some group.
+/// Costs nothing until it is acquired.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    tokenwood: Tokenwood,
+    name: Arc<str>,
+    definition: Definition,
+    want: Want,
+}
+
+/// A read-write lock: any number of readers, or one writer.
+#[derive(Clone, Debug)]
+pub struct RwLock {
+    tokenwood: Tokenwood,
+    name: Arc<str>,
+}
+
+/// A room: everybody inside is in the same group.
+#[derive(Clone, Debug)]
+pub struct Room {
+    tokenwood: Tokenwood,
+    name: Arc<str>,
+}
+
+impl RwLock {
+    pub(crate) fn new(tokenwood: Tokenwood, name: &str) -> RwLock {
+        RwLock { tokenwood, name: name.into() }
+    }
+
+    /// Its reading side: shared with other readers.
+    pub fn read(&self) -> Lock {
+        self.side(Want::Read)
+    }
+
+    /// Its writing side: alone.
+    pub fn write(&self) -> Lock {
+        self.side(Want::Write)
+    }
+
+    fn side(&self, want: Want) -> Lock {
+        let (tokenwood, name) = (self.tokenwood.clone(), self.name.clone());
+        Lock { tokenwood, name, definition: Definition::RwLock, want }
+    }
+}
+
+impl Room {
+    pub(crate) fn new(tokenwood: Tokenwood, name: &str) -> Room {
+        Room { tokenwood, name: name.into() }
+    }
+
+    /// The room in this group: shared with everybody in the same, never with others.
+    pub fn group(&self, group: &str) -> Lock {
+        self.any_of([group])
+    }
+
+    /// The room in whichever of these groups opens first; [`Guard::group`] says which.
+    pub fn any_of<'a>(&self, groups: impl IntoIterator<Item = &'a str>) -> Lock {
+        let want = Want::AnyOf(groups.into_iter().map(Arc::from).collect());
+        let (tokenwood, name) = (self.tokenwood.clone(), self.name.clone());
+        Lock { tokenwood, name, definition: Definition::Room, want }
+    }
+}
+
+impl Lock {
+    pub(crate) fn new(tokenwood: Tokenwood, name: &str, definition: Definition) -> Lock {
+        Lock { tokenwood, name: name.into(), definition, want: Want::Slot }
+    }
+
+    /// Waits until there is a slot. Dropping the future gives up, and nothing is left behind.
+    pub async fn acquire(&self) -> Result<Guard, Error> {
+        self.ask(Patience::Forever).await
+    }
+
+    /// Waits for so long at most.
+    pub async fn acquire_within(&self, patience: Duration) -> Result<Guard, Error> {
+        self.ask(Patience::For(patience)).await
+    }
+
+    /// Does not wait for anybody to leave; a slot that is free at another node is found.
+    pub async fn try_acquire(&self) -> Result<Guard, Error> {
+        self.ask(Patience::Try).await
+    }
+
+    async fn ask(&self, patience: Patience) -> Result<Guard, Error> {
+        let (name, want) = (self.name.clone(), self.want.clone());
+        let ask = Acquire { request: 0, name, definition: self.definition, want, patience };
+        let backend = self.tokenwood.backend().await?;
+        let (request, asked) = backend.acquire(ask)?;
+        let answer = match asked {
+            Asked::Granted(grant) => return Ok(Guard::new(backend, request, grant)),
+            Asked::Waits(answer) => answer,
+        };
+        let mut pending = Pending { backend: backend.clone(), request, answered: false };
+        let answer = answer.await;
+        pending.answered = true;
+        let grant = answer.map_err(|_| Error::Lost)??;
+        Ok(Guard::new(backend, request, grant))
+    }
+}

@@ -1,0 +1,301 @@
+//! A session at a node far away: what it decides is in [`service::client`], here are its connection and its clock.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use service::client::{Client, Grant, News};
+use service::frame;
+use service::protocol::{Question, ToClient, ToNode, Told};
+use service::{Acquire, Refusal, Time};
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::sleep;
+
+use crate::backend::{Asked, Backend};
+use crate::clock;
+use crate::connection::{Broken, Connection};
+use crate::error::Error;
+
+/// After a lost connection, so long before the first new try; then twice as long each time, up to a limit.
+const FIRST_RETRY: Duration = Duration::from_millis(5);
+const LONGEST_RETRY: Duration = Duration::from_millis(500);
+
+/// A session at a node far away. It ends when this is dropped.
+pub(crate) struct Remote {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Something is to be written, or the session is to end.
+    wake: Notify,
+    lost: watch::Sender<bool>,
+    endpoint: String,
+}
+
+struct State {
+    client: Client,
+    waiting: BTreeMap<u64, oneshot::Sender<Result<Grant, Refusal>>>,
+    questions: BTreeMap<u64, oneshot::Sender<Told>>,
+    last_question: u64,
+    stream: Option<(Arc<TcpStream>, u8)>,
+    outgoing: Vec<u8>,
+    /// Nobody wants it any more.
+    closing: bool,
+}
+
+impl Remote {
+    /// Opens a session at this endpoint; the error says why not, in words.
+    pub(crate) async fn open(endpoint: &str, ttl: Duration) -> Result<Remote, String> {
+        let connection = Connection::open(endpoint).await?;
+        let state = State {
+            client: Client::new(ttl),
+            waiting: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            last_question: 0,
+            stream: None,
+            outgoing: Vec::new(),
+            closing: false,
+        };
+        let (lost, _) = watch::channel(false);
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            wake: Notify::new(),
+            lost,
+            endpoint: endpoint.to_string(),
+        });
+        let (opened, is_open) = oneshot::channel();
+        let remote = Remote { shared: shared.clone() };
+        tokio::spawn(async move { shared.live(connection, opened).await });
+        match is_open.await {
+            Ok(Ok(())) => Ok(remote),
+            Ok(Err(refusal)) => Err(refusal.to_string()),
+            Err(_) => Err("it hung up before the session was open".to_string()),
+        }
+    }
+
+    /// Whether it can still be used.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.shared.lock().client.believes(clock::now())
+    }
+
+    /// Asks the node how things are.
+    pub(crate) async fn ask(&self, question: Question) -> Result<Told, Error> {
+        let told = {
+            let mut state = self.shared.lock();
+            state.last_question += 1;
+            let (number, (sender, told)) = (state.last_question, oneshot::channel());
+            state.questions.insert(number, sender);
+            state.say(&ToNode::Ask { number, question });
+            self.shared.flush(&mut state);
+            told
+        };
+        told.await.map_err(|_| Error::Lost)
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        self.shared.lock().closing = true;
+        self.shared.wake.notify_one();
+    }
+}
+
+impl Backend for Remote {
+    fn acquire(&self, ask: Acquire) -> Result<(u64, Asked), Error> {
+        let mut state = self.shared.lock();
+        let (request, said) = state.client.acquire(ask).ok_or(Error::Lost)?;
+        let (sender, answer) = oneshot::channel();
+        state.waiting.insert(request, sender);
+        state.say(&said);
+        self.shared.flush(&mut state);
+        Ok((request, Asked::Waits(answer)))
+    }
+
+    fn leave(&self, request: u64) {
+        let mut state = self.shared.lock();
+        state.waiting.remove(&request);
+        let said = state.client.release(request).or_else(|| state.client.cancel(request));
+        if let Some(said) = said {
+            state.say(&said);
+            self.shared.flush(&mut state);
+        }
+    }
+
+    fn lost(&self) -> watch::Receiver<bool> {
+        self.shared.lost.subscribe()
+    }
+}
+
+impl State {
+    /// Puts something into the connection's buffer. Without a connection it is said when there is one.
+    fn say(&mut self, said: &ToNode) {
+        if let Some((_, version)) = self.stream {
+            frame::put(version, said, &mut self.outgoing);
+        }
+    }
+
+    fn hear(&mut self, heard: ToClient) -> Option<News> {
+        if let ToClient::Told { number, what } = heard {
+            if let Some(sender) = self.questions.remove(&number) {
+                _ = sender.send(what);
+            }
+            return None;
+        }
+        let news = self.client.hear(&heard, clock::now())?;
+        let (request, answer) = match &news {
+            News::Granted(request, grant) => (request, Ok(*grant)),
+            News::Refused(request, refusal) => (request, Err(refusal.clone())),
+            _ => return Some(news),
+        };
+        if let Some(sender) = self.waiting.remove(request) {
+            _ = sender.send(answer);
+        }
+        None
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what can be written without waiting. The rest is left to whoever reads.
+    fn flush(&self, state: &mut State) {
+        let Some((stream, _)) = &state.stream else { return };
+        while !state.outgoing.is_empty() {
+            match stream.try_write(&state.outgoing) {
+                Ok(written) => _ = state.outgoing.drain(..written),
+                Err(error) => {
+                    if error.kind() == io::ErrorKind::WouldBlock {
+                        self.wake.notify_one();
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The life of a session: conversations over one connection after another, until it is lost or not wanted.
+    async fn live(&self, first: Connection, opened: oneshot::Sender<Result<(), Refusal>>) {
+        let mut opened = Some(opened);
+        let mut connection = Some(first);
+        let mut retry = FIRST_RETRY;
+        while let Some(current) = connection.take() {
+            let over = self.converse(current, &mut opened).await;
+            self.lock().stream = None;
+            if over || opened.is_some() {
+                break;
+            }
+            while connection.is_none() && !self.is_over() {
+                sleep(retry.min(self.until_deadline())).await;
+                retry = (retry * 2).min(LONGEST_RETRY);
+                if !self.is_over() {
+                    connection = Connection::open(&self.endpoint).await.ok();
+                }
+            }
+            if connection.is_some() {
+                retry = FIRST_RETRY;
+            }
+        }
+        let mut state = self.lock();
+        state.client.end();
+        // Whoever waits learns of the loss when the other end of its channel is gone.
+        state.waiting.clear();
+        state.questions.clear();
+        drop(state);
+        self.lost.send_replace(true);
+    }
+
+    fn is_over(&self) -> bool {
+        let state = self.lock();
+        state.closing || !state.client.believes(clock::now())
+    }
+
+    fn until_deadline(&self) -> Duration {
+        self.lock().client.deadline().map_or(LONGEST_RETRY, |deadline| deadline - clock::now())
+    }
+
+    /// Talks over a connection until it breaks (false) or the session is over (true).
+    async fn converse(
+        &self,
+        mut connection: Connection,
+        opened: &mut Option<oneshot::Sender<Result<(), Refusal>>>,
+    ) -> bool {
+        let pace = self.begin(&connection);
+        let mut next_keep_alive = clock::now() + pace;
+        loop {
+            let more_to_write = !self.lock().outgoing.is_empty();
+            let deadline = self.lock().client.deadline().unwrap_or(Time(u64::MAX));
+            let pause = next_keep_alive.min(deadline) - clock::now();
+            tokio::select! {
+                _ = connection.stream.readable() => {}
+                _ = connection.stream.writable(), if more_to_write => {}
+                () = self.wake.notified() => {}
+                () = sleep(pause) => {}
+            }
+            match self.exchange(&mut connection, opened) {
+                Ok(false) => {}
+                Ok(true) => return true,
+                Err(_) => return false,
+            }
+            let now = clock::now();
+            if now >= next_keep_alive {
+                next_keep_alive = now + pace;
+                let mut state = self.lock();
+                if let Some(said) = state.client.keep_alive(now) {
+                    state.say(&said);
+                    self.flush(&mut state);
+                }
+            }
+        }
+    }
+
+    /// Says what has to be said first on a connection. Returns how long to wait between keep-alives.
+    fn begin(&self, connection: &Connection) -> Duration {
+        let mut state = self.lock();
+        state.stream = Some((connection.stream.clone(), connection.version));
+        state.outgoing.clear();
+        for said in state.client.connected(clock::now()) {
+            state.say(&said);
+        }
+        self.flush(&mut state);
+        state.client.pace()
+    }
+
+    /// Hears what has come in, and writes what waits. Says whether the session is over.
+    fn exchange(
+        &self,
+        connection: &mut Connection,
+        opened: &mut Option<oneshot::Sender<Result<(), Refusal>>>,
+    ) -> Result<bool, Broken> {
+        let read = connection.read();
+        let mut state = self.lock();
+        while let Some(heard) = connection.incoming.next(connection.version)? {
+            match state.hear(heard) {
+                Some(News::Lost) => return Ok(true),
+                Some(News::Opened) => _ = opened.take().map(|opened| opened.send(Ok(()))),
+                Some(News::NotOpened(refusal)) => {
+                    _ = opened.take().map(|opened| opened.send(Err(refusal)));
+                    return Ok(true);
+                }
+                _ => {}
+            }
+        }
+        read?;
+        if state.client.deadline().is_some_and(|deadline| clock::now() >= deadline) {
+            return Ok(true);
+        }
+        if state.closing {
+            if let Some(said) = state.client.end() {
+                state.say(&said);
+            }
+            self.flush(&mut state);
+            return Ok(true);
+        }
+        self.flush(&mut state);
+        Ok(false)
+    }
+}

@@ -1,0 +1,146 @@
+//! The way into a cluster.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use service::Definition;
+use service::core::{Listing, Status};
+use service::protocol::{Question, Told};
+use tokio::sync::Mutex;
+
+use crate::backend::Backend;
+use crate::error::Error;
+use crate::lock::{Lock, Room, RwLock};
+use crate::remote::Remote;
+
+/// A cluster. Cheap to clone; all clones share one session.
+#[derive(Clone)]
+pub struct Tokenwood {
+    source: Arc<Source>,
+}
+
+enum Source {
+    Far { endpoints: Vec<String>, options: Options, current: Mutex<Option<Arc<Remote>>> },
+    Near(Arc<dyn Backend>),
+}
+
+/// How a session is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How long the session lives when the node hears nothing of it: so long after a crash of this program somebody
+    /// else is let in, and so long the node may be out of reach without harm.
+    pub ttl: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { ttl: Duration::from_secs(10) }
+    }
+}
+
+impl Tokenwood {
+    /// Connects to the first of these nodes that answers, each named as `host:port`.
+    pub async fn connect<E: Into<String>>(
+        endpoints: impl IntoIterator<Item = E>,
+    ) -> Result<Tokenwood, Error> {
+        Tokenwood::connect_with(endpoints, Options::default()).await
+    }
+
+    /// The same with options.
+    pub async fn connect_with<E: Into<String>>(
+        endpoints: impl IntoIterator<Item = E>,
+        options: Options,
+    ) -> Result<Tokenwood, Error> {
+        let endpoints: Vec<String> = endpoints.into_iter().map(Into::into).collect();
+        let source = Source::Far { endpoints, options, current: Mutex::new(None) };
+        let tokenwood = Tokenwood { source: Arc::new(source) };
+        tokenwood.backend().await?;
+        Ok(tokenwood)
+    }
+
+    /// A node in this process.
+    pub fn embedded(backend: Arc<dyn Backend>) -> Tokenwood {
+        Tokenwood { source: Arc::new(Source::Near(backend)) }
+    }
+
+    /// A mutex: one holder at a time.
+    pub fn mutex(&self, name: &str) -> Lock {
+        Lock::new(self.clone(), name, Definition::MUTEX)
+    }
+
+    /// A semaphore: so many holders at a time. Everybody has to name the same number.
+    pub fn semaphore(&self, name: &str, slots: u32) -> Lock {
+        Lock::new(self.clone(), name, Definition::Slots(slots))
+    }
+
+    /// A read-write lock: any number of readers, or one writer.
+    pub fn rwlock(&self, name: &str) -> RwLock {
+        RwLock::new(self.clone(), name)
+    }
+
+    /// A room: everybody inside is in the same group.
+    pub fn room(&self, name: &str) -> Room {
+        Room::new(self.clone(), name)
+    }
+
+    /// How the node is doing that this client talks to.
+    pub async fn status(&self) -> Result<Option<Status>, Error> {
+        match self.ask(Question::Status).await? {
+            Some(Told::Status(status)) => Ok(Some(status)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Who holds and waits at the node that this client talks to.
+    pub async fn list(&self) -> Result<Vec<Listing>, Error> {
+        match self.ask(Question::List).await? {
+            Some(Told::List(list)) => Ok(list),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    async fn ask(&self, question: Question) -> Result<Option<Told>, Error> {
+        match &*self.source {
+            Source::Far { .. } => Ok(Some(self.remote().await?.ask(question).await?)),
+            Source::Near(_) => Ok(None),
+        }
+    }
+
+    /// The session to use now; a new one if the last was lost.
+    pub(crate) async fn backend(&self) -> Result<Arc<dyn Backend>, Error> {
+        match &*self.source {
+            Source::Near(backend) => Ok(backend.clone()),
+            Source::Far { .. } => Ok(self.remote().await?),
+        }
+    }
+
+    async fn remote(&self) -> Result<Arc<Remote>, Error> {
+        let Source::Far { endpoints, options, current } = &*self.source else { return Err(Error::Lost) };
+        let mut current = current.lock().await;
+        if let Some(remote) = current.as_ref().filter(|remote| remote.is_alive()) {
+            return Ok(remote.clone());
+        }
+        let mut tried = Vec::new();
+        for endpoint in endpoints {
+            match Remote::open(endpoint, options.ttl).await {
+                Ok(remote) => {
+                    let remote = Arc::new(remote);
+                    *current = Some(remote.clone());
+                    return Ok(remote);
+                }
+                Err(why) => tried.push((endpoint.clone(), why)),
+            }
+        }
+        Err(Error::NoNode(tried))
+    }
+}
+
+impl fmt::Debug for Tokenwood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.source {
+            Source::Far { endpoints, .. } => f.debug_tuple("Tokenwood").field(endpoints).finish(),
+            Source::Near(_) => f.write_str("Tokenwood(embedded)"),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Connections of clients.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use service::core::Out;
+use service::frame::{self, Incoming};
+use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, Told, VERSIONS, Welcome};
+use service::{Core, Refusal, SessionId, Time};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
+
+use crate::host::{Shared, Sink, State};
+use crate::identity::Identity;
+
+/// A client must have greeted after so long.
+const GREETING_LIMIT: Duration = Duration::from_secs(2);
+/// So many clients are connected at most.
+const MOST_CONNECTIONS: usize = 10_000;
+/// A client that lets so much wait to be read is hung up on: it can connect again and ask.
+const MOST_UNREAD: usize = 4 << 20;
+/// How much is read at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// The way to a client far away.
+pub(crate) struct ClientLink {
+    stream: TcpStream,
+    version: u8,
+    outgoing: Mutex<Outgoing>,
+    /// Something could not be written at once, or the connection is to end.
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct Outgoing {
+    bytes: Vec<u8>,
+    over: bool,
+}
+
+impl ClientLink {
+    /// Tells the client something. Never waits.
+    pub(crate) fn tell(&self, what: &ToClient) {
+        let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        frame::put(self.version, what, &mut outgoing.bytes);
+        self.write(&mut outgoing);
+    }
+
+    pub(crate) fn hang_up(&self) {
+        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner).over = true;
+        self.wake.notify_one();
+    }
+
+    fn write(&self, outgoing: &mut Outgoing) {
+        while !outgoing.bytes.is_empty() && !outgoing.over {
+            match self.stream.try_write(&outgoing.bytes) {
+                Ok(written) => _ = outgoing.bytes.drain(..written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    outgoing.over |= outgoing.bytes.len() > MOST_UNREAD;
+                    return self.wake.notify_one();
+                }
+                Err(_) => outgoing.over = true,
+            }
+        }
+    }
+
+    /// Whether something waits to be written, and whether the connection is to end.
+    fn waits(&self) -> (bool, bool) {
+        let outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        (!outgoing.bytes.is_empty(), outgoing.over)
+    }
+}
+
+/// Serves clients, each in a task of its own.
+pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>, me: Identity) {
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of descriptors, most likely: others have to end first.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            _ = serve(stream, &shared, me).await;
+            drop(place);
+        });
+    }
+}
+
+async fn serve(mut stream: TcpStream, shared: &Arc<Shared>, me: Identity) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut incoming = Incoming::default();
+    let Ok(version) = timeout(GREETING_LIMIT, greet(&mut stream, &mut incoming, me)).await else {
+        return Ok(());
+    };
+    let Some(version) = version? else { return Ok(()) };
+    let link = Arc::new(ClientLink { stream, version, outgoing: Mutex::default(), wake: Notify::new() });
+    let result = converse(&link, &mut incoming, shared).await;
+    // Its sessions live on; they just have nobody to talk to until the client comes back.
+    shared.lock().sinks.retain(|_, sink| !matches!(sink, Sink::Far(other) if Arc::ptr_eq(other, &link)));
+    result
+}
+
+/// Greets a client. `None` if it does not speak as we do; it has been told.
+async fn greet(stream: &mut TcpStream, incoming: &mut Incoming, me: Identity) -> io::Result<Option<u8>> {
+    let hello = loop {
+        match incoming.next::<Hello>(GREETING) {
+            Ok(Some(hello)) => break hello,
+            Ok(None) => {}
+            Err(_) => return Ok(None),
+        }
+        if stream.read_buf(incoming.buffer()).await? == 0 {
+            return Ok(None);
+        }
+    };
+    let version = hello.agreed();
+    let welcome = match version {
+        Some(version) => Welcome::Version { version, node: me.id, incarnation: me.incarnation },
+        None => Welcome::NoCommonVersion(VERSIONS),
+    };
+    let mut bytes = Vec::new();
+    frame::put(GREETING, &welcome, &mut bytes);
+    stream.write_all(&bytes).await?;
+    Ok(version)
+}
+
+async fn converse(link: &Arc<ClientLink>, incoming: &mut Incoming, shared: &Arc<Shared>) -> io::Result<()> {
+    loop {
+        while let Some(said) = incoming.next(link.version).map_err(io::Error::other)? {
+            heard(said, link, shared);
+        }
+        let (more, over) = link.waits();
+        if over {
+            return Ok(());
+        }
+        tokio::select! {
+            ready = link.stream.readable() => ready?,
+            ready = link.stream.writable(), if more => ready?,
+            () = link.wake.notified() => {}
+        }
+        link.write(&mut link.outgoing.lock().unwrap_or_else(PoisonError::into_inner));
+        let buffer = incoming.buffer();
+        buffer.reserve(READ_BYTES);
+        match link.stream.try_read_buf(buffer) {
+            Ok(0) => return Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            _ => {}
+        }
+    }
+}
+
+/// A client says something.
+fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
+    let reply = shared.happen(|state, now| {
+        if let Some(session) = session_of(&said) {
+            state.listens(session, link);
+        }
+        let overloaded = shared.is_overloaded(state);
+        let (core, out) = state.core_and_out();
+        if let (ToNode::Acquire { session, ask }, true) = (&said, overloaded) {
+            core.refuse(*session, ask.request, Refusal::Overloaded, out);
+            return None;
+        }
+        let reply = act(said, core, now, out);
+        if let Some(ToClient::Opened { session, .. }) = &reply {
+            state.listens(*session, link);
+        }
+        reply
+    });
+    if let Some(reply) = reply {
+        link.tell(&reply);
+    }
+}
+
+fn session_of(said: &ToNode) -> Option<SessionId> {
+    match said {
+        ToNode::KeepAlive { session, .. } | ToNode::Acquire { session, .. } => Some(*session),
+        _ => None,
+    }
+}
+
+fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
+    match said {
+        ToNode::Open { ttl } => Some(match core.open(Some(ttl), now) {
+            Ok((session, promise)) => ToClient::Opened { session, promise },
+            Err(refusal) => ToClient::NotOpened(refusal),
+        }),
+        ToNode::KeepAlive { session, sequence } => Some(match core.keep_alive(session, sequence, now) {
+            Ok(promise) => ToClient::Promise { session, promise },
+            Err(_) => ToClient::SessionGone { session },
+        }),
+        ToNode::Acquire { session, ask } => {
+            core.acquire(session, &ask, now, out);
+            None
+        }
+        ToNode::Cancel { session, request } => {
+            // A session that is gone has nothing to give up.
+            _ = core.cancel(session, request, now, out);
+            None
+        }
+        ToNode::Release { session, request, fence } => {
+            let refusal = core.release(session, request, fence, now, out).err()?;
+            Some(ToClient::NotReleased { session, request, refusal })
+        }
+        ToNode::Close { session } => {
+            _ = core.close(session, now, out);
+            None
+        }
+        ToNode::Ask { number, question } => {
+            let what = match question {
+                Question::Status => Told::Status(core.status()),
+                Question::List => Told::List(core.list(now)),
+                Question::Inspect(name) => Told::Inspect(core.inspect(&name, now)),
+            };
+            Some(ToClient::Told { number, what })
+        }
+    }
+}
+
+impl State {
+    /// From now on the answers of this session go over this connection.
+    fn listens(&mut self, session: SessionId, link: &Arc<ClientLink>) {
+        if self.core.knows(session) {
+            self.sinks.insert(session.number, Sink::Far(link.clone()));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Clients in the same process: no connection, no message, no waiting where the token is here.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use client::{Asked, Backend, Error, Grant, Refusal};
+use service::{Acquire, Answer, Reply, SessionId};
+use tokio::sync::{oneshot, watch};
+
+use crate::host::{Shared, Sink};
+
+/// A session of this process. It ends with the node.
+pub(crate) struct Near {
+    shared: Weak<Shared>,
+    session: SessionId,
+    waiting: Mutex<Waiting>,
+    lost: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    last_request: u64,
+    answers: BTreeMap<u64, oneshot::Sender<Result<Grant, Refusal>>>,
+    /// The fence of what is held, by request.
+    held: Vec<(u64, u64)>,
+}
+
+impl Near {
+    pub(crate) fn open(shared: &Arc<Shared>) -> Arc<Near> {
+        shared.happen(|state, now| {
+            let opened = state.core.open(None, now);
+            let (session, _) = opened.expect("sessions of this process are few");
+            let near = Arc::new(Near {
+                shared: Arc::downgrade(shared),
+                session,
+                waiting: Mutex::default(),
+                lost: watch::channel(false).0,
+            });
+            state.sinks.insert(session.number, Sink::Near(near.clone()));
+            near
+        })
+    }
+
+    /// An answer that did not come at once.
+    pub(crate) fn answered(&self, answer: Answer) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = waiting.settle(answer.request, answer.reply);
+        if let Some(sender) = waiting.answers.remove(&answer.request) {
+            _ = sender.send(result);
+        }
+    }
+
+    /// The node stops: everything is lost.
+    pub(crate) fn end(&self) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).answers.clear();
+        self.lost.send_replace(true);
+    }
+}
+
+impl Waiting {
+    fn settle(&mut self, request: u64, reply: Reply) -> Result<Grant, Refusal> {
+        match reply {
+            Reply::Granted { slot, fence, group } => {
+                self.held.push((request, fence));
+                Ok(Grant { slot, fence, group })
+            }
+            Reply::Refused(refusal) => Err(refusal),
+        }
+    }
+}
+
+impl Backend for Near {
+    fn acquire(&self, mut ask: Acquire) -> Result<(u64, Asked), Error> {
+        let shared = self.shared.upgrade().ok_or(Error::Lost)?;
+        shared.happen(|state, now| {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.last_request += 1;
+            let request = waiting.last_request;
+            ask.request = request;
+            if shared.is_overloaded(state) {
+                return Err(Error::Refused(Refusal::Overloaded));
+            }
+            let (core, out) = state.core_and_out();
+            core.acquire(self.session, &ask, now, out);
+            match state.take_answer(self.session.number, request) {
+                Some(answer) => Ok((request, Asked::Granted(waiting.settle(request, answer.reply)?))),
+                None => {
+                    let (sender, answer) = oneshot::channel();
+                    waiting.answers.insert(request, sender);
+                    Ok((request, Asked::Waits(answer)))
+                }
+            }
+        })
+    }
+
+    fn leave(&self, request: u64) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        shared.happen(|state, now| {
+            let (core, out) = state.core_and_out();
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = waiting.held.iter().position(|(held, _)| *held == request);
+            let left = match place.map(|place| waiting.held.swap_remove(place)) {
+                Some((_, fence)) => core.release(self.session, request, fence, now, out),
+                None => core.cancel(self.session, request, now, out),
+            };
+            waiting.answers.remove(&request);
+            debug_assert!(left.is_ok(), "{left:?}");
+        });
+    }
+
+    fn lost(&self) -> watch::Receiver<bool> {
+        self.lost.subscribe()
+    }
+}

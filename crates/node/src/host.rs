@@ -1,0 +1,293 @@
+//! A running node: the service's core between its peers and its clients.
+//!
+//! Whoever has news (a peer's message, a client's, the clock) takes the core, lets it decide, and passes on what it
+//! wants done before anybody else can: so messages leave in the order in which they were decided. What is written goes
+//! out after the core is free again, together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use algorithms::NodeId;
+use client::clock;
+use service::core::{Config, Out};
+use service::protocol::ToClient;
+use service::{Answer, Core, PeerMessage, Time, frame};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::clients::{self, ClientLink};
+use crate::embedded::Near;
+use crate::identity::{Identity, View};
+use crate::link::Limits;
+use crate::transport::{self, Inbox, Notice, Peers, StartError};
+
+/// What a node is told when it starts.
+pub struct HostConfig {
+    /// The cluster: nodes of another are refused.
+    pub cluster: String,
+    /// Who this node is.
+    pub me: Identity,
+    /// Who belongs to the cluster, this node included.
+    pub view: View,
+    /// Changes to the defaults of the core.
+    pub tune: fn(&mut Config),
+}
+
+/// A running node. Clones are the same; it runs until [`Host::stop`].
+#[derive(Clone)]
+pub struct Host {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    peers: OnceLock<Peers>,
+    /// The id of each member, by its place in the view.
+    ids: Vec<NodeId>,
+    /// The core wants to be woken earlier than planned.
+    earlier: Notify,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+    notices: Mutex<Vec<String>>,
+}
+
+pub(crate) struct State {
+    pub(crate) core: Core,
+    out: Out,
+    /// Who gets the answers of each session.
+    pub(crate) sinks: BTreeMap<u64, Sink>,
+    /// When the core will be woken.
+    planned: Option<Time>,
+    /// The peer that too much waits for, if there is one: as long as it does, nobody is let in anew.
+    behind: Option<NodeId>,
+}
+
+/// Who gets the answers of a session.
+pub(crate) enum Sink {
+    /// A client far away.
+    Far(Arc<ClientLink>),
+    /// One in this process.
+    Near(Arc<Near>),
+}
+
+/// If more messages than this wait for a peer, nobody is let in anew.
+const MOST_WAITING: usize = 1 << 16;
+/// What a link keeps for a peer that does not acknowledge: more than all clients that are there already can cause.
+const LIMITS: Limits = Limits { payloads: 1 << 24, bytes: 1 << 32 };
+
+/// So many notices about connections are kept to be looked at.
+const MOST_NOTICES: usize = 100;
+
+impl Host {
+    /// Starts a node that listens here for its peers and there for its clients. Belongs into a tokio runtime.
+    pub fn start(
+        config: HostConfig,
+        for_peers: TcpListener,
+        for_clients: TcpListener,
+    ) -> Result<Host, StartError> {
+        let HostConfig { cluster, me, view, tune } = config;
+        let mut ids: Vec<NodeId> = view.members.iter().map(|member| member.identity.id).collect();
+        ids.sort_unstable();
+        let place = ids.iter().position(|id| *id == me.id).ok_or(StartError::NotAMember(me))?;
+        let keys = ids.iter().map(|id| u64::from(*id)).collect();
+        let mut core = Config::new(place as u32, keys);
+        (core.incarnation, core.epoch, core.seed) =
+            (me.incarnation, view.epoch, me.incarnation ^ u64::from(me.id));
+        tune(&mut core);
+        let state = State {
+            core: Core::new(core),
+            out: Out::default(),
+            sinks: BTreeMap::new(),
+            planned: None,
+            behind: None,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            peers: OnceLock::new(),
+            ids,
+            earlier: Notify::new(),
+            tasks: Mutex::default(),
+            notices: Mutex::default(),
+        });
+        let peers = Peers::start(
+            transport::Config { limits: LIMITS, ..transport::Config::new(&cluster, me) },
+            view,
+            for_peers,
+            Arc::new(Door(shared.clone())),
+        )?;
+        _ = shared.peers.set(peers);
+        let tasks = [
+            tokio::spawn(clients::listen(for_clients, shared.clone(), me)),
+            tokio::spawn(keep_time(shared.clone())),
+        ];
+        shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).extend(tasks);
+        Ok(Host { shared })
+    }
+
+    /// A way in for this process: locks of this node without a connection.
+    pub fn embedded(&self) -> client::Tokenwood {
+        client::Tokenwood::embedded(Near::open(&self.shared))
+    }
+
+    /// How the node is doing.
+    pub fn status(&self) -> service::core::Status {
+        self.shared.lock().core.status()
+    }
+
+    /// The peers without a connection, and for how long that has been so.
+    pub fn unreachable(&self) -> BTreeMap<NodeId, Duration> {
+        self.shared.peers.get().map(Peers::unreachable).unwrap_or_default()
+    }
+
+    /// Ends all tasks and connections.
+    pub async fn stop(&self) {
+        let tasks = std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            task.abort();
+            _ = task.await;
+        }
+        let sinks = std::mem::take(&mut self.shared.lock().sinks);
+        for sink in sinks.into_values() {
+            match sink {
+                Sink::Far(link) => link.hang_up(),
+                Sink::Near(near) => near.end(),
+            }
+        }
+        if let Some(peers) = self.shared.peers.get() {
+            peers.stop().await;
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // Whoever panicked over the core left it in the middle of something: this node must not grant anything any more.
+        self.state.lock().expect("the core has failed, and this node with it")
+    }
+
+    /// Lets something happen at the core, and carries out what it wants.
+    pub(crate) fn happen<R>(&self, act: impl FnOnce(&mut State, Time) -> R) -> R {
+        let mut state = self.lock();
+        let result = act(&mut state, clock::now());
+        let written = self.carry_out(&mut state);
+        drop(state);
+        if let Some(peers) = self.peers.get() {
+            written.into_iter().for_each(|peer| peers.flush(peer));
+        }
+        result
+    }
+
+    /// Passes on what the core wants done. Returns the peers that something was queued for.
+    fn carry_out(&self, state: &mut State) -> BTreeSet<NodeId> {
+        let mut written = BTreeSet::new();
+        let State { core, out, sinks, planned, behind } = state;
+        for (to, message) in out.messages.drain(..) {
+            let peer = self.ids[to as usize];
+            if self.queue(peer, &message) {
+                *behind = Some(peer);
+            }
+            written.insert(peer);
+        }
+        for answer in out.answers.drain(..) {
+            match sinks.get(&answer.session.number) {
+                Some(Sink::Far(link)) => link.tell(&ToClient::Answer(answer)),
+                Some(Sink::Near(near)) => near.answered(answer),
+                None => {}
+            }
+        }
+        for session in out.ended.drain(..) {
+            if let Some(Sink::Far(link)) = sinks.remove(&session.number) {
+                link.tell(&ToClient::SessionGone { session });
+            }
+        }
+        let wakes = core.wakes_at();
+        if wakes.is_some_and(|wakes| planned.is_none_or(|planned| wakes < planned)) {
+            *planned = wakes;
+            self.earlier.notify_one();
+        }
+        written
+    }
+
+    /// Queues a message. Says whether so much waits for this peer that nobody should be let in anew.
+    fn queue(&self, peer: NodeId, message: &PeerMessage) -> bool {
+        let Some(peers) = self.peers.get() else { return false };
+        let mut payload = Vec::new();
+        frame::append(message, &mut payload);
+        // What those who are there already may have to say is bounded, and the link takes it all.
+        if let Err(error) = peers.queue(peer, payload) {
+            panic!("a message to node {peer} cannot be kept: {error}");
+        }
+        peers.kept(peer) > MOST_WAITING
+    }
+
+    /// Whether nobody should be let in anew.
+    pub(crate) fn is_overloaded(&self, state: &mut State) -> bool {
+        let kept = |peer| self.peers.get().map_or(0, |peers| peers.kept(peer));
+        state.behind = state.behind.filter(|peer| kept(*peer) > MOST_WAITING);
+        state.behind.is_some()
+    }
+}
+
+impl State {
+    /// The core with what it writes into.
+    pub(crate) fn core_and_out(&mut self) -> (&mut Core, &mut Out) {
+        (&mut self.core, &mut self.out)
+    }
+
+    /// Takes the answer to this request out of what waits to be passed on.
+    pub(crate) fn take_answer(&mut self, session: u64, request: u64) -> Option<Answer> {
+        let is_it = |answer: &Answer| answer.session.number == session && answer.request == request;
+        let place = self.out.answers.iter().position(is_it)?;
+        Some(self.out.answers.swap_remove(place))
+    }
+}
+
+/// Where peers' messages arrive.
+struct Door(Arc<Shared>);
+
+impl Inbox for Door {
+    async fn received(&self, from: NodeId, _epoch: u64, payload: &[u8]) {
+        let Ok(from) = self.0.ids.binary_search(&from) else { return };
+        match frame::whole::<PeerMessage>(payload) {
+            Ok(message) => self.0.happen(|state, now| {
+                let (core, out) = state.core_and_out();
+                core.receive(from as u32, message, now, out);
+            }),
+            Err(error) => self.note(format!("node {from} sends what nobody understands: {error}")),
+        }
+    }
+
+    fn notice(&self, notice: Notice) {
+        self.note(notice.to_string());
+    }
+}
+
+impl Door {
+    fn note(&self, notice: String) {
+        let mut notices = self.0.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if notices.len() < MOST_NOTICES {
+            notices.push(notice);
+        }
+    }
+}
+
+/// Wakes the core when it wants to be.
+async fn keep_time(shared: Arc<Shared>) {
+    loop {
+        let wakes = {
+            let mut state = shared.lock();
+            state.planned = state.core.wakes_at();
+            state.planned
+        };
+        let pause = wakes.map_or(Duration::from_secs(3600), |wakes| wakes - clock::now());
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = shared.earlier.notified() => continue,
+        }
+        shared.happen(|state, now| {
+            let (core, out) = state.core_and_out();
+            core.wake(now, out);
+        });
+    }
+}

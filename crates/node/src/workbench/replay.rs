@@ -1,0 +1,89 @@
+//! What nodes did over sockets, done again by the pure code: the same inputs and picks must have the same effects.
+//!
+//! The records of all nodes are woven into one run of [`World`], in an order in which every message is sent before it
+//! arrives. So channels are checked too (each message arrived once, in order, and as it was sent), and so are the
+//! properties that every driver checks.
+
+use std::collections::VecDeque;
+
+use algorithms::schedule::Action;
+use algorithms::{Algorithm, Effect, Setting, Step, World};
+use serde::{Deserialize, Serialize};
+
+/// One step of a node, in a form that can travel and that any algorithm has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// What happened, with the picks, in the notation of schedules.
+    pub step: String,
+    /// The message that arrived, if one did.
+    pub message: Option<String>,
+    /// What the node did, each effect with everything that is in it.
+    pub effects: Vec<String>,
+}
+
+impl Recorded {
+    /// The record of a step.
+    pub fn new<A: Algorithm>(step: &Step, message: Option<&A::Message>, effects: &[Effect<A>]) -> Recorded {
+        Recorded {
+            step: step.to_string(),
+            message: message.map(|message| format!("{message:?}")),
+            effects: effects.iter().map(|effect| format!("{effect:?}")).collect(),
+        }
+    }
+}
+
+/// Replays the records of all nodes, by their ids. The answer is how many steps that were; the error is one line.
+pub fn replay<A: Algorithm>(setting: &Setting, records: Vec<Vec<Recorded>>) -> Result<u64, String> {
+    let mut world = World::<A>::new(setting, false).map_err(|refusal| refusal.to_string())?;
+    let mut records: Vec<VecDeque<Recorded>> = records.into_iter().map(VecDeque::from).collect();
+    let mut steps = 0;
+    loop {
+        let before = steps;
+        for record in &mut records {
+            while let Some(recorded) = record.front()
+                && again(&mut world, recorded)?
+            {
+                steps += 1;
+                record.pop_front();
+            }
+        }
+        if steps == before {
+            break;
+        }
+    }
+    if let Some(recorded) = records.iter().find_map(VecDeque::front) {
+        return Err(format!("{}: arrived and was never sent", recorded.step));
+    }
+    if !world.channels.is_empty() {
+        return Err(format!("never arrived: {:?}", world.channels));
+    }
+    match world.violated_at_end() {
+        Some(violation) => Err(format!("at the end: {violation}")),
+        None => Ok(steps),
+    }
+}
+
+/// Takes a step again and compares. `false`, and nothing happens, if the message that arrives has not been sent yet.
+fn again<A: Algorithm>(world: &mut World<A>, recorded: &Recorded) -> Result<bool, String> {
+    let step: Step = recorded.step.parse().map_err(|error| format!("{error}"))?;
+    let message = match step.action {
+        Action::Deliver(envelope) => {
+            let channel = world.channels.get(&(envelope.from, envelope.to));
+            let Some(message) = channel.and_then(|channel| channel.first()) else { return Ok(false) };
+            Some(message.clone())
+        }
+        _ => None,
+    };
+    let happened = world.take(&step).map_err(|error| format!("{step}: {error}"))?;
+    let now = Recorded::new::<A>(&step, message.as_ref(), &happened.effects);
+    if now.message != recorded.message {
+        return Err(format!("{step}: {:?} was sent and {:?} arrived", now.message, recorded.message));
+    }
+    if now != *recorded {
+        return Err(format!("{step}: it did {:?}, replayed it does {:?}", recorded.effects, now.effects));
+    }
+    match happened.violation {
+        Some(violation) => Err(format!("{step}: {violation}")),
+        None => Ok(true),
+    }
+}

@@ -1,0 +1,62 @@
+//! A cluster in this process, over loopback.
+
+use std::time::Duration;
+
+use node::{Host, HostConfig, Identity, Member, View};
+use tokio::net::TcpListener;
+
+/// Nodes, and where their clients connect.
+pub(crate) struct Cluster {
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) endpoints: Vec<String>,
+}
+
+impl Cluster {
+    pub(crate) async fn start(nodes: u32, tune: fn(&mut service::Config)) -> Cluster {
+        let mut listeners = Vec::new();
+        let mut members = Vec::new();
+        for id in 0..nodes {
+            let for_peers = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let for_clients = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let identity = Identity { id, incarnation: 7 };
+            members.push(Member { identity, address: for_peers.local_addr().unwrap().to_string() });
+            listeners.push((identity, for_peers, for_clients));
+        }
+        let view = View { epoch: 1, members };
+        let (mut hosts, mut endpoints) = (Vec::new(), Vec::new());
+        for (me, for_peers, for_clients) in listeners {
+            endpoints.push(for_clients.local_addr().unwrap().to_string());
+            let config = HostConfig { cluster: "test".to_string(), me, view: view.clone(), tune };
+            hosts.push(Host::start(config, for_peers, for_clients).unwrap());
+        }
+        Cluster { hosts, endpoints }
+    }
+
+    /// Waits until nobody holds or waits anywhere.
+    pub(crate) async fn nobody_is_inside(&self) {
+        for _ in 0..2000 {
+            if self.hosts.iter().all(|host| host.status().requests == 0) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("somebody is left: {:?}", self.hosts.iter().map(Host::status).collect::<Vec<_>>());
+    }
+
+    /// Waits until no node remembers any name.
+    pub(crate) async fn all_is_forgotten(&self) {
+        for _ in 0..2000 {
+            if self.hosts.iter().all(|host| host.status().resources == 0) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("something is left: {:?}", self.hosts.iter().map(Host::status).collect::<Vec<_>>());
+    }
+
+    pub(crate) async fn stop(self) {
+        for host in self.hosts {
+            host.stop().await;
+        }
+    }
+}

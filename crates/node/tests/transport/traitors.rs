@@ -1,0 +1,65 @@
+//! Peers that greet well and then break the rules: the connection ends with the reason, and the next one is good again.
+
+use node::handshake::Local;
+use node::link::{Frame, LinkError};
+use node::transport::Trouble;
+use node::wire::{self, Answer, WireError};
+use node::{Notice, View};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::fixture::{LONGEST_WAIT, Node, config, identity, listeners, view, wait_until};
+
+/// Greets node 1 as node 0 and writes these bytes; reads until it is hung up on.
+async fn betray(view: &View, bytes: &[u8]) {
+    let mut stream = TcpStream::connect(view.members[1].address.as_str()).await.unwrap();
+    let local = Local { cluster: "test".into(), me: identity(0), versions: wire::VERSIONS };
+    let mut hello = Vec::new();
+    wire::put_hello(&local.hello(identity(1), 1, 0), &mut hello);
+    stream.write_all(&hello).await.unwrap();
+    let mut length = [0; wire::LENGTH_BYTES];
+    stream.read_exact(&mut length).await.unwrap();
+    let mut body = vec![0; u32::from_le_bytes(length) as usize];
+    stream.read_exact(&mut body).await.unwrap();
+    assert!(matches!(wire::answer(&body), Ok(Answer::Welcome(_))));
+    stream.write_all(bytes).await.unwrap();
+    let _ = timeout(LONGEST_WAIT, stream.read_to_end(&mut Vec::new())).await.expect("hung up on");
+}
+
+fn frame(first: u64, acknowledged: u64, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    wire::put_frame(1, &Frame { epoch: 1, first, acknowledged, payloads: vec![payload] }, &mut bytes);
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_breaks_the_rules_is_hung_up_on() {
+    let mut listeners = listeners(2).await;
+    let view = view(1, &listeners);
+    let called = Node::start(config(identity(1)), &view, listeners.pop().unwrap());
+    let mut bad_version = frame(1, 0, b"x");
+    bad_version[wire::LENGTH_BYTES] = 9;
+    let length = wire::LONGEST_BODY + 1;
+    let cases: [(Vec<u8>, Trouble); 5] = [
+        (frame(2, 0, b"x"), Trouble::Link(LinkError::Gap { expected: 1, first: 2 })),
+        (frame(1, 5, b"x"), Trouble::Link(LinkError::NeverSent { acknowledged: 5, sent: 0 })),
+        (bad_version, Trouble::Wire(WireError::Version { found: 9, agreed: 1 })),
+        (vec![1, 0, 16, 0], Trouble::Wire(WireError::TooLong { length, most: wire::LONGEST_BODY })),
+        ([&[6, 0, 0, 0, 1][..], &[0xff; 5]].concat(), {
+            let body = [&[1][..], &[0xff; 5]].concat();
+            Trouble::Wire(wire::read_frame(1, &body).unwrap_err())
+        }),
+    ];
+    for (bytes, expected) in cases {
+        betray(&view, &bytes).await;
+        let like = |notice: &Notice| matches!(notice, Notice::Disconnected { why, .. } if *why == expected);
+        called.log.wait_for_notice(like).await;
+    }
+    assert_eq!(called.log.count(), 0, "nothing of a bad frame is delivered");
+    let caller = Node::start(config(identity(0)), &view, listeners.pop().unwrap());
+    caller.send_patiently(1, b"good").await;
+    wait_until("the good payload", || called.log.from(0) == [(1, b"good".to_vec())]).await;
+    called.peers.stop().await;
+    caller.peers.stop().await;
+}

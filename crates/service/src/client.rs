@@ -1,0 +1,329 @@
+//! The client's side of a session, pure as the node's: when it may believe that it holds something, and what it has to
+//! say again after a broken connection.
+//!
+//! **The contract.** One value is one session. The driver sends what the methods return over the connection, in order;
+//! passes everything it hears to [`Client::hear`]; calls [`Client::keep_alive`] every [`Client::pace`]; sends what
+//! [`Client::connected`] returns first on every new connection to the same node; and at [`Client::deadline`], on the
+//! client's own clock, tells all holders that they hold nothing any more. That is final: what comes later is for a new
+//! session.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use crate::core::{Acquire, Reply};
+use crate::protocol::{ToClient, ToNode};
+use crate::refusal::Refusal;
+use crate::session::{Promise, SessionId};
+use crate::time::Time;
+
+/// Holders are told so long before a promise ends, or a twentieth of it if that is longer: telling them takes time.
+const LEAST_MARGIN: Duration = Duration::from_millis(100);
+
+/// A session as its client sees it.
+#[derive(Clone, Debug)]
+pub struct Client {
+    ttl: Duration,
+    session: Option<SessionId>,
+    /// When each keep-alive that is not answered was sent.
+    sent: BTreeMap<u64, Time>,
+    sequence: u64,
+    deadline: Option<Time>,
+    over: bool,
+    last_request: u64,
+    asked: BTreeMap<u64, Acquire>,
+    held: BTreeMap<u64, Grant>,
+    /// Releases and cancels that the node may not have heard of, each with the keep-alive that will confirm it.
+    unconfirmed: VecDeque<(u64, ToNode)>,
+}
+
+/// What a client holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// By this slot,
+    pub slot: u32,
+    /// with this fence,
+    pub fence: u64,
+    /// in this one of the groups that it named.
+    pub group: u32,
+}
+
+/// What a client learns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// The session is open.
+    Opened,
+    /// The session cannot be opened.
+    NotOpened(Refusal),
+    /// A request was granted.
+    Granted(u64, Grant),
+    /// A request was refused.
+    Refused(u64, Refusal),
+    /// The node does not know the session: everything is lost.
+    Lost,
+}
+
+impl Client {
+    /// A session that is to live so long without keep-alives.
+    pub fn new(ttl: Duration) -> Client {
+        Client {
+            ttl,
+            session: None,
+            sent: BTreeMap::new(),
+            sequence: 0,
+            deadline: None,
+            over: false,
+            last_request: 0,
+            asked: BTreeMap::new(),
+            held: BTreeMap::new(),
+            unconfirmed: VecDeque::new(),
+        }
+    }
+
+    /// Its id, once it is open.
+    pub fn session(&self) -> Option<SessionId> {
+        self.session
+    }
+
+    /// How long to wait between keep-alives.
+    pub fn pace(&self) -> Duration {
+        self.ttl / 3
+    }
+
+    /// When the client must stop to believe that it holds anything, unless another promise comes; `None` before the
+    /// first.
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// Whether what it holds it holds now.
+    pub fn believes(&self, now: Time) -> bool {
+        !self.over && self.deadline.is_some_and(|deadline| now < deadline)
+    }
+
+    /// Whether the deadline has come: then everything is lost, whatever the node says later.
+    fn is_late(&self, now: Time) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
+
+    /// The deadline has come, or the client wants nothing more of this session. Returns what to say, if anything.
+    pub fn end(&mut self) -> Option<ToNode> {
+        self.over = true;
+        self.asked.clear();
+        self.held.clear();
+        self.unconfirmed.clear();
+        self.session.map(|session| ToNode::Close { session })
+    }
+
+    /// There is a connection: what to say first.
+    pub fn connected(&mut self, now: Time) -> Vec<ToNode> {
+        let Some(session) = self.session else {
+            self.sent.insert(0, now);
+            return vec![ToNode::Open { ttl: self.ttl }];
+        };
+        let mut said: Vec<ToNode> = self.unconfirmed.iter().map(|(_, said)| said.clone()).collect();
+        said.extend(self.asked.values().map(|ask| ToNode::Acquire { session, ask: ask.clone() }));
+        said.extend(self.keep_alive(now));
+        said
+    }
+
+    /// Says that the client is there.
+    pub fn keep_alive(&mut self, now: Time) -> Option<ToNode> {
+        let session = self.session.filter(|_| !self.over && !self.is_late(now))?;
+        self.sequence += 1;
+        self.sent.insert(self.sequence, now);
+        Some(ToNode::KeepAlive { session, sequence: self.sequence })
+    }
+
+    /// Asks for something; the number in `ask` is filled in. Returns that number and what to say.
+    pub fn acquire(&mut self, mut ask: Acquire) -> Option<(u64, ToNode)> {
+        let session = self.session.filter(|_| !self.over)?;
+        self.last_request += 1;
+        ask.request = self.last_request;
+        self.asked.insert(ask.request, ask.clone());
+        Some((ask.request, ToNode::Acquire { session, ask }))
+    }
+
+    /// Gives up a request. From now on it does not matter what the node answers.
+    pub fn cancel(&mut self, request: u64) -> Option<ToNode> {
+        let session = self.session?;
+        self.asked.remove(&request)?;
+        Some(self.confirm_later(ToNode::Cancel { session, request }))
+    }
+
+    /// Leaves.
+    pub fn release(&mut self, request: u64) -> Option<ToNode> {
+        let session = self.session?;
+        let Grant { fence, .. } = self.held.remove(&request)?;
+        Some(self.confirm_later(ToNode::Release { session, request, fence }))
+    }
+
+    fn confirm_later(&mut self, said: ToNode) -> ToNode {
+        self.unconfirmed.push_back((self.sequence + 1, said.clone()));
+        said
+    }
+
+    /// What it holds, by request.
+    pub fn held(&self) -> &BTreeMap<u64, Grant> {
+        &self.held
+    }
+
+    /// What it has asked for and not been answered.
+    pub fn asked(&self) -> &BTreeMap<u64, Acquire> {
+        &self.asked
+    }
+
+    /// The node says something.
+    pub fn hear(&mut self, heard: &ToClient, now: Time) -> Option<News> {
+        if self.over {
+            return None;
+        }
+        if self.is_late(now) {
+            self.end();
+            return Some(News::Lost);
+        }
+        match heard {
+            ToClient::Opened { session, promise } if self.session.is_none() => {
+                self.session = Some(*session);
+                self.promised(*promise);
+                Some(News::Opened)
+            }
+            ToClient::NotOpened(refusal) if self.session.is_none() => Some(News::NotOpened(refusal.clone())),
+            ToClient::Promise { session, promise } if Some(*session) == self.session => {
+                self.promised(*promise);
+                None
+            }
+            ToClient::SessionGone { session } if Some(*session) == self.session => {
+                self.end();
+                Some(News::Lost)
+            }
+            ToClient::Answer(answer) if Some(answer.session) == self.session => {
+                self.answered(answer.request, &answer.reply)
+            }
+            _ => None,
+        }
+    }
+
+    fn promised(&mut self, Promise { sequence, lasts }: Promise) {
+        let Some(&sent) = self.sent.get(&sequence) else { return };
+        let lasts = Duration::from_nanos(lasts);
+        let ends = sent + lasts.saturating_sub(LEAST_MARGIN.max(lasts / 20));
+        self.deadline = self.deadline.max(Some(ends));
+        self.sent = self.sent.split_off(&(sequence + 1));
+        while self.unconfirmed.front().is_some_and(|(confirmed_by, _)| *confirmed_by <= sequence) {
+            self.unconfirmed.pop_front();
+        }
+    }
+
+    fn answered(&mut self, request: u64, reply: &Reply) -> Option<News> {
+        self.asked.remove(&request)?;
+        match reply {
+            Reply::Refused(refusal) => Some(News::Refused(request, refusal.clone())),
+            Reply::Granted { slot, fence, group } => {
+                let grant = Grant { slot: *slot, fence: *fence, group: *group };
+                self.held.insert(request, grant);
+                Some(News::Granted(request, grant))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{Answer, Patience};
+    use crate::name::Definition;
+    use crate::wish::Want;
+
+    const SECOND: u64 = 1_000_000_000;
+    const ID: SessionId = SessionId { node: 0, incarnation: 1, number: 1 };
+
+    fn promise(sequence: u64, lasts: u64) -> Promise {
+        Promise { sequence, lasts }
+    }
+
+    fn opened() -> Client {
+        let mut client = Client::new(Duration::from_secs(10));
+        assert_eq!(client.connected(Time(5 * SECOND)), [ToNode::Open { ttl: Duration::from_secs(10) }]);
+        let opened = ToClient::Opened { session: ID, promise: promise(0, 10 * SECOND) };
+        assert_eq!(client.hear(&opened, Time(9 * SECOND)), Some(News::Opened));
+        client
+    }
+
+    fn ask() -> Acquire {
+        let (name, definition) = ("x".into(), Definition::MUTEX);
+        Acquire { request: 0, name, definition, want: Want::Slot, patience: Patience::Forever }
+    }
+
+    fn granted(request: u64) -> ToClient {
+        ToClient::Answer(Answer {
+            session: ID,
+            request,
+            reply: Reply::Granted { slot: 0, fence: 7, group: 0 },
+        })
+    }
+
+    #[test]
+    fn the_deadline_counts_from_when_the_keep_alive_was_sent() {
+        let mut client = opened();
+        // Sent at 5 s for 10 s, and told half a second before.
+        assert_eq!(client.deadline(), Some(Time(14_500_000_000)));
+        client.keep_alive(Time(10 * SECOND));
+        client.keep_alive(Time(12 * SECOND));
+        client.hear(&ToClient::Promise { session: ID, promise: promise(1, 10 * SECOND) }, Time(13 * SECOND));
+        assert_eq!(client.deadline(), Some(Time(19_500_000_000)));
+        // An answer to something that was never sent, or was answered already, says nothing.
+        client.hear(&ToClient::Promise { session: ID, promise: promise(9, 10 * SECOND) }, Time(13 * SECOND));
+        client.hear(&ToClient::Promise { session: ID, promise: promise(1, 99 * SECOND) }, Time(13 * SECOND));
+        assert_eq!(client.deadline(), Some(Time(19_500_000_000)));
+    }
+
+    #[test]
+    fn a_grant_after_the_deadline_is_not_believed() {
+        let mut client = opened();
+        let (request, _) = client.acquire(ask()).unwrap();
+        assert_eq!(client.hear(&granted(request), Time(15 * SECOND)), Some(News::Lost));
+        assert!(client.held().is_empty());
+    }
+
+    #[test]
+    fn a_promise_after_the_deadline_brings_nothing_back() {
+        let mut client = opened();
+        client.keep_alive(Time(14 * SECOND));
+        let late = ToClient::Promise { session: ID, promise: promise(1, 10 * SECOND) };
+        assert_eq!(client.hear(&late, Time(15 * SECOND)), Some(News::Lost));
+        assert!(!client.believes(Time(15 * SECOND)));
+        assert_eq!((client.keep_alive(Time(15 * SECOND)), client.acquire(ask())), (None, None));
+    }
+
+    #[test]
+    fn a_grant_after_giving_up_is_not_believed() {
+        let mut client = opened();
+        let (request, _) = client.acquire(ask()).unwrap();
+        assert_eq!(client.cancel(request), Some(ToNode::Cancel { session: ID, request }));
+        assert_eq!(client.hear(&granted(request), Time(6 * SECOND)), None);
+    }
+
+    #[test]
+    fn what_may_not_have_been_heard_is_said_again() {
+        let mut client = opened();
+        let (first, _) = client.acquire(ask()).unwrap();
+        client.hear(&granted(first), Time(6 * SECOND));
+        let release = client.release(first).unwrap();
+        let (_, second) = client.acquire(ask()).unwrap();
+        let keep_alive = |sequence| ToNode::KeepAlive { session: ID, sequence };
+        assert_eq!(client.connected(Time(7 * SECOND)), [release, second.clone(), keep_alive(1)]);
+        // The answer to that keep-alive confirms the release.
+        client.hear(&ToClient::Promise { session: ID, promise: promise(1, SECOND) }, Time(8 * SECOND));
+        assert_eq!(client.connected(Time(9 * SECOND)), [second, keep_alive(2)]);
+    }
+
+    #[test]
+    fn a_session_that_is_gone_loses_everything_at_once() {
+        let mut client = opened();
+        let (request, _) = client.acquire(ask()).unwrap();
+        client.hear(&granted(request), Time(6 * SECOND));
+        assert_eq!(client.hear(&ToClient::SessionGone { session: ID }, Time(7 * SECOND)), Some(News::Lost));
+        assert!(client.held().is_empty() && !client.believes(Time(7 * SECOND)));
+        assert_eq!(client.acquire(ask()), None);
+    }
+}

@@ -1,0 +1,356 @@
+//! The core of a node: what can happen to it, and what comes of it.
+//!
+//! **The contract.** A driver calls one method for each thing that happens, with the time of its clock, and then empties
+//! [`Out`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
+//! [`Core::wakes_at`] comes, it calls [`Core::wake`]. The same calls give the same answers, in every driver.
+//!
+//! Sessions and grants follow one rule: somebody else is let in only when the client before has said that it left, or
+//! can certainly not believe any more that it is inside.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use algorithms::{Chance, ClientId, NodeId, Timer, Wait};
+use serde::{Deserialize, Serialize};
+
+use crate::name::{self, Definition};
+use crate::refusal::Refusal;
+use crate::resource::{Content, Deed, Happening, Origin, Place, Resource, Scratch};
+use crate::session::{Promise, SHORTEST_LIFE, Session, SessionId};
+use crate::slab::Slab;
+use crate::time::Time;
+use crate::wish::Want;
+
+mod effects;
+mod forgetting;
+mod peers;
+mod report;
+mod requests;
+
+pub use report::{Held, Listing, Status};
+
+/// What a node is told when it starts.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// This node's place among the members.
+    pub me: NodeId,
+    /// New at every start.
+    pub incarnation: u64,
+    /// The number of the view.
+    pub epoch: u64,
+    /// A key for each member, the same on all nodes; homes are found by them.
+    pub members: Vec<u64>,
+    /// How often a local client may pass clients of other nodes that wait.
+    pub passes: u32,
+    /// What the algorithms' timers take for the time of a message.
+    pub hop: Duration,
+    /// How long somebody who does not want to wait is willing to ask around.
+    pub try_limit: Duration,
+    /// How long a resource that nobody uses is kept.
+    pub keep_idle: Duration,
+    /// At most so many clients hold or wait at once,
+    pub most_requests: usize,
+    /// and so many sessions are open.
+    pub most_sessions: usize,
+    /// Decides whatever is left to chance.
+    pub seed: u64,
+}
+
+impl Config {
+    /// The defaults for a node among these members.
+    pub fn new(me: NodeId, members: Vec<u64>) -> Config {
+        Config {
+            me,
+            incarnation: 1,
+            epoch: 1,
+            members,
+            passes: 4,
+            hop: Duration::from_micros(500),
+            try_limit: Duration::from_millis(100),
+            keep_idle: Duration::from_secs(10),
+            most_requests: 1_000_000,
+            most_sessions: 100_000,
+            seed: 1,
+        }
+    }
+}
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acquire {
+    /// The client's number for this request, higher than all before in its session.
+    pub request: u64,
+    /// The resource,
+    pub name: Arc<str>,
+    /// what it is,
+    pub definition: Definition,
+    /// and what the client wants of it.
+    pub want: Want,
+    /// How long the client wants to wait: not at all, so long, or for ever.
+    pub patience: Patience,
+}
+
+/// How long a client wants to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Patience {
+    /// Not at all.
+    Try,
+    /// So long.
+    For(Duration),
+    /// Until it is let in, or gives up.
+    Forever,
+}
+
+/// An answer to a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Whose request.
+    pub session: SessionId,
+    /// The client's number for it.
+    pub request: u64,
+    /// What became of it.
+    pub reply: Reply,
+}
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// The client is inside.
+    Granted {
+        /// By this slot,
+        slot: u32,
+        /// with this fence,
+        fence: u64,
+        /// in this one of the groups that it named.
+        group: u32,
+    },
+    /// It is not, and does not wait either.
+    Refused(Refusal),
+}
+
+/// What a node says to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerMessage {
+    /// The view it belongs to.
+    pub epoch: u64,
+    /// The resource it is about,
+    pub name: Arc<str>,
+    /// and what the sender takes that for.
+    pub definition: Definition,
+    /// What it says.
+    pub content: Content,
+}
+
+/// What a node wants done.
+#[derive(Debug, Default)]
+pub struct Out {
+    /// Messages to peers, in order.
+    pub messages: Vec<(NodeId, PeerMessage)>,
+    /// Answers to sessions.
+    pub answers: Vec<Answer>,
+    /// Sessions that have ended; there are no more answers for them.
+    pub ended: Vec<SessionId>,
+}
+
+/// Counts of what happened since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Grants.
+    pub grants: u64,
+    /// Messages to peers.
+    pub sent: u64,
+    /// Messages from peers.
+    pub received: u64,
+    /// Messages of another view, thrown away.
+    pub of_other_views: u64,
+    /// Sessions that ran out.
+    pub sessions_ended: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+}
+
+/// A client that waits or is inside.
+struct Request {
+    session: u64,
+    number: u64,
+    resource: u32,
+    since: Time,
+    /// When it stops waiting, if it does.
+    until: Option<Time>,
+    patience: Patience,
+    want: Want,
+    /// Once it is inside.
+    granted: Option<Granted>,
+}
+
+/// By what a client is inside.
+#[derive(Clone, Copy)]
+struct Granted {
+    slot: u32,
+    fence: u64,
+    group: u32,
+}
+
+/// Something that is due at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// The session of this number may have ended.
+    Session(u64),
+    /// The request of this number stops waiting.
+    Request(u32),
+    /// A timer of the resource of this number runs out.
+    Timer(u32, Timer),
+    /// Resources that nobody uses can be forgotten.
+    Forget,
+}
+
+/// A node.
+pub struct Core {
+    config: Config,
+    sessions: BTreeMap<u64, Session>,
+    last_session: u64,
+    requests: Slab<Request>,
+    resources: Slab<Resource>,
+    /// The number of each resource. The same name may stand for different things for a while: only its home decides
+    /// which of them it is, and refuses the others.
+    by_name: BTreeMap<Definition, BTreeMap<Arc<str>, u32>>,
+    due: BTreeSet<(Time, Due)>,
+    /// Resources that nobody uses, with the time since when, oldest first.
+    idle: VecDeque<(Time, u32)>,
+    /// Higher than any counter and clock of a resource that was forgotten.
+    origin: Origin,
+    dice: Dice,
+    scratch: Scratch,
+    counts: Counts,
+}
+
+impl Core {
+    /// A node that knows of nothing yet.
+    pub fn new(config: Config) -> Core {
+        let dice = Dice(config.seed);
+        Core {
+            config,
+            sessions: BTreeMap::new(),
+            last_session: 0,
+            requests: Slab::new(),
+            resources: Slab::new(),
+            by_name: BTreeMap::new(),
+            due: BTreeSet::new(),
+            idle: VecDeque::new(),
+            origin: Origin::default(),
+            dice,
+            scratch: Scratch::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place { me: self.config.me, nodes: self.config.members.len() as u32 }
+    }
+
+    /// How long this node may promise anything. With members that are assumed alive: as long as anybody wants.
+    fn lease_left(&self, _now: Time) -> Duration {
+        Duration::MAX / 4
+    }
+
+    /// When [`Core::wake`] has to be called next.
+    pub fn wakes_at(&self) -> Option<Time> {
+        self.due.first().map(|(time, _)| *time)
+    }
+
+    /// Does what is due by now.
+    pub fn wake(&mut self, now: Time, out: &mut Out) {
+        while let Some(&(time, due)) = self.due.first()
+            && time <= now
+        {
+            self.due.pop_first();
+            match due {
+                Due::Session(number) => self.session_due(number, now, out),
+                Due::Request(number) => self.impatient(number, now, out),
+                Due::Timer(resource, timer) => self.expire(resource, timer, now, out),
+                Due::Forget => self.forget_idle(now),
+            }
+        }
+    }
+
+    /// Opens a session. Clients inside this process have no time to live.
+    pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
+        if ttl.is_some_and(|ttl| ttl < SHORTEST_LIFE) {
+            return Err(Refusal::TimeToLive(SHORTEST_LIFE.as_millis() as u64));
+        }
+        if self.sessions.len() >= self.config.most_sessions {
+            return Err(Refusal::TooManySessions(self.config.most_sessions));
+        }
+        self.last_session += 1;
+        let number = self.last_session;
+        let mut session = Session::new(ttl);
+        let promise = session.promise(0, now, self.lease_left(now));
+        if let Some(ends) = session.ends() {
+            self.due.insert((ends, Due::Session(number)));
+        }
+        self.sessions.insert(number, session);
+        let id = SessionId { node: self.config.me, incarnation: self.config.incarnation, number };
+        Ok((id, promise))
+    }
+
+    /// A client says that it is there.
+    pub fn keep_alive(&mut self, id: SessionId, sequence: u64, now: Time) -> Result<Promise, Refusal> {
+        let lease_left = self.lease_left(now);
+        let session = self.session(id)?;
+        Ok(session.promise(sequence, now, lease_left))
+    }
+
+    /// A client ends its session, with everything in it.
+    pub fn close(&mut self, id: SessionId, now: Time, out: &mut Out) -> Result<(), Refusal> {
+        self.session(id)?;
+        self.end_session(id.number, now, out);
+        Ok(())
+    }
+
+    /// Whether a session is open here.
+    pub fn knows(&self, id: SessionId) -> bool {
+        self.is_mine(id) && self.sessions.contains_key(&id.number)
+    }
+
+    fn is_mine(&self, id: SessionId) -> bool {
+        id.node == self.config.me && id.incarnation == self.config.incarnation
+    }
+
+    fn session(&mut self, id: SessionId) -> Result<&mut Session, Refusal> {
+        let session = if self.is_mine(id) { self.sessions.get_mut(&id.number) } else { None };
+        session.ok_or(Refusal::NoSuchSession)
+    }
+
+    fn session_due(&mut self, number: u64, now: Time, out: &mut Out) {
+        let Some(ends) = self.sessions.get(&number).and_then(Session::ends) else { return };
+        if ends > now {
+            // There was a keep-alive since this was planned.
+            self.due.insert((ends, Due::Session(number)));
+            return;
+        }
+        self.counts.sessions_ended += 1;
+        self.end_session(number, now, out);
+    }
+
+    fn end_session(&mut self, number: u64, now: Time, out: &mut Out) {
+        let Some(session) = self.sessions.remove(&number) else { return };
+        out.ended.push(self.session_id(number));
+        for client in session.clients() {
+            self.leave(client, now, out);
+        }
+    }
+}
+
+/// Splitmix: what is left to chance needs to be spread, not secret.
+struct Dice(u64);
+
+impl Chance for Dice {
+    fn pick(&mut self, options: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ bits >> 31) % u64::from(options)) as u32
+    }
+}

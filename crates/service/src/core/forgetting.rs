@@ -1,0 +1,99 @@
+//! Resources come and go: a name that nobody uses costs nothing.
+
+use super::*;
+
+impl Core {
+    /// The resource of this name as this thing.
+    pub(super) fn find(&self, name: &str, definition: Definition) -> Option<u32> {
+        self.by_name.get(&definition)?.get(name).copied()
+    }
+
+    /// The resource of this name as this thing, made if need be. At its home it can be one thing at a time: the error
+    /// says which.
+    pub(super) fn find_or_create(
+        &mut self,
+        name: &Arc<str>,
+        definition: Definition,
+    ) -> Result<u32, Definition> {
+        if let Some(number) = self.find(name, definition) {
+            return Ok(number);
+        }
+        let home = name::home(name, &self.config.members);
+        if home == self.config.me {
+            self.give_up_other_definitions(name)?;
+        }
+        let place = self.place();
+        let resource = Resource::new(name.clone(), definition, home, self.config.passes, place, self.origin);
+        let number = self.resources.insert(resource);
+        self.by_name.entry(definition).or_default().insert(name.clone(), number);
+        Ok(number)
+    }
+
+    /// At the home: what the name stood for is forgotten, unless it is in use as that.
+    fn give_up_other_definitions(&mut self, name: &str) -> Result<(), Definition> {
+        let place = self.place();
+        let other = self.by_name.iter().find_map(|(other, names)| Some((*other, *names.get(name)?)));
+        let Some((other, number)) = other else { return Ok(()) };
+        if self.resources.get(number).is_some_and(|resource| resource.droppable(place).is_none()) {
+            return Err(other);
+        }
+        self.forget(number);
+        Ok(())
+    }
+
+    /// Puts a resource on the list of those that may be forgotten, if nobody uses it.
+    pub(super) fn list_if_idle(&mut self, number: u32, now: Time) {
+        let place = self.place();
+        let Some(resource) = self.resources.get_mut(number) else { return };
+        if resource.listed || resource.droppable(place).is_none() {
+            return;
+        }
+        resource.listed = true;
+        if self.idle.is_empty() {
+            self.due.insert((now + self.config.keep_idle, Due::Forget));
+        }
+        self.idle.push_back((now, number));
+    }
+
+    /// Forgets what nobody has used for long enough.
+    pub(super) fn forget_idle(&mut self, now: Time) {
+        let place = self.place();
+        while let Some(&(since, number)) = self.idle.front()
+            && since + self.config.keep_idle <= now
+        {
+            self.idle.pop_front();
+            let Some(resource) = self.resources.get_mut(number) else { continue };
+            if resource.droppable(place).is_none() {
+                // It is in use; when it is not any more, it will be listed again.
+                resource.listed = false;
+            } else if resource.used + self.config.keep_idle > now {
+                let used = resource.used;
+                // What was used since the others were listed goes behind them; the list stays in order closely enough.
+                self.idle.push_back((used, number));
+            } else {
+                self.forget(number);
+            }
+        }
+        match self.idle.front() {
+            Some(&(since, _)) => _ = self.due.insert((since + self.config.keep_idle, Due::Forget)),
+            None => self.idle.shrink_to(1024),
+        }
+    }
+
+    /// Forgets a resource, but not how far its counters went.
+    pub(super) fn forget(&mut self, number: u32) {
+        let place = self.place();
+        let Some(resource) = self.resources.remove(number) else { return };
+        for (timer, at) in &resource.armed {
+            self.due.remove(&(*at, Due::Timer(number, *timer)));
+        }
+        self.origin.rise_to(resource.droppable(place).unwrap_or_default());
+        self.origin.rise_to(resource.clock());
+        if let Some(names) = self.by_name.get_mut(&resource.definition) {
+            names.remove(&resource.name);
+            if names.is_empty() {
+                self.by_name.remove(&resource.definition);
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a node can tell about itself: who holds, who waits, what is kept.
+
+use super::*;
+
+/// A client that holds or waits here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Its session,
+    pub session: SessionId,
+    /// and its number for the request.
+    pub request: u64,
+    /// Slot and fence, if it holds; otherwise it waits.
+    pub granted: Option<(u32, u64)>,
+    /// What it wants.
+    pub want: Want,
+    /// For how long, since it asked.
+    pub since: Duration,
+}
+
+/// A resource as one node sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub definition: Definition,
+    /// The node it is at home at.
+    pub home: NodeId,
+    /// The slots whose tokens are here, each with how many nodes wait for it.
+    pub slots: Vec<(u32, u32)>,
+    /// The clients that hold or wait here, those that hold first, then in the order in which they asked.
+    pub clients: Vec<Held>,
+}
+
+/// How a node is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// This node,
+    pub node: NodeId,
+    /// in this life,
+    pub incarnation: u64,
+    /// in this view,
+    pub epoch: u64,
+    /// of so many members.
+    pub members: u32,
+    /// Sessions that are open.
+    pub sessions: usize,
+    /// Clients that hold or wait.
+    pub requests: usize,
+    /// Names that are kept.
+    pub resources: usize,
+    /// What has happened since the start.
+    pub counts: Counts,
+}
+
+impl Core {
+    /// How this node is doing.
+    pub fn status(&self) -> Status {
+        Status {
+            node: self.config.me,
+            incarnation: self.config.incarnation,
+            epoch: self.config.epoch,
+            members: self.config.members.len() as u32,
+            sessions: self.sessions.len(),
+            requests: self.requests.len(),
+            resources: self.resources.len(),
+            counts: self.counts,
+        }
+    }
+
+    /// What this node knows of a name; `None` if nothing.
+    pub fn inspect(&self, name: &str, now: Time) -> Option<Listing> {
+        let number = self.by_name.values().find_map(|names| names.get(name).copied())?;
+        let clients = self.requests.iter().filter(|(_, request)| request.resource == number);
+        self.listing(number, clients.map(|(_, request)| request), now)
+    }
+
+    /// All resources that somebody here holds or waits for, in the order of names.
+    pub fn list(&self, now: Time) -> Vec<Listing> {
+        let mut by_resource: BTreeMap<u32, Vec<&Request>> = BTreeMap::new();
+        for (_, request) in self.requests.iter() {
+            by_resource.entry(request.resource).or_default().push(request);
+        }
+        let listings = by_resource
+            .into_iter()
+            .filter_map(|(number, clients)| self.listing(number, clients.into_iter(), now));
+        let mut listings: Vec<Listing> = listings.collect();
+        listings.sort_by(|one, other| one.name.cmp(&other.name));
+        listings
+    }
+
+    fn listing<'a>(
+        &self,
+        number: u32,
+        clients: impl Iterator<Item = &'a Request>,
+        now: Time,
+    ) -> Option<Listing> {
+        let resource = self.resources.get(number)?;
+        let mut clients: Vec<(&Request, Held)> = clients
+            .map(|request| {
+                let held = Held {
+                    session: self.session_id(request.session),
+                    request: request.number,
+                    granted: request.granted.map(|granted| (granted.slot, granted.fence)),
+                    want: request.want.clone(),
+                    since: now - request.since,
+                };
+                (request, held)
+            })
+            .collect();
+        clients.sort_by_key(|(request, _)| {
+            (request.granted.is_none(), request.since, request.session, request.number)
+        });
+        Some(Listing {
+            name: resource.name.to_string(),
+            definition: resource.definition,
+            home: resource.home,
+            slots: resource.slots_here(),
+            clients: clients.into_iter().map(|(_, held)| held).collect(),
+        })
+    }
+}

@@ -1,0 +1,190 @@
+//! What clients do: acquire, give up, release.
+
+use super::*;
+
+impl Core {
+    /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with the
+    /// same number, say after a broken connection, changes nothing, and gives the answer again if there was one.
+    pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) {
+        if let Err(refusal) = self.ask(id, ask, now, out) {
+            self.answer_refused(id.number, ask.request, refusal, out);
+        }
+    }
+
+    fn ask(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
+        let session = self.session(id)?;
+        if let Some(client) = session.client(ask.request) {
+            self.answer_again(client, out);
+            return Ok(());
+        }
+        if ask.request <= session.highest_request {
+            return Err(Refusal::RequestUsed(ask.request));
+        }
+        session.highest_request = ask.request;
+        name::validate(&ask.name)?;
+        ask.definition.validate()?;
+        ask.want.validate(ask.definition)?;
+        if self.requests.len() >= self.config.most_requests {
+            return Err(Refusal::TooManyRequests(self.config.most_requests));
+        }
+        let asked = ask.definition;
+        let resource = self
+            .find_or_create(&ask.name, asked)
+            .map_err(|defined| Refusal::Contradicts { defined, asked })?;
+        let client = self.requests.insert(Request {
+            session: id.number,
+            number: ask.request,
+            resource,
+            since: now,
+            until: None,
+            patience: ask.patience,
+            want: ask.want.clone(),
+            granted: None,
+        });
+        self.session(id)?.asks(ask.request, client);
+        self.step(resource, Happening::Request(client, ask.want.numbered()), now, out);
+        self.wait(client, now, out);
+        Ok(())
+    }
+
+    /// Refuses a request without looking at it, for a driver that cannot take more.
+    pub fn refuse(&mut self, id: SessionId, request: u64, refusal: Refusal, out: &mut Out) {
+        if let Ok(session) = self.session(id) {
+            session.highest_request = session.highest_request.max(request);
+        }
+        self.answer_refused(id.number, request, refusal, out);
+    }
+
+    /// A client asks again, because it may not have heard the answer.
+    fn answer_again(&mut self, client: u32, out: &mut Out) {
+        let Some(request) = self.requests.get(client) else { return };
+        if let Some(Granted { slot, fence, group }) = request.granted {
+            let (session, number) = (self.session_id(request.session), request.number);
+            let reply = Reply::Granted { slot, fence, group };
+            out.answers.push(Answer { session, request: number, reply });
+        }
+    }
+
+    /// A client that was not let in at once waits as long as it wants to.
+    fn wait(&mut self, client: u32, now: Time, out: &mut Out) {
+        let Some(request) = self.requests.get_mut(client) else { return };
+        if request.granted.is_some() {
+            return;
+        }
+        request.until = match request.patience {
+            Patience::Forever => return,
+            Patience::For(patience) => Some(now + patience),
+            // Unless all slots are here and taken, one may be free elsewhere.
+            Patience::Try => {
+                let taken = self.resources.get(request.resource).is_some_and(Resource::all_taken_here);
+                Some(if taken { now } else { now + self.config.try_limit })
+            }
+        };
+        match request.until {
+            Some(until) if until <= now => self.impatient(client, now, out),
+            Some(until) => _ = self.due.insert((until, Due::Request(client))),
+            None => {}
+        }
+    }
+
+    /// A client has waited long enough.
+    pub(super) fn impatient(&mut self, client: u32, now: Time, out: &mut Out) {
+        let Some(request) = self.requests.get(client) else { return };
+        let refusal = if request.patience == Patience::Try { Refusal::NotFree } else { Refusal::TimedOut };
+        self.send_away(client, refusal, now, out);
+    }
+
+    /// Ends the wait of a client, and tells it why.
+    pub(super) fn send_away(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
+        let Some(request) = self.requests.get(client) else { return };
+        let (session, number) = (request.session, request.number);
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.forgets(number);
+        }
+        self.leave(client, now, out);
+        self.answer_refused(session, number, refusal, out);
+    }
+
+    /// A client gives up. If it was let in meanwhile, it leaves again. The answer is that it gave up, unless there was
+    /// another before.
+    pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
+        if let Some(client) = self.session(id)?.client(request) {
+            self.send_away(client, Refusal::Cancelled, now, out);
+        }
+        Ok(())
+    }
+
+    /// A client leaves. Doing it twice does no harm; doing it with the fence of another grant is refused.
+    pub fn release(
+        &mut self,
+        id: SessionId,
+        request: u64,
+        fence: u64,
+        now: Time,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let session = self.session(id)?;
+        let Some(client) = session.client(request) else {
+            let known = request > 0 && request <= session.highest_request;
+            return if known { Ok(()) } else { Err(Refusal::NotHeld) };
+        };
+        match self.requests.get(client).and_then(|request| request.granted) {
+            None => Err(Refusal::NotHeld),
+            Some(Granted { fence: held, .. }) if held != fence => {
+                Err(Refusal::StaleFence { held, named: fence })
+            }
+            Some(_) => {
+                self.session(id)?.forgets(request);
+                self.leave(client, now, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// A client that waits or is inside does so no longer. Its session has been told.
+    pub(super) fn leave(&mut self, client: u32, now: Time, out: &mut Out) {
+        let Some(request) = self.requests.remove(client) else { return };
+        if let Some(until) = request.until {
+            self.due.remove(&(until, Due::Request(client)));
+        }
+        let happening = match request.granted {
+            Some(_) => Happening::Exit(client),
+            None => Happening::Cancel(client),
+        };
+        self.step(request.resource, happening, now, out);
+    }
+
+    fn answer_refused(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {
+        self.counts.refused += 1;
+        out.answers.push(Answer {
+            session: self.session_id(session),
+            request,
+            reply: Reply::Refused(refusal),
+        });
+    }
+
+    /// A client is let in.
+    pub(super) fn let_in(&mut self, client: ClientId, slot: u32, counter: u64, group: u64, out: &mut Out) {
+        let epoch = self.config.epoch;
+        let request = self.requests.get_mut(client).expect("only clients that wait are let in");
+        assert!(request.granted.is_none(), "a client that is inside is let in again");
+        assert!(counter <= COUNTER_MASK, "the counter of a slot has run over");
+        let (fence, group) = (epoch << COUNTER_BITS | counter, request.want.place_of(group));
+        request.granted = Some(Granted { slot, fence, group });
+        if let Some(until) = request.until.take() {
+            self.due.remove(&(until, Due::Request(client)));
+        }
+        let (session, number) = (request.session, request.number);
+        self.counts.grants += 1;
+        let reply = Reply::Granted { slot, fence, group };
+        out.answers.push(Answer { session: self.session_id(session), request: number, reply });
+    }
+
+    pub(super) fn session_id(&self, number: u64) -> SessionId {
+        SessionId { node: self.config.me, incarnation: self.config.incarnation, number }
+    }
+}
+
+/// A fence is the number of the view, then the counter of the slot: both only rise.
+const COUNTER_BITS: u32 = 40;
+const COUNTER_MASK: u64 = (1 << COUNTER_BITS) - 1;

@@ -1,0 +1,194 @@
+//! Frames: a length, then a body that begins with a version. What nodes and clients say to each other, and what nodes say
+//! among themselves, travels in them. `docs/wire.md` has the layout in words.
+//!
+//! Decoding never panics and allocates nothing for a length that a stranger only claims.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest body of a frame.
+pub const LONGEST_BODY: usize = 1 << 20;
+
+/// How many bytes the length before a body has.
+pub const LENGTH_BYTES: usize = 4;
+
+/// What is wrong with bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrameError {
+    /// A body longer than allowed.
+    TooLong {
+        /// Its length, as claimed.
+        length: usize,
+        /// What is allowed.
+        most: usize,
+    },
+    /// A body without even a version.
+    Empty,
+    /// A greeting that is none of ours.
+    NotTokenwood,
+    /// A version that was not agreed on.
+    Version {
+        /// The version in the frame.
+        found: u8,
+        /// The one agreed on.
+        agreed: u8,
+    },
+    /// Not what it should be.
+    Malformed(postcard::Error),
+    /// More bytes than the body needs.
+    TrailingBytes(usize),
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameError::TooLong { length, most } => {
+                write!(f, "a body of {length} bytes, where {most} are allowed")
+            }
+            FrameError::Empty => f.write_str("an empty body"),
+            FrameError::NotTokenwood => f.write_str("not a Tokenwood node"),
+            FrameError::Version { found, agreed } => {
+                write!(f, "version {found}, where {agreed} was agreed on")
+            }
+            FrameError::Malformed(error) => write!(f, "malformed: {error}"),
+            FrameError::TrailingBytes(bytes) => write!(f, "{bytes} bytes too many"),
+        }
+    }
+}
+
+impl std::error::Error for FrameError {}
+
+/// The length of the body that begins these bytes, behind its [`LENGTH_BYTES`]; `None` if more are needed to know.
+pub fn body_length(bytes: &[u8], most: usize) -> Result<Option<usize>, FrameError> {
+    let Some(&length) = bytes.first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
+    let length = u32::from_le_bytes(length) as usize;
+    match length {
+        0 => Err(FrameError::Empty),
+        _ if length > most => Err(FrameError::TooLong { length, most }),
+        _ => Ok(Some(length)),
+    }
+}
+
+/// The first body in these bytes, behind its length; `None` if it is not complete.
+pub fn first_body(bytes: &[u8], most: usize) -> Result<Option<&[u8]>, FrameError> {
+    let Some(length) = body_length(bytes, most)? else { return Ok(None) };
+    Ok(bytes[LENGTH_BYTES..].get(..length))
+}
+
+/// Appends a value as a frame, in this version.
+pub fn put<T: Serialize>(version: u8, value: &T, bytes: &mut Vec<u8>) {
+    let start = bytes.len();
+    bytes.extend_from_slice(&[0; LENGTH_BYTES]);
+    bytes.push(version);
+    append(value, bytes);
+    let length = bytes.len() - start - LENGTH_BYTES;
+    bytes[start..start + LENGTH_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
+}
+
+/// Appends a value and nothing else.
+pub fn append<T: Serialize>(value: &T, bytes: &mut Vec<u8>) {
+    *bytes = postcard::to_extend(value, std::mem::take(bytes)).expect("a vector takes any number of bytes");
+}
+
+/// Reads a body in this version.
+pub fn body<'a, T: Deserialize<'a>>(version: u8, body: &'a [u8]) -> Result<T, FrameError> {
+    let (&found, body) = body.split_first().ok_or(FrameError::Empty)?;
+    if found != version {
+        return Err(FrameError::Version { found, agreed: version });
+    }
+    whole(body)
+}
+
+/// Reads a value that takes up all of these bytes.
+pub fn whole<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, FrameError> {
+    match postcard::take_from_bytes(bytes).map_err(FrameError::Malformed)? {
+        (value, []) => Ok(value),
+        (_, rest) => Err(FrameError::TrailingBytes(rest.len())),
+    }
+}
+
+/// Bytes that came in, until they make up frames.
+#[derive(Debug, Default)]
+pub struct Incoming {
+    bytes: Vec<u8>,
+    /// So many of them have been read.
+    read: usize,
+}
+
+impl Incoming {
+    /// Where the next bytes go.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        if self.read > 0 {
+            self.bytes.drain(..self.read);
+            self.read = 0;
+        }
+        &mut self.bytes
+    }
+
+    /// The next value, if it is there as a whole.
+    pub fn next<T: for<'a> Deserialize<'a>>(&mut self, version: u8) -> Result<Option<T>, FrameError> {
+        let Some(found) = first_body(&self.bytes[self.read..], LONGEST_BODY)? else { return Ok(None) };
+        let value = body(version, found)?;
+        self.read += LENGTH_BYTES + found.len();
+        Ok(Some(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_out_as_they_went_in_however_the_bytes_are_cut() {
+        let values: Vec<(u64, String)> =
+            (0..50).map(|number| (number, "x".repeat(number as usize))).collect();
+        let mut bytes = Vec::new();
+        values.iter().for_each(|value| put(1, value, &mut bytes));
+        for size in [1, 2, 3, 7, 64, 10_000] {
+            let (mut incoming, mut found) = (Incoming::default(), Vec::new());
+            for piece in bytes.chunks(size) {
+                incoming.buffer().extend_from_slice(piece);
+                while let Some(value) = incoming.next::<(u64, String)>(1).unwrap() {
+                    found.push(value);
+                }
+            }
+            assert_eq!(found, values, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_frame_is_an_error() {
+        let next = |bytes: &[u8]| {
+            let mut incoming = Incoming::default();
+            incoming.buffer().extend_from_slice(bytes);
+            incoming.next::<u32>(1)
+        };
+        assert_eq!(next(&[1, 0, 0]), Ok(None));
+        assert_eq!(next(&[0, 0, 0, 0]), Err(FrameError::Empty));
+        assert_eq!(next(&[0, 0, 0, 9]), Err(FrameError::TooLong { length: 9 << 24, most: LONGEST_BODY }));
+        assert_eq!(next(&[2, 0, 0, 0, 7, 1]), Err(FrameError::Version { found: 7, agreed: 1 }));
+        assert!(matches!(next(&[2, 0, 0, 0, 1, 0xff]), Err(FrameError::Malformed(_))));
+        assert_eq!(next(&[3, 0, 0, 0, 1, 5, 5]), Err(FrameError::TrailingBytes(1)));
+    }
+
+    #[test]
+    fn random_bytes_are_never_more_than_an_error() {
+        let mut state = 0x1234_5678_9abc_def1_u64;
+        for _ in 0..20_000 {
+            let bytes: Vec<u8> = (0..40)
+                .map(|_| {
+                    state ^= state << 13;
+                    state ^= state >> 7;
+                    state ^= state << 17;
+                    (state >> 24) as u8
+                })
+                .collect();
+            for body in [&bytes[..], &bytes[..(state % 40) as usize]] {
+                _ = whole::<crate::protocol::ToNode>(body);
+                _ = whole::<crate::protocol::ToClient>(body);
+                _ = whole::<crate::PeerMessage>(body);
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Tokenwood's lock service, as a pure state machine: what one node decides about sessions, grants and resources.
+//!
+//! This crate has no network, reads no clock and starts no thread. A driver tells it the time with every call and
+//! carries out what it wants done: tokio in the node, a simulated cluster in tests. Inside, each resource is one of the
+//! algorithms that serve production, run unchanged.
+//!
+//! Begin with [`core`](mod@core): what can happen to a node and what comes of it. Then [`session`] for how long a
+//! client may believe that it holds something, and [`resource`] for what is kept about a name.
+
+pub mod client;
+pub mod core;
+pub mod frame;
+pub mod name;
+pub mod protocol;
+pub mod refusal;
+pub mod resource;
+pub mod session;
+mod slab;
+pub mod time;
+pub mod wish;
+
+pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};
+pub use name::Definition;
+pub use refusal::Refusal;
+pub use session::SessionId;
+pub use time::Time;
+pub use wish::Want;

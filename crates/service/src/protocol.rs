@@ -1,0 +1,177 @@
+//! What clients and nodes say to each other, whatever carries it. Variants are only ever added at the end, so that nodes
+//! and clients of different versions understand what both know.
+//!
+//! A connection carries messages in order until it breaks. A session outlives its connections: after a break a client
+//! says again what may not have been heard (every request has a number, and nothing happens twice). A release is not
+//! answered; the next promise on the same connection confirms it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::{Acquire, Answer, Listing, Status};
+use crate::refusal::Refusal;
+use crate::session::{Promise, SessionId};
+
+/// What every connection of a client begins with.
+pub const MAGIC: [u8; 8] = *b"tokenwc\n";
+
+/// The version of greetings: their layout is the same in all versions, or they could not be agreed on.
+pub const GREETING: u8 = 0;
+
+/// The versions of this protocol that this program speaks, the lowest and the highest.
+pub const VERSIONS: (u8, u8) = (1, 1);
+
+/// What a client says first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// The lowest and the highest version that it speaks.
+    pub versions: (u8, u8),
+}
+
+impl Hello {
+    /// The hello of this program.
+    pub const MINE: Hello = Hello { magic: MAGIC, versions: VERSIONS };
+
+    /// The version to speak with whoever sent this.
+    pub fn agreed(&self) -> Option<u8> {
+        let highest = self.versions.1.min(VERSIONS.1);
+        (self.magic == MAGIC && highest >= self.versions.0.max(VERSIONS.0)).then_some(highest)
+    }
+}
+
+/// What a node says to that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Welcome {
+    /// From now on in this version.
+    Version {
+        /// The highest that both speak.
+        version: u8,
+        /// Who answers.
+        node: u32,
+        /// In which life.
+        incarnation: u64,
+    },
+    /// There is no version in common; the node speaks these.
+    NoCommonVersion((u8, u8)),
+}
+
+/// What a client says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToNode {
+    /// Opens a session that lives so long without keep-alives.
+    Open {
+        /// How long.
+        ttl: Duration,
+    },
+    /// Says that the client is there; also tells the node over which connection to answer.
+    KeepAlive {
+        /// Whose session.
+        session: SessionId,
+        /// Counts upwards; the answer names it.
+        sequence: u64,
+    },
+    /// Asks for something.
+    Acquire {
+        /// Whose session.
+        session: SessionId,
+        /// What for.
+        ask: Acquire,
+    },
+    /// Gives up a request.
+    Cancel {
+        /// Whose session.
+        session: SessionId,
+        /// Its number.
+        request: u64,
+    },
+    /// Leaves.
+    Release {
+        /// Whose session.
+        session: SessionId,
+        /// The number of the request that was granted.
+        request: u64,
+        /// Its fence.
+        fence: u64,
+    },
+    /// Ends a session with everything in it.
+    Close {
+        /// Whose.
+        session: SessionId,
+    },
+    /// Asks how things are; the answer names the number.
+    Ask {
+        /// The number.
+        number: u64,
+        /// About what.
+        question: Question,
+    },
+}
+
+/// What a client may want to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Question {
+    /// How the node is doing.
+    Status,
+    /// Who holds and waits at this node.
+    List,
+    /// What this node knows of a name.
+    Inspect(String),
+}
+
+/// What a node says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToClient {
+    /// A session is open, with its first promise.
+    Opened {
+        /// Its id.
+        session: SessionId,
+        /// Until when the client may believe, counted from when it asked.
+        promise: Promise,
+    },
+    /// A session could not be opened.
+    NotOpened(Refusal),
+    /// An answer to a keep-alive.
+    Promise {
+        /// Whose session.
+        session: SessionId,
+        /// For how long.
+        promise: Promise,
+    },
+    /// A session is not there (any more): what it held is lost.
+    SessionGone {
+        /// Which one.
+        session: SessionId,
+    },
+    /// What became of a request.
+    Answer(Answer),
+    /// A release was refused, and changed nothing.
+    NotReleased {
+        /// Whose session.
+        session: SessionId,
+        /// The number of the request.
+        request: u64,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// What was asked.
+    Told {
+        /// The number of the question.
+        number: u64,
+        /// The answer.
+        what: Told,
+    },
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Told {
+    /// How the node is doing.
+    Status(Status),
+    /// Who holds and waits at this node.
+    List(Vec<Listing>),
+    /// What this node knows of a name.
+    Inspect(Option<Listing>),
+}

@@ -1,0 +1,258 @@
+//! What a node keeps about a name: what it is, the algorithm that runs it, and the timers of that.
+
+use std::sync::Arc;
+
+use algorithms::forest::{self, Forest};
+use algorithms::rooms::{self, Act, Room, Spot};
+use algorithms::{Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
+use serde::{Deserialize, Serialize};
+
+use crate::name::Definition;
+use crate::time::Time;
+use crate::wish::Numbered;
+
+/// What nodes say to each other about a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Content {
+    /// A message of the algorithm for mutexes and semaphores.
+    Slots(forest::Message),
+    /// A message of the algorithm for rooms and read-write locks.
+    Rooms(rooms::Message<Numbered>),
+    /// The home says that the resource is something else.
+    Refused {
+        /// What it is.
+        defined: Definition,
+    },
+}
+
+impl Content {
+    /// The node that asks for something with this, if it is a request.
+    pub(crate) fn asks_for(&self) -> Option<NodeId> {
+        match self {
+            Content::Slots(message) => message.origin(),
+            Content::Rooms(rooms::Message::Request(entry)) => Some(entry.node),
+            Content::Rooms(_) | Content::Refused { .. } => None,
+        }
+    }
+}
+
+/// Something that happens to a resource.
+pub(crate) enum Happening {
+    /// A client asks; for a room with what it wishes.
+    Request(ClientId, Option<Numbered>),
+    /// A client gives up.
+    Cancel(ClientId),
+    /// A client leaves.
+    Exit(ClientId),
+    /// A node says something.
+    Deliver(NodeId, Content),
+    /// A timer runs out.
+    Expire(Timer),
+}
+
+/// Something that a resource wants done.
+pub(crate) enum Deed {
+    Send(NodeId, Content),
+    /// A client enters: by this slot, with this fence, in this group.
+    Enter(ClientId, u32, u64, u64),
+    Arm(Timer, Wait),
+    Disarm(Timer),
+    Never(&'static str),
+}
+
+/// Lists that are used again for every step.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    effects: Vec<Effect<Forest>>,
+    acts: Vec<Act<Numbered>>,
+    pub(crate) deeds: Vec<Deed>,
+}
+
+/// What is kept of resources that were forgotten: higher than any counter and clock they had.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    pub(crate) floor: u64,
+    pub(crate) clock: u32,
+}
+
+impl Origin {
+    pub(crate) fn rise_to(&mut self, other: Origin) {
+        self.floor = self.floor.max(other.floor);
+        self.clock = self.clock.max(other.clock);
+    }
+}
+
+/// A resource at a node.
+pub(crate) struct Resource {
+    pub(crate) name: Arc<str>,
+    pub(crate) definition: Definition,
+    pub(crate) home: NodeId,
+    run_by: RunBy,
+    /// The timers that run, and when they run out.
+    pub(crate) armed: Vec<(Timer, Time)>,
+    /// When something last happened to it.
+    pub(crate) used: Time,
+    /// Whether it is on the list of those that may be forgotten.
+    pub(crate) listed: bool,
+}
+
+enum RunBy {
+    Forest(forest::Rules, Forest),
+    Room(rooms::Rules, Box<Room<Numbered>>),
+}
+
+/// The node that a resource is looked at from.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) me: NodeId,
+    pub(crate) nodes: u32,
+}
+
+impl Resource {
+    pub(crate) fn new(
+        name: Arc<str>,
+        definition: Definition,
+        home: NodeId,
+        passes: u32,
+        place: Place,
+        Origin { floor, clock }: Origin,
+    ) -> Resource {
+        let run_by = match definition {
+            Definition::Slots(_) => {
+                let rules = forest::Rules::service(home, passes);
+                let forest =
+                    Forest::create(&site(place, definition, &rules), forest::Origin { floor, clock });
+                RunBy::Forest(rules, forest)
+            }
+            Definition::RwLock | Definition::Room => {
+                let rules = rooms::Rules::service(home, passes);
+                let spot = Spot { me: place.me, rules: &rules };
+                RunBy::Room(rules, Box::new(Room::create(&spot, rooms::Origin { floor, clock })))
+            }
+        };
+        let armed = Vec::new();
+        Resource { name, definition, home, run_by, armed, used: Time(0), listed: false }
+    }
+
+    /// Lets something happen to it. What it wants done is in `scratch.deeds` afterwards.
+    pub(crate) fn step(
+        &mut self,
+        place: Place,
+        happening: Happening,
+        scratch: &mut Scratch,
+        chance: &mut dyn Chance,
+    ) {
+        match &mut self.run_by {
+            RunBy::Forest(rules, forest) => {
+                let input = match happening {
+                    Happening::Request(client, _) => Input::Request { client, groups: Groups::one(0) },
+                    Happening::Cancel(client) => Input::Cancel { client },
+                    Happening::Exit(client) => Input::Exit { client },
+                    Happening::Deliver(from, Content::Slots(message)) => Input::Deliver { from, message },
+                    // The sender takes it for something else, and has been told.
+                    Happening::Deliver(..) => return,
+                    Happening::Expire(timer) => Input::Expire(timer),
+                };
+                let site = site(place, self.definition, rules);
+                forest.step(&site, input, &mut Outbox::new(&mut scratch.effects, chance));
+                scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+            }
+            RunBy::Room(rules, room) => {
+                let (spot, acts) = (Spot { me: place.me, rules }, &mut scratch.acts);
+                match happening {
+                    Happening::Request(client, Some(wish)) => room.want(&spot, client, wish, acts),
+                    Happening::Cancel(client) => room.cancel(&spot, client, acts),
+                    Happening::Exit(_) => room.release(&spot, acts),
+                    Happening::Deliver(from, Content::Rooms(message)) => {
+                        room.deliver(&spot, from, message, acts);
+                    }
+                    Happening::Expire(timer) => room.expire(&spot, timer, acts),
+                    Happening::Request(_, None) | Happening::Deliver(..) => return,
+                }
+                scratch.deeds.extend(acts.drain(..).filter_map(deed_of_room));
+            }
+        }
+    }
+
+    /// Whether nothing would be lost if it were forgotten here; then what to begin with when it is needed again.
+    pub(crate) fn droppable(&self, place: Place) -> Option<Origin> {
+        match &self.run_by {
+            RunBy::Forest(rules, forest) => {
+                let forest::Origin { floor, clock } =
+                    forest.droppable(&site(place, self.definition, rules))?;
+                Some(Origin { floor, clock })
+            }
+            RunBy::Room(rules, room) => {
+                let floor = room.droppable(&Spot { me: place.me, rules })?;
+                Some(Origin { floor, clock: 0 })
+            }
+        }
+    }
+
+    /// What must not be fallen below even if it is forgotten in the middle of something.
+    pub(crate) fn clock(&self) -> Origin {
+        match &self.run_by {
+            RunBy::Forest(_, forest) => Origin { floor: 0, clock: forest.clock() },
+            RunBy::Room(..) => Origin::default(),
+        }
+    }
+
+    /// Whether nobody can be let in before somebody at this node leaves.
+    pub(crate) fn all_taken_here(&self) -> bool {
+        match (&self.run_by, self.definition) {
+            (RunBy::Forest(_, forest), Definition::Slots(slots)) => forest.busy() == slots,
+            (RunBy::Room(_, room), _) => room.has_token() && room.inside() > 0,
+            _ => false,
+        }
+    }
+
+    /// The slots whose tokens are here, each with how many nodes wait for it.
+    pub(crate) fn slots_here(&self) -> Vec<(u32, u32)> {
+        match &self.run_by {
+            RunBy::Forest(_, forest) => forest.tokens_here().collect(),
+            RunBy::Room(_, room) if room.has_token() => vec![(0, room.queue().len() as u32)],
+            RunBy::Room(..) => Vec::new(),
+        }
+    }
+
+    /// Requests of other nodes that this node keeps until its own has been served.
+    pub(crate) fn parked(&self) -> Vec<Content> {
+        match &self.run_by {
+            RunBy::Forest(_, forest) => forest.parked().map(Content::Slots).collect(),
+            RunBy::Room(_, room) if room.has_token() => Vec::new(),
+            RunBy::Room(_, room) => {
+                let requests = room.queue().iter().cloned();
+                requests.map(|entry| Content::Rooms(rooms::Message::Request(entry))).collect()
+            }
+        }
+    }
+}
+
+fn site(place: Place, definition: Definition, rules: &forest::Rules) -> Site<'_, Forest> {
+    let tokens = match definition {
+        Definition::Slots(slots) => slots,
+        Definition::RwLock | Definition::Room => 1,
+    };
+    Site { me: place.me, nodes: place.nodes, tokens, rules }
+}
+
+fn deed_of_forest(effect: Effect<Forest>) -> Option<Deed> {
+    Some(match effect {
+        Effect::Send { to, message } => Deed::Send(to, Content::Slots(message)),
+        Effect::Enter(pass) => Deed::Enter(pass.client, pass.slot, pass.fence, 0),
+        Effect::Arm(timer, wait) => Deed::Arm(timer, wait),
+        Effect::Disarm(timer) => Deed::Disarm(timer),
+        Effect::Never(what) => Deed::Never(what),
+        Effect::Persist(()) | Effect::Note(_) => return None,
+    })
+}
+
+fn deed_of_room(act: Act<Numbered>) -> Option<Deed> {
+    Some(match act {
+        Act::Send { to, message } => Deed::Send(to, Content::Rooms(message)),
+        Act::Enter { client, group, fence } => Deed::Enter(client, 0, fence, group),
+        Act::Arm(timer, wait) => Deed::Arm(timer, wait),
+        Act::Never(what) => Deed::Never(what),
+        Act::Note(_) => return None,
+    })
+}

@@ -1,0 +1,116 @@
+//! Sessions: how long a client may believe that it holds something.
+//!
+//! A grant has no deadline of its own; it lives as long as its session. The client notes when it sent a keep-alive and
+//! counts from there, so it never believes longer than the node: the node lets somebody else in only when so much time
+//! has certainly passed on the client's clock since the last answer. A connection that breaks ends nothing.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::{Time, certainly};
+
+/// The shortest time to live that a session can have: what is shorter would be lost to a short pause.
+pub const SHORTEST_LIFE: Duration = Duration::from_millis(500);
+
+/// A session, for ever: nodes never use a number again, and an incarnation is new at every start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SessionId {
+    /// The node that keeps it,
+    pub node: u32,
+    /// in this life.
+    pub incarnation: u64,
+    /// Its number there.
+    pub number: u64,
+}
+
+/// What a node knows of a session.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// How long it lives without a keep-alive; `None` for clients inside this process, which end with it.
+    pub ttl: Option<Duration>,
+    /// Until then the client may believe, whatever its clock.
+    believed_until: Time,
+    /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a client
+    /// that takes and leaves one thing after another costs no memory.
+    requests: Vec<(u64, u32)>,
+    /// The highest request number it has used.
+    pub highest_request: u64,
+}
+
+/// The answer to a keep-alive: the client may believe for so long, counted from when it sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promise {
+    /// Which keep-alive is answered.
+    pub sequence: u64,
+    /// For how long, in nanoseconds.
+    pub lasts: u64,
+}
+
+impl Session {
+    /// A session that begins with its first promise.
+    pub fn new(ttl: Option<Duration>) -> Session {
+        Session { ttl, believed_until: Time(0), requests: Vec::new(), highest_request: 0 }
+    }
+
+    /// Takes note of a request; its number is higher than all before.
+    pub(crate) fn asks(&mut self, request: u64, client: u32) {
+        self.requests.push((request, client));
+    }
+
+    /// The node's number for a request that waits or holds.
+    pub(crate) fn client(&self, request: u64) -> Option<u32> {
+        let place = self.requests.binary_search_by_key(&request, |(number, _)| *number).ok()?;
+        Some(self.requests[place].1)
+    }
+
+    /// A request neither waits nor holds any more.
+    pub(crate) fn forgets(&mut self, request: u64) {
+        if let Ok(place) = self.requests.binary_search_by_key(&request, |(number, _)| *number) {
+            self.requests.remove(place);
+        }
+    }
+
+    /// The node's numbers for everything that waits or holds.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = u32> {
+        self.requests.iter().map(|(_, client)| *client)
+    }
+
+    /// Answers a keep-alive. `lease_left` is how long the node itself may promise anything.
+    pub fn promise(&mut self, sequence: u64, now: Time, lease_left: Duration) -> Promise {
+        let lasts = self.ttl.unwrap_or(lease_left).min(lease_left);
+        self.believed_until = self.believed_until.max(now + certainly(lasts));
+        Promise { sequence, lasts: u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
+    /// When the client has certainly stopped to believe, if it sends no further keep-alive.
+    pub fn ends(&self) -> Option<Time> {
+        self.ttl.map(|_| self.believed_until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_promise_never_exceeds_the_nodes_own_lease() {
+        let mut session = Session::new(Some(10 * SECOND));
+        let promise = session.promise(1, Time(0), 2 * SECOND);
+        assert_eq!(promise, Promise { sequence: 1, lasts: 2_000_000_000 });
+        assert!(session.ends().unwrap() >= Time(0) + 2 * SECOND * 11 / 9);
+        // A shorter promise later on does not take back the one before.
+        let ends = session.ends();
+        session.promise(2, Time(1), SECOND / 10);
+        assert_eq!(session.ends(), ends);
+    }
+
+    #[test]
+    fn clients_inside_the_process_do_not_end_before_it() {
+        let mut session = Session::new(None);
+        session.promise(1, Time(0), SECOND);
+        assert_eq!(session.ends(), None);
+    }
+}

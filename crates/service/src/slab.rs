@@ -1,0 +1,81 @@
+//! Values with small numbers that are used again.
+
+/// A list with holes.
+pub(crate) struct Slab<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    pub(crate) fn new() -> Slab<T> {
+        Slab { places: Vec::new(), free: Vec::new() }
+    }
+
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.places[number as usize] = Some(value);
+            return number;
+        }
+        self.places.push(Some(value));
+        self.places.len() as u32 - 1
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&T> {
+        self.places.get(number as usize)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.places.get_mut(number as usize)?.as_mut()
+    }
+
+    /// Takes a value out. Memory comes back when the last one has gone.
+    pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
+        let value = self.places.get_mut(number as usize)?.take()?;
+        self.free.push(number);
+        if self.len() == 0 && self.places.len() > KEPT {
+            self.places = Vec::new();
+            self.free = Vec::new();
+        }
+        Some(value)
+    }
+
+    /// All values with their numbers, in the order of numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (0..).zip(&self.places).filter_map(|(number, place)| Some((number, place.as_ref()?)))
+    }
+}
+
+/// So many places are kept for the next values; more than that, and their memory is worth having back.
+const KEPT: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_used_again() {
+        let mut slab = Slab::new();
+        let (a, b) = (slab.insert('a'), slab.insert('b'));
+        assert_eq!((a, b, slab.len()), (0, 1, 2));
+        assert_eq!(slab.remove(a), Some('a'));
+        assert_eq!(slab.remove(a), None);
+        assert_eq!(slab.insert('c'), a);
+        assert_eq!(
+            slab.iter().map(|(number, value)| (number, *value)).collect::<Vec<_>>(),
+            [(0, 'c'), (1, 'b')]
+        );
+    }
+
+    #[test]
+    fn memory_comes_back() {
+        let mut slab = Slab::new();
+        let numbers: Vec<u32> = (0..5000).map(|value| slab.insert(value)).collect();
+        numbers.into_iter().for_each(|number| _ = slab.remove(number));
+        assert_eq!((slab.places.capacity(), slab.free.capacity()), (0, 0));
+    }
+}

@@ -1,0 +1,134 @@
+//! What a client wants of a resource: a slot, to read or to write, or to be in one of some groups.
+
+use std::fmt;
+use std::sync::Arc;
+
+use algorithms::rooms::Wish;
+use serde::{Deserialize, Serialize};
+
+use crate::name::{self, Definition};
+use crate::refusal::Refusal;
+
+/// The most groups that a request names.
+pub const MOST_GROUPS: usize = 64;
+
+/// What a client wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Want {
+    /// A slot of a mutex or a semaphore.
+    Slot,
+    /// To read.
+    Read,
+    /// To write.
+    Write,
+    /// To be in any one of these groups, the first if the choice is its own.
+    AnyOf(Arc<[Arc<str>]>),
+}
+
+impl Want {
+    /// Refuses what does not go with what the resource is.
+    pub fn validate(&self, definition: Definition) -> Result<(), Refusal> {
+        match (self, definition) {
+            (Want::AnyOf(groups), Definition::Room) if groups.is_empty() => Err(Refusal::NoGroup),
+            (Want::AnyOf(groups), Definition::Room) if groups.len() > MOST_GROUPS => {
+                Err(Refusal::TooManyGroups(MOST_GROUPS))
+            }
+            (Want::AnyOf(groups), Definition::Room) => {
+                groups.iter().try_for_each(|group| name::validate(group))
+            }
+            (Want::Slot, Definition::Slots(_)) | (Want::Read | Want::Write, Definition::RwLock) => Ok(()),
+            _ => Err(Refusal::WantsOther(definition)),
+        }
+    }
+
+    /// The same by numbers, for a room or a read-write lock; `None` for a slot.
+    pub(crate) fn numbered(&self) -> Option<Numbered> {
+        Some(match self {
+            Want::Slot => return None,
+            Want::Read => Numbered::Read,
+            Want::Write => Numbered::Write,
+            Want::AnyOf(groups) => Numbered::AnyOf(groups.iter().map(|group| name::number(group)).collect()),
+        })
+    }
+
+    /// Which of the groups that it names this one is.
+    pub(crate) fn place_of(&self, group: u64) -> u32 {
+        match self {
+            Want::AnyOf(groups) => {
+                let place = groups.iter().position(|named| name::number(named) == group);
+                place.map_or(0, |place| place as u32)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// A wish by numbers, as nodes tell each other.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Numbered {
+    /// To read.
+    Read,
+    /// To write: alone.
+    Write,
+    /// To be in any one of these groups.
+    AnyOf(Box<[u64]>),
+}
+
+/// The groups of a read-write lock.
+const READERS: u64 = 0;
+const WRITER: u64 = 1;
+
+impl Wish for Numbered {
+    type Group = u64;
+
+    fn first(&self) -> u64 {
+        match self {
+            Numbered::Read => READERS,
+            Numbered::Write => WRITER,
+            Numbered::AnyOf(groups) => groups.first().copied().unwrap_or(0),
+        }
+    }
+
+    fn contains(&self, group: u64) -> bool {
+        match self {
+            Numbered::Read => group == READERS,
+            Numbered::Write => group == WRITER,
+            Numbered::AnyOf(groups) => groups.contains(&group),
+        }
+    }
+
+    fn is_exclusive(&self, _group: u64) -> bool {
+        *self == Numbered::Write
+    }
+}
+
+impl fmt::Display for Numbered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Numbered::Read => f.write_str("read"),
+            Numbered::Write => f.write_str("write"),
+            Numbered::AnyOf(groups) => groups
+                .iter()
+                .enumerate()
+                .try_for_each(|(place, group)| write!(f, "{}{group:x}", if place == 0 { "" } else { "+" })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wants_go_with_what_the_resource_is() {
+        let groups = |names: &[&str]| Want::AnyOf(names.iter().map(|name| Arc::from(*name)).collect());
+        assert_eq!(Want::Slot.validate(Definition::Slots(3)), Ok(()));
+        assert_eq!(Want::Read.validate(Definition::RwLock), Ok(()));
+        assert_eq!(groups(&["a", "b"]).validate(Definition::Room), Ok(()));
+        assert_eq!(groups(&[]).validate(Definition::Room), Err(Refusal::NoGroup));
+        assert_eq!(groups(&[""]).validate(Definition::Room), Err(Refusal::NameEmpty));
+        assert_eq!(groups(&["x"; 65]).validate(Definition::Room), Err(Refusal::TooManyGroups(64)));
+        assert_eq!(Want::Slot.validate(Definition::Room), Err(Refusal::WantsOther(Definition::Room)));
+        assert_eq!(groups(&["a", "b"]).place_of(name::number("b")), 1);
+    }
+}

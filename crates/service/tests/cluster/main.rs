@@ -1,0 +1,85 @@
+//! Whole clusters in one deterministic run: real cores, links that keep order, clocks that run at different rates, and
+//! clients that do everything at random. What must hold is judged from outside, by what clients believe.
+
+mod program;
+mod run;
+
+use std::time::Duration;
+
+use run::{Plan, Run};
+
+fn runs(seeds: std::ops::Range<u64>, plan: &Plan) {
+    let mut grants = 0;
+    for seed in seeds {
+        let mut run = Run::new(plan, seed);
+        let happened = run.finish();
+        assert!(happened.problems.is_empty(), "seed {seed}, {plan:?}: {:#?}", happened.problems);
+        grants += happened.grants;
+    }
+    assert!(grants > 0, "nothing was granted, so nothing was shown");
+}
+
+#[test]
+fn a_mutex_is_held_by_one_client_at_a_time() {
+    runs(1..40, &Plan { nodes: 3, clients: 9, names: 1, slots: 1, ..Plan::default() });
+}
+
+#[test]
+fn a_semaphore_is_held_by_as_many_as_it_has_slots() {
+    runs(1..40, &Plan { nodes: 4, clients: 16, names: 1, slots: 3, ..Plan::default() });
+}
+
+#[test]
+fn a_room_holds_one_group_at_a_time() {
+    runs(1..30, &Plan { nodes: 3, clients: 12, groups: 3, cuts: 6, deaths: 3, ..Plan::default() });
+}
+
+#[test]
+fn readers_share_and_writers_are_alone() {
+    runs(1..30, &Plan { nodes: 4, clients: 12, groups: 1, names: 2, cuts: 6, deaths: 3, ..Plan::default() });
+}
+
+#[test]
+fn many_names_at_many_nodes() {
+    runs(1..20, &Plan { nodes: 5, clients: 30, names: 8, slots: 2, ..Plan::default() });
+}
+
+#[test]
+fn one_node_alone() {
+    runs(1..20, &Plan { nodes: 1, clients: 6, names: 2, slots: 2, ..Plan::default() });
+}
+
+#[test]
+fn connections_are_cut_and_clients_die() {
+    let plan = Plan { nodes: 3, clients: 12, names: 2, slots: 2, cuts: 20, deaths: 10, ..Plan::default() };
+    runs(1..60, &plan);
+}
+
+#[test]
+fn contradictions_are_refused_and_nobody_is_left_waiting() {
+    let plan = Plan { nodes: 4, clients: 12, names: 2, slots: 2, contradict: true, ..Plan::default() };
+    runs(1..40, &plan);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let plan = Plan { nodes: 3, clients: 9, names: 2, slots: 2, cuts: 5, deaths: 3, ..Plan::default() };
+    let log = |seed| Run::new(&plan, seed).finish().log;
+    assert_eq!(log(7), log(7));
+    assert_ne!(log(7), log(8));
+}
+
+#[test]
+fn clients_learn_of_a_loss_before_others_are_let_in_even_with_bad_clocks() {
+    // Sections are much longer than sessions live without keep-alives, and most connections break.
+    let plan = Plan {
+        nodes: 3,
+        clients: 9,
+        names: 1,
+        slots: 1,
+        cuts: 60,
+        section: Duration::from_secs(5),
+        ..Plan::default()
+    };
+    runs(1..40, &plan);
+}
