@@ -43,8 +43,10 @@ const MOST_VARIANTS: usize = 12;
 const NUMBERS: &[(&str, &str)] = &[("inform", "2")];
 
 /// Values that no load makes sensible: a line has the longest ways of all trees, and who begins with the same token as
-/// everybody else waits for it.
-const SENSELESS: &[(&str, &str)] = &[("shape", "line"), ("first", "same")];
+/// everybody else waits for it; a room that is not closed saves messages at the cost of whoever waits for its end, to forget
+/// a room saves memory only, and only writers hand it off.
+const SENSELESS: &[(&str, &str)] =
+    &[("shape", "line"), ("first", "same"), ("close", "no"), ("forget", "yes"), ("hand-off", "yes")];
 
 /// Options that stand for several others, and are not combined with them.
 const ALONE: &[&str] = &["tuning"];
@@ -121,7 +123,7 @@ mod tests {
         assert!(several.contains(&"partitioned(naimi-trehel)".to_string()));
         assert!(several.contains(&"partitioned(neilsen-mizuno) shape=star".to_string()));
         assert!(several.iter().all(|label| !label.contains("shape=line") && !label.contains("gme")));
-        assert_eq!(labels(10, 1, 3), ["drs-gme"]);
+        assert_eq!(labels(10, 1, 3), ["drs-gme", "rooms", "rooms queue=arrival"]);
     }
 
     #[test]

@@ -5,8 +5,12 @@ mod candidates;
 mod check_arguments;
 mod check_command;
 mod check_report;
+mod dev_command;
+mod endpoints;
 mod errata_command;
+mod locks_command;
 mod merge_command;
+mod node_command;
 mod output;
 mod plan_arguments;
 mod progress;
@@ -15,6 +19,7 @@ mod recommend_command;
 mod recommend_report;
 mod report_folder;
 mod reproduce_command;
+mod run_command;
 mod simulate_command;
 mod sweep_command;
 mod sweep_file;
@@ -38,6 +43,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Dev(dev_command::Arguments),
+    Run(run_command::Arguments),
+    Locks(locks_command::Arguments),
+    Status(locks_command::StatusArguments),
+    Node(node_command::Arguments),
     Check(Box<check_arguments::Arguments>),
     Simulate(Box<simulate_command::Arguments>),
     Sweep(Box<sweep_command::Arguments>),
@@ -63,7 +73,13 @@ enum Ended {
 const GUIDE: &str = "\
 Tokenwood: locks without a coordinator, and the workbench for the algorithms behind them.
 
-What you can do:
+Locks:
+  tokenwood dev                                     a cluster of three nodes on this machine, to try things
+  tokenwood run backup -- ./backup.sh               run a command while holding a lock
+  tokenwood run gpu --slots 2 -- ./train.sh         at most two at once
+  tokenwood locks                                   who holds what, and who waits
+
+The workbench:
   tokenwood algorithms                              what there is: kind, source, needs, cost
   tokenwood check naimi-trehel --nodes 3            explore every run of three nodes
   tokenwood check bulgannawar-vaidya --nodes 3 --tokens 2 --requests 2
@@ -90,6 +106,15 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let ended = match command {
+        Command::Dev(arguments) => dev_command::run(&arguments),
+        // It ends as the command that it runs.
+        Command::Run(arguments) => match run_command::run(&arguments) {
+            Ok(code) => return ExitCode::from(code),
+            Err(error) => Err(error),
+        },
+        Command::Locks(arguments) => locks_command::list(&arguments),
+        Command::Status(arguments) => locks_command::status(&arguments),
+        Command::Node(arguments) => node_command::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Simulate(arguments) => simulate_command::run(&arguments),
         Command::Sweep(arguments) => sweep_command::run(&arguments),
