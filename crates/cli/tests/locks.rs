@@ -59,9 +59,14 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Politely, so that it ends its nodes.
-        _ = Command::new("kill").arg(self.dev.id().to_string()).status();
+        kill("-TERM", u64::from(self.dev.id()));
         _ = self.dev.wait();
     }
+}
+
+/// Sends a signal. The shell knows how; a program for it need not be there.
+fn kill(signal: &str, process: u64) {
+    _ = Command::new("sh").args(["-c", &format!("kill {signal} {process}")]).status();
 }
 
 fn error(output: &Output) -> String {
@@ -106,7 +111,7 @@ fn the_command_decides_the_exit_code_unless_the_lock_is_not_had() {
     let table = String::from_utf8(cluster.run(0, &["locks"]).stdout).unwrap();
     assert!(table.contains("holds"), "{table}");
     // A signal is passed on to the command, and the lock is free.
-    _ = Command::new("kill").arg(holder.id().to_string()).status();
+    kill("-TERM", u64::from(holder.id()));
     assert_eq!(holder.wait().unwrap().code(), Some(128 + 15));
     assert_eq!(code(&cluster.run(1, &["run", "x", "--", "true"])), 0);
 }
@@ -123,7 +128,7 @@ fn whoever_loses_its_node_loses_the_lock_and_its_command_is_ended() {
         std::thread::sleep(Duration::from_millis(10));
         log.exists()
     }));
-    _ = Command::new("kill").args(["-9", &cluster.pids[1].to_string()]).status();
+    kill("-KILL", cluster.pids[1]);
     let ended = holder.wait_with_output().unwrap();
     assert_eq!(code(&ended), 76);
     assert!(error(&ended).contains("the lock is lost"), "{}", error(&ended));

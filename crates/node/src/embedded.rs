@@ -26,8 +26,9 @@ struct Waiting {
 }
 
 impl Near {
-    pub(crate) fn open(shared: &Arc<Shared>) -> Arc<Near> {
-        shared.happen(|state, now| {
+    /// Opens a session that ends when what is returned is dropped, or with the node.
+    pub(crate) fn open(shared: &Arc<Shared>) -> Arc<dyn Backend> {
+        let near = shared.happen(|state, now| {
             let opened = state.core.open(None, now);
             let (session, _) = opened.expect("sessions of this process are few");
             let near = Arc::new(Near {
@@ -38,7 +39,8 @@ impl Near {
             });
             state.sinks.insert(session.number, Sink::Near(near.clone()));
             near
-        })
+        });
+        Arc::new(Owned(near))
     }
 
     /// An answer that did not come at once.
@@ -57,6 +59,34 @@ impl Near {
     }
 }
 
+/// A session that ends with its owner.
+struct Owned(Arc<Near>);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let Some(shared) = self.0.shared.upgrade() else { return };
+        shared.happen(|state, now| {
+            let (core, out) = state.core_and_out();
+            // It is gone already if the node has stopped.
+            _ = core.close(self.0.session, now, out);
+        });
+    }
+}
+
+impl Backend for Owned {
+    fn acquire(&self, ask: Acquire) -> Result<(u64, Asked), Error> {
+        self.0.acquire(ask)
+    }
+
+    fn leave(&self, request: u64) {
+        self.0.leave(request);
+    }
+
+    fn lost(&self) -> watch::Receiver<bool> {
+        self.0.lost.subscribe()
+    }
+}
+
 impl Waiting {
     fn settle(&mut self, request: u64, reply: Reply) -> Result<Grant, Refusal> {
         match reply {
@@ -69,7 +99,7 @@ impl Waiting {
     }
 }
 
-impl Backend for Near {
+impl Near {
     fn acquire(&self, mut ask: Acquire) -> Result<(u64, Asked), Error> {
         let shared = self.shared.upgrade().ok_or(Error::Lost)?;
         shared.happen(|state, now| {
@@ -106,9 +136,5 @@ impl Backend for Near {
             waiting.answers.remove(&request);
             debug_assert!(left.is_ok(), "{left:?}");
         });
-    }
-
-    fn lost(&self) -> watch::Receiver<bool> {
-        self.lost.subscribe()
     }
 }

@@ -96,6 +96,7 @@ async fn giving_up_leaves_nothing_behind() {
         guard.release();
     }
     cluster.nobody_is_inside().await;
+    cluster.no_session_is_open().await;
     cluster.stop().await;
 }
 

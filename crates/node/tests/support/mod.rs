@@ -34,24 +34,27 @@ impl Cluster {
 
     /// Waits until nobody holds or waits anywhere.
     pub(crate) async fn nobody_is_inside(&self) {
-        for _ in 0..2000 {
-            if self.hosts.iter().all(|host| host.status().requests == 0) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        panic!("somebody is left: {:?}", self.hosts.iter().map(Host::status).collect::<Vec<_>>());
+        self.until(|status| status.requests == 0).await;
     }
 
     /// Waits until no node remembers any name.
     pub(crate) async fn all_is_forgotten(&self) {
+        self.until(|status| status.resources == 0).await;
+    }
+
+    /// Waits until all clients have gone.
+    pub(crate) async fn no_session_is_open(&self) {
+        self.until(|status| status.sessions == 0).await;
+    }
+
+    async fn until(&self, is_so: fn(&service::core::Status) -> bool) {
         for _ in 0..2000 {
-            if self.hosts.iter().all(|host| host.status().resources == 0) {
+            if self.hosts.iter().all(|host| is_so(&host.status())) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        panic!("something is left: {:?}", self.hosts.iter().map(Host::status).collect::<Vec<_>>());
+        panic!("it is never so: {:?}", self.hosts.iter().map(Host::status).collect::<Vec<_>>());
     }
 
     pub(crate) async fn stop(self) {
