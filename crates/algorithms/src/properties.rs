@@ -14,7 +14,7 @@ use crate::info::{Clients, Info, Kind, Tokens};
 pub enum Property {
     /// Never more than k clients are inside.
     AtMostKInside,
-    /// No slot is held by two clients, and none has two tokens.
+    /// No slot is held by two clients, and none has two tokens (where messages may arrive twice: only the former).
     OneOfEachSlot,
     /// The fence of an entry is higher than that of the entry before by the same slot; those who enter the same opening
     /// of a room share it.
@@ -204,7 +204,8 @@ impl Terms {
         } else if census.inside > self.rights && self.asks(Property::AtMostKInside) {
             return Some(Property::AtMostKInside);
         }
-        let twice = |slot: &SlotCount| slot.inside > 1 || slot.tokens > 1;
+        // A token that was doubled on its way does no harm before both have arrived.
+        let twice = |slot: &SlotCount| slot.inside > 1 || (slot.tokens > 1 && !self.faulty);
         if self.slots && self.asks(Property::OneOfEachSlot) && census.slots.iter().any(twice) {
             return Some(Property::OneOfEachSlot);
         }
