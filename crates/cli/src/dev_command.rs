@@ -48,7 +48,8 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
     for (me, for_peers, for_clients) in listeners {
         let endpoint = for_clients.local_addr()?.to_string();
         running.push(Running { id: me.id, pid: std::process::id(), endpoint });
-        let config = HostConfig { cluster: "dev".to_string(), me, view: view.clone(), tune: |_| {} };
+        let config =
+            HostConfig { cluster: "dev".to_string(), me, view: view.clone(), tune: |_| {}, log: |_| {} };
         hosts.push(Host::start(config, for_peers, for_clients)?);
     }
     ready(arguments, &running)?;
@@ -70,7 +71,7 @@ async fn processes(arguments: &Arguments) -> Result<()> {
         for member in &view.members {
             command.args(["--member", &format!("{}={}", member.identity.id, member.address)]);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         commands.push((me.id, endpoint, command));
     }
     // Each node binds its ports anew.

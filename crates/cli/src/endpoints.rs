@@ -18,20 +18,24 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
+    /// Those that are named, or the usual ones.
+    fn named(&self) -> Vec<String> {
+        if self.endpoints.is_empty() {
+            return USUAL_PORTS.map(|port| format!("127.0.0.1:{port}")).collect();
+        }
+        self.endpoints.clone()
+    }
+
     /// Connects to the first node that answers.
     pub(crate) async fn connect(&self, options: Options) -> Result<Tokenwood> {
-        let usual = || USUAL_PORTS.map(|port| format!("127.0.0.1:{port}")).collect();
-        let endpoints = if self.endpoints.is_empty() { usual() } else { self.endpoints.clone() };
-        let connected = Tokenwood::connect_with(endpoints, options).await;
+        let connected = Tokenwood::connect_with(self.named(), options).await;
         connected.context("is a cluster running? 'tokenwood dev' starts one here; --endpoint names another")
     }
 
     /// Connects to every node that is named, with what happened.
     pub(crate) async fn connect_each(&self) -> Vec<(String, Result<Tokenwood, client::Error>)> {
-        let usual = || USUAL_PORTS.map(|port| format!("127.0.0.1:{port}")).collect();
-        let endpoints: Vec<String> = if self.endpoints.is_empty() { usual() } else { self.endpoints.clone() };
         let mut connected = Vec::new();
-        for endpoint in endpoints {
+        for endpoint in self.named() {
             let tokenwood = Tokenwood::connect([endpoint.clone()]).await;
             connected.push((endpoint, tokenwood));
         }

@@ -53,7 +53,13 @@ async fn serve(arguments: &Arguments) -> Result<()> {
     let for_peers = listen(&address, "peers").await?;
     let for_clients = listen(&arguments.clients, "clients").await?;
     let view = View { epoch: 1, members };
-    let config = HostConfig { cluster: arguments.cluster.clone(), me, view, tune: |_| {} };
+    let config = HostConfig {
+        cluster: arguments.cluster.clone(),
+        me,
+        view,
+        tune: |_| {},
+        log: |line| eprintln!("{line}"),
+    };
     let host = Host::start(config, for_peers, for_clients)?;
     output::print(format_args!(
         "node {} listens at {address} for peers, at {} for clients\n",

@@ -33,6 +33,8 @@ pub struct HostConfig {
     pub view: View,
     /// Changes to the defaults of the core.
     pub tune: fn(&mut Config),
+    /// Where a line goes about each connection that comes, breaks or is turned away.
+    pub log: fn(&str),
 }
 
 /// A running node. Clones are the same; it runs until [`Host::stop`].
@@ -49,7 +51,6 @@ pub(crate) struct Shared {
     /// The core wants to be woken earlier than planned.
     earlier: Notify,
     tasks: Mutex<Vec<JoinHandle<()>>>,
-    notices: Mutex<Vec<String>>,
 }
 
 pub(crate) struct State {
@@ -76,9 +77,6 @@ const MOST_WAITING: usize = 1 << 16;
 /// What a link keeps for a peer that does not acknowledge: more than all clients that are there already can cause.
 const LIMITS: Limits = Limits { payloads: 1 << 24, bytes: 1 << 32 };
 
-/// So many notices about connections are kept to be looked at.
-const MOST_NOTICES: usize = 100;
-
 impl Host {
     /// Starts a node that listens here for its peers and there for its clients. Belongs into a tokio runtime.
     pub fn start(
@@ -86,7 +84,7 @@ impl Host {
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig { cluster, me, view, tune } = config;
+        let HostConfig { cluster, me, view, tune, log } = config;
         let mut ids: Vec<NodeId> = view.members.iter().map(|member| member.identity.id).collect();
         ids.sort_unstable();
         let place = ids.iter().position(|id| *id == me.id).ok_or(StartError::NotAMember(me))?;
@@ -108,15 +106,17 @@ impl Host {
             ids,
             earlier: Notify::new(),
             tasks: Mutex::default(),
-            notices: Mutex::default(),
         });
+        // A peer may have something to say before this is over: it waits until the answer has a way out.
+        let nothing_happens = shared.lock();
         let peers = Peers::start(
             transport::Config { limits: LIMITS, ..transport::Config::new(&cluster, me) },
             view,
             for_peers,
-            Arc::new(Door(shared.clone())),
+            Arc::new(Door { shared: shared.clone(), log }),
         )?;
         _ = shared.peers.set(peers);
+        drop(nothing_happens);
         let tasks = [
             tokio::spawn(clients::listen(for_clients, shared.clone(), me)),
             tokio::spawn(keep_time(shared.clone())),
@@ -137,7 +137,7 @@ impl Host {
 
     /// The peers without a connection, and for how long that has been so.
     pub fn unreachable(&self) -> BTreeMap<NodeId, Duration> {
-        self.shared.peers.get().map(Peers::unreachable).unwrap_or_default()
+        self.shared.peers().unreachable()
     }
 
     /// Ends all tasks and connections.
@@ -154,9 +154,7 @@ impl Host {
                 Sink::Near(near) => near.end(),
             }
         }
-        if let Some(peers) = self.shared.peers.get() {
-            peers.stop().await;
-        }
+        self.shared.peers().stop().await;
     }
 }
 
@@ -172,9 +170,7 @@ impl Shared {
         let result = act(&mut state, clock::now());
         let written = self.carry_out(&mut state);
         drop(state);
-        if let Some(peers) = self.peers.get() {
-            written.into_iter().for_each(|peer| peers.flush(peer));
-        }
+        written.into_iter().for_each(|peer| self.peers().flush(peer));
         result
     }
 
@@ -211,7 +207,7 @@ impl Shared {
 
     /// Queues a message. Says whether so much waits for this peer that nobody should be let in anew.
     fn queue(&self, peer: NodeId, message: &PeerMessage) -> bool {
-        let Some(peers) = self.peers.get() else { return false };
+        let peers = self.peers();
         let mut payload = Vec::new();
         frame::append(message, &mut payload);
         // What those who are there already may have to say is bounded, and the link takes it all.
@@ -221,10 +217,13 @@ impl Shared {
         peers.kept(peer) > MOST_WAITING
     }
 
+    fn peers(&self) -> &Peers {
+        self.peers.get().expect("nothing happens before the peers are there")
+    }
+
     /// Whether nobody should be let in anew.
     pub(crate) fn is_overloaded(&self, state: &mut State) -> bool {
-        let kept = |peer| self.peers.get().map_or(0, |peers| peers.kept(peer));
-        state.behind = state.behind.filter(|peer| kept(*peer) > MOST_WAITING);
+        state.behind = state.behind.filter(|peer| self.peers().kept(*peer) > MOST_WAITING);
         state.behind.is_some()
     }
 }
@@ -244,31 +243,25 @@ impl State {
 }
 
 /// Where peers' messages arrive.
-struct Door(Arc<Shared>);
+struct Door {
+    shared: Arc<Shared>,
+    log: fn(&str),
+}
 
 impl Inbox for Door {
     async fn received(&self, from: NodeId, _epoch: u64, payload: &[u8]) {
-        let Ok(from) = self.0.ids.binary_search(&from) else { return };
+        let Ok(from) = self.shared.ids.binary_search(&from) else { return };
         match frame::whole::<PeerMessage>(payload) {
-            Ok(message) => self.0.happen(|state, now| {
+            Ok(message) => self.shared.happen(|state, now| {
                 let (core, out) = state.core_and_out();
                 core.receive(from as u32, message, now, out);
             }),
-            Err(error) => self.note(format!("node {from} sends what nobody understands: {error}")),
+            Err(error) => (self.log)(&format!("node {from} sends what nobody understands: {error}")),
         }
     }
 
     fn notice(&self, notice: Notice) {
-        self.note(notice.to_string());
-    }
-}
-
-impl Door {
-    fn note(&self, notice: String) {
-        let mut notices = self.0.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        if notices.len() < MOST_NOTICES {
-            notices.push(notice);
-        }
+        (self.log)(&notice.to_string());
     }
 }
 

@@ -26,7 +26,8 @@ impl Cluster {
         let (mut hosts, mut endpoints) = (Vec::new(), Vec::new());
         for (me, for_peers, for_clients) in listeners {
             endpoints.push(for_clients.local_addr().unwrap().to_string());
-            let config = HostConfig { cluster: "test".to_string(), me, view: view.clone(), tune };
+            let config =
+                HostConfig { cluster: "test".to_string(), me, view: view.clone(), tune, log: |_| {} };
             hosts.push(Host::start(config, for_peers, for_clients).unwrap());
         }
         Cluster { hosts, endpoints }
