@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::{self, Definition};
 use crate::refusal::Refusal;
-use crate::resource::{Content, Deed, Happening, Origin, Place, Resource, Scratch};
+use crate::resource::{Armed, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
 use crate::session::{Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::slab::Slab;
 use crate::time::Time;
@@ -47,6 +47,8 @@ pub struct Config {
     pub hop: Duration,
     /// How long somebody who does not want to wait is willing to ask around.
     pub try_limit: Duration,
+    /// How long a token that nobody uses stays where it was used last before it goes home.
+    pub linger: Duration,
     /// How long a resource that nobody uses is kept.
     pub keep_idle: Duration,
     /// At most so many clients hold or wait at once,
@@ -68,6 +70,7 @@ impl Config {
             passes: 4,
             hop: Duration::from_micros(500),
             try_limit: Duration::from_millis(100),
+            linger: Duration::from_secs(10),
             keep_idle: Duration::from_secs(10),
             most_requests: 1_000_000,
             most_sessions: 100_000,
@@ -208,6 +211,7 @@ enum Due {
 /// A node.
 pub struct Core {
     config: Config,
+    habits: Habits,
     sessions: BTreeMap<u64, Session>,
     last_session: u64,
     requests: Slab<Request>,
@@ -229,8 +233,11 @@ impl Core {
     /// A node that knows of nothing yet.
     pub fn new(config: Config) -> Core {
         let dice = Dice(config.seed);
+        let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
+        let habits = Habits { passes: config.passes, linger: u32::try_from(hops).unwrap_or(u32::MAX) };
         Core {
             config,
+            habits,
             sessions: BTreeMap::new(),
             last_session: 0,
             requests: Slab::new(),
@@ -268,7 +275,7 @@ impl Core {
             match due {
                 Due::Session(number) => self.session_due(number, now, out),
                 Due::Request(number) => self.impatient(number, now, out),
-                Due::Timer(resource, timer) => self.expire(resource, timer, now, out),
+                Due::Timer(resource, timer) => self.timer_due(resource, timer, now, out),
                 Due::Forget => self.forget_idle(now),
             }
         }

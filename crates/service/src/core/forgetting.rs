@@ -23,7 +23,7 @@ impl Core {
             self.give_up_other_definitions(name)?;
         }
         let place = self.place();
-        let resource = Resource::new(name.clone(), definition, home, self.config.passes, place, self.origin);
+        let resource = Resource::new(name.clone(), definition, home, self.habits, place, self.origin);
         let number = self.resources.insert(resource);
         self.by_name.entry(definition).or_default().insert(name.clone(), number);
         Ok(number)
@@ -84,8 +84,8 @@ impl Core {
     pub(super) fn forget(&mut self, number: u32) {
         let place = self.place();
         let Some(resource) = self.resources.remove(number) else { return };
-        for (timer, at) in &resource.armed {
-            self.due.remove(&(*at, Due::Timer(number, *timer)));
+        for armed in &resource.timers {
+            self.due.remove(&(armed.planned, Due::Timer(number, armed.timer)));
         }
         self.origin.rise_to(resource.droppable(place).unwrap_or_default());
         self.origin.rise_to(resource.clock());
