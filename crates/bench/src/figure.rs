@@ -2,32 +2,36 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a scenario gave.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// Which.
-    pub scenario: &'static str,
+    pub scenario: String,
     /// What was measured.
     pub figures: Vec<Figure>,
 }
 
 /// Something that was measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Figure {
     /// What it is.
-    pub what: &'static str,
-    /// How much,
+    pub what: String,
+    /// How much, in the middle of all rounds,
     pub value: f64,
+    /// in the lowest
+    pub low: f64,
+    /// and in the highest of them,
+    pub high: f64,
     /// of what.
-    pub unit: &'static str,
+    pub unit: String,
     /// What it should be, if anything is promised.
     pub bound: Option<Bound>,
 }
 
 /// What a figure should be.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// So much at most.
@@ -37,8 +41,9 @@ pub enum Bound {
 }
 
 impl Figure {
-    pub(crate) fn new(what: &'static str, value: f64, unit: &'static str) -> Figure {
-        Figure { what, value, unit, bound: None }
+    pub(crate) fn new(what: &str, value: f64, unit: &str) -> Figure {
+        let (what, unit) = (what.to_string(), unit.to_string());
+        Figure { what, value, low: value, high: value, unit, bound: None }
     }
 
     pub(crate) fn at_most(self, limit: f64) -> Figure {
@@ -56,6 +61,25 @@ impl Figure {
             Some(Bound::AtMost(limit)) => self.value <= limit,
             Some(Bound::AtLeast(limit)) => self.value >= limit,
         }
+    }
+
+    /// Whether another measurement of the same is different, and not just by what lies between rounds.
+    pub fn differs(&self, other: &Figure) -> bool {
+        self.low > other.high || self.high < other.low
+    }
+}
+
+impl Outcome {
+    /// Puts rounds of the same scenario together. There is at least one.
+    pub(crate) fn of_rounds(mut rounds: Vec<Outcome>) -> Option<Outcome> {
+        let mut outcome = rounds.pop()?;
+        for (place, figure) in outcome.figures.iter_mut().enumerate() {
+            let others = rounds.iter().filter_map(|round| round.figures.get(place));
+            let mut values: Vec<f64> = others.map(|other| other.value).chain([figure.value]).collect();
+            figure.value = median(&mut values);
+            (figure.low, figure.high) = (quantile(&mut values, 0.0), quantile(&mut values, 1.0));
+        }
+        Some(outcome)
     }
 }
 
@@ -97,6 +121,17 @@ mod tests {
         assert_eq!(quantile(&mut values, 1.0), 5.0);
         assert_eq!(jain(&[7, 7, 7]), 1.0);
         assert_eq!(jain(&[9, 0, 0]), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn rounds_are_put_together() {
+        let round =
+            |value| Outcome { scenario: "x".into(), figures: vec![Figure::new("cost", value, "µs")] };
+        let all = Outcome::of_rounds(vec![round(3.0), round(1.0), round(2.0)]).unwrap();
+        let figure = &all.figures[0];
+        assert_eq!((figure.low, figure.value, figure.high), (1.0, 2.0, 3.0));
+        assert!(!figure.differs(&Figure::new("cost", 3.0, "µs")));
+        assert!(figure.differs(&Figure::new("cost", 3.1, "µs")));
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! measures its floor in the same run: the time of a bare round trip of as many bytes between two tasks of the same
 //! runtime. Machines differ and are busy; ratios to the floor can be compared all the same.
 
+#![forbid(unsafe_code)]
+
 mod cluster;
 mod contended;
 mod figure;
 mod floor;
 mod handoff;
 mod names;
+pub mod storm;
 mod uncontended;
 
 use std::time::Duration;
@@ -30,7 +33,9 @@ type Run = fn(&Effort) -> Result<Vec<Figure>, String>;
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// About so long for each scenario.
+    /// So many rounds of each scenario,
+    pub rounds: u32,
+    /// about so long each.
     pub time: Duration,
     /// So many names for the memory of names.
     pub names: u32,
@@ -39,8 +44,11 @@ pub struct Effort {
 impl Scenario {
     /// Measures it. The error is one line.
     pub fn run(&self, effort: &Effort) -> Result<Outcome, String> {
-        let figures = (self.run)(effort)?;
-        Ok(Outcome { scenario: self.name, figures })
+        let mut rounds = Vec::new();
+        for _ in 0..effort.rounds.max(1) {
+            rounds.push(Outcome { scenario: self.name.to_string(), figures: (self.run)(effort)? });
+        }
+        Outcome::of_rounds(rounds).ok_or_else(|| "nothing was measured".to_string())
     }
 }
 
@@ -96,3 +104,23 @@ pub const SCENARIOS: [Scenario; 13] = [
     },
     Scenario { name: "names", about: "the memory of names that are used once each", run: names::memory },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Not how fast anything is, which no test can say, but what does not depend on the machine.
+    #[test]
+    fn every_scenario_gives_figures_and_messages_are_as_few_as_promised() {
+        let effort = Effort { rounds: 1, time: Duration::from_millis(100), names: 1_000 };
+        for scenario in &SCENARIOS {
+            let outcome = scenario.run(&effort).unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+            assert!(!outcome.figures.is_empty(), "{}", scenario.name);
+            for figure in &outcome.figures {
+                assert!(figure.value.is_finite(), "{} {figure:?}", scenario.name);
+                let counts = figure.what.starts_with("messages");
+                assert!(!counts || figure.holds(), "{} {figure:?}", scenario.name);
+            }
+        }
+    }
+}

@@ -171,6 +171,8 @@ pub struct Counts {
     pub sessions_ended: u64,
     /// Requests that were refused.
     pub refused: u64,
+    /// Names that nobody used any more and that were forgotten.
+    pub forgotten: u64,
 }
 
 /// A client that waits or is inside.

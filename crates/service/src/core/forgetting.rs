@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// So many are forgotten at once, so that nobody has to wait for it.
+const AT_ONCE: u32 = 1_000;
+
 impl Core {
     /// The resource of this name as this thing.
     pub(super) fn find(&self, name: &str, definition: Definition) -> Option<u32> {
@@ -58,9 +61,15 @@ impl Core {
     /// Forgets what nobody has used for long enough.
     pub(super) fn forget_idle(&mut self, now: Time) {
         let place = self.place();
+        let mut looked_at = 0;
         while let Some(&(since, number)) = self.idle.front()
             && since + self.config.keep_idle <= now
         {
+            looked_at += 1;
+            if looked_at > AT_ONCE {
+                _ = self.due.insert((now + Duration::from_nanos(1), Due::Forget));
+                return;
+            }
             self.idle.pop_front();
             let Some(resource) = self.resources.get_mut(number) else { continue };
             if resource.droppable(place).is_none() {
@@ -71,6 +80,7 @@ impl Core {
                 // What was used since the others were listed goes behind them; the list stays in order closely enough.
                 self.idle.push_back((used, number));
             } else {
+                self.counts.forgotten += 1;
                 self.forget(number);
             }
         }
