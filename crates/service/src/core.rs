@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::name::{self, Definition};
 use crate::refusal::Refusal;
 use crate::resource::{Armed, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
-use crate::session::{Promise, SHORTEST_LIFE, Session, SessionId};
+use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::slab::Slab;
 use crate::time::Time;
 use crate::wish::Want;
@@ -285,8 +285,8 @@ impl Core {
 
     /// Opens a session. Clients inside this process have no time to live.
     pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
-        if ttl.is_some_and(|ttl| ttl < SHORTEST_LIFE) {
-            return Err(Refusal::TimeToLive(SHORTEST_LIFE.as_millis() as u64));
+        if ttl.is_some_and(|ttl| !(SHORTEST_LIFE..=LONGEST_LIFE).contains(&ttl)) {
+            return Err(Refusal::TimeToLive);
         }
         if self.sessions.len() >= self.config.most_sessions {
             return Err(Refusal::TooManySessions(self.config.most_sessions));
