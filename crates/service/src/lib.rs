@@ -15,6 +15,7 @@ pub mod frame;
 pub mod name;
 pub mod protocol;
 pub mod refusal;
+pub mod registry;
 pub mod resource;
 pub mod session;
 mod slab;
