@@ -47,9 +47,9 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
     let (mut hosts, mut running) = (Vec::new(), Vec::new());
     for (me, for_peers, for_clients) in listeners {
         let endpoint = for_clients.local_addr()?.to_string();
+        let (cluster, clients) = ("dev".to_string(), endpoint.clone());
         running.push(Running { id: me.id, pid: std::process::id(), endpoint });
-        let config =
-            HostConfig { cluster: "dev".to_string(), me, view: view.clone(), tune: |_| {}, log: |_| {} };
+        let config = HostConfig { cluster, me, view: view.clone(), clients, tune: |_| {}, log: |_| {} };
         hosts.push(Host::start(config, for_peers, for_clients)?);
     }
     ready(arguments, &running)?;

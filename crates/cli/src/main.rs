@@ -1,13 +1,17 @@
 //! `tokenwood`: the one program. `main` maps outcomes to exit codes; each command has its own file.
 
+mod acquire_command;
 mod algorithms_command;
 mod candidates;
 mod check_arguments;
 mod check_command;
 mod check_report;
+mod cluster;
 mod dev_command;
 mod endpoints;
 mod errata_command;
+mod inspect_command;
+mod lock_arguments;
 mod locks_command;
 mod merge_command;
 mod node_command;
@@ -20,6 +24,7 @@ mod recommend_report;
 mod report_folder;
 mod reproduce_command;
 mod run_command;
+mod signals;
 mod simulate_command;
 mod sweep_command;
 mod sweep_file;
@@ -45,8 +50,14 @@ struct Cli {
 enum Command {
     Dev(dev_command::Arguments),
     Run(run_command::Arguments),
+    Acquire(acquire_command::AcquireArguments),
+    Renew(acquire_command::RenewArguments),
+    Release(acquire_command::ReleaseArguments),
+    /// List who holds what and who waits, at all nodes of the cluster
     Locks(locks_command::Arguments),
-    Status(locks_command::StatusArguments),
+    Inspect(inspect_command::Arguments),
+    /// Show how all nodes of the cluster are doing
+    Status(locks_command::Arguments),
     Node(node_command::Arguments),
     Check(Box<check_arguments::Arguments>),
     Simulate(Box<simulate_command::Arguments>),
@@ -108,11 +119,12 @@ fn main() -> ExitCode {
     let ended = match command {
         Command::Dev(arguments) => dev_command::run(&arguments),
         // It ends as the command that it runs.
-        Command::Run(arguments) => match run_command::run(&arguments) {
-            Ok(code) => return ExitCode::from(code),
-            Err(error) => Err(error),
-        },
+        Command::Run(arguments) => return finish(run_command::run(&arguments)),
+        Command::Acquire(arguments) => return finish(acquire_command::acquire(&arguments)),
+        Command::Renew(arguments) => return finish(acquire_command::renew(&arguments)),
+        Command::Release(arguments) => return finish(acquire_command::release(&arguments)),
         Command::Locks(arguments) => locks_command::list(&arguments),
+        Command::Inspect(arguments) => inspect_command::run(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
@@ -125,8 +137,12 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Errata(arguments) => errata_command::run(&arguments),
     };
-    match ended {
-        Ok(ended) => ExitCode::from(ended as u8),
+    finish(ended.map(|ended| ended as u8))
+}
+
+fn finish(code: anyhow::Result<u8>) -> ExitCode {
+    match code {
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("tokenwood: {error:#}");
             ExitCode::from(2)

@@ -1,5 +1,7 @@
 //! `tokenwood node`: one node of a cluster whose members are known.
 
+use std::net::SocketAddr;
+
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use node::{Host, HostConfig, Identity, Member, View};
@@ -27,6 +29,10 @@ pub(crate) struct Arguments {
     /// Where to listen for clients
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_CLIENTS", default_value = "127.0.0.1:7710")]
     clients: String,
+    /// Where clients on other machines reach this node [default: where it listens for them, or if that is every address of
+    /// this machine, the host of this member with that port]
+    #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_ADVERTISE")]
+    advertise: Option<String>,
     /// The life that all members are in: give all of them a higher number when the cluster is started anew
     #[arg(long, env = "TOKENWOOD_INCARNATION", default_value_t = 1)]
     incarnation: u64,
@@ -52,11 +58,14 @@ async fn serve(arguments: &Arguments) -> Result<()> {
     let address = arguments.listen.clone().unwrap_or_else(|| mine.address.clone());
     let for_peers = listen(&address, "peers").await?;
     let for_clients = listen(&arguments.clients, "clients").await?;
+    let listens = for_clients.local_addr().context("where clients are listened for is not known")?;
+    let clients = arguments.advertise.clone().unwrap_or_else(|| advertised(listens, &mine.address));
     let view = View { epoch: 1, members };
     let config = HostConfig {
         cluster: arguments.cluster.clone(),
         me,
         view,
+        clients,
         tune: |_| {},
         log: |line| eprintln!("{line}"),
     };
@@ -68,6 +77,14 @@ async fn serve(arguments: &Arguments) -> Result<()> {
     until_stopped().await?;
     host.stop().await;
     Ok(())
+}
+
+/// What to tell clients who ask where this node is: every address of a machine is none that they could use.
+fn advertised(listens: SocketAddr, mine: &str) -> String {
+    match mine.rsplit_once(':') {
+        Some((host, _)) if listens.ip().is_unspecified() => format!("{host}:{}", listens.port()),
+        _ => listens.to_string(),
+    }
 }
 
 async fn listen(address: &str, whom: &str) -> Result<TcpListener> {

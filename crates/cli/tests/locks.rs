@@ -154,7 +154,7 @@ fn wrong_input_gets_a_clear_error() {
     }
     let stranger = Command::new(TOKENWOOD).args(["status", "--endpoint", "127.0.0.1:1"]).output().unwrap();
     assert_eq!(code(&stranger), 2);
-    assert!(error(&stranger).contains("Is a cluster running?"), "{}", error(&stranger));
+    assert!(error(&stranger).contains("is a cluster running?"), "{}", error(&stranger));
     let taken = Command::new(TOKENWOOD)
         .args(["node", "--id", "0", "--member", "0=127.0.0.1:0", "--clients", &cluster.endpoints[0]])
         .output()

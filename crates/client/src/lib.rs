@@ -22,17 +22,22 @@
 mod backend;
 pub mod clock;
 mod connection;
+mod detached;
 mod error;
 pub mod fence;
 mod guard;
 mod lock;
+mod observer;
 mod remote;
 mod tokenwood;
 
 pub use backend::{Asked, Backend};
+pub use detached::{Detached, NotAGrant};
 pub use error::Error;
 pub use guard::Guard;
 pub use lock::{Lock, Room, RwLock};
+pub use observer::Observer;
 pub use service::Refusal;
 pub use service::client::Grant;
+pub use service::protocol::{Question, Told};
 pub use tokenwood::{Options, Tokenwood};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use service::core::Out;
 use service::frame::{self, Incoming};
-use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, Told, VERSIONS, Welcome};
+use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
 use service::{Core, Refusal, SessionId, Time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -165,7 +165,7 @@ fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
             core.refuse(*session, ask.request, Refusal::Overloaded, out);
             return None;
         }
-        let reply = act(said, core, now, out);
+        let reply = act(said, shared, core, now, out);
         if let Some(ToClient::Opened { session, .. }) = &reply {
             state.listens(*session, link);
         }
@@ -183,7 +183,7 @@ fn session_of(said: &ToNode) -> Option<SessionId> {
     }
 }
 
-fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
+fn act(said: ToNode, shared: &Shared, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
     match said {
         ToNode::Open { ttl } => Some(match core.open(Some(ttl), now) {
             Ok((session, promise)) => ToClient::Opened { session, promise },
@@ -211,12 +211,7 @@ fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClie
             None
         }
         ToNode::Ask { number, question } => {
-            let what = match question {
-                Question::Status => Told::Status(core.status()),
-                Question::List => Told::List(core.list(now)),
-                Question::Inspect(name) => Told::Inspect(core.inspect(&name, now)),
-            };
-            Some(ToClient::Told { number, what })
+            Some(ToClient::Told { number, what: shared.answer(&question, core, now) })
         }
     }
 }

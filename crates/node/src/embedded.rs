@@ -82,6 +82,11 @@ impl Backend for Owned {
         self.0.leave(request);
     }
 
+    /// Sessions of this process end with it.
+    fn detach(&self, _request: u64) -> Option<(String, SessionId)> {
+        None
+    }
+
     fn lost(&self) -> watch::Receiver<bool> {
         self.0.lost.subscribe()
     }

@@ -31,6 +31,8 @@ pub struct HostConfig {
     pub me: Identity,
     /// Who belongs to the cluster, this node included.
     pub view: View,
+    /// Where clients reach this node, as `host:port`: told to whoever asks for the members.
+    pub clients: String,
     /// Changes to the defaults of the core.
     pub tune: fn(&mut Config),
     /// Where a line goes about each connection that comes, breaks or is turned away.
@@ -47,7 +49,11 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     peers: OnceLock<Peers>,
     /// The id of each member, by its place in the view.
-    ids: Vec<NodeId>,
+    pub(crate) ids: Vec<NodeId>,
+    /// This node.
+    pub(crate) me: Identity,
+    /// Where clients reach this node.
+    pub(crate) clients: String,
     /// The core wants to be woken earlier than planned.
     earlier: Notify,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -84,7 +90,7 @@ impl Host {
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig { cluster, me, view, tune, log } = config;
+        let HostConfig { cluster, me, view, clients, tune, log } = config;
         let mut ids: Vec<NodeId> = view.members.iter().map(|member| member.identity.id).collect();
         ids.sort_unstable();
         let place = ids.iter().position(|id| *id == me.id).ok_or(StartError::NotAMember(me))?;
@@ -104,13 +110,19 @@ impl Host {
             state: Mutex::new(state),
             peers: OnceLock::new(),
             ids,
+            me,
+            clients: clients.clone(),
             earlier: Notify::new(),
             tasks: Mutex::default(),
         });
         // A peer may have something to say before this is over: it waits until the answer has a way out.
         let nothing_happens = shared.lock();
         let peers = Peers::start(
-            transport::Config { limits: LIMITS, ..transport::Config::new(&cluster, me) },
+            transport::Config {
+                limits: LIMITS,
+                clients: clients.clone(),
+                ..transport::Config::new(&cluster, me)
+            },
             view,
             for_peers,
             Arc::new(Door { shared: shared.clone(), log }),
@@ -132,7 +144,7 @@ impl Host {
 
     /// How the node is doing.
     pub fn status(&self) -> service::core::Status {
-        self.shared.lock().core.status()
+        self.shared.status(&self.shared.lock().core)
     }
 
     /// The peers without a connection, and for how long that has been so.
@@ -217,7 +229,7 @@ impl Shared {
         peers.kept(peer) > MOST_WAITING
     }
 
-    fn peers(&self) -> &Peers {
+    pub(crate) fn peers(&self) -> &Peers {
         self.peers.get().expect("nothing happens before the peers are there")
     }
 

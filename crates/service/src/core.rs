@@ -175,6 +175,7 @@ struct Request {
     session: u64,
     number: u64,
     resource: u32,
+    /// When it asked, and once it is inside, when it was let in.
     since: Time,
     /// When it stops waiting, if it does.
     until: Option<Time>,

@@ -113,7 +113,7 @@ pub enum ToNode {
 /// What a client may want to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
-    /// How the node is doing.
+    /// How the node is doing, and who belongs to its cluster.
     Status,
     /// Who holds and waits at this node.
     List,
@@ -169,9 +169,30 @@ pub enum ToClient {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Told {
     /// How the node is doing.
-    Status(Status),
+    Status {
+        /// The node itself,
+        node: Status,
+        /// and all members of its cluster, in the order of ids.
+        members: Vec<Member>,
+    },
     /// Who holds and waits at this node.
     List(Vec<Listing>),
     /// What this node knows of a name.
-    Inspect(Option<Listing>),
+    Inspect {
+        /// The node it is at home at.
+        home: u32,
+        /// What it is here: nothing, if nobody uses it here.
+        listings: Vec<Listing>,
+    },
+}
+
+/// A member of the cluster, as the node sees it that is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its id.
+    pub id: u32,
+    /// Where clients reach it, as `host:port`; unknown until the two nodes have been connected once.
+    pub endpoint: Option<String>,
+    /// For how long the two nodes have not been connected; `None` if they are, or are the same.
+    pub unreachable: Option<Duration>,
 }

@@ -25,9 +25,9 @@ impl Cluster {
         let view = View { epoch: 1, members };
         let (mut hosts, mut endpoints) = (Vec::new(), Vec::new());
         for (me, for_peers, for_clients) in listeners {
-            endpoints.push(for_clients.local_addr().unwrap().to_string());
-            let config =
-                HostConfig { cluster: "test".to_string(), me, view: view.clone(), tune, log: |_| {} };
+            let (cluster, clients) = ("test".to_string(), for_clients.local_addr().unwrap().to_string());
+            endpoints.push(clients.clone());
+            let config = HostConfig { cluster, me, view: view.clone(), clients, tune, log: |_| {} };
             hosts.push(Host::start(config, for_peers, for_clients).unwrap());
         }
         Cluster { hosts, endpoints }

@@ -164,13 +164,20 @@ impl Core {
     }
 
     /// A client is let in.
-    pub(super) fn let_in(&mut self, client: ClientId, slot: u32, counter: u64, group: u64, out: &mut Out) {
+    pub(super) fn let_in(
+        &mut self,
+        client: ClientId,
+        (slot, counter, group): (u32, u64, u64),
+        now: Time,
+        out: &mut Out,
+    ) {
         let epoch = self.config.epoch;
         let request = self.requests.get_mut(client).expect("only clients that wait are let in");
         assert!(request.granted.is_none(), "a client that is inside is let in again");
         assert!(counter <= COUNTER_MASK, "the counter of a slot has run over");
         let (fence, group) = (epoch << COUNTER_BITS | counter, request.want.place_of(group));
         request.granted = Some(Granted { slot, fence, group });
+        request.since = now;
         if let Some(until) = request.until.take() {
             self.due.remove(&(until, Due::Request(client)));
         }

@@ -1,0 +1,107 @@
+//! Asking all nodes of a cluster: one tells who the others are, and then each is asked itself.
+
+use anyhow::{Context, Result};
+use client::{Error, Observer, Question, Told};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::endpoints::Endpoints;
+use crate::output::say;
+
+/// A member and what it answered, or why it did not.
+pub(crate) struct Answered {
+    pub(crate) id: u32,
+    /// Where it was asked; unknown if no other node knows it.
+    pub(crate) endpoint: Option<String>,
+    pub(crate) answer: Result<Told, String>,
+}
+
+/// Asks all members the same at once. Their answers come in the order of ids.
+pub(crate) async fn ask_all(endpoints: &Endpoints, question: &Question) -> Result<Vec<Answered>> {
+    let mut asked = JoinSet::new();
+    for member in members(endpoints).await? {
+        let question = question.clone();
+        asked.spawn(async move {
+            let answer = match &member.endpoint {
+                Some(endpoint) => ask(endpoint, question).await.map_err(reason),
+                None => Err("nobody has told yet where clients reach it".to_string()),
+            };
+            Answered { id: member.id, endpoint: member.endpoint, answer }
+        });
+    }
+    let mut answers = asked.join_all().await;
+    answers.sort_by_key(|answered| answered.id);
+    Ok(answers)
+}
+
+/// A member, and where it can be asked.
+pub(crate) struct Member {
+    pub(crate) id: u32,
+    pub(crate) endpoint: Option<String>,
+}
+
+/// All members, as the first node knows them that answers.
+pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<Member>> {
+    let mut observer = endpoints.observe().await?;
+    let told = observer.ask(Question::Status).await?;
+    let Told::Status { node, members } = told else { return Err(misunderstood(observer.endpoint())) };
+    let reached_at = |member: service::protocol::Member| match member.id == node.node {
+        // The way that has just worked is better than the one that is told to others.
+        true => Member { id: member.id, endpoint: Some(observer.endpoint().to_string()) },
+        false => Member { id: member.id, endpoint: member.endpoint },
+    };
+    Ok(members.into_iter().map(reached_at).collect())
+}
+
+/// What is said of a node that answers something else than it was asked.
+pub(crate) fn misunderstood(endpoint: &str) -> anyhow::Error {
+    anyhow::anyhow!("{endpoint} answers something else: is it of another version?")
+}
+
+async fn ask(endpoint: &str, question: Question) -> Result<Told, Error> {
+    Observer::connect(endpoint).await?.ask(question).await
+}
+
+/// Why there is no answer, where it is clear whose.
+pub(crate) fn reason(error: Error) -> String {
+    match error {
+        Error::NoAnswer { why, .. } => why,
+        other => other.to_string(),
+    }
+}
+
+impl Answered {
+    /// Where it was asked, for people.
+    pub(crate) fn place(&self) -> &str {
+        self.endpoint.as_deref().unwrap_or("–")
+    }
+
+    /// What there is to say in JSON about whoever did not answer.
+    pub(crate) fn silence(&self) -> Option<Value> {
+        let why = self.answer.as_ref().err()?;
+        Some(json!({ "node": self.id, "endpoint": self.endpoint, "error": why }))
+    }
+}
+
+/// Says who did not answer.
+pub(crate) fn say_who_is_silent(answers: &[Answered]) {
+    for answered in answers {
+        if let Err(why) = &answered.answer {
+            say!("node {}  {}  no answer: {why}", answered.id, answered.place());
+        }
+    }
+}
+
+impl Endpoints {
+    /// Connects to the first node that answers, only to ask.
+    pub(crate) async fn observe(&self) -> Result<Observer> {
+        let mut tried = Vec::new();
+        for endpoint in self.named() {
+            match Observer::connect(&endpoint).await {
+                Ok(observer) => return Ok(observer),
+                Err(error) => tried.push((endpoint, reason(error))),
+            }
+        }
+        Err(Error::NoNode(tried)).context(crate::endpoints::NO_CLUSTER)
+    }
+}
