@@ -12,7 +12,7 @@ use service::core::{Held, Listing};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Answered, say_who_is_silent};
-use crate::locks_command::{self, client_cells, client_json};
+use crate::locks_command::{self, client_cells, client_json, kind};
 use crate::output::say;
 use crate::{Ended, table};
 
@@ -95,7 +95,7 @@ impl<'a> Found<'a> {
             say!("{} at node {node}", tokens_in_words(definition, slots));
         }
         let missing: Vec<u32> =
-            (0..tokens_of(definition)).filter(|slot| !self.tokens.contains_key(slot)).collect();
+            (0..kind(definition).1).filter(|slot| !self.tokens.contains_key(slot)).collect();
         if !missing.is_empty() {
             say!("{} between nodes, or at one that does not answer", tokens_in_words(definition, &missing));
         }
@@ -115,19 +115,13 @@ impl<'a> Found<'a> {
     }
 
     fn as_json(&self) -> Value {
-        let kind = self.definition.map(|definition| match definition {
-            Definition::Slots(1) => "mutex",
-            Definition::Slots(_) => "semaphore",
-            Definition::RwLock => "rwlock",
-            Definition::Room => "room",
-        });
         let tokens = self.tokens.iter();
         let tokens = tokens
             .map(|(slot, (node, waiting))| json!({ "slot": slot, "node": node, "next_nodes": waiting }));
         json!({
             "name": self.name,
-            "kind": kind,
-            "slots": self.definition.map(tokens_of),
+            "kind": self.definition.map(|definition| kind(definition).0),
+            "slots": self.definition.map(|definition| kind(definition).1),
             "home": self.home,
             "tokens": tokens.collect::<Vec<_>>(),
             "holders": clients_json(&self.holders),
@@ -145,16 +139,9 @@ fn clients_json(clients: &[(u32, &Held)]) -> Vec<Value> {
     clients.iter().map(with_node).collect()
 }
 
-fn tokens_of(definition: Definition) -> u32 {
-    match definition {
-        Definition::Slots(slots) => slots,
-        Definition::RwLock | Definition::Room => 1,
-    }
-}
-
 /// `The token is`, `Slot 3 is`, `Slots 0–2, 5 are`.
 fn tokens_in_words(definition: Definition, slots: &[u32]) -> String {
-    if tokens_of(definition) == 1 {
+    if kind(definition).1 == 1 {
         return "The token is".to_string();
     }
     let mut ranges: Vec<(u32, u32)> = Vec::new();

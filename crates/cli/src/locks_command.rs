@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::Args;
 use client::{Grant, Question, Told};
 use serde_json::{Value, json};
-use service::Want;
 use service::core::{Held, Listing, Status};
 use service::protocol::Member;
+use service::{Definition, Want};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Answered, ask_all, say_who_is_silent};
@@ -68,23 +68,25 @@ fn listings(answers: &[Answered]) -> impl Iterator<Item = (u32, &Listing)> {
     })
 }
 
+/// What a name stands for, for scripts: the word for it, and how many slots it has.
+pub(crate) fn kind(definition: Definition) -> (&'static str, u32) {
+    match definition {
+        Definition::Slots(1) => ("mutex", 1),
+        Definition::Slots(slots) => ("semaphore", slots),
+        Definition::RwLock => ("rwlock", 1),
+        Definition::Room => ("room", 1),
+    }
+}
+
 /// What a client does, for people.
 pub(crate) fn deed(client: &Held) -> String {
     let verb = if client.granted.is_some() { "holds" } else { "waits" };
-    match (&client.want, group(client)) {
+    match (&client.want, client.want.group(client.granted.as_ref())) {
         (Want::Slot, _) => verb.to_string(),
         (Want::Read, _) => format!("{verb} (reads)"),
         (Want::Write, _) => format!("{verb} (writes)"),
         (Want::AnyOf(_), Some(group)) => format!("{verb} (group {group})"),
         (Want::AnyOf(groups), None) => format!("{verb} (group {})", groups.join(" or ")),
-    }
-}
-
-/// The group that a client is in.
-fn group(client: &Held) -> Option<&str> {
-    match (&client.want, client.granted) {
-        (Want::AnyOf(groups), Some(grant)) => groups.get(grant.group as usize).map(|group| &**group),
-        _ => None,
     }
 }
 
@@ -114,7 +116,7 @@ pub(crate) fn client_json(client: &Held) -> Value {
         "request": client.request,
         "slot": client.granted.map(|grant| grant.slot),
         "fence": client.granted.map(|grant| grant.fence),
-        "group": group(client),
+        "group": client.want.group(client.granted.as_ref()),
         "groups": groups,
         "shared": client.want == Want::Read,
         "seconds": client.since.as_secs_f64(),
@@ -122,9 +124,11 @@ pub(crate) fn client_json(client: &Held) -> Value {
 }
 
 fn as_json(id: u32, listing: &Listing) -> Value {
+    let (kind, slots) = kind(listing.definition);
     json!({
         "name": listing.name,
-        "what": listing.definition.to_string(),
+        "kind": kind,
+        "slots": slots,
         "node": id,
         "home": listing.home,
         "slots_here": listing.slots.iter().map(|(slot, _)| slot).collect::<Vec<_>>(),

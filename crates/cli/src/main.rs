@@ -33,6 +33,7 @@ mod sweep_report;
 mod sweep_results;
 mod table;
 mod trace_command;
+mod watch_command;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,7 @@ enum Command {
     /// List who holds what and who waits, at all nodes of the cluster
     Locks(locks_command::Arguments),
     Inspect(inspect_command::Arguments),
+    Watch(watch_command::Arguments),
     /// Show how all nodes of the cluster are doing
     Status(locks_command::Arguments),
     Node(node_command::Arguments),
@@ -125,6 +127,7 @@ fn main() -> ExitCode {
         Command::Release(arguments) => return finish(acquire_command::release(&arguments)),
         Command::Locks(arguments) => locks_command::list(&arguments),
         Command::Inspect(arguments) => inspect_command::run(&arguments),
+        Command::Watch(arguments) => watch_command::run(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),

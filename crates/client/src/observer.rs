@@ -1,8 +1,9 @@
-//! Asking how things are: a connection to a node without a session.
+//! Asking how things are, and watching what happens: a connection to a node without a session.
 
 use std::future::Future;
 use std::time::Duration;
 
+use service::event::{Event, Filter};
 use service::frame;
 use service::protocol::{Question, ToClient, ToNode, Told};
 use tokio::time::timeout;
@@ -13,11 +14,20 @@ use crate::error::Error;
 /// A node that does not answer for so long is given up on.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// A connection to one node, to ask how things are. It holds nothing, and the node does not count it as a client.
+/// A connection to one node, to ask how things are and to watch what happens. It holds nothing, and the node does not count it as a client.
 pub struct Observer {
     endpoint: String,
     connection: Connection,
     last_question: u64,
+}
+
+/// What somebody who watches sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Something that happened.
+    Event(Event),
+    /// So many things happened here that were not told, because this program did not keep up.
+    Missed(u64),
 }
 
 impl Observer {
@@ -53,6 +63,28 @@ impl Observer {
         loop {
             match self.answer().await? {
                 ToClient::Told { number: told, what } if told == number => return Ok(what),
+                _ => {}
+            }
+        }
+    }
+
+    /// Begins to watch: from now on [`Observer::next`] has what happens at the node, or what the filter shows of it.
+    pub async fn watch(&mut self, filter: Filter) -> Result<(), Error> {
+        self.say(&[ToNode::Watch(filter)]).await?;
+        loop {
+            if self.answer().await? == ToClient::Watching {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for the next thing that happens, after [`Observer::watch`]. Can be given up and called again: nothing is lost.
+    pub async fn next(&mut self) -> Result<Seen, Error> {
+        loop {
+            let heard = self.connection.next().await;
+            match heard.map_err(|why| Error::NoAnswer { endpoint: self.endpoint.clone(), why })? {
+                ToClient::Happened(event) => return Ok(Seen::Event(event)),
+                ToClient::Missed(events) => return Ok(Seen::Missed(events)),
                 _ => {}
             }
         }

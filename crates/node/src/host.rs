@@ -22,6 +22,7 @@ use crate::embedded::Near;
 use crate::identity::{Identity, View};
 use crate::link::Limits;
 use crate::transport::{self, Inbox, Notice, Peers, StartError};
+use crate::watching::Watcher;
 
 /// What a node is told when it starts.
 pub struct HostConfig {
@@ -64,6 +65,8 @@ pub(crate) struct State {
     out: Out,
     /// Who gets the answers of each session.
     pub(crate) sinks: BTreeMap<u64, Sink>,
+    /// Who is told of what happens.
+    pub(crate) watchers: Vec<Watcher>,
     /// When the core will be woken.
     planned: Option<Time>,
     /// The peer that too much waits for, if there is one: as long as it does, nobody is let in anew.
@@ -103,6 +106,7 @@ impl Host {
             core: Core::new(core),
             out: Out::default(),
             sinks: BTreeMap::new(),
+            watchers: Vec::new(),
             planned: None,
             behind: None,
         };
@@ -189,7 +193,7 @@ impl Shared {
     /// Passes on what the core wants done. Returns the peers that something was queued for.
     fn carry_out(&self, state: &mut State) -> BTreeSet<NodeId> {
         let mut written = BTreeSet::new();
-        let State { core, out, sinks, planned, behind } = state;
+        let State { core, out, sinks, watchers, planned, behind } = state;
         for (to, message) in out.messages.drain(..) {
             let peer = self.ids[to as usize];
             if self.queue(peer, &message) {
@@ -208,6 +212,9 @@ impl Shared {
             if let Some(Sink::Far(link)) = sinks.remove(&session.number) {
                 link.tell(&ToClient::SessionGone { session });
             }
+        }
+        if let Some(events) = &mut out.events {
+            events.drain(..).for_each(|event| watchers.iter().for_each(|watcher| watcher.tell(&event)));
         }
         let wakes = core.wakes_at();
         if wakes.is_some_and(|wakes| planned.is_none_or(|planned| wakes < planned)) {

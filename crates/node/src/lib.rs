@@ -18,6 +18,7 @@ pub mod host;
 pub mod identity;
 pub mod link;
 pub mod transport;
+mod watching;
 pub mod wire;
 pub mod workbench;
 

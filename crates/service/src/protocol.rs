@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{Acquire, Answer, Listing, Status};
+use crate::event::{Event, Filter};
 use crate::refusal::Refusal;
 use crate::session::{Promise, SessionId};
 
@@ -108,6 +109,8 @@ pub enum ToNode {
         /// About what.
         question: Question,
     },
+    /// Wants to be told over this connection of everything that happens from now on, or of what the filter shows.
+    Watch(Filter),
 }
 
 /// What a client may want to know.
@@ -163,6 +166,12 @@ pub enum ToClient {
         /// The answer.
         what: Told,
     },
+    /// From now on the client is told of what happens.
+    Watching,
+    /// Something happened.
+    Happened(Event),
+    /// So many things happened that the client was not told of, because it did not keep up.
+    Missed(u64),
 }
 
 /// An answer to a question.

@@ -1,7 +1,6 @@
 //! What a node can tell about itself: who holds, who waits, what is kept.
 
 use super::*;
-use crate::client::Grant;
 
 /// A client that holds or waits here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,11 +109,7 @@ impl Core {
                 let held = Held {
                     session: self.session_id(request.session),
                     request: request.number,
-                    granted: request.granted.map(|Granted { slot, fence, group }| Grant {
-                        slot,
-                        fence,
-                        group,
-                    }),
+                    granted: request.granted,
                     want: request.want.clone(),
                     since: now - request.since,
                 };
