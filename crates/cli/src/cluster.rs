@@ -1,12 +1,31 @@
 //! Asking all nodes of a cluster: one tells who the others are, and then each is asked itself.
 
 use anyhow::{Context, Result};
+use clap::Args;
 use client::{Error, Observer, Question, Told};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::endpoints::Endpoints;
+use crate::check_arguments::Format;
+use crate::endpoints::{Endpoints, runtime};
 use crate::output::say;
+
+/// Where to ask, and how to show the answer.
+#[derive(Args)]
+pub(crate) struct Asking {
+    #[command(flatten)]
+    endpoints: Endpoints,
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+impl Asking {
+    /// Asks all members.
+    pub(crate) fn ask_all(&self, question: &Question) -> Result<Vec<Answered>> {
+        runtime()?.block_on(ask_all(&self.endpoints, question))
+    }
+}
 
 /// A member and what it answered, or why it did not.
 pub(crate) struct Answered {
@@ -17,7 +36,7 @@ pub(crate) struct Answered {
 }
 
 /// Asks all members the same at once. Their answers come in the order of ids.
-pub(crate) async fn ask_all(endpoints: &Endpoints, question: &Question) -> Result<Vec<Answered>> {
+async fn ask_all(endpoints: &Endpoints, question: &Question) -> Result<Vec<Answered>> {
     let mut asked = JoinSet::new();
     for member in members(endpoints).await? {
         let question = question.clone();

@@ -1,8 +1,11 @@
 //! `tokenwood dev`: a cluster on this machine, to try things.
 
+use std::fmt;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +15,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::endpoints::{USUAL_PORTS, runtime};
+use crate::signals::Signals;
 use crate::{Ended, output};
 
 /// Start a cluster on this machine, ready in a second; it ends with Ctrl-C
@@ -71,32 +75,95 @@ async fn processes(arguments: &Arguments) -> Result<()> {
         for member in &view.members {
             command.args(["--member", &format!("{}={}", member.identity.id, member.address)]);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         commands.push((me.id, endpoint, command));
     }
     // Each node binds its ports anew.
     drop(listeners);
     let (mut nodes, mut running) = (Nodes(Vec::new()), Vec::new());
     for (id, endpoint, mut command) in commands {
-        let child = command.spawn().context("a node cannot be started")?;
+        let mut child = command.spawn().context("a node cannot be started")?;
         running.push(Running { id, pid: child.id(), endpoint });
-        nodes.0.push(child);
+        let last_words = LastWords::listen_to(child.stderr.take());
+        nodes.0.push(Node { id, child, last_words, ended: false });
     }
     for node in &running {
         wait_for(&node.endpoint, &mut nodes).await?;
     }
     ready(arguments, &running)?;
-    until_stopped().await
+    tokio::select! {
+        stopped = until_stopped() => stopped,
+        failed = nodes.tell_of_failures() => failed,
+    }
 }
 
 /// Processes that end with this one.
-struct Nodes(Vec<Child>);
+struct Nodes(Vec<Node>);
+
+/// A node that is a process of its own.
+struct Node {
+    id: u32,
+    child: Child,
+    last_words: LastWords,
+    /// It has ended, and that was said.
+    ended: bool,
+}
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        for child in &mut self.0 {
-            _ = child.kill();
-            _ = child.wait();
+        for node in &mut self.0 {
+            _ = node.child.kill();
+            _ = node.child.wait();
+        }
+    }
+}
+
+impl Nodes {
+    /// A node that has ended since this was last asked: which, how, and what it said last.
+    fn failure(&mut self) -> Result<Option<String>> {
+        for node in self.0.iter_mut().filter(|node| !node.ended) {
+            if let Some(status) = node.child.try_wait()? {
+                node.ended = true;
+                return Ok(Some(format!("node {} has ended ({status}){}", node.id, node.last_words)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says which nodes end, for ever.
+    async fn tell_of_failures(&mut self) -> Result<()> {
+        loop {
+            if let Some(failure) = self.failure()? {
+                eprintln!("tokenwood: {failure}");
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+}
+
+/// The last thing that a node wrote to its standard error.
+struct LastWords(Arc<Mutex<String>>);
+
+impl LastWords {
+    fn listen_to(stderr: Option<ChildStderr>) -> LastWords {
+        let last = Arc::new(Mutex::new(String::new()));
+        let kept = last.clone();
+        std::thread::spawn(move || {
+            for line in
+                stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
+            {
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = line;
+            }
+        });
+        LastWords(last)
+    }
+}
+
+impl fmt::Display for LastWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &**self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            "" => Ok(()),
+            last => write!(f, "; it said last: {last}"),
         }
     }
 }
@@ -106,10 +173,8 @@ async fn wait_for(endpoint: &str, nodes: &mut Nodes) -> Result<()> {
         if client::Tokenwood::connect([endpoint]).await.is_ok() {
             return Ok(());
         }
-        for child in &mut nodes.0 {
-            if let Some(status) = child.try_wait()? {
-                bail!("a node ended at once: {status}");
-            }
+        if let Some(failure) = nodes.failure()? {
+            bail!(failure);
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -185,13 +250,6 @@ fn write_ready_file(file: &Path, running: &[Running]) -> Result<()> {
 
 /// Waits for Ctrl-C or a polite request to end.
 pub(crate) async fn until_stopped() -> Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let cannot = "signals cannot be listened for";
-    let mut terminate = signal(SignalKind::terminate()).context(cannot)?;
-    let mut interrupt = signal(SignalKind::interrupt()).context(cannot)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    Signals::listen()?.next().await;
     Ok(())
 }

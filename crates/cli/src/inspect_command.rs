@@ -11,8 +11,8 @@ use service::Definition;
 use service::core::{Held, Listing};
 
 use crate::check_arguments::Format;
-use crate::cluster::{Answered, say_who_is_silent};
-use crate::locks_command::{self, client_cells, client_json, kind};
+use crate::cluster::{Answered, Asking, say_who_is_silent};
+use crate::locks_command::{client_cells, client_json, kind};
 use crate::output::say;
 use crate::{Ended, table};
 
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// The name of the lock
     name: String,
     #[command(flatten)]
-    asking: locks_command::Arguments,
+    asking: Asking,
 }
 
 /// What all nodes together know of a name.

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use anyhow::Result;
-use clap::Args;
 use client::{Grant, Question, Told};
 use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
@@ -11,30 +10,13 @@ use service::protocol::Member;
 use service::{Definition, Want};
 
 use crate::check_arguments::Format;
-use crate::cluster::{Answered, ask_all, say_who_is_silent};
-use crate::endpoints::{Endpoints, runtime};
+use crate::cluster::{Answered, Asking, say_who_is_silent};
 use crate::output::say;
 use crate::{Ended, table};
 
-/// Where to ask, and how to show the answer.
-#[derive(Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    endpoints: Endpoints,
-    /// A table for people, JSON for scripts
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
-}
-
-impl Arguments {
-    pub(crate) fn ask_all(&self, question: &Question) -> Result<Vec<Answered>> {
-        runtime()?.block_on(ask_all(&self.endpoints, question))
-    }
-}
-
-pub(crate) fn list(arguments: &Arguments) -> Result<Ended> {
-    let answers = arguments.ask_all(&Question::List)?;
-    if arguments.format == Format::Json {
+pub(crate) fn list(asking: &Asking) -> Result<Ended> {
+    let answers = asking.ask_all(&Question::List)?;
+    if asking.format == Format::Json {
         let locks: Vec<Value> = listings(&answers).map(|(id, listing)| as_json(id, listing)).collect();
         let silent: Vec<Value> = answers.iter().filter_map(Answered::silence).collect();
         say!("{}", json!({ "locks": locks, "no_answer": silent }));
@@ -136,9 +118,9 @@ fn as_json(id: u32, listing: &Listing) -> Value {
     })
 }
 
-pub(crate) fn status(arguments: &Arguments) -> Result<Ended> {
-    let answers = arguments.ask_all(&Question::Status)?;
-    if arguments.format == Format::Json {
+pub(crate) fn status(asking: &Asking) -> Result<Ended> {
+    let answers = asking.ask_all(&Question::Status)?;
+    if asking.format == Format::Json {
         say!("{}", json!({ "nodes": answers.iter().map(status_json).collect::<Vec<_>>() }));
         return Ok(Ended::Well);
     }

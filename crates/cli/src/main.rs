@@ -10,11 +10,13 @@ mod cluster;
 mod dev_command;
 mod endpoints;
 mod errata_command;
+mod foreground;
 mod inspect_command;
 mod lock_arguments;
 mod locks_command;
 mod merge_command;
 mod node_command;
+mod node_file;
 mod output;
 mod plan_arguments;
 mod progress;
@@ -55,11 +57,11 @@ enum Command {
     Renew(acquire_command::RenewArguments),
     Release(acquire_command::ReleaseArguments),
     /// List who holds what and who waits, at all nodes of the cluster
-    Locks(locks_command::Arguments),
+    Locks(cluster::Asking),
     Inspect(inspect_command::Arguments),
     Watch(watch_command::Arguments),
     /// Show how all nodes of the cluster are doing
-    Status(locks_command::Arguments),
+    Status(cluster::Asking),
     Node(node_command::Arguments),
     Check(Box<check_arguments::Arguments>),
     Simulate(Box<simulate_command::Arguments>),

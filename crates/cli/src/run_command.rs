@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 use crate::endpoints::{duration, runtime};
+use crate::foreground::Foreground;
 use crate::lock_arguments::{LOST, LockArguments};
 use crate::signals::Signals;
 
@@ -53,18 +54,23 @@ async fn hold(arguments: &Arguments, guard: Guard) -> Result<u8> {
     let group =
         child.id().and_then(|id| Pid::from_raw(id.cast_signed())).context("the command has no process id")?;
     let mut signals = Signals::listen()?;
-    loop {
+    let mut foreground = Foreground::new(group)?;
+    let status = loop {
         tokio::select! {
-            status = child.wait() => return Ok(exit_code(status.context("the command cannot be waited for")?)),
+            status = child.wait() => break Some(status.context("the command cannot be waited for")?),
             signal = signals.next() => {
                 _ = kill_process_group(group, signal);
             }
-            () = guard.lost() => break,
+            () = foreground.look_after(&guard) => {}
+            () = guard.lost() => break None,
         }
+    };
+    if status.is_none() {
+        eprintln!("tokenwood: {}: the lock is lost, ending the command", arguments.lock.name);
+        end(&mut child, group, arguments.ttl).await;
     }
-    eprintln!("tokenwood: {}: the lock is lost, ending the command", arguments.lock.name);
-    end(&mut child, group, arguments.ttl).await;
-    Ok(LOST)
+    foreground.take_back();
+    Ok(status.map_or(LOST, exit_code))
 }
 
 /// Ends everything the command has started: politely, and then not. There is a twentieth of the time to live until

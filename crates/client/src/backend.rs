@@ -19,6 +19,9 @@ pub trait Backend: Send + Sync + 'static {
     /// Lets go of the session without ending it, if this request is all it is for. Returns where it is.
     fn detach(&self, request: u64) -> Option<(String, SessionId)>;
 
+    /// Whether what it holds it holds at this moment.
+    fn is_alive(&self) -> bool;
+
     /// Turns true when everything in this session is lost.
     fn lost(&self) -> watch::Receiver<bool>;
 }

@@ -41,9 +41,9 @@ impl Guard {
         self.grant.group
     }
 
-    /// Whether it is lost: somebody else may hold it soon.
+    /// Whether it is lost: somebody else may hold it soon. Decided by the clock at this moment, also after a long pause.
     pub fn is_lost(&self) -> bool {
-        *self.lost.borrow()
+        *self.lost.borrow() || !self.backend.is_alive()
     }
 
     /// Comes true when it is lost, before anybody else is let in. Stop what you are doing then.

@@ -71,11 +71,6 @@ impl Remote {
             Err(_) => Err("it hung up before the session was open".to_string()),
         }
     }
-
-    /// Whether it can still be used.
-    pub(crate) fn is_alive(&self) -> bool {
-        self.shared.lock().client.believes(clock::now())
-    }
 }
 
 impl Drop for Remote {
@@ -109,6 +104,10 @@ impl Backend for Remote {
     fn detach(&self, request: u64) -> Option<(String, SessionId)> {
         let (session, _) = self.shared.lock().client.detach(request)?;
         Some((self.shared.endpoint.clone(), session))
+    }
+
+    fn is_alive(&self) -> bool {
+        self.shared.lock().client.believes(clock::now())
     }
 
     fn lost(&self) -> watch::Receiver<bool> {

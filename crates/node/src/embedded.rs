@@ -87,6 +87,10 @@ impl Backend for Owned {
         None
     }
 
+    fn is_alive(&self) -> bool {
+        !*self.0.lost.borrow()
+    }
+
     fn lost(&self) -> watch::Receiver<bool> {
         self.0.lost.subscribe()
     }
