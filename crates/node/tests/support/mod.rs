@@ -1,5 +1,7 @@
 //! A cluster in this process, over loopback.
 
+#![allow(dead_code)] // no file of tests needs all of it
+
 use std::time::Duration;
 
 use node::{Host, HostConfig, Identity, Member, View};
