@@ -93,6 +93,11 @@ Locks:
   tokenwood run backup -- ./backup.sh               run a command while holding a lock
   tokenwood run gpu --slots 2 -- ./train.sh         at most two at once
   tokenwood locks                                   who holds what, and who waits
+  tokenwood inspect gpu                             everything about one of them
+  tokenwood watch                                   what happens, as it happens
+  tokenwood status                                  how the nodes are doing
+  grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
+  tokenwood release $grant                          give it back
 
 The workbench:
   tokenwood algorithms                              what there is: kind, source, needs, cost

@@ -166,42 +166,64 @@ fn watch(cluster: &Cluster, arguments: &[&str]) -> Child {
 fn what_happens_at_any_node_is_seen_as_it_happens() {
     let cluster = Cluster::start("watch", 3, true);
     let mut all = watch(&cluster, &[]);
-    let mut some = watch(&cluster, &["backup", "--prefix", "jobs/", "--count", "3"]);
-    let held = cluster.says(1, &["acquire", "backup", "--ttl", "500ms", "--quiet"]);
-    let waits = cluster.run(2, &["run", "backup", "--wait", "30ms", "--", "true"]);
-    assert_eq!(code(&waits), 75);
+    let mut some = watch(&cluster, &["backup", "--prefix", "jobs/"]);
+    let mut two = watch(&cluster, &["--count", "2"]);
+    cluster.says(1, &["acquire", "backup", "--ttl", "500ms"]);
+    assert_eq!(code(&cluster.run(2, &["run", "backup", "--wait", "30ms", "--", "true"])), 75);
+    cluster.says(0, &["run", "other", "--", "true"]);
     cluster.says(0, &["run", "jobs/1", "--shared", "--", "true"]);
-    let seen = |watcher: &mut Child| {
-        let lines = BufReader::new(watcher.stdout.take().unwrap()).lines();
-        lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
-    };
-    let about = |event: &Value, what: &str, name: &str, node: u64| {
-        event["event"] == what && event["name"] == name && event["node"] == node
-    };
-    let some_seen: Vec<Value> = seen(&mut some).collect();
-    assert!(some.wait().unwrap().success());
-    let some = some_seen;
-    assert!(about(&some[0], "granted", "backup", 1) && some[0]["fence"].is_u64(), "{some:?}");
-    assert!(about(&some[1], "waits", "backup", 2), "{some:?}");
-    assert!(about(&some[2], "gave_up", "backup", 2) && some[2]["why"].is_string(), "{some:?}");
-    // Nobody keeps the grant alive, so it is lost in the end.
-    assert_eq!(code(&cluster.run(0, &["run", "backup", "--wait", "10s", "--", "true"])), 0);
-    let mut all_seen = Vec::new();
-    for event in seen(&mut all) {
-        let last = about(&event, "released", "backup", 0);
-        all_seen.push(event);
+    // Nobody keeps the grant alive, so it is lost, and somebody else is let in.
+    cluster.says(0, &["run", "backup", "--wait", "10s", "--", "true"]);
+    assert_eq!(seen(&mut two).count(), 2);
+    assert!(two.wait().unwrap().success());
+    let (all, some) = (until_the_end(&mut all), until_the_end(&mut some));
+    for (what, name, node) in [
+        ("granted", "backup", 1),
+        ("waits", "backup", 2),
+        ("gave_up", "backup", 2),
+        ("granted", "jobs/1", 0),
+        ("released", "jobs/1", 0),
+        ("lost", "backup", 1),
+        ("granted", "backup", 0),
+    ] {
+        for events in [&all, &some] {
+            assert!(
+                events.iter().any(|event| is_about(event, what, name, node)),
+                "{what} {name} in {events:#?}"
+            );
+        }
+    }
+    assert!(
+        all.iter().any(|event| event["name"] == "other") && some.iter().all(|event| event["name"] != "other")
+    );
+    let ended = |ran_out: bool| all.iter().any(|event| event["ran_out"] == ran_out);
+    assert!(ended(true) && ended(false), "{all:#?}");
+    assert!(some.iter().all(|event| event["event"] != "session_ended"), "{some:#?}");
+    let refused = some.iter().find(|event| event["event"] == "gave_up").unwrap();
+    assert_eq!((&refused["kind"], refused["why"].is_string()), (&Value::from("mutex"), true));
+}
+
+/// What somebody who watches sees.
+fn seen(watcher: &mut Child) -> impl Iterator<Item = Value> {
+    let lines = BufReader::new(watcher.stdout.take().unwrap()).lines();
+    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+}
+
+fn is_about(event: &Value, what: &str, name: &str, node: u64) -> bool {
+    event["event"] == what && event["name"] == name && event["node"] == node
+}
+
+/// All events up to the last one of the test; then it ends the watcher.
+fn until_the_end(watcher: &mut Child) -> Vec<Value> {
+    let mut events = Vec::new();
+    for event in seen(watcher) {
+        let last = is_about(&event, "released", "backup", 0);
+        events.push(event);
         if last {
             break;
         }
     }
-    kill("-INT", u64::from(all.id()));
-    assert!(all.wait().unwrap().success());
-    let all = all_seen;
-    for (what, name, node) in
-        [("granted", "backup", 1), ("granted", "jobs/1", 0), ("released", "jobs/1", 0), ("lost", "backup", 1)]
-    {
-        assert!(all.iter().any(|event| about(event, what, name, node)), "{what} {name} in {all:#?}");
-    }
-    assert!(all.iter().any(|event| event["event"] == "session_ended"), "{all:#?}");
-    drop(held);
+    kill("-INT", u64::from(watcher.id()));
+    assert!(watcher.wait().unwrap().success());
+    events
 }

@@ -75,7 +75,13 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        self.shared.lock().closing = true;
+        let mut state = self.shared.lock();
+        state.closing = true;
+        // Said right here: the program may end before the task that reads is scheduled again.
+        if let Some(said) = state.client.end() {
+            state.say(&said);
+            self.shared.flush(&mut state);
+        }
         self.shared.wake.notify_one();
     }
 }
@@ -267,14 +273,7 @@ impl Shared {
         if state.client.deadline().is_some_and(|deadline| clock::now() >= deadline) {
             return Ok(true);
         }
-        if state.closing {
-            if let Some(said) = state.client.end() {
-                state.say(&said);
-            }
-            self.flush(&mut state);
-            return Ok(true);
-        }
         self.flush(&mut state);
-        Ok(false)
+        Ok(state.closing)
     }
 }
