@@ -48,6 +48,7 @@ enum Said {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    arguments.names.iter().try_for_each(|name| service::name::validate(name))?;
     runtime()?.block_on(watch(arguments))?;
     Ok(Ended::Well)
 }
