@@ -60,6 +60,8 @@ async fn hold(arguments: &Arguments, guard: Guard) -> Result<u8> {
             status = child.wait() => break Some(status.context("the command cannot be waited for")?),
             signal = signals.next() => {
                 _ = kill_process_group(group, signal);
+                // Whoever is suspended would notice only later.
+                _ = kill_process_group(group, Signal::CONT);
             }
             () = foreground.look_after(&guard) => {}
             () = guard.lost() => break None,
