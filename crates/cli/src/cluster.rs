@@ -4,10 +4,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client::{Error, Observer, Question, Told};
 use serde_json::{Value, json};
+use service::protocol::Member;
 use tokio::task::JoinSet;
 
 use crate::check_arguments::Format;
-use crate::endpoints::{Endpoints, runtime};
+use crate::endpoints::{Endpoints, NO_CLUSTER, runtime};
 use crate::output::say;
 
 /// Where to ask, and how to show the answer.
@@ -53,28 +54,24 @@ async fn ask_all(endpoints: &Endpoints, question: &Question) -> Result<Vec<Answe
     Ok(answers)
 }
 
-/// A member, and where it can be asked.
-pub(crate) struct Member {
-    pub(crate) id: u32,
-    pub(crate) endpoint: Option<String>,
-}
-
 /// All members, as the first node knows them that answers.
 pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<Member>> {
-    let mut observer = endpoints.observe().await?;
-    let told = observer.ask(Question::Status).await?;
-    let Told::Status { node, members } = told else { return Err(misunderstood(observer.endpoint())) };
-    let reached_at = |member: service::protocol::Member| match member.id == node.node {
-        // The way that has just worked is better than the one that is told to others.
-        true => Member { id: member.id, endpoint: Some(observer.endpoint().to_string()) },
-        false => Member { id: member.id, endpoint: member.endpoint },
-    };
-    Ok(members.into_iter().map(reached_at).collect())
-}
-
-/// What is said of a node that answers something else than it was asked.
-pub(crate) fn misunderstood(endpoint: &str) -> anyhow::Error {
-    anyhow::anyhow!("{endpoint} answers something else: is it of another version?")
+    let mut tried = Vec::new();
+    for endpoint in endpoints.named() {
+        match ask(&endpoint, Question::Status).await {
+            Ok(Told::Status { node, mut members }) => {
+                // The way that has just worked is better than the one that is told to others.
+                let asked = members.iter_mut().find(|member| member.id == node.node);
+                asked.into_iter().for_each(|asked| asked.endpoint = Some(endpoint.clone()));
+                return Ok(members);
+            }
+            Ok(_) => {
+                tried.push((endpoint, "it answers something else: is it of another version?".to_string()));
+            }
+            Err(error) => tried.push((endpoint, reason(error))),
+        }
+    }
+    Err(Error::NoNode(tried)).context(NO_CLUSTER)
 }
 
 async fn ask(endpoint: &str, question: Question) -> Result<Told, Error> {
@@ -108,19 +105,5 @@ pub(crate) fn say_who_is_silent(answers: &[Answered]) {
         if let Err(why) = &answered.answer {
             say!("node {}  {}  no answer: {why}", answered.id, answered.place());
         }
-    }
-}
-
-impl Endpoints {
-    /// Connects to the first node that answers, only to ask.
-    pub(crate) async fn observe(&self) -> Result<Observer> {
-        let mut tried = Vec::new();
-        for endpoint in self.named() {
-            match Observer::connect(&endpoint).await {
-                Ok(observer) => return Ok(observer),
-                Err(error) => tried.push((endpoint, reason(error))),
-            }
-        }
-        Err(Error::NoNode(tried)).context(crate::endpoints::NO_CLUSTER)
     }
 }

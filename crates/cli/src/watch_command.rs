@@ -6,12 +6,13 @@ use anyhow::Result;
 use clap::Args;
 use client::{Change, Error, Event, Filter, Observer, Seen};
 use serde_json::{Value, json};
+use service::protocol::Member;
 use service::{SessionId, Want};
 use tokio::sync::mpsc;
 
 use crate::Ended;
 use crate::check_arguments::Format;
-use crate::cluster::{Member, members, reason};
+use crate::cluster::{members, reason};
 use crate::endpoints::{Endpoints, runtime};
 use crate::locks_command::kind;
 use crate::output::say;

@@ -29,7 +29,7 @@ impl Connection {
     pub(crate) async fn open(endpoint: &str) -> Result<Connection, String> {
         match timeout(GREETING_LIMIT, Connection::greet(endpoint)).await {
             Ok(connection) => connection,
-            Err(_) => Err(format!("no answer within {} s", GREETING_LIMIT.as_secs())),
+            Err(_) => Err(format!("nothing heard within {} s", GREETING_LIMIT.as_secs())),
         }
     }
 

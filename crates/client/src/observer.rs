@@ -107,6 +107,6 @@ impl Observer {
 
 async fn within<T>(endpoint: &str, answer: impl Future<Output = Result<T, String>>) -> Result<T, Error> {
     let answer = timeout(ANSWER_LIMIT, answer).await;
-    let answer = answer.unwrap_or_else(|_| Err(format!("nothing heard for {} s", ANSWER_LIMIT.as_secs())));
+    let answer = answer.unwrap_or_else(|_| Err(format!("nothing heard within {} s", ANSWER_LIMIT.as_secs())));
     answer.map_err(|why| Error::NoAnswer { endpoint: endpoint.to_string(), why })
 }
