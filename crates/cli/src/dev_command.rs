@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use node::{Host, HostConfig, Identity, Member, View};
+use node::LocalCluster;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -47,39 +47,41 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 }
 
 async fn in_process(arguments: &Arguments) -> Result<()> {
-    let (view, listeners) = listeners(arguments.nodes).await?;
-    let (mut hosts, mut running) = (Vec::new(), Vec::new());
-    for (me, for_peers, for_clients) in listeners {
-        let endpoint = for_clients.local_addr()?.to_string();
-        let (cluster, clients) = ("dev".to_string(), endpoint.clone());
-        running.push(Running { id: me.id, pid: std::process::id(), endpoint });
-        let config = HostConfig { cluster, me, view: view.clone(), clients, tune: |_| {}, log: |_| {} };
-        hosts.push(Host::start(config, for_peers, for_clients)?);
-    }
+    let cluster = LocalCluster::start_at(for_clients(arguments.nodes).await?, |_| {}).await?;
+    let endpoints = (0..).zip(cluster.endpoints.clone());
+    let running: Vec<Running> =
+        endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
     ready(arguments, &running)?;
     until_stopped().await?;
-    for host in hosts {
-        host.stop().await;
-    }
+    cluster.stop().await;
     Ok(())
 }
 
 async fn processes(arguments: &Arguments) -> Result<()> {
-    let (view, listeners) = listeners(arguments.nodes).await?;
+    let for_clients = for_clients(arguments.nodes).await?;
+    let mut for_peers = Vec::new();
+    for _ in 0..arguments.nodes {
+        for_peers.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
+    }
+    let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string());
+    let members: Vec<String> = (0..)
+        .zip(&for_peers)
+        .map(|(id, listener): (u32, _)| Ok(format!("{id}={}", address(listener)?)))
+        .collect::<Result<_>>()?;
+    // New at every start, so that nothing of an earlier cluster is mistaken for this one.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let incarnation = since.map_or(1, |since| since.as_micros()).to_string();
     let mut commands = Vec::new();
-    for (me, _, for_clients) in &listeners {
-        let endpoint = for_clients.local_addr()?.to_string();
+    for (id, listener) in (0..).zip(&for_clients) {
+        let endpoint = address(listener)?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["node", "--cluster", "dev", "--id", &me.id.to_string(), "--clients", &endpoint]);
-        command.args(["--incarnation", &me.incarnation.to_string()]);
-        for member in &view.members {
-            command.args(["--member", &format!("{}={}", member.identity.id, member.address)]);
-        }
+        command.args(["node", "--cluster", "dev", "--id", &id.to_string(), "--clients", &endpoint]);
+        command.args(["--incarnation", &incarnation, "--member", &members.join(",")]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        commands.push((me.id, endpoint, command));
+        commands.push((id, endpoint, command));
     }
     // Each node binds its ports anew.
-    drop(listeners);
+    drop((for_clients, for_peers));
     let (mut nodes, mut running) = (Nodes(Vec::new()), Vec::new());
     for (id, endpoint, mut command) in commands {
         let mut child = command.spawn().context("a node cannot be started")?;
@@ -181,34 +183,21 @@ async fn wait_for(endpoint: &str, nodes: &mut Nodes) -> Result<()> {
     bail!("the node at {endpoint} does not answer")
 }
 
-type Listeners = Vec<(Identity, TcpListener, TcpListener)>;
+const NO_PORT: &str = "no port on 127.0.0.1 can be listened at";
 
-/// Ports for so many nodes: the usual ones for clients if they are free, otherwise whatever is.
-async fn listeners(nodes: u32) -> Result<(View, Listeners)> {
-    let cannot = "no port on 127.0.0.1 can be listened at";
-    // New at every start, so that nothing of an earlier cluster is mistaken for this one.
-    let incarnation =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64);
-    let mut usual = Vec::new();
+/// Ports for the clients of so many nodes: the usual ones if they are free, otherwise whatever is.
+async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
+    let mut listeners = Vec::new();
     for port in USUAL_PORTS.take(nodes as usize) {
-        usual.extend(TcpListener::bind(("127.0.0.1", port)).await);
+        listeners.extend(TcpListener::bind(("127.0.0.1", port)).await);
     }
-    if usual.len() != (nodes as usize).min(USUAL_PORTS.len()) {
-        usual.clear();
+    if listeners.len() != (nodes as usize).min(USUAL_PORTS.len()) {
+        listeners.clear();
     }
-    let mut usual = usual.into_iter();
-    let (mut members, mut listeners) = (Vec::new(), Vec::new());
-    for id in 0..nodes {
-        let for_clients = match usual.next() {
-            Some(listener) => listener,
-            None => TcpListener::bind("127.0.0.1:0").await.context(cannot)?,
-        };
-        let for_peers = TcpListener::bind("127.0.0.1:0").await.context(cannot)?;
-        let identity = Identity { id, incarnation };
-        members.push(Member { identity, address: for_peers.local_addr()?.to_string() });
-        listeners.push((identity, for_peers, for_clients));
+    while listeners.len() < nodes as usize {
+        listeners.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
     }
-    Ok((View { epoch: 1, members }, listeners))
+    Ok(listeners)
 }
 
 /// Says what to type next.

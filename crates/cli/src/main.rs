@@ -1,7 +1,10 @@
 //! `tokenwood`: the one program. `main` maps outcomes to exit codes; each command has its own file.
 
+#![forbid(unsafe_code)]
+
 mod acquire_command;
 mod algorithms_command;
+mod bench_command;
 mod candidates;
 mod check_arguments;
 mod check_command;
@@ -63,6 +66,7 @@ enum Command {
     /// Show how all nodes of the cluster are doing
     Status(cluster::Asking),
     Node(node_command::Arguments),
+    Bench(bench_command::Arguments),
     Check(Box<check_arguments::Arguments>),
     Simulate(Box<simulate_command::Arguments>),
     Sweep(Box<sweep_command::Arguments>),
@@ -98,6 +102,7 @@ Locks:
   tokenwood status                                  how the nodes are doing
   grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
   tokenwood release $grant                          give it back
+  tokenwood bench                                   what locks cost here, beside a bare round trip
 
 The workbench:
   tokenwood algorithms                              what there is: kind, source, needs, cost
@@ -137,6 +142,7 @@ fn main() -> ExitCode {
         Command::Watch(arguments) => watch_command::run(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
+        Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Simulate(arguments) => simulate_command::run(&arguments),
         Command::Sweep(arguments) => sweep_command::run(&arguments),
