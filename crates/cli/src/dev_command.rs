@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use client::{Observer, Question, Told};
 use node::LocalCluster;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -51,6 +52,9 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
     let endpoints = (0..).zip(cluster.endpoints.clone());
     let running: Vec<Running> =
         endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
+    for node in &running {
+        until_connected(&node.endpoint, &mut Nodes(Vec::new())).await?;
+    }
     ready(arguments, &running)?;
     until_stopped().await?;
     cluster.stop().await;
@@ -77,6 +81,10 @@ async fn processes(arguments: &Arguments) -> Result<()> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["node", "--cluster", "dev", "--id", &id.to_string(), "--clients", &endpoint]);
         command.args(["--incarnation", &incarnation, "--member", &members.join(",")]);
+        // What is meant for other nodes.
+        for setting in ["TOKENWOOD_CONFIG", "TOKENWOOD_LISTEN", "TOKENWOOD_ADVERTISE"] {
+            command.env_remove(setting);
+        }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         commands.push((id, endpoint, command));
     }
@@ -90,7 +98,7 @@ async fn processes(arguments: &Arguments) -> Result<()> {
         nodes.0.push(Node { id, child, last_words, ended: false });
     }
     for node in &running {
-        wait_for(&node.endpoint, &mut nodes).await?;
+        until_connected(&node.endpoint, &mut nodes).await?;
     }
     ready(arguments, &running)?;
     tokio::select! {
@@ -170,9 +178,10 @@ impl fmt::Display for LastWords {
     }
 }
 
-async fn wait_for(endpoint: &str, nodes: &mut Nodes) -> Result<()> {
+/// Waits until a node answers and is connected to all others.
+async fn until_connected(endpoint: &str, nodes: &mut Nodes) -> Result<()> {
     for _ in 0..500 {
-        if client::Tokenwood::connect([endpoint]).await.is_ok() {
+        if is_connected(endpoint).await {
             return Ok(());
         }
         if let Some(failure) = nodes.failure()? {
@@ -180,7 +189,15 @@ async fn wait_for(endpoint: &str, nodes: &mut Nodes) -> Result<()> {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    bail!("the node at {endpoint} does not answer")
+    bail!("the node at {endpoint} does not answer, or cannot reach the others")
+}
+
+async fn is_connected(endpoint: &str) -> bool {
+    let Ok(mut observer) = Observer::connect(endpoint).await else { return false };
+    match observer.ask(Question::Status).await {
+        Ok(Told::Status { members, .. }) => members.iter().all(|member| member.unreachable.is_none()),
+        _ => false,
+    }
 }
 
 const NO_PORT: &str = "no port on 127.0.0.1 can be listened at";
