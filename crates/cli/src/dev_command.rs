@@ -1,17 +1,22 @@
 //! `tokenwood dev`: a cluster on this machine, to try things.
 
+use std::fmt;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use node::{Host, HostConfig, Identity, Member, View};
+use client::{Observer, Question, Told};
+use node::LocalCluster;
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::endpoints::{USUAL_PORTS, runtime};
+use crate::signals::Signals;
 use crate::{Ended, output};
 
 /// Start a cluster on this machine, ready in a second; it ends with Ctrl-C
@@ -43,107 +48,173 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 }
 
 async fn in_process(arguments: &Arguments) -> Result<()> {
-    let (view, listeners) = listeners(arguments.nodes).await?;
-    let (mut hosts, mut running) = (Vec::new(), Vec::new());
-    for (me, for_peers, for_clients) in listeners {
-        let endpoint = for_clients.local_addr()?.to_string();
-        running.push(Running { id: me.id, pid: std::process::id(), endpoint });
-        let config =
-            HostConfig { cluster: "dev".to_string(), me, view: view.clone(), tune: |_| {}, log: |_| {} };
-        hosts.push(Host::start(config, for_peers, for_clients)?);
+    let cluster = LocalCluster::start_at(for_clients(arguments.nodes).await?, |_| {}).await?;
+    let endpoints = (0..).zip(cluster.endpoints.clone());
+    let running: Vec<Running> =
+        endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
+    for node in &running {
+        until_connected(&node.endpoint, &mut Nodes(Vec::new())).await?;
     }
     ready(arguments, &running)?;
     until_stopped().await?;
-    for host in hosts {
-        host.stop().await;
-    }
+    cluster.stop().await;
     Ok(())
 }
 
 async fn processes(arguments: &Arguments) -> Result<()> {
-    let (view, listeners) = listeners(arguments.nodes).await?;
+    let for_clients = for_clients(arguments.nodes).await?;
+    let mut for_peers = Vec::new();
+    for _ in 0..arguments.nodes {
+        for_peers.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
+    }
+    let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string());
+    let members: Vec<String> = (0..)
+        .zip(&for_peers)
+        .map(|(id, listener): (u32, _)| Ok(format!("{id}={}", address(listener)?)))
+        .collect::<Result<_>>()?;
+    // New at every start, so that nothing of an earlier cluster is mistaken for this one.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let incarnation = since.map_or(1, |since| since.as_micros()).to_string();
     let mut commands = Vec::new();
-    for (me, _, for_clients) in &listeners {
-        let endpoint = for_clients.local_addr()?.to_string();
+    for (id, listener) in (0..).zip(&for_clients) {
+        let endpoint = address(listener)?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["node", "--cluster", "dev", "--id", &me.id.to_string(), "--clients", &endpoint]);
-        command.args(["--incarnation", &me.incarnation.to_string()]);
-        for member in &view.members {
-            command.args(["--member", &format!("{}={}", member.identity.id, member.address)]);
+        command.args(["node", "--cluster", "dev", "--id", &id.to_string(), "--clients", &endpoint]);
+        command.args(["--incarnation", &incarnation, "--member", &members.join(",")]);
+        // What is meant for other nodes.
+        for setting in ["TOKENWOOD_CONFIG", "TOKENWOOD_LISTEN", "TOKENWOOD_ADVERTISE"] {
+            command.env_remove(setting);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        commands.push((me.id, endpoint, command));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        commands.push((id, endpoint, command));
     }
     // Each node binds its ports anew.
-    drop(listeners);
+    drop((for_clients, for_peers));
     let (mut nodes, mut running) = (Nodes(Vec::new()), Vec::new());
     for (id, endpoint, mut command) in commands {
-        let child = command.spawn().context("a node cannot be started")?;
+        let mut child = command.spawn().context("a node cannot be started")?;
         running.push(Running { id, pid: child.id(), endpoint });
-        nodes.0.push(child);
+        let last_words = LastWords::listen_to(child.stderr.take());
+        nodes.0.push(Node { id, child, last_words, ended: false });
     }
     for node in &running {
-        wait_for(&node.endpoint, &mut nodes).await?;
+        until_connected(&node.endpoint, &mut nodes).await?;
     }
     ready(arguments, &running)?;
-    until_stopped().await
+    tokio::select! {
+        stopped = until_stopped() => stopped,
+        failed = nodes.tell_of_failures() => failed,
+    }
 }
 
 /// Processes that end with this one.
-struct Nodes(Vec<Child>);
+struct Nodes(Vec<Node>);
+
+/// A node that is a process of its own.
+struct Node {
+    id: u32,
+    child: Child,
+    last_words: LastWords,
+    /// It has ended, and that was said.
+    ended: bool,
+}
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        for child in &mut self.0 {
-            _ = child.kill();
-            _ = child.wait();
+        for node in &mut self.0 {
+            _ = node.child.kill();
+            _ = node.child.wait();
         }
     }
 }
 
-async fn wait_for(endpoint: &str, nodes: &mut Nodes) -> Result<()> {
+impl Nodes {
+    /// A node that has ended since this was last asked: which, how, and what it said last.
+    fn failure(&mut self) -> Result<Option<String>> {
+        for node in self.0.iter_mut().filter(|node| !node.ended) {
+            if let Some(status) = node.child.try_wait()? {
+                node.ended = true;
+                return Ok(Some(format!("node {} has ended ({status}){}", node.id, node.last_words)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says which nodes end, for ever.
+    async fn tell_of_failures(&mut self) -> Result<()> {
+        loop {
+            if let Some(failure) = self.failure()? {
+                eprintln!("tokenwood: {failure}");
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+}
+
+/// The last thing that a node wrote to its standard error.
+struct LastWords(Arc<Mutex<String>>);
+
+impl LastWords {
+    fn listen_to(stderr: Option<ChildStderr>) -> LastWords {
+        let last = Arc::new(Mutex::new(String::new()));
+        let kept = last.clone();
+        std::thread::spawn(move || {
+            for line in
+                stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
+            {
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = line;
+            }
+        });
+        LastWords(last)
+    }
+}
+
+impl fmt::Display for LastWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &**self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            "" => Ok(()),
+            last => write!(f, "; it said last: {last}"),
+        }
+    }
+}
+
+/// Waits until a node answers and is connected to all others.
+async fn until_connected(endpoint: &str, nodes: &mut Nodes) -> Result<()> {
     for _ in 0..500 {
-        if client::Tokenwood::connect([endpoint]).await.is_ok() {
+        if is_connected(endpoint).await {
             return Ok(());
         }
-        for child in &mut nodes.0 {
-            if let Some(status) = child.try_wait()? {
-                bail!("a node ended at once: {status}");
-            }
+        if let Some(failure) = nodes.failure()? {
+            bail!(failure);
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    bail!("the node at {endpoint} does not answer")
+    bail!("the node at {endpoint} does not answer, or cannot reach the others")
 }
 
-type Listeners = Vec<(Identity, TcpListener, TcpListener)>;
+async fn is_connected(endpoint: &str) -> bool {
+    let Ok(mut observer) = Observer::connect(endpoint).await else { return false };
+    match observer.ask(Question::Status).await {
+        Ok(Told::Status { members, .. }) => members.iter().all(|member| member.unreachable.is_none()),
+        _ => false,
+    }
+}
 
-/// Ports for so many nodes: the usual ones for clients if they are free, otherwise whatever is.
-async fn listeners(nodes: u32) -> Result<(View, Listeners)> {
-    let cannot = "no port on 127.0.0.1 can be listened at";
-    // New at every start, so that nothing of an earlier cluster is mistaken for this one.
-    let incarnation =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64);
-    let mut usual = Vec::new();
+const NO_PORT: &str = "no port on 127.0.0.1 can be listened at";
+
+/// Ports for the clients of so many nodes: the usual ones if they are free, otherwise whatever is.
+async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
+    let mut listeners = Vec::new();
     for port in USUAL_PORTS.take(nodes as usize) {
-        usual.extend(TcpListener::bind(("127.0.0.1", port)).await);
+        listeners.extend(TcpListener::bind(("127.0.0.1", port)).await);
     }
-    if usual.len() != (nodes as usize).min(USUAL_PORTS.len()) {
-        usual.clear();
+    if listeners.len() != (nodes as usize).min(USUAL_PORTS.len()) {
+        listeners.clear();
     }
-    let mut usual = usual.into_iter();
-    let (mut members, mut listeners) = (Vec::new(), Vec::new());
-    for id in 0..nodes {
-        let for_clients = match usual.next() {
-            Some(listener) => listener,
-            None => TcpListener::bind("127.0.0.1:0").await.context(cannot)?,
-        };
-        let for_peers = TcpListener::bind("127.0.0.1:0").await.context(cannot)?;
-        let identity = Identity { id, incarnation };
-        members.push(Member { identity, address: for_peers.local_addr()?.to_string() });
-        listeners.push((identity, for_peers, for_clients));
+    while listeners.len() < nodes as usize {
+        listeners.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
     }
-    Ok((View { epoch: 1, members }, listeners))
+    Ok(listeners)
 }
 
 /// Says what to type next.
@@ -185,13 +256,6 @@ fn write_ready_file(file: &Path, running: &[Running]) -> Result<()> {
 
 /// Waits for Ctrl-C or a polite request to end.
 pub(crate) async fn until_stopped() -> Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let cannot = "signals cannot be listened for";
-    let mut terminate = signal(SignalKind::terminate()).context(cannot)?;
-    let mut interrupt = signal(SignalKind::interrupt()).context(cannot)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    Signals::listen()?.next().await;
     Ok(())
 }

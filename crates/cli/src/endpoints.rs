@@ -9,6 +9,10 @@ use client::{Options, Tokenwood};
 /// The ports that clients look at if they are told nothing, on this machine.
 pub(crate) const USUAL_PORTS: std::ops::Range<u16> = 7710..7713;
 
+/// What to say first if no node answers.
+pub(crate) const NO_CLUSTER: &str =
+    "is a cluster running? 'tokenwood dev' starts one here; --endpoint names another";
+
 /// Where the nodes are.
 #[derive(Args)]
 pub(crate) struct Endpoints {
@@ -19,7 +23,7 @@ pub(crate) struct Endpoints {
 
 impl Endpoints {
     /// Those that are named, or the usual ones.
-    fn named(&self) -> Vec<String> {
+    pub(crate) fn named(&self) -> Vec<String> {
         if self.endpoints.is_empty() {
             return USUAL_PORTS.map(|port| format!("127.0.0.1:{port}")).collect();
         }
@@ -29,17 +33,7 @@ impl Endpoints {
     /// Connects to the first node that answers.
     pub(crate) async fn connect(&self, options: Options) -> Result<Tokenwood> {
         let connected = Tokenwood::connect_with(self.named(), options).await;
-        connected.context("is a cluster running? 'tokenwood dev' starts one here; --endpoint names another")
-    }
-
-    /// Connects to every node that is named, with what happened.
-    pub(crate) async fn connect_each(&self) -> Vec<(String, Result<Tokenwood, client::Error>)> {
-        let mut connected = Vec::new();
-        for endpoint in self.named() {
-            let tokenwood = Tokenwood::connect([endpoint.clone()]).await;
-            connected.push((endpoint, tokenwood));
-        }
-        connected
+        connected.context(NO_CLUSTER)
     }
 }
 

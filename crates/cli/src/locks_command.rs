@@ -1,149 +1,164 @@
 //! `tokenwood locks` and `tokenwood status`: who holds what, and how the nodes are doing.
 
-use anyhow::{Result, bail};
-use clap::Args;
+use std::cmp::Reverse;
+
+use anyhow::Result;
+use client::{Grant, Question, Told};
 use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
+use service::protocol::Member;
+use service::{Definition, Want};
 
 use crate::check_arguments::Format;
-use crate::endpoints::{Endpoints, runtime};
+use crate::cluster::{Answered, Asking, say_who_is_silent};
 use crate::output::say;
 use crate::{Ended, table};
 
-/// List who holds what and who waits, at all nodes that are named
-#[derive(Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    endpoints: Endpoints,
-    /// A table for people, JSON for scripts
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-}
-
-/// Show how the nodes are doing that are named
-#[derive(Args)]
-pub(crate) struct StatusArguments {
-    #[command(flatten)]
-    endpoints: Endpoints,
-    /// A table for people, JSON for scripts
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-}
-
-pub(crate) fn list(arguments: &Arguments) -> Result<Ended> {
-    let (mut rows, mut found) = (Vec::new(), Vec::new());
-    let answers = runtime()?.block_on(async {
-        let mut answers = Vec::new();
-        for (endpoint, tokenwood) in arguments.endpoints.connect_each().await {
-            let listings = match tokenwood {
-                Ok(tokenwood) => tokenwood.list().await,
-                Err(error) => Err(error),
-            };
-            answers.push((endpoint, listings));
-        }
-        answers
-    });
-    refuse_if_nobody_answers(&answers)?;
-    for (endpoint, listings) in answers {
-        match listings {
-            Ok(listings) => {
-                for listing in listings {
-                    rows.extend(listing.clients.iter().map(|client| row(&endpoint, &listing, client)));
-                    found.push(as_json(&endpoint, &listing));
-                }
-            }
-            Err(error) => eprintln!("tokenwood: {error}"),
-        }
-    }
-    if arguments.format == Format::Json {
-        say!("{}", json!({ "locks": found }));
+pub(crate) fn list(asking: &Asking) -> Result<Ended> {
+    let answers = asking.ask_all(&Question::List)?;
+    if asking.format == Format::Json {
+        let locks: Vec<Value> = listings(&answers).map(|(id, listing)| as_json(id, listing)).collect();
+        let silent: Vec<Value> = answers.iter().filter_map(Answered::silence).collect();
+        say!("{}", json!({ "locks": locks, "no_answer": silent }));
         return Ok(Ended::Well);
     }
-    if rows.is_empty() {
+    let clients = listings(&answers)
+        .flat_map(|(id, listing)| listing.clients.iter().map(move |client| (id, listing, client)));
+    let mut clients: Vec<(u32, &Listing, &Held)> = clients.collect();
+    // Whoever holds something before those who wait for it, and who came first before those who came later.
+    clients
+        .sort_by_key(|(_, listing, client)| (&listing.name, client.granted.is_none(), Reverse(client.since)));
+    if clients.is_empty() {
         say!("Nobody holds or waits for anything.");
-        return Ok(Ended::Well);
+    } else {
+        let heading = ["name", "does", "client", "slot", "fence", "for", "node"].map(str::to_string).to_vec();
+        let rows = clients.into_iter().map(|(id, listing, client)| row(id, listing, client));
+        table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
     }
-    // Whoever holds something before those who wait for it.
-    rows.sort();
-    let heading = ["name", "what", "client", "slot", "fence", "for", "node"].map(str::to_string).to_vec();
-    table::print(&[vec![heading], rows.into_iter().map(|(_, cells)| cells).collect()].concat());
+    say_who_is_silent(&answers);
     Ok(Ended::Well)
 }
 
-type Row = ((String, bool, std::cmp::Reverse<u128>), Vec<String>);
-
-fn row(endpoint: &str, listing: &Listing, client: &Held) -> Row {
-    let (what, slot, fence) = match client.granted {
-        Some((slot, fence)) => ("holds", slot.to_string(), fence.to_string()),
-        None => ("waits", "–".to_string(), "–".to_string()),
-    };
-    let since = format!("{:.1} s", client.since.as_secs_f64());
-    let session = format!("{}/{}", client.session.number, client.request);
-    let key = (listing.name.clone(), client.granted.is_none(), std::cmp::Reverse(client.since.as_nanos()));
-    (key, vec![listing.name.clone(), what.to_string(), session, slot, fence, since, endpoint.to_string()])
-}
-
-fn as_json(endpoint: &str, listing: &Listing) -> Value {
-    let clients: Vec<Value> = listing
-        .clients
-        .iter()
-        .map(|client| {
-            json!({
-                "session": client.session.number,
-                "request": client.request,
-                "slot": client.granted.map(|(slot, _)| slot),
-                "fence": client.granted.map(|(_, fence)| fence),
-                "seconds": client.since.as_secs_f64(),
-            })
-        })
-        .collect();
-    json!({
-        "name": listing.name,
-        "endpoint": endpoint,
-        "home": listing.home,
-        "slots_here": listing.slots.iter().map(|(slot, _)| slot).collect::<Vec<_>>(),
-        "clients": clients,
+/// What nodes told, with the id of each.
+fn listings(answers: &[Answered]) -> impl Iterator<Item = (u32, &Listing)> {
+    answers.iter().flat_map(|answered| {
+        let listings = match &answered.answer {
+            Ok(Told::List(listings)) => &listings[..],
+            _ => &[],
+        };
+        listings.iter().map(|listing| (answered.id, listing))
     })
 }
 
-pub(crate) fn status(arguments: &StatusArguments) -> Result<Ended> {
-    let answers = runtime()?.block_on(async {
-        let mut answers = Vec::new();
-        for (endpoint, tokenwood) in arguments.endpoints.connect_each().await {
-            let status = match tokenwood {
-                Ok(tokenwood) => tokenwood.status().await,
-                Err(error) => Err(error),
-            };
-            answers.push((endpoint, status));
-        }
-        answers
-    });
-    refuse_if_nobody_answers(&answers)?;
-    if arguments.format == Format::Json {
-        let nodes: Vec<Value> = answers
-            .iter()
-            .map(|(endpoint, status)| match status {
-                Ok(status) => json!({ "endpoint": endpoint, "status": status }),
-                Err(error) => json!({ "endpoint": endpoint, "error": error.to_string() }),
-            })
-            .collect();
-        say!("{}", json!({ "nodes": nodes }));
+/// What a name stands for, for scripts: the word for it, and how many slots it has.
+pub(crate) fn kind(definition: Definition) -> (&'static str, u32) {
+    match definition {
+        Definition::Slots(1) => ("mutex", 1),
+        Definition::Slots(slots) => ("semaphore", slots),
+        Definition::RwLock => ("rwlock", 1),
+        Definition::Room => ("room", 1),
+    }
+}
+
+/// What a client does, for people.
+pub(crate) fn deed(client: &Held) -> String {
+    let verb = if client.granted.is_some() { "holds" } else { "waits" };
+    match (&client.want, client.want.group(client.granted.as_ref())) {
+        (Want::Slot, _) => verb.to_string(),
+        (Want::Read, _) => format!("{verb} (reads)"),
+        (Want::Write, _) => format!("{verb} (writes)"),
+        (Want::AnyOf(_), Some(group)) => format!("{verb} (group {group})"),
+        (Want::AnyOf(groups), None) => format!("{verb} (group {})", groups.join(" or ")),
+    }
+}
+
+fn row(id: u32, listing: &Listing, client: &Held) -> Vec<String> {
+    [listing.name.clone()].into_iter().chain(client_cells(id, client)).collect()
+}
+
+/// What there is to say about a client of this node.
+pub(crate) fn client_cells(id: u32, client: &Held) -> [String; 6] {
+    let (slot, fence) = match client.granted {
+        Some(Grant { slot, fence, .. }) => (slot.to_string(), fence.to_string()),
+        None => ("–".to_string(), "–".to_string()),
+    };
+    let since = format!("{:.1} s", client.since.as_secs_f64());
+    let session = format!("{}/{}", client.session.number, client.request);
+    [deed(client), session, slot, fence, since, id.to_string()]
+}
+
+/// The same in JSON.
+pub(crate) fn client_json(client: &Held) -> Value {
+    let groups = match &client.want {
+        Want::AnyOf(groups) => Some(groups),
+        _ => None,
+    };
+    json!({
+        "session": client.session.number,
+        "request": client.request,
+        "slot": client.granted.map(|grant| grant.slot),
+        "fence": client.granted.map(|grant| grant.fence),
+        "group": client.want.group(client.granted.as_ref()),
+        "groups": groups,
+        "shared": client.want == Want::Read,
+        "seconds": client.since.as_secs_f64(),
+    })
+}
+
+fn as_json(id: u32, listing: &Listing) -> Value {
+    let (kind, slots) = kind(listing.definition);
+    json!({
+        "name": listing.name,
+        "kind": kind,
+        "slots": slots,
+        "node": id,
+        "home": listing.home,
+        "slots_here": listing.slots.iter().map(|(slot, _)| slot).collect::<Vec<_>>(),
+        "clients": listing.clients.iter().map(client_json).collect::<Vec<_>>(),
+    })
+}
+
+pub(crate) fn status(asking: &Asking) -> Result<Ended> {
+    let answers = asking.ask_all(&Question::Status)?;
+    if asking.format == Format::Json {
+        say!("{}", json!({ "nodes": answers.iter().map(status_json).collect::<Vec<_>>() }));
         return Ok(Ended::Well);
     }
-    let heading = ["endpoint", "node", "sessions", "hold or wait", "names", "grants", "sent", "received"];
+    let heading =
+        ["node", "endpoint", "state", "sessions", "hold or wait", "names", "grants", "sent", "received"];
     let mut rows = vec![heading.map(str::to_string).to_vec()];
-    for (endpoint, status) in &answers {
-        match status {
-            Ok(Some(status)) => rows.push(status_row(endpoint, status)),
-            Ok(None) => {}
-            Err(error) => eprintln!("tokenwood: {error}"),
+    for answered in &answers {
+        let mut row = vec![answered.id.to_string(), answered.place().to_string()];
+        match &answered.answer {
+            Ok(Told::Status { node, members }) => row.extend(status_cells(node, members)),
+            Ok(_) => row.push("answers something else: of another version?".to_string()),
+            Err(why) => row.push(format!("no answer: {why}")),
         }
+        rows.push(row);
     }
     table::print(&rows);
     Ok(Ended::Well)
 }
 
-fn status_row(endpoint: &str, status: &Status) -> Vec<String> {
+fn status_json(answered: &Answered) -> Value {
+    let mut value = json!({ "node": answered.id, "endpoint": answered.endpoint });
+    match &answered.answer {
+        Ok(Told::Status { node, members }) => {
+            value["status"] = json!(node);
+            value["members"] = members.iter().map(member_json).collect();
+        }
+        Ok(_) => value["error"] = json!("answers something else"),
+        Err(why) => value["error"] = json!(why),
+    }
+    value
+}
+
+fn member_json(member: &Member) -> Value {
+    let seconds = member.unreachable.map(|unreachable| unreachable.as_secs_f64());
+    json!({ "node": member.id, "endpoint": member.endpoint, "unreachable_seconds": seconds })
+}
+
+fn status_cells(status: &Status, members: &[Member]) -> Vec<String> {
     let counts = status.counts;
     let numbers = [
         status.sessions as u64,
@@ -153,20 +168,13 @@ fn status_row(endpoint: &str, status: &Status) -> Vec<String> {
         counts.sent,
         counts.received,
     ];
-    let mut row = vec![endpoint.to_string(), format!("{} of {}", status.node, status.members)];
-    row.extend(numbers.map(table::grouped));
-    row
-}
-
-/// If no node at all answers, that is an error; if some do not, the others are shown.
-fn refuse_if_nobody_answers<T>(answers: &[(String, Result<T, client::Error>)]) -> Result<()> {
-    if answers.iter().any(|(_, answer)| answer.is_ok()) {
-        return Ok(());
-    }
-    let why: Vec<String> =
-        answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().err()?.to_string())).collect();
-    bail!(
-        "{}. Is a cluster running? 'tokenwood dev' starts one here; --endpoint names another",
-        why.join("; ")
-    )
+    let missed: Vec<String> = members
+        .iter()
+        .filter_map(|member| Some(format!("{} for {:.0} s", member.id, member.unreachable?.as_secs_f64())))
+        .collect();
+    let state = match missed.is_empty() {
+        true => "reaches all".to_string(),
+        false => format!("cannot reach {}", missed.join(", ")),
+    };
+    [state].into_iter().chain(numbers.map(table::grouped)).collect()
 }

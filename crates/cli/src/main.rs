@@ -2,18 +2,24 @@
 
 #![forbid(unsafe_code)]
 
+mod acquire_command;
 mod algorithms_command;
 mod bench_command;
 mod candidates;
 mod check_arguments;
 mod check_command;
 mod check_report;
+mod cluster;
 mod dev_command;
 mod endpoints;
 mod errata_command;
+mod foreground;
+mod inspect_command;
+mod lock_arguments;
 mod locks_command;
 mod merge_command;
 mod node_command;
+mod node_file;
 mod output;
 mod plan_arguments;
 mod progress;
@@ -23,6 +29,7 @@ mod recommend_report;
 mod report_folder;
 mod reproduce_command;
 mod run_command;
+mod signals;
 mod simulate_command;
 mod sweep_command;
 mod sweep_file;
@@ -31,6 +38,7 @@ mod sweep_report;
 mod sweep_results;
 mod table;
 mod trace_command;
+mod watch_command;
 
 use std::process::ExitCode;
 
@@ -48,8 +56,15 @@ struct Cli {
 enum Command {
     Dev(dev_command::Arguments),
     Run(run_command::Arguments),
-    Locks(locks_command::Arguments),
-    Status(locks_command::StatusArguments),
+    Acquire(acquire_command::AcquireArguments),
+    Renew(acquire_command::RenewArguments),
+    Release(acquire_command::ReleaseArguments),
+    /// List who holds what and who waits, at all nodes of the cluster
+    Locks(cluster::Asking),
+    Inspect(inspect_command::Arguments),
+    Watch(watch_command::Arguments),
+    /// Show how all nodes of the cluster are doing
+    Status(cluster::Asking),
     Node(node_command::Arguments),
     Bench(bench_command::Arguments),
     Check(Box<check_arguments::Arguments>),
@@ -82,6 +97,11 @@ Locks:
   tokenwood run backup -- ./backup.sh               run a command while holding a lock
   tokenwood run gpu --slots 2 -- ./train.sh         at most two at once
   tokenwood locks                                   who holds what, and who waits
+  tokenwood inspect gpu                             everything about one of them
+  tokenwood watch                                   what happens, as it happens
+  tokenwood status                                  how the nodes are doing
+  grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
+  tokenwood release $grant                          give it back
   tokenwood bench                                   what locks cost here, beside a bare round trip
 
 The workbench:
@@ -113,11 +133,13 @@ fn main() -> ExitCode {
     let ended = match command {
         Command::Dev(arguments) => dev_command::run(&arguments),
         // It ends as the command that it runs.
-        Command::Run(arguments) => match run_command::run(&arguments) {
-            Ok(code) => return ExitCode::from(code),
-            Err(error) => Err(error),
-        },
+        Command::Run(arguments) => return finish(run_command::run(&arguments)),
+        Command::Acquire(arguments) => return finish(acquire_command::acquire(&arguments)),
+        Command::Renew(arguments) => return finish(acquire_command::renew(&arguments)),
+        Command::Release(arguments) => return finish(acquire_command::release(&arguments)),
         Command::Locks(arguments) => locks_command::list(&arguments),
+        Command::Inspect(arguments) => inspect_command::run(&arguments),
+        Command::Watch(arguments) => watch_command::run(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
@@ -131,8 +153,12 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Errata(arguments) => errata_command::run(&arguments),
     };
-    match ended {
-        Ok(ended) => ExitCode::from(ended as u8),
+    finish(ended.map(|ended| ended as u8))
+}
+
+fn finish(code: anyhow::Result<u8>) -> ExitCode {
+    match code {
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("tokenwood: {error:#}");
             ExitCode::from(2)

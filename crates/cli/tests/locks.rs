@@ -1,77 +1,16 @@
 //! A cluster of processes and what people do with it: run commands under locks, look, get things wrong.
 
+mod cluster;
 mod folder;
 
 use std::fs;
-use std::process::{Child, Command, Output, Stdio};
+use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use folder::{Folder, code};
-use serde_json::Value;
-
-const TOKENWOOD: &str = env!("CARGO_BIN_EXE_tokenwood");
-
-/// A cluster that ends with the test.
-struct Cluster {
-    dev: Child,
-    folder: Folder,
-    pids: Vec<u64>,
-    endpoints: Vec<String>,
-}
-
-impl Cluster {
-    fn start(name: &str, nodes: u32, processes: bool) -> Cluster {
-        let folder = Folder::new(name);
-        let ready = folder.0.join("ready.json");
-        let mut dev = Command::new(TOKENWOOD);
-        dev.args(["dev", "--nodes", &nodes.to_string(), "--ready-file"]).arg(&ready);
-        dev.args(processes.then_some("--processes")).stdout(Stdio::null()).stderr(Stdio::inherit());
-        let mut dev = dev.spawn().unwrap();
-        for _ in 0..2000 {
-            if ready.exists() {
-                let ready: Value = serde_json::from_str(&fs::read_to_string(&ready).unwrap()).unwrap();
-                let nodes = ready["nodes"].as_array().unwrap();
-                let pids = nodes.iter().map(|node| node["pid"].as_u64().unwrap()).collect();
-                let endpoints =
-                    nodes.iter().map(|node| node["endpoint"].as_str().unwrap().to_string()).collect();
-                return Cluster { dev, folder, pids, endpoints };
-            }
-            assert_eq!(dev.try_wait().unwrap(), None, "it ended before it was ready");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("the cluster is not ready");
-    }
-
-    /// A command of a client of this node.
-    fn client(&self, node: usize, arguments: &[&str]) -> Command {
-        let mut command = Command::new(TOKENWOOD);
-        let at = arguments.iter().position(|argument| *argument == "--").unwrap_or(arguments.len());
-        command.args(&arguments[..at]).args(["--endpoint", &self.endpoints[node]]).args(&arguments[at..]);
-        command.stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, node: usize, arguments: &[&str]) -> Output {
-        self.client(node, arguments).output().unwrap()
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        // Politely, so that it ends its nodes.
-        kill("-TERM", u64::from(self.dev.id()));
-        _ = self.dev.wait();
-    }
-}
-
-/// Sends a signal. The shell knows how; a program for it need not be there.
-fn kill(signal: &str, process: u64) {
-    _ = Command::new("sh").args(["-c", &format!("kill {signal} {process}")]).status();
-}
-
-fn error(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use cluster::{Cluster, TOKENWOOD, error, kill};
+use folder::code;
 
 #[test]
 fn two_slots_three_commands_on_three_nodes() {
@@ -99,10 +38,7 @@ fn the_command_decides_the_exit_code_unless_the_lock_is_not_had() {
     assert_eq!(code(&cluster.run(0, &["run", "x", "--", "sh", "-c", "exit 7"])), 7);
     assert_eq!(code(&cluster.run(1, &["run", "x", "--", "sh", "-c", "kill -9 $$"])), 128 + 9);
     let mut holder = cluster.client(0, &["run", "x", "--", "sleep", "60"]).spawn().unwrap();
-    let held = || {
-        !serde_json::from_slice::<Value>(&cluster.run(0, &["locks", "--format", "json"]).stdout).unwrap()["locks"].as_array().unwrap().is_empty()
-    };
-    assert!((0..500).any(|_| held()), "it never holds");
+    cluster.until("x", 1, 0);
     for patience in [&["--try"][..], &["--wait", "20ms"]] {
         let arguments = [&["run", "x"], patience, &["--", "true"]].concat();
         let refused = cluster.run(1, &arguments);
@@ -152,13 +88,69 @@ fn wrong_input_gets_a_clear_error() {
         assert_eq!(code(&refused), 2, "{arguments:?}: {}", error(&refused));
         assert!(error(&refused).contains(expected), "{arguments:?}: {}", error(&refused));
     }
-    let stranger = Command::new(TOKENWOOD).args(["status", "--endpoint", "127.0.0.1:1"]).output().unwrap();
-    assert_eq!(code(&stranger), 2);
-    assert!(error(&stranger).contains("Is a cluster running?"), "{}", error(&stranger));
-    let taken = Command::new(TOKENWOOD)
-        .args(["node", "--id", "0", "--member", "0=127.0.0.1:0", "--clients", &cluster.endpoints[0]])
-        .output()
-        .unwrap();
-    assert_eq!(code(&taken), 2);
-    assert!(error(&taken).contains("is the port in use?"), "{}", error(&taken));
+    let not_text = std::ffi::OsStr::from_bytes(b"x\xff");
+    let refused = cluster.client(0, &["run"]).arg(not_text).args(["--", "true"]).output().unwrap();
+    assert_eq!(code(&refused), 2);
+    assert!(error(&refused).contains("invalid UTF-8"), "{}", error(&refused));
+}
+
+#[test]
+fn slots_that_contradict_what_is_in_use_are_refused() {
+    let cluster = Cluster::start("contradiction", 2, false);
+    let mut holder = cluster.client(0, &["run", "gpu", "--slots", "2", "--", "sleep", "60"]).spawn().unwrap();
+    cluster.until("gpu", 1, 0);
+    for node in 0..2 {
+        for other in [&["--slots", "3"][..], &["--shared"], &["--group", "a"]] {
+            let refused = cluster.run(node, &[&["run", "gpu"], other, &["--", "true"]].concat());
+            assert_eq!(code(&refused), 2, "{other:?}: {}", error(&refused));
+            let said = error(&refused);
+            assert!(said.contains("gpu: this is a semaphore with 2 slots, and in use as such"), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+    }
+    kill("-TERM", u64::from(holder.id()));
+    holder.wait().unwrap();
+}
+
+#[test]
+fn nobody_there_or_somebody_else() {
+    for arguments in [
+        &["status"][..],
+        &["locks"],
+        &["inspect", "x"],
+        &["watch"],
+        &["run", "x", "--", "true"],
+        &["acquire", "x"],
+    ] {
+        let at = arguments.iter().position(|argument| *argument == "--").unwrap_or(arguments.len());
+        let mut command = Command::new(TOKENWOOD);
+        command.args(&arguments[..at]).args(["--endpoint", "127.0.0.1:1"]).args(&arguments[at..]);
+        let refused = command.output().unwrap();
+        assert_eq!(code(&refused), 2, "{arguments:?}");
+        let said = error(&refused);
+        assert!(
+            said.contains("is a cluster running?") && said.contains("127.0.0.1:1: "),
+            "{arguments:?}: {said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let gone = Command::new(TOKENWOOD).args(["release", "0.1.1.1.1@127.0.0.1:1"]).output().unwrap();
+    assert_eq!(code(&gone), 2);
+    assert!(error(&gone).contains("127.0.0.1:1 does not answer"), "{}", error(&gone));
+}
+
+#[test]
+fn a_port_in_use_is_said() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let member = format!("0={taken}");
+    for (arguments, whom) in [
+        (["--member", "0=127.0.0.1:0", "--clients", &taken], "clients"),
+        (["--member", &member, "--clients", "127.0.0.1:0"], "peers"),
+    ] {
+        let refused = Command::new(TOKENWOOD).args(["node", "--id", "0"]).args(arguments).output().unwrap();
+        assert_eq!(code(&refused), 2);
+        let expected = format!("cannot listen at {taken} for {whom}: is the port in use?");
+        assert!(error(&refused).contains(&expected), "{}", error(&refused));
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use service::client::Grant;
-use service::{Acquire, Refusal};
+use service::{Acquire, Refusal, SessionId};
 use tokio::sync::{oneshot, watch};
 
 use crate::Error;
@@ -15,6 +15,12 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Leaves, or gives up, whichever it is. Does not wait.
     fn leave(&self, request: u64);
+
+    /// Lets go of the session without ending it, if this request is all it is for. Returns where it is.
+    fn detach(&self, request: u64) -> Option<(String, SessionId)>;
+
+    /// Whether what it holds it holds at this moment.
+    fn is_alive(&self) -> bool;
 
     /// Turns true when everything in this session is lost.
     fn lost(&self) -> watch::Receiver<bool>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::frame::{self, FrameError, Incoming};
-use service::protocol::{GREETING, Hello, VERSIONS, Welcome};
+use service::protocol::{GREETING, Hello, ToClient, VERSIONS, Welcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -29,7 +29,7 @@ impl Connection {
     pub(crate) async fn open(endpoint: &str) -> Result<Connection, String> {
         match timeout(GREETING_LIMIT, Connection::greet(endpoint)).await {
             Ok(connection) => connection,
-            Err(_) => Err(format!("no answer within {} s", GREETING_LIMIT.as_secs())),
+            Err(_) => Err(format!("nothing heard within {} s", GREETING_LIMIT.as_secs())),
         }
     }
 
@@ -59,6 +59,30 @@ impl Connection {
                 "no protocol version in common: the node speaks {} to {}, this client {} to {}",
                 theirs.0, theirs.1, VERSIONS.0, VERSIONS.1
             )),
+        }
+    }
+
+    /// Writes everything, and waits until it is written.
+    pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        while !bytes.is_empty() {
+            self.stream.writable().await.map_err(|error| error.to_string())?;
+            match self.stream.try_write(bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the next thing that the node says. Can be given up and called again: nothing is lost.
+    pub(crate) async fn next(&mut self) -> Result<ToClient, String> {
+        loop {
+            if let Some(heard) = self.incoming.next(self.version).map_err(|error| error.to_string())? {
+                return Ok(heard);
+            }
+            self.stream.readable().await.map_err(|error| error.to_string())?;
+            self.read().map_err(|_| "it hung up".to_string())?;
         }
     }
 

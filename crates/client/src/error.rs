@@ -13,6 +13,15 @@ pub enum Error {
     Lost,
     /// No node could be reached: each endpoint with the reason.
     NoNode(Vec<(String, String)>),
+    /// Only a guard that is from a connection, and is all that its session holds, can be detached.
+    CannotDetach,
+    /// The node at this endpoint does not answer.
+    NoAnswer {
+        /// Where,
+        endpoint: String,
+        /// and why, in words.
+        why: String,
+    },
 }
 
 impl Error {
@@ -27,9 +36,13 @@ impl fmt::Display for Error {
         match self {
             Error::Refused(refusal) => refusal.fmt(f),
             Error::Lost => f.write_str("the node could not be reached for longer than the session lives"),
+            Error::CannotDetach => f.write_str(
+                "only what a session to another process holds, and nothing beside, can be detached: connect once more",
+            ),
             Error::NoNode(tried) if tried.is_empty() => {
                 f.write_str("no endpoint was named: give at least one, as host:port")
             }
+            Error::NoAnswer { endpoint, why } => write!(f, "{endpoint} does not answer: {why}"),
             Error::NoNode(tried) => {
                 f.write_str("no node could be reached")?;
                 tried.iter().try_for_each(|(endpoint, why)| write!(f, "; {endpoint}: {why}"))

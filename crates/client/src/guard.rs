@@ -2,11 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use service::client::Grant;
 use tokio::sync::watch;
 
 use crate::backend::Backend;
+use crate::detached::Detached;
+use crate::error::Error;
 
 /// A resource that is held. Released when dropped.
 pub struct Guard {
@@ -38,9 +41,9 @@ impl Guard {
         self.grant.group
     }
 
-    /// Whether it is lost: somebody else may hold it soon.
+    /// Whether it is lost: somebody else may hold it soon. Decided by the clock at this moment, also after a long pause.
     pub fn is_lost(&self) -> bool {
-        *self.lost.borrow()
+        *self.lost.borrow() || !self.backend.is_alive()
     }
 
     /// Comes true when it is lost, before anybody else is let in. Stop what you are doing then.
@@ -48,6 +51,23 @@ impl Guard {
         let mut lost = self.lost.clone();
         // An error says that the session is gone, which is the same.
         _ = lost.wait_for(|lost| *lost).await;
+    }
+
+    /// Leaves it held without this program: the node keeps it until its session has not been kept alive for its time to
+    /// live, or until whoever has the handle releases it. Returns the handle, and for how long it is held from now on
+    /// unless it is renewed; see [`Detached`] for what that means. If this fails, it is released, or will be when its time has
+    /// run out.
+    ///
+    /// The session goes with it, so the [`Tokenwood`](crate::Tokenwood) it is from must hold nothing else and wait for
+    /// nothing; it opens another session when it is used again.
+    pub async fn detach(self) -> Result<(Detached, Duration), Error> {
+        if self.is_lost() {
+            return Err(Error::Lost);
+        }
+        let (endpoint, session) = self.backend.detach(self.request).ok_or(Error::CannotDetach)?;
+        let detached = Detached { endpoint, session, request: self.request, fence: self.fence() };
+        let held_for = detached.renew().await?;
+        Ok((detached, held_for))
     }
 
     /// Releases it. Dropping the guard does the same; this reads better.

@@ -24,17 +24,23 @@
 mod backend;
 pub mod clock;
 mod connection;
+mod detached;
 mod error;
 pub mod fence;
 mod guard;
 mod lock;
+mod observer;
 mod remote;
 mod tokenwood;
 
 pub use backend::{Asked, Backend};
+pub use detached::{Detached, NotAGrant};
 pub use error::Error;
 pub use guard::Guard;
 pub use lock::{Lock, Room, RwLock};
+pub use observer::{Observer, Seen};
 pub use service::Refusal;
 pub use service::client::Grant;
+pub use service::event::{Change, Event, Filter};
+pub use service::protocol::{Question, Told};
 pub use tokenwood::{Options, Tokenwood};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use service::client::{Client, Grant, News};
 use service::frame;
-use service::protocol::{Question, ToClient, ToNode, Told};
-use service::{Acquire, Refusal, Time};
+use service::protocol::{ToClient, ToNode};
+use service::{Acquire, Refusal, SessionId, Time};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::sleep;
@@ -38,8 +38,6 @@ struct Shared {
 struct State {
     client: Client,
     waiting: BTreeMap<u64, oneshot::Sender<Result<Grant, Refusal>>>,
-    questions: BTreeMap<u64, oneshot::Sender<Told>>,
-    last_question: u64,
     stream: Option<(Arc<TcpStream>, u8)>,
     outgoing: Vec<u8>,
     /// Nobody wants it any more.
@@ -53,8 +51,6 @@ impl Remote {
         let state = State {
             client: Client::new(ttl),
             waiting: BTreeMap::new(),
-            questions: BTreeMap::new(),
-            last_question: 0,
             stream: None,
             outgoing: Vec::new(),
             closing: false,
@@ -75,30 +71,17 @@ impl Remote {
             Err(_) => Err("it hung up before the session was open".to_string()),
         }
     }
-
-    /// Whether it can still be used.
-    pub(crate) fn is_alive(&self) -> bool {
-        self.shared.lock().client.believes(clock::now())
-    }
-
-    /// Asks the node how things are.
-    pub(crate) async fn ask(&self, question: Question) -> Result<Told, Error> {
-        let told = {
-            let mut state = self.shared.lock();
-            state.last_question += 1;
-            let (number, (sender, told)) = (state.last_question, oneshot::channel());
-            state.questions.insert(number, sender);
-            state.say(&ToNode::Ask { number, question });
-            self.shared.flush(&mut state);
-            told
-        };
-        told.await.map_err(|_| Error::Lost)
-    }
 }
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        self.shared.lock().closing = true;
+        let mut state = self.shared.lock();
+        state.closing = true;
+        // Said right here: the program may end before the task that reads is scheduled again.
+        if let Some(said) = state.client.end() {
+            state.say(&said);
+            self.shared.flush(&mut state);
+        }
         self.shared.wake.notify_one();
     }
 }
@@ -124,6 +107,15 @@ impl Backend for Remote {
         }
     }
 
+    fn detach(&self, request: u64) -> Option<(String, SessionId)> {
+        let (session, _) = self.shared.lock().client.detach(request)?;
+        Some((self.shared.endpoint.clone(), session))
+    }
+
+    fn is_alive(&self) -> bool {
+        self.shared.lock().client.believes(clock::now())
+    }
+
     fn lost(&self) -> watch::Receiver<bool> {
         self.shared.lost.subscribe()
     }
@@ -137,14 +129,8 @@ impl State {
         }
     }
 
-    fn hear(&mut self, heard: ToClient) -> Option<News> {
-        if let ToClient::Told { number, what } = heard {
-            if let Some(sender) = self.questions.remove(&number) {
-                _ = sender.send(what);
-            }
-            return None;
-        }
-        let news = self.client.hear(&heard, clock::now())?;
+    fn hear(&mut self, heard: &ToClient) -> Option<News> {
+        let news = self.client.hear(heard, clock::now())?;
         let (request, answer) = match &news {
             News::Granted(request, grant) => (request, Ok(*grant)),
             News::Refused(request, refusal) => (request, Err(refusal.clone())),
@@ -204,7 +190,6 @@ impl Shared {
         state.client.end();
         // Whoever waits learns of the loss when the other end of its channel is gone.
         state.waiting.clear();
-        state.questions.clear();
         drop(state);
         self.lost.send_replace(true);
     }
@@ -274,7 +259,7 @@ impl Shared {
         let read = connection.read();
         let mut state = self.lock();
         while let Some(heard) = connection.incoming.next(connection.version)? {
-            match state.hear(heard) {
+            match state.hear(&heard) {
                 Some(News::Lost) => return Ok(true),
                 Some(News::Opened) => _ = opened.take().map(|opened| opened.send(Ok(()))),
                 Some(News::NotOpened(refusal)) => {
@@ -288,14 +273,7 @@ impl Shared {
         if state.client.deadline().is_some_and(|deadline| clock::now() >= deadline) {
             return Ok(true);
         }
-        if state.closing {
-            if let Some(said) = state.client.end() {
-                state.say(&said);
-            }
-            self.flush(&mut state);
-            return Ok(true);
-        }
         self.flush(&mut state);
-        Ok(false)
+        Ok(state.closing)
     }
 }

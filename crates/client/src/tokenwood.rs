@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::Definition;
-use service::core::{Listing, Status};
-use service::protocol::{Question, Told};
 use tokio::sync::Mutex;
 
 use crate::backend::Backend;
@@ -82,29 +80,6 @@ impl Tokenwood {
     /// A room: everybody inside is in the same group.
     pub fn room(&self, name: &str) -> Room {
         Room::new(self.clone(), name)
-    }
-
-    /// How the node is doing that this client talks to.
-    pub async fn status(&self) -> Result<Option<Status>, Error> {
-        match self.ask(Question::Status).await? {
-            Some(Told::Status(status)) => Ok(Some(status)),
-            _ => Ok(None),
-        }
-    }
-
-    /// Who holds and waits at the node that this client talks to.
-    pub async fn list(&self) -> Result<Vec<Listing>, Error> {
-        match self.ask(Question::List).await? {
-            Some(Told::List(list)) => Ok(list),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    async fn ask(&self, question: Question) -> Result<Option<Told>, Error> {
-        match &*self.source {
-            Source::Far { .. } => Ok(Some(self.remote().await?.ask(question).await?)),
-            Source::Near(_) => Ok(None),
-        }
     }
 
     /// The session to use now; a new one if the last was lost.

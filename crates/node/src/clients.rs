@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use service::core::Out;
 use service::frame::{self, Incoming};
-use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, Told, VERSIONS, Welcome};
+use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
 use service::{Core, Refusal, SessionId, Time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,6 +22,8 @@ const GREETING_LIMIT: Duration = Duration::from_secs(2);
 const MOST_CONNECTIONS: usize = 10_000;
 /// A client that lets so much wait to be read is hung up on: it can connect again and ask.
 const MOST_UNREAD: usize = 4 << 20;
+/// A watcher that lets so much wait to be read is told how much it missed instead.
+const MOST_UNWATCHED: usize = 256 << 10;
 /// How much is read at once.
 const READ_BYTES: usize = 16 * 1024;
 
@@ -38,6 +40,18 @@ pub(crate) struct ClientLink {
 struct Outgoing {
     bytes: Vec<u8>,
     over: bool,
+    /// So many events were left out since the client stopped keeping up.
+    missed: u64,
+}
+
+impl Outgoing {
+    /// So many bytes have been written. Whoever has caught up learns what it missed.
+    fn written(&mut self, bytes: usize, version: u8) {
+        self.bytes.drain(..bytes);
+        if self.bytes.is_empty() && self.missed > 0 {
+            frame::put(version, &ToClient::Missed(std::mem::take(&mut self.missed)), &mut self.bytes);
+        }
+    }
 }
 
 impl ClientLink {
@@ -45,6 +59,17 @@ impl ClientLink {
     pub(crate) fn tell(&self, what: &ToClient) {
         let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
         frame::put(self.version, what, &mut outgoing.bytes);
+        self.write(&mut outgoing);
+    }
+
+    /// Tells a client that watches of an event, unless it has much to read already. Never waits.
+    pub(crate) fn tell_if_it_keeps_up(&self, event: &ToClient) {
+        let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        if outgoing.missed > 0 || outgoing.bytes.len() > MOST_UNWATCHED {
+            outgoing.missed += 1;
+            return;
+        }
+        frame::put(self.version, event, &mut outgoing.bytes);
         self.write(&mut outgoing);
     }
 
@@ -56,7 +81,7 @@ impl ClientLink {
     fn write(&self, outgoing: &mut Outgoing) {
         while !outgoing.bytes.is_empty() && !outgoing.over {
             match self.stream.try_write(&outgoing.bytes) {
-                Ok(written) => _ = outgoing.bytes.drain(..written),
+                Ok(written) => outgoing.written(written, self.version),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     outgoing.over |= outgoing.bytes.len() > MOST_UNREAD;
                     return self.wake.notify_one();
@@ -101,7 +126,9 @@ async fn serve(mut stream: TcpStream, shared: &Arc<Shared>, me: Identity) -> io:
     let link = Arc::new(ClientLink { stream, version, outgoing: Mutex::default(), wake: Notify::new() });
     let result = converse(&link, &mut incoming, shared).await;
     // Its sessions live on; they just have nobody to talk to until the client comes back.
-    shared.lock().sinks.retain(|_, sink| !matches!(sink, Sink::Far(other) if Arc::ptr_eq(other, &link)));
+    let mut state = shared.lock();
+    state.sinks.retain(|_, sink| !matches!(sink, Sink::Far(other) if Arc::ptr_eq(other, &link)));
+    state.unwatch(&link);
     result
 }
 
@@ -156,6 +183,9 @@ async fn converse(link: &Arc<ClientLink>, incoming: &mut Incoming, shared: &Arc<
 /// A client says something.
 fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
     let reply = shared.happen(|state, now| {
+        if let ToNode::Watch(filter) = &said {
+            state.watch(link, filter.clone());
+        }
         if let Some(session) = session_of(&said) {
             state.listens(session, link);
         }
@@ -165,7 +195,7 @@ fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
             core.refuse(*session, ask.request, Refusal::Overloaded, out);
             return None;
         }
-        let reply = act(said, core, now, out);
+        let reply = act(said, shared, core, now, out);
         if let Some(ToClient::Opened { session, .. }) = &reply {
             state.listens(*session, link);
         }
@@ -183,7 +213,7 @@ fn session_of(said: &ToNode) -> Option<SessionId> {
     }
 }
 
-fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
+fn act(said: ToNode, shared: &Shared, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
     match said {
         ToNode::Open { ttl } => Some(match core.open(Some(ttl), now) {
             Ok((session, promise)) => ToClient::Opened { session, promise },
@@ -211,13 +241,10 @@ fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClie
             None
         }
         ToNode::Ask { number, question } => {
-            let what = match question {
-                Question::Status => Told::Status(core.status()),
-                Question::List => Told::List(core.list(now)),
-                Question::Inspect(name) => Told::Inspect(core.inspect(&name, now)),
-            };
-            Some(ToClient::Told { number, what })
+            Some(ToClient::Told { number, what: shared.answer(&question, core, now) })
         }
+        // The connection it came over has been noted.
+        ToNode::Watch(_) => Some(ToClient::Watching),
     }
 }
 

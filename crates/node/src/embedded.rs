@@ -82,6 +82,15 @@ impl Backend for Owned {
         self.0.leave(request);
     }
 
+    /// Sessions of this process end with it.
+    fn detach(&self, _request: u64) -> Option<(String, SessionId)> {
+        None
+    }
+
+    fn is_alive(&self) -> bool {
+        !*self.0.lost.borrow()
+    }
+
     fn lost(&self) -> watch::Receiver<bool> {
         self.0.lost.subscribe()
     }

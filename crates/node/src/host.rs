@@ -23,6 +23,7 @@ use crate::identity::{Identity, View};
 use crate::link::Limits;
 use crate::memory;
 use crate::transport::{self, Inbox, Notice, Peers, StartError};
+use crate::watching::Watcher;
 
 /// What a node is told when it starts.
 pub struct HostConfig {
@@ -32,6 +33,8 @@ pub struct HostConfig {
     pub me: Identity,
     /// Who belongs to the cluster, this node included.
     pub view: View,
+    /// Where clients reach this node, as `host:port`: told to whoever asks for the members.
+    pub clients: String,
     /// Changes to the defaults of the core.
     pub tune: fn(&mut Config),
     /// Where a line goes about each connection that comes, breaks or is turned away.
@@ -48,7 +51,11 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     peers: OnceLock<Peers>,
     /// The id of each member, by its place in the view.
-    ids: Vec<NodeId>,
+    pub(crate) ids: Vec<NodeId>,
+    /// This node.
+    pub(crate) me: Identity,
+    /// Where clients reach this node.
+    pub(crate) clients: String,
     /// The core wants to be woken earlier than planned.
     earlier: Notify,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -59,6 +66,8 @@ pub(crate) struct State {
     out: Out,
     /// Who gets the answers of each session.
     pub(crate) sinks: BTreeMap<u64, Sink>,
+    /// Who is told of what happens.
+    pub(crate) watchers: Vec<Watcher>,
     /// When the core will be woken.
     planned: Option<Time>,
     /// The peer that too much waits for, if there is one: as long as it does, nobody is let in anew.
@@ -85,7 +94,7 @@ impl Host {
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig { cluster, me, view, tune, log } = config;
+        let HostConfig { cluster, me, view, clients, tune, log } = config;
         let mut ids: Vec<NodeId> = view.members.iter().map(|member| member.identity.id).collect();
         ids.sort_unstable();
         let place = ids.iter().position(|id| *id == me.id).ok_or(StartError::NotAMember(me))?;
@@ -98,6 +107,7 @@ impl Host {
             core: Core::new(core),
             out: Out::default(),
             sinks: BTreeMap::new(),
+            watchers: Vec::new(),
             planned: None,
             behind: None,
         };
@@ -105,13 +115,19 @@ impl Host {
             state: Mutex::new(state),
             peers: OnceLock::new(),
             ids,
+            me,
+            clients: clients.clone(),
             earlier: Notify::new(),
             tasks: Mutex::default(),
         });
         // A peer may have something to say before this is over: it waits until the answer has a way out.
         let nothing_happens = shared.lock();
         let peers = Peers::start(
-            transport::Config { limits: LIMITS, ..transport::Config::new(&cluster, me) },
+            transport::Config {
+                limits: LIMITS,
+                clients: clients.clone(),
+                ..transport::Config::new(&cluster, me)
+            },
             view,
             for_peers,
             Arc::new(Door { shared: shared.clone(), log }),
@@ -134,7 +150,7 @@ impl Host {
 
     /// How the node is doing.
     pub fn status(&self) -> service::core::Status {
-        self.shared.lock().core.status()
+        self.shared.status(&self.shared.lock().core)
     }
 
     /// The peers without a connection, and for how long that has been so.
@@ -179,7 +195,7 @@ impl Shared {
     /// Passes on what the core wants done. Returns the peers that something was queued for.
     fn carry_out(&self, state: &mut State) -> BTreeSet<NodeId> {
         let mut written = BTreeSet::new();
-        let State { core, out, sinks, planned, behind } = state;
+        let State { core, out, sinks, watchers, planned, behind } = state;
         for (to, message) in out.messages.drain(..) {
             let peer = self.ids[to as usize];
             if self.queue(peer, &message) {
@@ -198,6 +214,9 @@ impl Shared {
             if let Some(Sink::Far(link)) = sinks.remove(&session.number) {
                 link.tell(&ToClient::SessionGone { session });
             }
+        }
+        if let Some(events) = &mut out.events {
+            events.drain(..).for_each(|event| watchers.iter().for_each(|watcher| watcher.tell(&event)));
         }
         let wakes = core.wakes_at();
         if wakes.is_some_and(|wakes| planned.is_none_or(|planned| wakes < planned)) {
@@ -219,7 +238,7 @@ impl Shared {
         peers.kept(peer) > MOST_WAITING
     }
 
-    fn peers(&self) -> &Peers {
+    pub(crate) fn peers(&self) -> &Peers {
         self.peers.get().expect("nothing happens before the peers are there")
     }
 

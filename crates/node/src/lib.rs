@@ -10,6 +10,7 @@
 //! To these, payloads are bytes. [`workbench`] runs any algorithm between them. Begin with [`link`], then read
 //! [`transport::Peers`], which is what a node uses.
 
+mod answers;
 mod clients;
 mod embedded;
 pub mod handshake;
@@ -19,6 +20,7 @@ pub mod link;
 mod local;
 mod memory;
 pub mod transport;
+mod watching;
 pub mod wire;
 pub mod workbench;
 

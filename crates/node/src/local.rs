@@ -60,9 +60,10 @@ impl LocalCluster {
         let view = View { epoch: 1, members };
         let mut cluster = LocalCluster { hosts: Vec::new(), endpoints: Vec::new() };
         for (me, for_peers, for_clients) in listeners {
-            cluster.endpoints.push(for_clients.local_addr()?.to_string());
-            let config =
-                HostConfig { cluster: "local".to_string(), me, view: view.clone(), tune, log: |_| {} };
+            let clients = for_clients.local_addr()?.to_string();
+            cluster.endpoints.push(clients.clone());
+            let (name, view) = ("local".to_string(), view.clone());
+            let config = HostConfig { cluster: name, me, view, clients, tune, log: |_| {} };
             cluster.hosts.push(Host::start(config, for_peers, for_clients).map_err(io::Error::other)?);
         }
         Ok(cluster)

@@ -10,6 +10,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::core::{Acquire, Reply};
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
@@ -37,7 +39,7 @@ pub struct Client {
 }
 
 /// What a client holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// By this slot,
     pub slot: u32,
@@ -112,6 +114,18 @@ impl Client {
         self.held.clear();
         self.unconfirmed.clear();
         self.session.map(|session| ToNode::Close { session })
+    }
+
+    /// Leaves the session to itself: the node keeps what it holds until nobody has kept it alive for its time to live.
+    /// `None`, and nothing changes, unless all it holds is by this request, and it waits for nothing.
+    pub fn detach(&mut self, request: u64) -> Option<(SessionId, Grant)> {
+        let grant = *self.held.get(&request)?;
+        if self.held.len() > 1 || !self.asked.is_empty() {
+            return None;
+        }
+        let session = self.session.take()?;
+        self.end();
+        Some((session, grant))
     }
 
     /// There is a connection: what to say first.
@@ -205,9 +219,7 @@ impl Client {
 
     fn promised(&mut self, Promise { sequence, lasts }: Promise) {
         let Some(&sent) = self.sent.get(&sequence) else { return };
-        let lasts = Duration::from_nanos(lasts);
-        let ends = sent + lasts.saturating_sub(LEAST_MARGIN.max(lasts / 20));
-        self.deadline = self.deadline.max(Some(ends));
+        self.deadline = self.deadline.max(Some(believed_until(sent, lasts)));
         self.sent = self.sent.split_off(&(sequence + 1));
         while self.unconfirmed.front().is_some_and(|(confirmed_by, _)| *confirmed_by <= sequence) {
             self.unconfirmed.pop_front();
@@ -225,6 +237,13 @@ impl Client {
             }
         }
     }
+}
+
+/// Until when a client may believe that it holds something, after a keep-alive that it sent at this moment was answered by a
+/// promise of so many nanoseconds.
+pub fn believed_until(sent: Time, lasts: u64) -> Time {
+    let lasts = Duration::from_nanos(lasts);
+    sent + lasts.saturating_sub(LEAST_MARGIN.max(lasts / 20))
 }
 
 #[cfg(test)]
@@ -315,6 +334,20 @@ mod tests {
         // The answer to that keep-alive confirms the release.
         client.hear(&ToClient::Promise { session: ID, promise: promise(1, SECOND) }, Time(8 * SECOND));
         assert_eq!(client.connected(Time(9 * SECOND)), [second, keep_alive(2)]);
+    }
+
+    #[test]
+    fn a_session_can_be_left_to_itself_if_it_has_nothing_else() {
+        let mut client = opened();
+        let (first, _) = client.acquire(ask()).unwrap();
+        assert_eq!(client.detach(first), None, "it waits");
+        client.hear(&granted(first), Time(6 * SECOND));
+        let (second, _) = client.acquire(ask()).unwrap();
+        assert_eq!(client.detach(first), None, "it waits for something else");
+        client.cancel(second);
+        assert_eq!(client.detach(first), Some((ID, Grant { slot: 0, fence: 7, group: 0 })));
+        assert!(!client.believes(Time(6 * SECOND)));
+        assert_eq!((client.release(first), client.end()), (None, None), "the node is told nothing");
     }
 
     #[test]

@@ -14,6 +14,8 @@ use std::time::Duration;
 use algorithms::{Chance, ClientId, NodeId, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
+use crate::client::Grant;
+use crate::event::{Change, Event};
 use crate::name::{self, Definition};
 use crate::refusal::Refusal;
 use crate::resource::{Armed, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
@@ -23,6 +25,7 @@ use crate::time::Time;
 use crate::wish::Want;
 
 mod effects;
+mod events;
 mod forgetting;
 mod peers;
 mod report;
@@ -154,6 +157,8 @@ pub struct Out {
     pub answers: Vec<Answer>,
     /// Sessions that have ended; there are no more answers for them.
     pub ended: Vec<SessionId>,
+    /// What happened, if anybody watches: a driver that nobody asks leaves `None` here.
+    pub events: Option<Vec<Event>>,
 }
 
 /// Counts of what happened since the start.
@@ -180,21 +185,14 @@ struct Request {
     session: u64,
     number: u64,
     resource: u32,
+    /// When it asked, and once it is inside, when it was let in.
     since: Time,
     /// When it stops waiting, if it does.
     until: Option<Time>,
     patience: Patience,
     want: Want,
     /// Once it is inside.
-    granted: Option<Granted>,
-}
-
-/// By what a client is inside.
-#[derive(Clone, Copy)]
-struct Granted {
-    slot: u32,
-    fence: u64,
-    group: u32,
+    granted: Option<Grant>,
 }
 
 /// Something that is due at a time.
@@ -313,7 +311,7 @@ impl Core {
     /// A client ends its session, with everything in it.
     pub fn close(&mut self, id: SessionId, now: Time, out: &mut Out) -> Result<(), Refusal> {
         self.session(id)?;
-        self.end_session(id.number, now, out);
+        self.end_session(id.number, false, now, out);
         Ok(())
     }
 
@@ -339,14 +337,18 @@ impl Core {
             return;
         }
         self.counts.sessions_ended += 1;
-        self.end_session(number, now, out);
+        self.end_session(number, true, now, out);
     }
 
-    fn end_session(&mut self, number: u64, now: Time, out: &mut Out) {
+    fn end_session(&mut self, number: u64, ran_out: bool, now: Time, out: &mut Out) {
         let Some(session) = self.sessions.remove(&number) else { return };
         out.ended.push(self.session_id(number));
         for client in session.clients() {
+            self.tell_of_leaving(client, ran_out, &Refusal::NoSuchSession, out);
             self.leave(client, now, out);
+        }
+        if let Some(events) = &mut out.events {
+            events.push(Event::SessionEnded { session: self.session_id(number), ran_out });
         }
     }
 }

@@ -11,6 +11,7 @@
 
 pub mod client;
 pub mod core;
+pub mod event;
 pub mod frame;
 pub mod name;
 pub mod protocol;

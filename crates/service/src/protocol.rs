@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{Acquire, Answer, Listing, Status};
+use crate::event::{Event, Filter};
 use crate::refusal::Refusal;
 use crate::session::{Promise, SessionId};
 
@@ -108,12 +109,14 @@ pub enum ToNode {
         /// About what.
         question: Question,
     },
+    /// Wants to be told over this connection of everything that happens from now on, or of what the filter shows.
+    Watch(Filter),
 }
 
 /// What a client may want to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
-    /// How the node is doing.
+    /// How the node is doing, and who belongs to its cluster.
     Status,
     /// Who holds and waits at this node.
     List,
@@ -163,15 +166,42 @@ pub enum ToClient {
         /// The answer.
         what: Told,
     },
+    /// From now on the client is told of what happens.
+    Watching,
+    /// Something happened.
+    Happened(Event),
+    /// So many things happened that the client was not told of, because it did not keep up.
+    Missed(u64),
 }
 
 /// An answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Told {
     /// How the node is doing.
-    Status(Status),
+    Status {
+        /// The node itself,
+        node: Status,
+        /// and all members of its cluster, in the order of ids.
+        members: Vec<Member>,
+    },
     /// Who holds and waits at this node.
     List(Vec<Listing>),
     /// What this node knows of a name.
-    Inspect(Option<Listing>),
+    Inspect {
+        /// The node it is at home at.
+        home: u32,
+        /// What it is here: nothing, if nobody uses it here.
+        listings: Vec<Listing>,
+    },
+}
+
+/// A member of the cluster, as the node sees it that is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its id.
+    pub id: u32,
+    /// Where clients reach it, as `host:port`; unknown until the two nodes have been connected once.
+    pub endpoint: Option<String>,
+    /// For how long the two nodes have not been connected; `None` if they are, or are the same.
+    pub unreachable: Option<Duration>,
 }

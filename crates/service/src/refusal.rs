@@ -80,9 +80,9 @@ impl fmt::Display for Refusal {
             Refusal::NotFree => f.write_str("somebody holds it, and you did not want to wait"),
             Refusal::TimedOut => f.write_str("not had in time: wait longer, or see who holds it"),
             Refusal::Cancelled => f.write_str("given up"),
-            Refusal::NoSuchSession => {
-                f.write_str("there is no such session here: it ran out, or belongs to another node")
-            }
+            Refusal::NoSuchSession => f.write_str(
+                "there is no such session here: it was closed, ran out, or belongs to another node",
+            ),
             Refusal::RequestUsed(number) => {
                 write!(f, "request {number} was used before in this session: number requests upwards")
             }

@@ -226,11 +226,13 @@ impl Resource {
         }
     }
 
-    /// The slots whose tokens are here, each with how many nodes wait for it.
-    pub(crate) fn slots_here(&self) -> Vec<(u32, u32)> {
+    /// The slots whose tokens are here, each with the nodes that wait for it, in their order.
+    pub(crate) fn slots_here(&self) -> Vec<(u32, Vec<NodeId>)> {
         match &self.run_by {
             RunBy::Forest(_, forest) => forest.tokens_here().collect(),
-            RunBy::Room(_, room) if room.has_token() => vec![(0, room.queue().len() as u32)],
+            RunBy::Room(_, room) if room.has_token() => {
+                vec![(0, room.queue().iter().map(|entry| entry.node).collect())]
+            }
             RunBy::Room(..) => Vec::new(),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use algorithms::rooms::Wish;
 use serde::{Deserialize, Serialize};
 
+use crate::client::Grant;
 use crate::name::{self, Definition};
 use crate::refusal::Refusal;
 
@@ -49,6 +50,14 @@ impl Want {
             Want::Write => Numbered::Write,
             Want::AnyOf(groups) => Numbered::AnyOf(groups.iter().map(|group| name::number(group)).collect()),
         })
+    }
+
+    /// The group that it is granted in, if it is granted and names groups.
+    pub fn group(&self, grant: Option<&Grant>) -> Option<&str> {
+        match (self, grant) {
+            (Want::AnyOf(groups), Some(grant)) => groups.get(grant.group as usize).map(|group| &**group),
+            _ => None,
+        }
     }
 
     /// Which of the groups that it names this one is.

@@ -1,5 +1,7 @@
 //! What the lock service asks of a forest beside steps.
 
+use alloc::vec::Vec;
+
 use super::{Body, Forest, Message, Rules, TokenId};
 use crate::algorithm::NodeId;
 
@@ -21,9 +23,9 @@ impl Forest {
         self.held.iter().filter(|held| held.busy.is_some()).count() as u32
     }
 
-    /// The tokens that are here, each with how many nodes wait for it.
-    pub fn tokens_here(&self) -> impl Iterator<Item = (TokenId, u32)> {
-        self.held.iter().map(|held| (held.token, held.queue.len() as u32))
+    /// The tokens that are here, each with the nodes that wait for it, in their order.
+    pub fn tokens_here(&self) -> impl Iterator<Item = (TokenId, Vec<NodeId>)> {
+        self.held.iter().map(|held| (held.token, held.queue.iter().map(|entry| entry.node).collect()))
     }
 
     /// Requests of other nodes that this node keeps until its own has been served.

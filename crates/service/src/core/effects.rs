@@ -20,7 +20,9 @@ impl Core {
     fn carry_out(&mut self, number: u32, deed: Deed, now: Time, out: &mut Out) {
         match deed {
             Deed::Send(to, content) => self.say(number, to, content, out),
-            Deed::Enter(client, slot, counter, group) => self.let_in(client, slot, counter, group, out),
+            Deed::Enter(client, slot, counter, group) => {
+                self.let_in(client, (slot, counter, group), now, out);
+            }
             Deed::Arm(timer, wait) => self.arm(number, timer, wait, now),
             Deed::Disarm(timer) => self.disarm(number, timer),
             Deed::Never(what) => panic!("a resource does what it cannot: {what}"),

@@ -9,11 +9,11 @@ pub struct Held {
     pub session: SessionId,
     /// and its number for the request.
     pub request: u64,
-    /// Slot and fence, if it holds; otherwise it waits.
-    pub granted: Option<(u32, u64)>,
+    /// By what it holds, if it does; otherwise it waits.
+    pub granted: Option<Grant>,
     /// What it wants.
     pub want: Want,
-    /// For how long, since it asked.
+    /// For how long it has held, or waited.
     pub since: Duration,
 }
 
@@ -26,9 +26,9 @@ pub struct Listing {
     pub definition: Definition,
     /// The node it is at home at.
     pub home: NodeId,
-    /// The slots whose tokens are here, each with how many nodes wait for it.
-    pub slots: Vec<(u32, u32)>,
-    /// The clients that hold or wait here, those that hold first, then in the order in which they asked.
+    /// The slots whose tokens are here, each with the nodes that wait for it, in their order.
+    pub slots: Vec<(u32, Vec<NodeId>)>,
+    /// The clients that hold or wait here: first those that hold, then the others, in the order in which they came.
     pub clients: Vec<Held>,
 }
 
@@ -68,11 +68,19 @@ impl Core {
         }
     }
 
-    /// What this node knows of a name; `None` if nothing.
-    pub fn inspect(&self, name: &str, now: Time) -> Option<Listing> {
-        let number = self.by_name.values().find_map(|names| names.get(name).copied())?;
-        let clients = self.requests.iter().filter(|(_, request)| request.resource == number);
-        self.listing(number, clients.map(|(_, request)| request), now)
+    /// The node that a name is at home at.
+    pub fn home(&self, name: &str) -> NodeId {
+        name::home(name, &self.config.members)
+    }
+
+    /// What this node knows of a name. More than one thing only for a moment: until its home has said what it is.
+    pub fn inspect(&self, name: &str, now: Time) -> Vec<Listing> {
+        let numbers = self.by_name.values().filter_map(|names| names.get(name).copied());
+        let listing = |number| {
+            let clients = self.requests.iter().filter(|(_, request)| request.resource == number);
+            self.listing(number, clients.map(|(_, request)| request), now)
+        };
+        numbers.filter_map(listing).collect()
     }
 
     /// All resources that somebody here holds or waits for, in the order of names.
@@ -101,7 +109,7 @@ impl Core {
                 let held = Held {
                     session: self.session_id(request.session),
                     request: request.number,
-                    granted: request.granted.map(|granted| (granted.slot, granted.fence)),
+                    granted: request.granted,
                     want: request.want.clone(),
                     since: now - request.since,
                 };

@@ -58,7 +58,7 @@ impl Core {
     /// A client asks again, because it may not have heard the answer.
     fn answer_again(&mut self, client: u32, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
-        if let Some(Granted { slot, fence, group }) = request.granted {
+        if let Some(Grant { slot, fence, group }) = request.granted {
             let (session, number) = (self.session_id(request.session), request.number);
             let reply = Reply::Granted { slot, fence, group };
             out.answers.push(Answer { session, request: number, reply });
@@ -72,7 +72,7 @@ impl Core {
             return;
         }
         request.until = match request.patience {
-            Patience::Forever => return,
+            Patience::Forever => None,
             Patience::For(patience) => Some(now + patience),
             // Unless all slots are here and taken, one may be free elsewhere.
             Patience::Try => {
@@ -81,10 +81,11 @@ impl Core {
             }
         };
         match request.until {
-            Some(until) if until <= now => self.impatient(client, now, out),
+            Some(until) if until <= now => return self.impatient(client, now, out),
             Some(until) => _ = self.due.insert((until, Due::Request(client))),
             None => {}
         }
+        self.tell(client, || Change::Waits, out);
     }
 
     /// A client has waited long enough.
@@ -101,6 +102,7 @@ impl Core {
         if let Some(session) = self.sessions.get_mut(&session) {
             session.forgets(number);
         }
+        self.tell_of_leaving(client, false, &refusal, out);
         self.leave(client, now, out);
         self.answer_refused(session, number, refusal, out);
     }
@@ -130,11 +132,12 @@ impl Core {
         };
         match self.requests.get(client).and_then(|request| request.granted) {
             None => Err(Refusal::NotHeld),
-            Some(Granted { fence: held, .. }) if held != fence => {
+            Some(Grant { fence: held, .. }) if held != fence => {
                 Err(Refusal::StaleFence { held, named: fence })
             }
-            Some(_) => {
+            Some(grant) => {
                 self.session(id)?.forgets(request);
+                self.tell(client, || Change::Released(grant), out);
                 self.leave(client, now, out);
                 Ok(())
             }
@@ -164,13 +167,20 @@ impl Core {
     }
 
     /// A client is let in.
-    pub(super) fn let_in(&mut self, client: ClientId, slot: u32, counter: u64, group: u64, out: &mut Out) {
+    pub(super) fn let_in(
+        &mut self,
+        client: ClientId,
+        (slot, counter, group): (u32, u64, u64),
+        now: Time,
+        out: &mut Out,
+    ) {
         let epoch = self.config.epoch;
         let request = self.requests.get_mut(client).expect("only clients that wait are let in");
         assert!(request.granted.is_none(), "a client that is inside is let in again");
         assert!(counter <= COUNTER_MASK, "the counter of a slot has run over");
         let (fence, group) = (epoch << COUNTER_BITS | counter, request.want.place_of(group));
-        request.granted = Some(Granted { slot, fence, group });
+        request.granted = Some(Grant { slot, fence, group });
+        request.since = now;
         if let Some(until) = request.until.take() {
             self.due.remove(&(until, Due::Request(client)));
         }
@@ -178,6 +188,7 @@ impl Core {
         self.counts.grants += 1;
         let reply = Reply::Granted { slot, fence, group };
         out.answers.push(Answer { session: self.session_id(session), request: number, reply });
+        self.tell(client, || Change::Granted(Grant { slot, fence, group }), out);
     }
 
     pub(super) fn session_id(&self, number: u64) -> SessionId {

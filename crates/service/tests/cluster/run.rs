@@ -343,7 +343,7 @@ impl Run {
                 _ = core.release(session, request, fence, now, out);
             }
             ToNode::Close { session } => _ = core.close(session, now, out),
-            ToNode::Ask { .. } => {}
+            ToNode::Ask { .. } | ToNode::Watch(_) => {}
         });
         if let Some(heard) = heard {
             self.tell(client, heard);

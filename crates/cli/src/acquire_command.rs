@@ -1,0 +1,135 @@
+//! `tokenwood acquire`, `renew` and `release`: locks for scripts, held without a program that stays.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use client::{Detached, Error};
+use serde_json::{Value, json};
+
+use crate::check_arguments::Format;
+use crate::endpoints::{duration, runtime};
+use crate::lock_arguments::{LOST, LockArguments};
+use crate::output::say;
+use crate::table;
+
+/// Take a lock and leave it held, for scripts
+///
+/// Prints the grant, which 'tokenwood release' gives back and 'tokenwood renew' prolongs. Nobody watches over it: when its
+/// time has run out, somebody else may hold the lock, so stop before. 'tokenwood run' is safer where it can be used. Exit
+/// code: 75 if the lock was not had in time.
+#[derive(Args)]
+pub(crate) struct AcquireArguments {
+    #[command(flatten)]
+    lock: LockArguments,
+    /// How long it is held if it is not renewed
+    #[arg(long, value_parser = duration, default_value = "60s")]
+    ttl: Duration,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// Prolong what 'tokenwood acquire' has taken, by the time it was taken for
+///
+/// Exit code: 76 if it is not held any more.
+#[derive(Args)]
+pub(crate) struct RenewArguments {
+    /// What 'tokenwood acquire' has printed
+    grant: Detached,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// Release what 'tokenwood acquire' has taken
+///
+/// Exit code: 76 if it was not held any more.
+#[derive(Args)]
+pub(crate) struct ReleaseArguments {
+    /// What 'tokenwood acquire' has printed
+    grant: Detached,
+}
+
+#[derive(Args)]
+struct Shown {
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Print the grant and nothing else
+    #[arg(long, short, conflicts_with = "format")]
+    quiet: bool,
+}
+
+pub(crate) fn acquire(arguments: &AcquireArguments) -> Result<u8> {
+    runtime()?.block_on(async {
+        let guard = match arguments.lock.take(arguments.ttl).await? {
+            Ok(guard) => guard,
+            Err(code) => return Ok(code),
+        };
+        let name = &arguments.lock.name;
+        let mut facts =
+            vec![("name", json!(name)), ("slot", json!(guard.slot())), ("fence", json!(guard.fence()))];
+        facts.extend(arguments.lock.group(&guard).map(|group| ("group", json!(group))));
+        let (grant, left) = guard.detach().await.context(name.clone())?;
+        arguments.shown.say(facts, &grant, left);
+        Ok(0)
+    })
+}
+
+pub(crate) fn renew(arguments: &RenewArguments) -> Result<u8> {
+    match runtime()?.block_on(arguments.grant.renew()) {
+        Ok(left) => {
+            let facts = vec![("fence", json!(arguments.grant.fence()))];
+            arguments.shown.say(facts, &arguments.grant, left);
+            Ok(0)
+        }
+        Err(error) => not_held(error),
+    }
+}
+
+pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
+    match runtime()?.block_on(arguments.grant.release()) {
+        Ok(()) => Ok(0),
+        Err(error) => not_held(error),
+    }
+}
+
+/// The node says no: then it is held no longer. If no node says anything, nobody knows.
+fn not_held(error: Error) -> Result<u8> {
+    match error {
+        Error::Refused(refusal) => {
+            eprintln!("tokenwood: not held any more: {refusal}");
+            Ok(LOST)
+        }
+        error => Err(error.into()),
+    }
+}
+
+impl Shown {
+    /// Shows what is known of a grant that is held for so long from now on.
+    fn say(&self, facts: Vec<(&str, Value)>, grant: &Detached, left: Duration) {
+        if self.quiet {
+            say!("{grant}");
+            return;
+        }
+        let until = (SystemTime::now() + left).duration_since(UNIX_EPOCH).unwrap_or_default();
+        if self.format == Format::Json {
+            let mut value: Value = facts.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+            value["seconds"] = json!(left.as_secs_f64());
+            value["until"] = json!(until.as_secs_f64());
+            value["grant"] = json!(grant.to_string());
+            say!("{value}");
+            return;
+        }
+        let (mut heading, mut row): (Vec<String>, Vec<String>) =
+            facts.into_iter().map(|(key, value)| (key.to_string(), in_words(&value))).unzip();
+        let clock = until.as_secs() % 86_400;
+        let until = format!("{:02}:{:02}:{:02} UTC", clock / 3600, clock / 60 % 60, clock % 60);
+        heading.extend(["for", "until", "grant"].map(str::to_string));
+        row.extend([format!("{:.1} s", left.as_secs_f64()), until, grant.to_string()]);
+        table::print(&[heading, row]);
+    }
+}
+
+fn in_words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}

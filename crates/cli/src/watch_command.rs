@@ -1,0 +1,226 @@
+//! `tokenwood watch`: what happens at all nodes, as it happens.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use clap::Args;
+use client::{Change, Error, Event, Filter, Observer, Seen};
+use serde_json::{Value, json};
+use service::protocol::Member;
+use service::{SessionId, Want};
+use tokio::sync::mpsc;
+
+use crate::Ended;
+use crate::check_arguments::Format;
+use crate::cluster::{members, reason};
+use crate::endpoints::{Endpoints, runtime};
+use crate::locks_command::kind;
+use crate::output::say;
+use crate::signals::Signals;
+
+/// A node that does not answer is tried again after so long.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Show what happens at all nodes as it happens: who waits, is let in, leaves, gives up, and whose session ends
+///
+/// Ends with Ctrl-C. If this program does not keep up, it says how much it missed.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Only what happens to these names
+    names: Vec<String>,
+    /// Also what happens to names that begin like this
+    #[arg(long = "prefix", value_name = "PREFIX")]
+    prefixes: Vec<String>,
+    /// End after so many events
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+    /// A line for people, a line of JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    endpoints: Endpoints,
+}
+
+/// What the task that watches a node says.
+enum Said {
+    Watching,
+    Seen(Seen),
+    Silent(String),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    arguments.names.iter().try_for_each(|name| service::name::validate(name))?;
+    runtime()?.block_on(watch(arguments))?;
+    Ok(Ended::Well)
+}
+
+async fn watch(arguments: &Arguments) -> Result<()> {
+    let mut signals = Signals::listen()?;
+    let filter = Filter { names: arguments.names.clone(), prefixes: arguments.prefixes.clone() };
+    // Bounded: if this program does not keep up, the nodes notice.
+    let (sender, mut heard) = mpsc::channel(1024);
+    for member in members(&arguments.endpoints).await? {
+        tokio::spawn(follow(member, filter.clone(), sender.clone()));
+    }
+    drop(sender);
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    while left > 0 {
+        let said = tokio::select! {
+            said = heard.recv() => said,
+            _ = signals.next() => return Ok(()),
+        };
+        let Some((node, said)) = said else { return Ok(()) };
+        match said {
+            Said::Watching => eprintln!("tokenwood: watching node {node}"),
+            Said::Silent(why) => eprintln!("tokenwood: node {node}: no answer: {why}"),
+            Said::Seen(seen) => {
+                left -= u64::from(matches!(seen, Seen::Event(_)));
+                show(arguments.format, node, &seen);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Watches a node, again and again, until nobody wants to know any more.
+async fn follow(member: Member, filter: Filter, sender: mpsc::Sender<(u32, Said)>) {
+    let Some(endpoint) = member.endpoint else {
+        let why = "nobody has told yet where clients reach it".to_string();
+        _ = sender.send((member.id, Said::Silent(why))).await;
+        return;
+    };
+    let mut silent = false;
+    loop {
+        let error = match watch_one(&endpoint, &filter).await {
+            Ok(observer) => {
+                silent = false;
+                pass_on(observer, member.id, &sender).await
+            }
+            Err(error) => error,
+        };
+        // It is said once that it does not answer, not every second.
+        if !silent && sender.send((member.id, Said::Silent(reason(error)))).await.is_err() {
+            return;
+        }
+        silent = true;
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+async fn watch_one(endpoint: &str, filter: &Filter) -> Result<Observer, Error> {
+    let mut observer = Observer::connect(endpoint).await?;
+    observer.watch(filter.clone()).await?;
+    Ok(observer)
+}
+
+/// Passes on what happens until the connection breaks.
+async fn pass_on(mut observer: Observer, id: u32, sender: &mpsc::Sender<(u32, Said)>) -> Error {
+    _ = sender.send((id, Said::Watching)).await;
+    loop {
+        match observer.next().await {
+            Ok(seen) => _ = sender.send((id, Said::Seen(seen))).await,
+            Err(error) => return error,
+        }
+    }
+}
+
+fn show(format: Format, node: u32, seen: &Seen) {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    if format == Format::Json {
+        let mut value = as_json(seen);
+        value["node"] = json!(node);
+        value["time"] = json!(time.as_secs_f64());
+        say!("{value}");
+        return;
+    }
+    let clock = time.as_secs() % 86_400;
+    let clock =
+        format!("{:02}:{:02}:{:02}.{:03}", clock / 3600, clock / 60 % 60, clock % 60, time.subsec_millis());
+    say!("{clock}  node {node}  {}", in_words(seen));
+}
+
+fn in_words(seen: &Seen) -> String {
+    match seen {
+        Seen::Missed(events) => format!("missed {events} events: this program did not keep up"),
+        Seen::Event(Event::SessionEnded { session, ran_out: true }) => {
+            format!("session {} ran out", session.number)
+        }
+        Seen::Event(Event::SessionEnded { session, .. }) => format!("session {} closed", session.number),
+        Seen::Event(Event::Client { session, request, name, want, change, .. }) => {
+            let (what, details) = match change {
+                Change::Waits => ("waits", wish(want)),
+                Change::Granted(grant) => ("granted", format!("{}{}", by(grant), group(want, Some(grant)))),
+                Change::Released(grant) => ("released", by(grant)),
+                Change::Lost(grant) => ("lost", format!("{}: its session ran out", by(grant))),
+                Change::GaveUp(refusal) => ("gave up", refusal.to_string()),
+            };
+            let client = format!("{}/{request}", session.number);
+            format!("{what:8}  {name}  client {client}  {details}").trim_end().to_string()
+        }
+    }
+}
+
+fn by(grant: &client::Grant) -> String {
+    format!("slot {}, fence {}", grant.slot, grant.fence)
+}
+
+fn wish(want: &Want) -> String {
+    match want {
+        Want::Slot => String::new(),
+        Want::Read => "to read".to_string(),
+        Want::Write => "to write".to_string(),
+        Want::AnyOf(groups) => format!("for group {}", groups.join(" or ")),
+    }
+}
+
+/// The group that was granted, for people.
+fn group(want: &Want, grant: Option<&client::Grant>) -> String {
+    match (want.group(grant), want) {
+        (Some(group), _) => format!(", group {group}"),
+        (None, Want::Read) => ", to read".to_string(),
+        (None, Want::Write) => ", to write".to_string(),
+        (None, _) => String::new(),
+    }
+}
+
+fn as_json(seen: &Seen) -> Value {
+    match seen {
+        Seen::Missed(events) => json!({ "event": "missed", "events": events }),
+        Seen::Event(Event::SessionEnded { session, ran_out }) => {
+            json!({ "event": "session_ended", "session": session.number, "ran_out": ran_out })
+        }
+        Seen::Event(Event::Client {
+            session: SessionId { number, .. },
+            request,
+            name,
+            definition,
+            want,
+            change,
+        }) => {
+            let (event, grant) = match change {
+                Change::Waits => ("waits", None),
+                Change::Granted(grant) => ("granted", Some(grant)),
+                Change::Released(grant) => ("released", Some(grant)),
+                Change::Lost(grant) => ("lost", Some(grant)),
+                Change::GaveUp(_) => ("gave_up", None),
+            };
+            let (kind, slots) = kind(*definition);
+            let mut value = json!({
+                "event": event,
+                "name": name,
+                "kind": kind,
+                "slots": slots,
+                "session": number,
+                "request": request,
+                "slot": grant.map(|grant| grant.slot),
+                "fence": grant.map(|grant| grant.fence),
+                "group": want.group(grant),
+                "shared": *want == Want::Read,
+            });
+            if let Change::GaveUp(refusal) = change {
+                value["why"] = json!(refusal.to_string());
+            }
+            value
+        }
+    }
+}

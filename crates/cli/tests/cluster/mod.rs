@@ -1,0 +1,102 @@
+//! A cluster of `tokenwood dev`, and commands of its clients: shared by the tests of locks.
+
+#![allow(dead_code)] // no file of tests needs all of it
+
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::folder::Folder;
+
+pub(crate) const TOKENWOOD: &str = env!("CARGO_BIN_EXE_tokenwood");
+
+/// A cluster that ends with the test.
+pub(crate) struct Cluster {
+    dev: Child,
+    pub(crate) folder: Folder,
+    pub(crate) pids: Vec<u64>,
+    pub(crate) endpoints: Vec<String>,
+}
+
+impl Cluster {
+    pub(crate) fn start(name: &str, nodes: u32, processes: bool) -> Cluster {
+        let folder = Folder::new(name);
+        let ready = folder.0.join("ready.json");
+        let mut dev = Command::new(TOKENWOOD);
+        dev.args(["dev", "--nodes", &nodes.to_string(), "--ready-file"]).arg(&ready);
+        dev.args(processes.then_some("--processes")).stdout(Stdio::null()).stderr(Stdio::inherit());
+        let mut dev = dev.spawn().unwrap();
+        for _ in 0..2000 {
+            if ready.exists() {
+                let ready: Value = serde_json::from_str(&fs::read_to_string(&ready).unwrap()).unwrap();
+                let nodes = ready["nodes"].as_array().unwrap();
+                let pids = nodes.iter().map(|node| node["pid"].as_u64().unwrap()).collect();
+                let endpoints =
+                    nodes.iter().map(|node| node["endpoint"].as_str().unwrap().to_string()).collect();
+                return Cluster { dev, folder, pids, endpoints };
+            }
+            assert_eq!(dev.try_wait().unwrap(), None, "it ended before it was ready");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the cluster is not ready");
+    }
+
+    /// A command of a client of this node.
+    pub(crate) fn client(&self, node: usize, arguments: &[&str]) -> Command {
+        let mut command = Command::new(TOKENWOOD);
+        let at = arguments.iter().position(|argument| *argument == "--").unwrap_or(arguments.len());
+        command.args(&arguments[..at]).args(["--endpoint", &self.endpoints[node]]).args(&arguments[at..]);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, node: usize, arguments: &[&str]) -> Output {
+        self.client(node, arguments).output().unwrap()
+    }
+
+    /// What a command that succeeds prints.
+    pub(crate) fn says(&self, node: usize, arguments: &[&str]) -> String {
+        let output = self.run(node, arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", error(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What a command that succeeds prints as JSON.
+    pub(crate) fn json(&self, node: usize, arguments: &[&str]) -> Value {
+        let said = self.says(node, &[arguments, &["--format", "json"]].concat());
+        serde_json::from_str(&said).unwrap()
+    }
+
+    /// Waits until so many hold and so many wait for a name.
+    pub(crate) fn until(&self, name: &str, hold: usize, wait: usize) {
+        let mut found = Value::Null;
+        for _ in 0..500 {
+            found = self.json(0, &["inspect", name]);
+            let count = |key: &str| found[key].as_array().unwrap().len();
+            if (count("holders"), count("waiters")) == (hold, wait) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("never {hold} hold and {wait} wait: {found:#}");
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Politely, so that it ends its nodes.
+        kill("-TERM", u64::from(self.dev.id()));
+        _ = self.dev.wait();
+    }
+}
+
+/// Sends a signal. The shell knows how; a program for it need not be there.
+pub(crate) fn kill(signal: &str, process: u64) {
+    _ = Command::new("sh").args(["-c", &format!("kill {signal} {process}")]).status();
+}
+
+pub(crate) fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

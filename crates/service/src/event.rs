@@ -1,0 +1,100 @@
+//! What happens at a node, for whoever watches.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::Grant;
+use crate::name::Definition;
+use crate::refusal::Refusal;
+use crate::session::SessionId;
+use crate::wish::Want;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// To a client that holds or waits, or did.
+    Client {
+        /// Its session,
+        session: SessionId,
+        /// and its number for the request.
+        request: u64,
+        /// The resource,
+        name: Arc<str>,
+        /// what that is,
+        definition: Definition,
+        /// and what the client wants of it.
+        want: Want,
+        /// What happened.
+        change: Change,
+    },
+    /// A session has ended.
+    SessionEnded {
+        /// Which one.
+        session: SessionId,
+        /// Nobody kept it alive; otherwise the client ended it.
+        ran_out: bool,
+    },
+}
+
+/// What happens to a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// It was not let in at once, and waits.
+    Waits,
+    /// It was let in.
+    Granted(Grant),
+    /// It left.
+    Released(Grant),
+    /// Its session ran out while it was inside.
+    Lost(Grant),
+    /// It waits no longer, and was not let in.
+    GaveUp(Refusal),
+}
+
+/// What somebody wants to see of everything that happens. Nothing named: all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    /// These names,
+    pub names: Vec<String>,
+    /// and all that begin like one of these.
+    pub prefixes: Vec<String>,
+}
+
+impl Filter {
+    /// Whether this is to be seen. Sessions have no name: their end is seen by whoever wants to see everything.
+    pub fn shows(&self, event: &Event) -> bool {
+        if self.names.is_empty() && self.prefixes.is_empty() {
+            return true;
+        }
+        let Event::Client { name, .. } = event else { return false };
+        self.names.iter().any(|named| **named == **name)
+            || self.prefixes.iter().any(|prefix| name.starts_with(&**prefix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_named_is_shown() {
+        let session = SessionId { node: 0, incarnation: 1, number: 1 };
+        let about = |name: &str| Event::Client {
+            session,
+            request: 1,
+            name: name.into(),
+            definition: Definition::MUTEX,
+            want: Want::Slot,
+            change: Change::Waits,
+        };
+        let filter = |names: &[&str], prefixes: &[&str]| Filter {
+            names: names.iter().map(|name| name.to_string()).collect(),
+            prefixes: prefixes.iter().map(|prefix| prefix.to_string()).collect(),
+        };
+        let ended = Event::SessionEnded { session, ran_out: true };
+        assert!(filter(&[], &[]).shows(&about("x")) && filter(&[], &[]).shows(&ended));
+        assert!(filter(&["x", "y"], &[]).shows(&about("y")) && !filter(&["x"], &[]).shows(&about("xy")));
+        assert!(filter(&["a"], &["x"]).shows(&about("xy")) && !filter(&["a"], &["x"]).shows(&ended));
+    }
+}

@@ -1,0 +1,69 @@
+//! What whoever watches a node is told, in the order in which it happens.
+
+use std::time::Duration;
+
+use service::core::Patience;
+use service::event::{Change, Event};
+use service::{Acquire, Config, Core, Definition, Out, SessionId, Time, Want};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn ask(core: &mut Core, session: SessionId, request: u64, patience: Patience, out: &mut Out) {
+    let (name, definition) = ("x".into(), Definition::MUTEX);
+    let ask = Acquire { request, name, definition, want: Want::Slot, patience };
+    core.acquire(session, &ask, Time(0), out);
+}
+
+/// Events in short: the session, the request and what happened to it.
+fn told(out: &mut Out) -> Vec<String> {
+    let short = |event| match event {
+        Event::SessionEnded { session, ran_out: true } => format!("{} ran out", session.number),
+        Event::SessionEnded { session, .. } => format!("{} closed", session.number),
+        Event::Client { session, request, change, .. } => {
+            let change = match change {
+                Change::Waits => "waits".to_string(),
+                Change::Granted(_) => "granted".to_string(),
+                Change::Released(_) => "released".to_string(),
+                Change::Lost(_) => "lost".to_string(),
+                Change::GaveUp(refusal) => format!("gave up, {refusal:?}"),
+            };
+            format!("{}/{request} {change}", session.number)
+        }
+    };
+    out.events.as_mut().map_or_else(Vec::new, |events| events.drain(..).map(short).collect())
+}
+
+#[test]
+fn everything_that_happens_to_clients_is_told_once() {
+    let mut core = Core::new(Config::new(0, vec![1]));
+    let mut out = Out { events: Some(Vec::new()), ..Out::default() };
+    let (one, _) = core.open(Some(SECOND), Time(0)).unwrap();
+    let (two, _) = core.open(None, Time(0)).unwrap();
+    ask(&mut core, one, 1, Patience::Forever, &mut out);
+    ask(&mut core, two, 1, Patience::Try, &mut out);
+    ask(&mut core, two, 2, Patience::For(SECOND), &mut out);
+    ask(&mut core, two, 3, Patience::Forever, &mut out);
+    assert_eq!(told(&mut out), ["1/1 granted", "2/1 gave up, NotFree", "2/2 waits", "2/3 waits"]);
+    core.cancel(two, 3, Time(0), &mut out).unwrap();
+    core.wake(Time(0) + SECOND, &mut out);
+    assert_eq!(told(&mut out), ["2/3 gave up, Cancelled", "2/2 gave up, TimedOut"]);
+    ask(&mut core, two, 4, Patience::Forever, &mut out);
+    core.wake(Time(0) + 2 * SECOND, &mut out);
+    assert_eq!(told(&mut out), ["2/4 waits", "1/1 lost", "2/4 granted", "1 ran out"]);
+    ask(&mut core, two, 5, Patience::Forever, &mut out);
+    core.close(two, Time(0) + 2 * SECOND, &mut out).unwrap();
+    assert_eq!(
+        told(&mut out)[1..],
+        ["2/4 released", "2/5 granted", "2/5 released", "2 closed"],
+        "a session that ends leaves one thing after the other"
+    );
+}
+
+#[test]
+fn nobody_watches_and_nothing_is_told() {
+    let mut core = Core::new(Config::new(0, vec![1]));
+    let mut out = Out::default();
+    let (one, _) = core.open(None, Time(0)).unwrap();
+    ask(&mut core, one, 1, Patience::Forever, &mut out);
+    assert!(out.answers.len() == 1 && out.events.is_none());
+}
