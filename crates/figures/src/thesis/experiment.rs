@@ -10,26 +10,28 @@ use super::verdicts::{between, everywhere, finding, unless_so};
 use crate::page::{Axis, Dot, Origin};
 use crate::{Chart, Claim, Effort, Exhibit, Page, Part, Results, Series, Table};
 
-const VI: &str = "001 ch. VI sec. B";
+pub(super) const VI: &str = "001 ch. VI sec. B";
 /// The nodes that took part; a tenth collected the numbers.
-const NODES: u32 = 9;
-const TOKENS: u32 = 3;
+pub(super) const NODES: u32 = 9;
+pub(super) const TOKENS: u32 = 3;
 /// A message from node to node, in milliseconds: half of the measured round trip.
 const HOP: f64 = 6.5;
-/// 200 entries for each node.
-const ENTRIES: u64 = 200 * NODES as u64;
+/// The entries of each node,
+pub(super) const ENTRIES_EACH: u32 = 200;
+/// and of all.
+const ENTRIES: u64 = ENTRIES_EACH as u64 * NODES as u64;
 /// Milliseconds inside.
-const SECTION: f64 = 2.0;
+pub(super) const SECTION: f64 = 2.0;
 /// The heavy load of the text fits rates so many times as high as printed.
-const FACTOR: f64 = 100.0;
-const CONTENDERS: [Contender; 2] = [PROPOSED, RAYMOND];
+pub(super) const FACTOR: f64 = 100.0;
+pub(super) const CONTENDERS: [Contender; 2] = [PROPOSED, RAYMOND];
 
 /// A row of both tables: λ in 1/ms, then the standard deviations of messages and delay, proposed and Raymond.
 #[derive(Clone, Copy)]
-struct Printed {
-    rate: f64,
-    messages: [f64; 2],
-    delay: [f64; 2],
+pub(super) struct Printed {
+    pub(super) rate: f64,
+    pub(super) messages: [f64; 2],
+    pub(super) delay: [f64; 2],
 }
 
 const fn row(rate: f64, proposed: (f64, f64), raymond: (f64, f64)) -> Printed {
@@ -37,7 +39,7 @@ const fn row(rate: f64, proposed: (f64, f64), raymond: (f64, f64)) -> Printed {
 }
 
 /// Tables I and II as printed.
-const PRINTED: [Printed; 9] = [
+pub(super) const PRINTED: [Printed; 9] = [
     row(0.0001, (0.1628299, 0.51004291), (0.0394014, 0.55298836)),
     row(0.0004, (0.1362799, 0.54537131), (0.0793700, 0.47895460)),
     row(0.0008, (0.1646376, 0.45759222), (0.0958523, 0.57512490)),
