@@ -53,7 +53,7 @@ pub(crate) async fn in_processes(name: &str, plan: &Plan, progress: impl FnMut(u
         failed = seats.first_to_fail() => return Err(failed),
         stopped = until_stopped() => {
             stopped?;
-            bail!("stopped before the end; nothing is written");
+            bail!("stopped before the end: no report is written");
         }
         collected = collected => collected,
     };
