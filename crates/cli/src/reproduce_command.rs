@@ -78,6 +78,10 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    // The parser would let it pass: what is required gives way to what it conflicts with.
+    if let (false, Some(flag)) = (arguments.sockets, arguments.experiment.given()) {
+        bail!("{flag} is for --sockets; say --sockets instead of naming exhibits, or leave it out");
+    }
     let all = figures::exhibits();
     if arguments.list {
         list(&wanted_or_all(&all, &arguments.names)?, arguments.format);

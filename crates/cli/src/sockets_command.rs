@@ -28,25 +28,25 @@ const RATES: std::ops::RangeInclusive<f64> = 0.00001..=1000.0;
 #[command(next_help_heading = "With --sockets")]
 pub(crate) struct Experiment {
     /// An algorithm; again for several [default: bulgannawar-vaidya and raymond-k]
-    #[arg(long = "algorithm", value_name = "NAME", requires = "sockets")]
+    #[arg(long = "algorithm", value_name = "NAME")]
     algorithms: Vec<String>,
     /// How many processes [default: 9]
-    #[arg(long, value_name = "N", requires = "sockets")]
+    #[arg(long, value_name = "N")]
     nodes: Option<u32>,
     /// How many may be inside at once [default: 3]
-    #[arg(long, value_name = "K", requires = "sockets")]
+    #[arg(long, value_name = "K")]
     tokens: Option<u32>,
     /// How often each node enters [default: 200; 20 if quick]
-    #[arg(long, value_name = "N", requires = "sockets")]
+    #[arg(long, value_name = "N")]
     entries: Option<u32>,
     /// How often a client that has left asks again, per millisecond [default: those of the thesis, times 100; see docs/reproduction.md]
-    #[arg(long, value_name = "RATE,...", value_delimiter = ',', requires = "sockets")]
+    #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
     rates: Vec<f64>,
     /// Hold messages up until they have taken so long: 6.5ms for the thesis' network [default: as fast as they are]
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "sockets")]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     hop: Option<Duration>,
     /// Keep a record of each run in this folder; 'tokenwood trace FILE' replays it
-    #[arg(long, value_name = "DIR", requires = "sockets")]
+    #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 }
 
@@ -86,6 +86,20 @@ impl Experiment {
             flags += &format!(" --rates {}", rates.join(","));
         }
         flags + &self.hop.map_or(String::new(), |hop| format!(" --hop {}ms", hop.as_secs_f64() * 1e3))
+    }
+
+    /// A flag that was given, if any was.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--algorithm", !self.algorithms.is_empty()),
+            ("--nodes", self.nodes.is_some()),
+            ("--tokens", self.tokens.is_some()),
+            ("--entries", self.entries.is_some()),
+            ("--rates", !self.rates.is_empty()),
+            ("--hop", self.hop.is_some()),
+            ("--record", self.record.is_some()),
+        ];
+        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }
 
     fn entries(&self, effort: &Effort) -> u32 {

@@ -118,7 +118,8 @@ fn what_cannot_be_run_is_told_before_anything_is_started() {
         ("--sockets --rates much", "invalid value"),
         ("--sockets --hop 6.5", "not a length of time"),
         ("--sockets --all", "cannot be used with"),
-        ("--all --entries 3", "--sockets"),
+        ("--all --entries 3", "--entries is for --sockets"),
+        ("thesis-30 --algorithm raymond-k", "--algorithm is for --sockets"),
     ] {
         let output = folder.run(&format!("reproduce {arguments} --out report"));
         assert_eq!(code(&output), 2, "{arguments}");
