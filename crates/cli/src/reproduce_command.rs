@@ -40,8 +40,6 @@ pub(crate) struct Arguments {
     /// The thesis' experiment (figures 30 and 31, tables I and II) with processes over TCP, beside its simulation
     #[arg(long, conflicts_with_all = ["names", "all", "list"])]
     sockets: bool,
-    #[command(flatten)]
-    experiment: sockets_command::Experiment,
     /// A coarse version: fewer points, fewer entries, fewer seeds
     #[arg(long)]
     quick: bool,
@@ -54,6 +52,9 @@ pub(crate) struct Arguments {
     /// A table for people, JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    // Last, because its heading holds for all that follows.
+    #[command(flatten)]
+    experiment: sockets_command::Experiment,
 }
 
 impl Arguments {

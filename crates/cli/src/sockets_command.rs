@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use algorithms::registry;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use figures::Effort;
@@ -130,14 +131,19 @@ impl Experiment {
             }
             let setting = sockets::setting(algorithm, nodes, self.tokens.unwrap_or(thesis.tokens));
             workbench::validate(algorithm, &setting).map_err(|error| anyhow!(error))?;
+            let mut plan = Plan {
+                section: Duration::from_secs_f64(thesis.section * 1e-3),
+                shortest_delay: self.hop.unwrap_or_default(),
+                ..Plan::new(setting, entries, 1)
+            };
+            let info = registry::info(algorithm).map_err(|error| anyhow!(error))?;
+            if info.relies_on_timers() {
+                // These suspect nobody and only set a pace, so that they should be about as long as things take.
+                plan.longest_delay = plan.shortest_delay + Duration::from_millis(1);
+                plan.longest_section = 2 * plan.section;
+            }
             for &rate in &rates {
-                let think = Duration::from_secs_f64(1e-3 / rate);
-                let plan = Plan {
-                    section: Duration::from_secs_f64(thesis.section * 1e-3),
-                    think,
-                    shortest_delay: self.hop.unwrap_or_default(),
-                    ..Plan::new(setting.clone(), entries, 1)
-                };
+                let plan = Plan { think: Duration::from_secs_f64(1e-3 / rate), ..plan.clone() };
                 runs.push(Planned { algorithm: algorithm.clone(), rate, plan });
             }
         }

@@ -135,15 +135,16 @@ fn what_cannot_be_run_is_told_before_anything_is_started() {
 fn long_run(folder: &Folder) -> (std::process::Child, Vec<u32>) {
     let mut command =
         folder.command("reproduce --sockets --nodes 3 --entries 10000 --rates 0.1 --out report");
-    let run = command.stderr(Stdio::piped()).spawn().unwrap();
-    for _ in 0..1000 {
+    let mut run = command.stderr(Stdio::piped()).spawn().unwrap();
+    let seats = (0..1000).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        let seats = children(run.id());
-        if seats.len() == 3 {
-            return (run, seats);
-        }
-    }
-    panic!("the processes are not there");
+        Some(children(run.id())).filter(|seats| seats.len() == 3)
+    });
+    let Some(seats) = seats else {
+        run.kill().unwrap();
+        panic!("the processes are not there: {}", run.wait().unwrap());
+    };
+    (run, seats)
 }
 
 #[test]

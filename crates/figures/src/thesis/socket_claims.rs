@@ -145,7 +145,7 @@ pub(super) fn spread(line: &Line) -> Claim {
         waits * 100.0
     );
     let claim = Claim::holds(VI, says, messages <= allowed && waits <= allowed, found);
-    let reason = "Messages are so fast here that a wait at light load is nothing or, rarely, another's section: means over few \
-                  entries stray widely.";
+    let reason = "At light load a wait is nothing or, rarely, another's section, so that means over few entries stray; and where \
+                  requests go by clocks and ids, as in Raymond's algorithm, nodes with a high id wait longer.";
     unless_so(claim, reason)
 }

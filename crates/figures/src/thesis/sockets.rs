@@ -233,8 +233,9 @@ fn note(lines: &[Line]) -> Part {
          {SECTION} ms, so waits can only be compared with its own if messages are held up as long (--hop {HOP}ms). The rates are a hundred times as \
          high as printed where nothing else was asked for: see thesis-30.\n\nSimulated: with the mean times of messages, sections and pauses that were measured in the same run, taken as \
          constant (pauses as exponential); messages occupy no processor. What remains as a difference is what varies: \
-         processes share the cores, so that messages are late together. Clients that have entered as often as planned stop, so \
-         that a run over sockets ends with a lighter load; a simulated one does not.",
+         processes share the cores, so that messages are late together. Over sockets every client enters \
+         equally often and then stops, so that a run ends with a lighter load; in a simulated run some enter more often than others, \
+         where the algorithm is unfair much more, and a mean over entries is then not one over nodes.",
         range(lines, |measured| measured.message),
         range(lines, |measured| measured.section),
     ))
