@@ -1,6 +1,8 @@
 //! What is done to the repository itself: `cargo xtask test` checks everything and changes nothing, `cargo xtask fix`
 //! mends what can be mended without thinking.
 
+#![forbid(unsafe_code)]
+
 mod bench_simulator;
 mod dependencies;
 mod tidy;

@@ -47,9 +47,25 @@ const FETCH: Timer = 2;
 /// Runs while nothing happens here and some way does not lead home.
 const FORGET: Timer = 3;
 
-/// How long each timer runs. Shorter ones would look for idle tokens where a section is about to end anyway; the last
-/// two only tidy up.
-const HOPS: [u32; 4] = [5, 5, 20, 20];
+const TIMERS: usize = 4;
+
+/// How many hops waiters and idle tokens wait before they look for each other. Fewer would look for idle tokens where a
+/// section is about to end anyway.
+const HUNT_AFTER: u32 = 5;
+/// How many hops the home waits before it fetches the token of a resource that has only one: it has lingered already.
+const FETCH_AFTER: u32 = 20;
+
+/// How long a timer runs. With several tokens the home hears of idle ones soon, because somebody may wait for one; a
+/// single one is looked for by nobody, and lingers where it was used last.
+fn patience(site: &Context<'_>, timer: Timer) -> Wait {
+    let hops = match timer {
+        HUNGRY => HUNT_AFTER,
+        IDLE if site.tokens > 1 => HUNT_AFTER,
+        FETCH if site.tokens == 1 => FETCH_AFTER,
+        _ => site.rules.linger,
+    };
+    Wait { hops, sections: 0 }
+}
 
 const SUITE: &[Scope] = &[
     // Without timers, that is, without hunt.
@@ -204,9 +220,9 @@ impl Algorithm for Forest {
         }
         self.check(site, out);
         let after = self.due(site);
-        for timer in 0..HOPS.len() {
+        for timer in 0..TIMERS {
             match (before[timer], after[timer]) {
-                (false, true) => out.arm(timer, Wait { hops: HOPS[timer], sections: 0 }),
+                (false, true) => out.arm(timer, patience(site, timer)),
                 (true, false) => out.disarm(timer),
                 _ => {}
             }
@@ -280,9 +296,9 @@ impl Forest {
     }
 
     /// Which timers have to run.
-    fn due(&self, site: &Context<'_>) -> [bool; HOPS.len()] {
+    fn due(&self, site: &Context<'_>) -> [bool; TIMERS] {
         if !uses_tickets(site) {
-            return [false; HOPS.len()];
+            return [false; TIMERS];
         }
         [
             self.is_hungry(site),

@@ -6,6 +6,8 @@
 //!
 //! Begin with [`algorithm`]: the trait, its inputs and effects, and the contract. Then read one algorithm,
 //! [`naimi_trehel`] being the shortest, and [`properties`] for what all of them have to keep.
+
+#![forbid(unsafe_code)]
 #![no_std]
 
 extern crate alloc;

@@ -8,6 +8,8 @@
 //!
 //! Begin with [`check`].
 
+#![forbid(unsafe_code)]
+
 mod fast_hash;
 mod job;
 mod liveness;

@@ -1,6 +1,9 @@
 //! `tokenwood`: the one program. `main` maps outcomes to exit codes; each command has its own file.
 
+#![forbid(unsafe_code)]
+
 mod algorithms_command;
+mod bench_command;
 mod candidates;
 mod check_arguments;
 mod check_command;
@@ -51,6 +54,7 @@ enum Command {
     Locks(locks_command::Arguments),
     Status(locks_command::StatusArguments),
     Node(node_command::Arguments),
+    Bench(bench_command::Arguments),
     Check(Box<check_arguments::Arguments>),
     Simulate(Box<simulate_command::Arguments>),
     Sweep(Box<sweep_command::Arguments>),
@@ -82,6 +86,7 @@ Locks:
   tokenwood run backup -- ./backup.sh               run a command while holding a lock
   tokenwood run gpu --slots 2 -- ./train.sh         at most two at once
   tokenwood locks                                   who holds what, and who waits
+  tokenwood bench                                   what locks cost here, beside a bare round trip
 
 The workbench:
   tokenwood algorithms                              what there is: kind, source, needs, cost
@@ -120,6 +125,7 @@ fn main() -> ExitCode {
         Command::Locks(arguments) => locks_command::list(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
+        Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Simulate(arguments) => simulate_command::run(&arguments),
         Command::Sweep(arguments) => sweep_command::run(&arguments),

@@ -19,6 +19,8 @@
 //! longer than its session lives should pass the fence along to whatever it changes, and have it checked there:
 //! [`fence::Gate`] does that.
 
+#![forbid(unsafe_code)]
+
 mod backend;
 pub mod clock;
 mod connection;

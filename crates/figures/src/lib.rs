@@ -4,6 +4,8 @@
 //! results. [`exhibits`] lists all of them. This crate runs nothing by itself and writes no picture without being asked:
 //! `tokenwood reproduce` collects the points of all exhibits wanted, simulates each once, and hands the results round.
 
+#![forbid(unsafe_code)]
+
 mod beside;
 pub mod beyond;
 pub mod binary_tree;

@@ -21,6 +21,7 @@ use crate::clients::{self, ClientLink};
 use crate::embedded::Near;
 use crate::identity::{Identity, View};
 use crate::link::Limits;
+use crate::memory;
 use crate::transport::{self, Inbox, Notice, Peers, StartError};
 
 /// What a node is told when it starts.
@@ -120,6 +121,7 @@ impl Host {
         let tasks = [
             tokio::spawn(clients::listen(for_clients, shared.clone(), me)),
             tokio::spawn(keep_time(shared.clone())),
+            tokio::spawn(memory::keep_giving_back(shared.clone())),
         ];
         shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).extend(tasks);
         Ok(Host { shared })

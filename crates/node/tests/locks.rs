@@ -10,6 +10,7 @@ use client::{Error, Refusal, Tokenwood};
 use support::Cluster;
 use tokio::time::timeout;
 
+const SHORT: Duration = Duration::from_millis(10);
 const LONG: Duration = Duration::from_secs(60);
 
 /// Takes the semaphore many times from every client at once; checks that never more than allowed are inside, and that
@@ -42,7 +43,7 @@ async fn contend(clients: Vec<Tokenwood>, slots: u32, rounds: u32) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clients_of_three_nodes_take_turns() {
-    let cluster = Cluster::start(3, |config| config.keep_idle = Duration::from_millis(10)).await;
+    let cluster = Cluster::start(3, |config| (config.linger, config.keep_idle) = (SHORT, SHORT)).await;
     for slots in [1, 3] {
         let mut clients = Vec::new();
         for number in 0..9 {

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::{self, Definition};
 use crate::refusal::Refusal;
-use crate::resource::{Content, Deed, Happening, Origin, Place, Resource, Scratch};
-use crate::session::{Promise, SHORTEST_LIFE, Session, SessionId};
+use crate::resource::{Armed, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
+use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::slab::Slab;
 use crate::time::Time;
 use crate::wish::Want;
@@ -47,6 +47,8 @@ pub struct Config {
     pub hop: Duration,
     /// How long somebody who does not want to wait is willing to ask around.
     pub try_limit: Duration,
+    /// How long a token that nobody uses stays where it was used last before it goes home.
+    pub linger: Duration,
     /// How long a resource that nobody uses is kept.
     pub keep_idle: Duration,
     /// At most so many clients hold or wait at once,
@@ -68,6 +70,7 @@ impl Config {
             passes: 4,
             hop: Duration::from_micros(500),
             try_limit: Duration::from_millis(100),
+            linger: Duration::from_secs(10),
             keep_idle: Duration::from_secs(10),
             most_requests: 1_000_000,
             most_sessions: 100_000,
@@ -168,6 +171,8 @@ pub struct Counts {
     pub sessions_ended: u64,
     /// Requests that were refused.
     pub refused: u64,
+    /// Names that nobody used any more and that were forgotten.
+    pub forgotten: u64,
 }
 
 /// A client that waits or is inside.
@@ -208,6 +213,7 @@ enum Due {
 /// A node.
 pub struct Core {
     config: Config,
+    habits: Habits,
     sessions: BTreeMap<u64, Session>,
     last_session: u64,
     requests: Slab<Request>,
@@ -229,8 +235,11 @@ impl Core {
     /// A node that knows of nothing yet.
     pub fn new(config: Config) -> Core {
         let dice = Dice(config.seed);
+        let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
+        let habits = Habits { passes: config.passes, linger: u32::try_from(hops).unwrap_or(u32::MAX) };
         Core {
             config,
+            habits,
             sessions: BTreeMap::new(),
             last_session: 0,
             requests: Slab::new(),
@@ -268,7 +277,7 @@ impl Core {
             match due {
                 Due::Session(number) => self.session_due(number, now, out),
                 Due::Request(number) => self.impatient(number, now, out),
-                Due::Timer(resource, timer) => self.expire(resource, timer, now, out),
+                Due::Timer(resource, timer) => self.timer_due(resource, timer, now, out),
                 Due::Forget => self.forget_idle(now),
             }
         }
@@ -276,8 +285,8 @@ impl Core {
 
     /// Opens a session. Clients inside this process have no time to live.
     pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
-        if ttl.is_some_and(|ttl| ttl < SHORTEST_LIFE) {
-            return Err(Refusal::TimeToLive(SHORTEST_LIFE.as_millis() as u64));
+        if ttl.is_some_and(|ttl| !(SHORTEST_LIFE..=LONGEST_LIFE).contains(&ttl)) {
+            return Err(Refusal::TimeToLive);
         }
         if self.sessions.len() >= self.config.most_sessions {
             return Err(Refusal::TooManySessions(self.config.most_sessions));

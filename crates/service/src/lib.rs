@@ -7,12 +7,15 @@
 //! Begin with [`core`](mod@core): what can happen to a node and what comes of it. Then [`session`] for how long a
 //! client may believe that it holds something, and [`resource`] for what is kept about a name.
 
+#![forbid(unsafe_code)]
+
 pub mod client;
 pub mod core;
 pub mod frame;
 pub mod name;
 pub mod protocol;
 pub mod refusal;
+pub mod registry;
 pub mod resource;
 pub mod session;
 mod slab;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Definition, LONGEST_NAME, MOST_SLOTS};
+use crate::session::{LONGEST_LIFE, SHORTEST_LIFE};
 
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,8 +54,8 @@ pub enum Refusal {
     TooManyRequests(usize),
     /// So many sessions are open at this node already.
     TooManySessions(usize),
-    /// A session must live at least as long as this, in milliseconds.
-    TimeToLive(u64),
+    /// A session lives neither as short nor as long as that.
+    TimeToLive,
     /// The node cannot promise anything now: its own lease has run out.
     NoLease,
     /// Too much waits to be sent to a node that is out of reach or does not keep up.
@@ -95,7 +96,12 @@ impl fmt::Display for Refusal {
             Refusal::TooManySessions(most) => {
                 write!(f, "{most} sessions are open at this node already: try another, or later")
             }
-            Refusal::TimeToLive(least) => write!(f, "a session lives at least {least} ms"),
+            Refusal::TimeToLive => write!(
+                f,
+                "a session lives at least {} ms and at most {} hours",
+                SHORTEST_LIFE.as_millis(),
+                LONGEST_LIFE.as_secs() / 3600
+            ),
             Refusal::Overloaded => {
                 f.write_str("another node is out of reach, and too much waits to be sent to it: try later")
             }

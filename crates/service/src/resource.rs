@@ -88,17 +88,36 @@ pub(crate) struct Resource {
     pub(crate) definition: Definition,
     pub(crate) home: NodeId,
     run_by: RunBy,
-    /// The timers that run, and when they run out.
-    pub(crate) armed: Vec<(Timer, Time)>,
+    /// The timers that run, or are planned to be looked at.
+    pub(crate) timers: Vec<Armed>,
     /// When something last happened to it.
     pub(crate) used: Time,
     /// Whether it is on the list of those that may be forgotten.
     pub(crate) listed: bool,
 }
 
+/// A timer. Most are stopped and started again long before they run out: that moves only `runs_out`, and whoever looks at
+/// the time that was planned plans anew.
+pub(crate) struct Armed {
+    pub(crate) timer: Timer,
+    /// When it runs out, if it runs.
+    pub(crate) runs_out: Option<Time>,
+    /// When it is looked at: not later than it runs out.
+    pub(crate) planned: Time,
+}
+
 enum RunBy {
     Forest(forest::Rules, Forest),
     Room(rooms::Rules, Box<Room<Numbered>>),
+}
+
+/// What can be chosen about all resources of a node.
+#[derive(Clone, Copy)]
+pub(crate) struct Habits {
+    /// How often a local client may pass clients of other nodes that wait.
+    pub(crate) passes: u32,
+    /// How many hops what nobody uses stays where it is.
+    pub(crate) linger: u32,
 }
 
 /// The node that a resource is looked at from.
@@ -113,25 +132,26 @@ impl Resource {
         name: Arc<str>,
         definition: Definition,
         home: NodeId,
-        passes: u32,
+        habits: Habits,
         place: Place,
         Origin { floor, clock }: Origin,
     ) -> Resource {
+        let Habits { passes, linger } = habits;
         let run_by = match definition {
             Definition::Slots(_) => {
-                let rules = forest::Rules::service(home, passes);
+                let rules = forest::Rules::service(home, passes, linger);
                 let forest =
                     Forest::create(&site(place, definition, &rules), forest::Origin { floor, clock });
                 RunBy::Forest(rules, forest)
             }
             Definition::RwLock | Definition::Room => {
-                let rules = rooms::Rules::service(home, passes);
+                let rules = rooms::Rules::service(home, passes, linger);
                 let spot = Spot { me: place.me, rules: &rules };
                 RunBy::Room(rules, Box::new(Room::create(&spot, rooms::Origin { floor, clock })))
             }
         };
-        let armed = Vec::new();
-        Resource { name, definition, home, run_by, armed, used: Time(0), listed: false }
+        let timers = Vec::new();
+        Resource { name, definition, home, run_by, timers, used: Time(0), listed: false }
     }
 
     /// Lets something happen to it. What it wants done is in `scratch.deeds` afterwards.

@@ -12,6 +12,8 @@ use crate::time::{Time, certainly};
 
 /// The shortest time to live that a session can have: what is shorter would be lost to a short pause.
 pub const SHORTEST_LIFE: Duration = Duration::from_millis(500);
+/// The longest: what a client that died holds is kept from others for so long.
+pub const LONGEST_LIFE: Duration = Duration::from_secs(24 * 3600);
 
 /// A session, for ever: nodes never use a number again, and an incarnation is new at every start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -5,6 +5,8 @@
 //! threads. Begin with [`Plan`], then [`engine`]. [Random runs](random) are a second driver that only looks for
 //! violations, under delays spread over three orders of magnitude.
 
+#![forbid(unsafe_code)]
+
 mod agenda;
 pub mod batch;
 pub mod chance;

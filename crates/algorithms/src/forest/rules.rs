@@ -17,6 +17,8 @@ pub struct Rules {
     pub hunt: bool,
     /// Whether idle tokens go home, so that other nodes can forget the resource.
     pub forget: bool,
+    /// How many hops what nobody uses stays where it is before it is tidied up.
+    pub linger: u32,
     /// An error to put back.
     pub printed: Option<Printed>,
 }
@@ -42,7 +44,7 @@ impl Rules {
 
     /// The defaults, with this home.
     pub const fn new(home: NodeId) -> Rules {
-        Rules { home, passes: 4, hunt: true, forget: false, printed: None }
+        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, printed: None }
     }
 
     pub(super) fn of(setting: &Setting) -> Rules {

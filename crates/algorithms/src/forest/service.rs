@@ -5,8 +5,8 @@ use crate::algorithm::NodeId;
 
 impl Rules {
     /// What the lock service runs: idle tokens are found, go home and are forgotten.
-    pub const fn service(home: NodeId, passes: u32) -> Rules {
-        Rules { passes, forget: true, ..Rules::new(home) }
+    pub const fn service(home: NodeId, passes: u32, linger: u32) -> Rules {
+        Rules { passes, forget: true, linger, ..Rules::new(home) }
     }
 }
 

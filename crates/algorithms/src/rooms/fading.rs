@@ -28,7 +28,6 @@ pub(super) const TIMERS: &[TimerInfo] = &[
     TimerInfo { name: "pull", when_it_expires: "the home asks for a token that lay idle elsewhere" },
 ];
 
-const QUIET_FOR: Wait = Wait { hops: 5, sections: 0 };
 const PULL_AFTER: Wait = Wait { hops: 20, sections: 0 };
 
 /// How long nobody has had any use for the room on a node other than the home.
@@ -79,14 +78,14 @@ impl<W: Wish> Room<W> {
         match &mut self.quiet {
             Quiet::Timed { touched } => *touched = true,
             Quiet::Told if self.token.is_some() && tell => {}
-            Quiet::Told | Quiet::No if tell => self.listen(acts),
+            Quiet::Told | Quiet::No if tell => self.listen(spot, acts),
             quiet => *quiet = Quiet::No,
         }
     }
 
-    fn listen(&mut self, acts: &mut Vec<Act<W>>) {
+    fn listen(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
         self.quiet = Quiet::Timed { touched: false };
-        acts.push(Act::Arm(QUIET, QUIET_FOR));
+        acts.push(Act::Arm(QUIET, Wait { hops: spot.rules.linger, sections: 0 }));
     }
 
     fn answer_leavers(&mut self, acts: &mut Vec<Act<W>>) {
@@ -119,7 +118,7 @@ impl<W: Wish> Room<W> {
             return;
         }
         if touched {
-            self.listen(acts);
+            self.listen(spot, acts);
         } else if self.token.is_some() {
             self.quiet = Quiet::Told;
             acts.push(Act::Send { to, message: Message::Idle });

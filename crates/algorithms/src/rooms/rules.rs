@@ -22,6 +22,8 @@ pub struct Rules {
     pub close: bool,
     /// Whether an idle token goes home and nodes that have no use for it forget the way.
     pub forget: bool,
+    /// How many hops nobody must have had any use for the room before it is forgotten.
+    pub linger: u32,
     /// In the workbench: groups from this one on are exclusive.
     pub first_exclusive: Group,
     pub(super) printed: Option<Printed>,
@@ -45,6 +47,7 @@ impl Default for Rules {
             hand_off: false,
             close: true,
             forget: false,
+            linger: 5,
             first_exclusive: Group::MAX,
             printed: None,
         }
@@ -55,8 +58,8 @@ impl Rules {
     const PASSES: u32 = 4;
 
     /// What the lock service runs: an idle token goes home, and is forgotten elsewhere.
-    pub fn service(home: NodeId, passes: u32) -> Rules {
-        Rules { home, passes, forget: true, ..Rules::default() }
+    pub fn service(home: NodeId, passes: u32, linger: u32) -> Rules {
+        Rules { home, passes, forget: true, linger, ..Rules::default() }
     }
 
     pub(super) const CHOICES: &'static [Choice] = &[

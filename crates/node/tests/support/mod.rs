@@ -1,36 +1,24 @@
 //! A cluster in this process, over loopback.
 
+use std::ops::Deref;
 use std::time::Duration;
 
-use node::{Host, HostConfig, Identity, Member, View};
-use tokio::net::TcpListener;
+use node::{Host, LocalCluster};
 
-/// Nodes, and where their clients connect.
-pub(crate) struct Cluster {
-    pub(crate) hosts: Vec<Host>,
-    pub(crate) endpoints: Vec<String>,
+/// A cluster that can be waited for.
+pub(crate) struct Cluster(LocalCluster);
+
+impl Deref for Cluster {
+    type Target = LocalCluster;
+
+    fn deref(&self) -> &LocalCluster {
+        &self.0
+    }
 }
 
 impl Cluster {
     pub(crate) async fn start(nodes: u32, tune: fn(&mut service::Config)) -> Cluster {
-        let mut listeners = Vec::new();
-        let mut members = Vec::new();
-        for id in 0..nodes {
-            let for_peers = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let for_clients = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let identity = Identity { id, incarnation: 7 };
-            members.push(Member { identity, address: for_peers.local_addr().unwrap().to_string() });
-            listeners.push((identity, for_peers, for_clients));
-        }
-        let view = View { epoch: 1, members };
-        let (mut hosts, mut endpoints) = (Vec::new(), Vec::new());
-        for (me, for_peers, for_clients) in listeners {
-            endpoints.push(for_clients.local_addr().unwrap().to_string());
-            let config =
-                HostConfig { cluster: "test".to_string(), me, view: view.clone(), tune, log: |_| {} };
-            hosts.push(Host::start(config, for_peers, for_clients).unwrap());
-        }
-        Cluster { hosts, endpoints }
+        Cluster(LocalCluster::start_with(nodes, tune).await.unwrap())
     }
 
     /// Waits until nobody holds or waits anywhere.
@@ -59,8 +47,6 @@ impl Cluster {
     }
 
     pub(crate) async fn stop(self) {
-        for host in self.hosts {
-            host.stop().await;
-        }
+        self.0.stop().await;
     }
 }

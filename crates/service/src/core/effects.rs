@@ -36,25 +36,49 @@ impl Core {
     }
 
     fn arm(&mut self, number: u32, timer: Timer, wait: Wait, now: Time) {
-        self.disarm(number, timer);
         let at = now + self.config.hop * wait.hops;
         let Some(resource) = self.resources.get_mut(number) else { return };
-        resource.armed.push((timer, at));
+        let known = resource.timers.iter_mut().find(|armed| armed.timer == timer);
+        let armed = match known {
+            Some(armed) if armed.planned <= at => {
+                armed.runs_out = Some(at);
+                return;
+            }
+            Some(armed) => {
+                self.due.remove(&(armed.planned, Due::Timer(number, timer)));
+                armed
+            }
+            None => {
+                resource.timers.push(Armed { timer, runs_out: None, planned: at });
+                resource.timers.last_mut().expect("it was just put there")
+            }
+        };
+        (armed.runs_out, armed.planned) = (Some(at), at);
         self.due.insert((at, Due::Timer(number, timer)));
     }
 
     fn disarm(&mut self, number: u32, timer: Timer) {
         let Some(resource) = self.resources.get_mut(number) else { return };
-        if let Some(place) = resource.armed.iter().position(|(armed, _)| *armed == timer) {
-            let (_, at) = resource.armed.swap_remove(place);
-            self.due.remove(&(at, Due::Timer(number, timer)));
+        if let Some(armed) = resource.timers.iter_mut().find(|armed| armed.timer == timer) {
+            armed.runs_out = None;
         }
     }
 
-    /// A timer of a resource runs out.
-    pub(super) fn expire(&mut self, number: u32, timer: Timer, now: Time, out: &mut Out) {
+    /// A timer of a resource was planned to be looked at now. It runs out, unless it was stopped or started again.
+    pub(super) fn timer_due(&mut self, number: u32, timer: Timer, now: Time, out: &mut Out) {
         let Some(resource) = self.resources.get_mut(number) else { return };
-        resource.armed.retain(|(armed, _)| *armed != timer);
-        self.step(number, Happening::Expire(timer), now, out);
+        let Some(place) = resource.timers.iter().position(|armed| armed.timer == timer) else { return };
+        match resource.timers[place].runs_out {
+            Some(at) if at > now => {
+                resource.timers[place].planned = at;
+                self.due.insert((at, Due::Timer(number, timer)));
+            }
+            runs => {
+                resource.timers.swap_remove(place);
+                if runs.is_some() {
+                    self.step(number, Happening::Expire(timer), now, out);
+                }
+            }
+        }
     }
 }

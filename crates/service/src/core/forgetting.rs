@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// So many are forgotten at once, so that nobody has to wait for it.
+const AT_ONCE: u32 = 1_000;
+
 impl Core {
     /// The resource of this name as this thing.
     pub(super) fn find(&self, name: &str, definition: Definition) -> Option<u32> {
@@ -23,7 +26,7 @@ impl Core {
             self.give_up_other_definitions(name)?;
         }
         let place = self.place();
-        let resource = Resource::new(name.clone(), definition, home, self.config.passes, place, self.origin);
+        let resource = Resource::new(name.clone(), definition, home, self.habits, place, self.origin);
         let number = self.resources.insert(resource);
         self.by_name.entry(definition).or_default().insert(name.clone(), number);
         Ok(number)
@@ -58,9 +61,15 @@ impl Core {
     /// Forgets what nobody has used for long enough.
     pub(super) fn forget_idle(&mut self, now: Time) {
         let place = self.place();
+        let mut looked_at = 0;
         while let Some(&(since, number)) = self.idle.front()
             && since + self.config.keep_idle <= now
         {
+            looked_at += 1;
+            if looked_at > AT_ONCE {
+                _ = self.due.insert((now + Duration::from_nanos(1), Due::Forget));
+                return;
+            }
             self.idle.pop_front();
             let Some(resource) = self.resources.get_mut(number) else { continue };
             if resource.droppable(place).is_none() {
@@ -71,6 +80,7 @@ impl Core {
                 // What was used since the others were listed goes behind them; the list stays in order closely enough.
                 self.idle.push_back((used, number));
             } else {
+                self.counts.forgotten += 1;
                 self.forget(number);
             }
         }
@@ -84,8 +94,8 @@ impl Core {
     pub(super) fn forget(&mut self, number: u32) {
         let place = self.place();
         let Some(resource) = self.resources.remove(number) else { return };
-        for (timer, at) in &resource.armed {
-            self.due.remove(&(*at, Due::Timer(number, *timer)));
+        for armed in &resource.timers {
+            self.due.remove(&(armed.planned, Due::Timer(number, armed.timer)));
         }
         self.origin.rise_to(resource.droppable(place).unwrap_or_default());
         self.origin.rise_to(resource.clock());

@@ -121,7 +121,14 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn new(plan: &Plan, seed: u64) -> Run {
         let members: Vec<u64> = (0..plan.nodes as u64).map(|node| 100 + node).collect();
-        let config = |me: usize| Config { seed: seed ^ me as u64, ..Config::new(me as u32, members.clone()) };
+        // Some runs have tokens go home and names forgotten all the time, others hardly ever.
+        let linger = Duration::from_millis([10, 200, 10_000][seed as usize % 3]);
+        let config = |me: usize| Config {
+            seed: seed ^ me as u64,
+            linger,
+            keep_idle: linger,
+            ..Config::new(me as u32, members.clone())
+        };
         let mut run = Run {
             plan: plan.clone(),
             now: Time(1_000_000),

@@ -1,0 +1,50 @@
+//! A cluster in this process, with sockets between its nodes and for clients.
+
+use client::Tokenwood;
+use node::LocalCluster;
+use service::Config;
+use tokio::runtime::{Builder, Runtime};
+
+/// Nodes that run.
+pub(crate) struct Cluster(LocalCluster);
+
+impl Cluster {
+    pub(crate) async fn start(nodes: u32) -> Result<Cluster, String> {
+        Cluster::start_with(nodes, |_| {}).await
+    }
+
+    pub(crate) async fn start_with(nodes: u32, tune: fn(&mut Config)) -> Result<Cluster, String> {
+        let started = LocalCluster::start_with(nodes, tune).await;
+        started.map(Cluster).map_err(|error| format!("cannot listen on loopback: {error}"))
+    }
+
+    /// A client in the process of this node.
+    pub(crate) fn embedded(&self, node: usize) -> Tokenwood {
+        self.0.hosts[node].embedded()
+    }
+
+    /// A client with a connection to this node.
+    pub(crate) async fn client(&self, node: usize) -> Result<Tokenwood, String> {
+        Tokenwood::connect([self.0.endpoints[node].clone()]).await.map_err(|error| error.to_string())
+    }
+
+    /// How many messages nodes have sent each other.
+    pub(crate) fn messages(&self) -> u64 {
+        self.0.hosts.iter().map(|host| host.status().counts.sent).sum()
+    }
+
+    /// How many resources all nodes know together.
+    pub(crate) fn resources(&self) -> usize {
+        self.0.hosts.iter().map(|host| host.status().resources).sum()
+    }
+
+    pub(crate) async fn stop(self) {
+        self.0.stop().await;
+    }
+}
+
+/// A runtime for a scenario: two threads, so that figures of machines with many cores can be compared.
+pub(crate) fn runtime() -> Result<Runtime, String> {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.map_err(|error| format!("no threads can be started: {error}"))
+}

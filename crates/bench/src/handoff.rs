@@ -1,0 +1,88 @@
+//! From a release at one node to the grant at another.
+
+use std::time::Instant;
+
+use client::{Lock, Tokenwood};
+use tokio::sync::mpsc;
+use tokio::time::{Duration, sleep};
+
+use crate::cluster::{Cluster, runtime};
+use crate::figure::{median, quantile};
+use crate::floor::Floor;
+use crate::{Effort, Figure};
+
+/// Floor and figure are measured in turns of so many.
+const TURN: u32 = 100;
+/// Until a request has certainly arrived. The floor is measured after the same pause: threads that sleep are woken.
+const PAUSE: Duration = Duration::from_millis(1);
+
+pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, String> {
+    runtime()?.block_on(async {
+        let cluster = Cluster::start(2).await?;
+        let clients = [cluster.embedded(0), cluster.embedded(1)];
+        measure(cluster, clients, 4.0, effort).await
+    })
+}
+
+pub(crate) fn between_clients(effort: &Effort) -> Result<Vec<Figure>, String> {
+    runtime()?.block_on(async {
+        let cluster = Cluster::start(2).await?;
+        let clients = [cluster.client(0).await?, cluster.client(1).await?];
+        measure(cluster, clients, 8.0, effort).await
+    })
+}
+
+async fn measure(
+    cluster: Cluster,
+    clients: [Tokenwood; 2],
+    limit: f64,
+    effort: &Effort,
+) -> Result<Vec<Figure>, String> {
+    let [first, second] = clients.map(|client| client.mutex("hand-off"));
+    let time = effort.time;
+    let measured = tokio::spawn(async move {
+        let mut floor = Floor::start().await?;
+        let (mut bare, mut all, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        let begun = Instant::now();
+        while begun.elapsed() < time {
+            let mut floors = floor.round_trips(TURN, PAUSE).await?;
+            let mut times = turn(&first, &second).await?;
+            ratios.push(median(&mut times) / (median(&mut floors) / 2.0));
+            bare.extend(floors.iter().map(|time| time / 2.0));
+            all.extend(times);
+        }
+        Ok::<_, String>((bare, all, ratios))
+    });
+    let (mut bare, mut all, mut ratios) = measured.await.map_err(|error| error.to_string())??;
+    cluster.stop().await;
+    Ok(vec![
+        Figure::new("bare one way", median(&mut bare), "µs"),
+        Figure::new("from release to grant", median(&mut all), "µs"),
+        Figure::new("99 of 100 within", quantile(&mut all, 0.99), "µs"),
+        Figure::new("bare one ways per hand-off", median(&mut ratios), "").at_most(limit),
+    ])
+}
+
+/// Hands over to and fro. Returns how many microseconds each hand-over took.
+async fn turn(first: &Lock, second: &Lock) -> Result<Vec<f64>, String> {
+    let mut times = Vec::new();
+    for round in 0..TURN {
+        let (giver, taker) = if round % 2 == 0 { (first, second) } else { (second, first) };
+        let guard = giver.acquire().await.map_err(|error| error.to_string())?;
+        let taker = taker.clone();
+        let (granted, mut grant) = mpsc::channel(1);
+        let waiter = tokio::spawn(async move {
+            let guard = taker.acquire().await.map_err(|error| error.to_string())?;
+            _ = granted.try_send(Instant::now());
+            drop(guard);
+            Ok::<(), String>(())
+        });
+        sleep(PAUSE).await;
+        let released = Instant::now();
+        guard.release();
+        waiter.await.map_err(|error| error.to_string())??;
+        let granted = grant.recv().await.ok_or("nobody was let in")?;
+        times.push(granted.duration_since(released).as_secs_f64() * 1e6);
+    }
+    Ok(times)
+}

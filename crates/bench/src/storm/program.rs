@@ -1,0 +1,151 @@
+//! Clients of a storm: they take, try, wait a little, give up and leave, in any order.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use client::{Error, Guard, Lock, Options, Tokenwood};
+use service::Definition;
+use tokio::time::{sleep, timeout};
+
+use super::ledger::WRITER;
+use super::{Dice, GROUPS, Line, Tally, WANTED, now};
+
+/// Nobody waits longer than this, or something is wrong.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the clients of a process share.
+struct Shared {
+    last_stay: AtomicU64,
+    over: AtomicBool,
+}
+
+/// Lives as so many clients until `over` comes, and writes to standard output what happens. Each talks to another of the
+/// endpoints first.
+pub async fn live(
+    endpoints: &[String],
+    clients: u64,
+    seed: u64,
+    ttl: Duration,
+    over: impl Future<Output = ()>,
+) {
+    let shared = Arc::new(Shared { last_stay: AtomicU64::new(0), over: AtomicBool::new(false) });
+    let mut tasks = Vec::new();
+    for client in 0..clients {
+        let mut endpoints = endpoints.to_vec();
+        let first = client as usize % endpoints.len().max(1);
+        endpoints.rotate_left(first);
+        let (shared, dice) = (shared.clone(), Dice::new(seed.wrapping_mul(1_000_003) + client));
+        tasks.push(tokio::spawn(async move { one(&endpoints, ttl, dice, &shared).await }));
+    }
+    over.await;
+    shared.over.store(true, Ordering::Relaxed);
+    let mut sum = Tally::default();
+    for task in tasks {
+        match task.await {
+            Ok(tally) => {
+                sum.granted += tally.granted;
+                sum.refused += tally.refused;
+                sum.given_up += tally.given_up;
+                sum.lost += tally.lost;
+            }
+            Err(error) => say(&Line::Wrong(format!("a client ended: {error}"))),
+        }
+    }
+    say(&Line::Sum(sum));
+    // Sessions say goodbye in tasks of their own.
+    sleep(Duration::from_millis(200)).await;
+}
+
+/// A line is written at once and as a whole, so that what is there is true if this process is killed right after.
+fn say(line: &Line) {
+    let text = line.write() + "\n";
+    let mut stdout = std::io::stdout().lock();
+    // If nobody listens any more, the storm is over.
+    _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Shared) -> Tally {
+    let mut tally = Tally::default();
+    let mut tokenwood = None;
+    while !shared.over.load(Ordering::Relaxed) {
+        let connected = match &tokenwood {
+            Some(connected) => connected,
+            None => match Tokenwood::connect_with(endpoints.to_vec(), Options { ttl }).await {
+                Ok(connected) => tokenwood.insert(connected),
+                Err(_) => {
+                    sleep(Duration::from_millis(20)).await;
+                    continue;
+                }
+            },
+        };
+        match ask(connected, &mut dice, shared).await {
+            Ok(true) => tally.granted += 1,
+            Ok(false) => tally.given_up += 1,
+            Err(error) if error.is_taken() => tally.refused += 1,
+            Err(Error::Lost | Error::NoNode(_)) => tally.lost += 1,
+            Err(error) => say(&Line::Wrong(error.to_string())),
+        }
+        sleep(Duration::from_micros(dice.below(5_000))).await;
+    }
+    tally
+}
+
+/// Asks for something in some way, and stays inside for a while. `false` if it gave up.
+async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<bool, Error> {
+    let wanted = dice.below(WANTED.len() as u64) as usize;
+    let (lock, group) = lock(tokenwood, wanted, dice);
+    let moment = Duration::from_micros(dice.below(50_000));
+    let guard = match dice.below(4) {
+        0 => match timeout(PATIENCE, lock.acquire()).await {
+            Ok(taken) => taken?,
+            Err(_) => {
+                say(&Line::Wrong(format!("somebody waits in vain for {}", WANTED[wanted].name)));
+                return Ok(false);
+            }
+        },
+        1 => lock.try_acquire().await?,
+        2 => lock.acquire_within(moment).await?,
+        _ => match timeout(moment, lock.acquire()).await {
+            Ok(taken) => taken?,
+            Err(_) => return Ok(false),
+        },
+    };
+    stay(guard, wanted, group, dice, shared).await;
+    Ok(true)
+}
+
+/// The lock, and the group to write down unless the guard says which.
+fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<[usize; 2]>) {
+    let name = WANTED[wanted].name;
+    match WANTED[wanted].definition {
+        Definition::Slots(slots) => (tokenwood.semaphore(name, slots), None),
+        Definition::RwLock if dice.below(4) == 0 => {
+            (tokenwood.rwlock(name).write(), Some([WRITER as usize; 2]))
+        }
+        Definition::RwLock => (tokenwood.rwlock(name).read(), Some([0; 2])),
+        Definition::Room => {
+            let first = dice.below(GROUPS.len() as u64) as usize;
+            let second = dice.below(GROUPS.len() as u64) as usize;
+            let groups = [GROUPS[first], GROUPS[second]];
+            (tokenwood.room(name).any_of(groups), Some([first, second]))
+        }
+    }
+}
+
+async fn stay(guard: Guard, wanted: usize, groups: Option<[usize; 2]>, dice: &mut Dice, shared: &Shared) {
+    let stay = shared.last_stay.fetch_add(1, Ordering::Relaxed);
+    let group = groups.map_or(0, |groups| groups[guard.group() as usize % 2] as u32);
+    if guard.is_lost() {
+        return;
+    }
+    say(&Line::In { stay, wanted, slot: guard.slot(), fence: guard.fence(), group, at: now() });
+    tokio::select! {
+        () = sleep(Duration::from_micros(dice.below(10_000))) => {}
+        () = guard.lost() => {}
+    }
+    // First written down, then left.
+    say(&Line::Out { stay, at: now() });
+    drop(guard);
+}

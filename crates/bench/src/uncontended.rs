@@ -1,0 +1,117 @@
+//! Locks that nobody else wants.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use client::Lock;
+
+use crate::cluster::{Cluster, runtime};
+use crate::figure::{median, quantile};
+use crate::floor::{Floor, micros};
+use crate::{Effort, Figure};
+
+/// So many cycles are timed together where one is too short for the clock.
+const TOGETHER: u32 = 1_000;
+/// Floor and figure are measured in turns of so many.
+const TURN: u32 = 500;
+
+pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, String> {
+    runtime()?.block_on(async {
+        let cluster = Cluster::start(3).await?;
+        let tokenwood = cluster.embedded(0);
+        let lock = tokenwood.mutex("embedded");
+        cycle(&lock).await?;
+        let messages = cluster.messages();
+        let mut times = Vec::new();
+        let begun = Instant::now();
+        while begun.elapsed() < effort.time {
+            let started = Instant::now();
+            for _ in 0..TOGETHER {
+                cycle(&lock).await?;
+            }
+            times.push(micros(started) * 1e3 / f64::from(TOGETHER));
+        }
+        let sent = cluster.messages() - messages;
+        cluster.stop().await;
+        Ok(vec![
+            Figure::new("take and release", median(&mut times), "ns").at_most(1_000.0),
+            Figure::new("messages between nodes", sent as f64, "").at_most(0.0),
+        ])
+    })
+}
+
+async fn cycle(lock: &Lock) -> Result<(), String> {
+    let guard = lock.acquire().await.map_err(|error| error.to_string())?;
+    black_box(guard).release();
+    Ok(())
+}
+
+pub(crate) fn through_client(effort: &Effort) -> Result<Vec<Figure>, String> {
+    runtime()?.block_on(async {
+        let cluster = Cluster::start(3).await?;
+        let tokenwood = cluster.client(0).await?;
+        let lock = tokenwood.mutex("client");
+        // In a task, as programs use it: the task that `block_on` runs is woken in a dearer way.
+        let time = effort.time;
+        let measured = tokio::spawn(async move {
+            let mut floor = Floor::start().await?;
+            cycle(&lock).await?;
+            let (mut bare, mut all, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+            let begun = Instant::now();
+            while begun.elapsed() < time {
+                let mut floors = floor.round_trips(TURN, Duration::ZERO).await?;
+                let mut times = Vec::new();
+                for _ in 0..TURN {
+                    let started = Instant::now();
+                    cycle(&lock).await?;
+                    times.push(micros(started));
+                }
+                ratios.push(median(&mut times) / median(&mut floors));
+                bare.extend(floors);
+                all.extend(times);
+            }
+            Ok::<_, String>((bare, all, ratios))
+        });
+        let (mut bare, mut all, mut ratios) = measured.await.map_err(|error| error.to_string())??;
+        cluster.stop().await;
+        Ok(vec![
+            Figure::new("bare round trip", median(&mut bare), "µs"),
+            Figure::new("take and release", median(&mut all), "µs"),
+            Figure::new("99 of 100 within", quantile(&mut all, 0.99), "µs"),
+            Figure::new("bare round trips per cycle", median(&mut ratios), "").at_most(2.0),
+        ])
+    })
+}
+
+pub(crate) fn own_locks(effort: &Effort) -> Result<Vec<Figure>, String> {
+    runtime()?.block_on(async {
+        let cluster = Cluster::start(3).await?;
+        let (mut locks, mut tasks) = (Vec::new(), Vec::new());
+        for node in 0..3 {
+            let lock = cluster.client(node).await?.mutex(&format!("own-{node}"));
+            cycle(&lock).await?;
+            locks.push(lock);
+        }
+        let (messages, time) = (cluster.messages(), effort.time);
+        for lock in locks {
+            tasks.push(tokio::spawn(async move {
+                let (mut count, begun) = (0_u64, Instant::now());
+                while begun.elapsed() < time {
+                    cycle(&lock).await?;
+                    count += 1;
+                }
+                Ok::<u64, String>(count)
+            }));
+        }
+        let mut entries = 0;
+        for task in tasks {
+            entries += task.await.map_err(|error| error.to_string())??;
+        }
+        let sent = cluster.messages() - messages;
+        cluster.stop().await;
+        Ok(vec![
+            Figure::new("entries", entries as f64 / effort.time.as_secs_f64(), "/s"),
+            Figure::new("messages per entry", sent as f64 / entries as f64, "").at_most(0.001),
+        ])
+    })
+}

@@ -1,0 +1,196 @@
+//! Strangers at the port for clients: random bytes, frames that are cut off, damaged or much too long, and messages that
+//! are well formed and absurd. Whatever comes, the node stays up and serves others.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use client::Tokenwood;
+use node::LocalCluster;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg32;
+use service::core::Patience;
+use service::frame::{self, Incoming};
+use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
+use service::{Acquire, Definition, SessionId, Want};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+const STRANGERS: u32 = 3_000;
+const LONG: Duration = Duration::from_secs(30);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_strangers_say_the_node_serves_others() {
+    let cluster = LocalCluster::start(2).await.unwrap();
+    let endpoint = cluster.endpoints[0].clone();
+    let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
+    let mut dice = Pcg32::seed_from_u64(4);
+    let begun = Instant::now();
+    for stranger in 0..STRANGERS {
+        let bytes = speech(&mut dice);
+        // It may be hung up on in the middle of a sentence.
+        _ = visit(&endpoint, &bytes, stranger % 8 == 0).await;
+        if stranger % 100 == 0 {
+            let guard = timeout(LONG, friend.mutex("friendly").acquire()).await.expect("it stays up");
+            guard.expect("a friend is served").release();
+        }
+        if begun.elapsed() > LONG {
+            break;
+        }
+    }
+    assert!(friend.status().await.is_ok());
+    assert!(Tokenwood::connect([endpoint]).await.is_ok(), "and others may still come");
+    cluster.stop().await;
+}
+
+/// A client with a session of its own, which asks for what cannot be and for what could be, and never leaves anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_asks_for_anything_harms_only_itself() {
+    let cluster = LocalCluster::start(2).await.unwrap();
+    let endpoint = cluster.endpoints[0].clone();
+    let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
+    let mut dice = Pcg32::seed_from_u64(5);
+    for _ in 0..20 {
+        let (mut stream, session) = open(&endpoint).await;
+        for request in 1..200 {
+            let any = number(&mut dice);
+            let mut bytes = Vec::new();
+            let said = match dice.next_u32() % 8 {
+                0 => ToNode::Release { session, request: any, fence: number(&mut dice) },
+                1 => ToNode::Cancel { session, request: any },
+                2 => ToNode::KeepAlive { session, sequence: any },
+                3 => ToNode::Acquire { session, ask: ask(&mut dice, any) },
+                _ => ToNode::Acquire { session, ask: ask(&mut dice, request) },
+            };
+            frame::put(VERSIONS.1, &said, &mut bytes);
+            stream.write_all(&bytes).await.unwrap();
+        }
+        let mut bytes = Vec::new();
+        frame::put(VERSIONS.1, &ToNode::Close { session }, &mut bytes);
+        stream.write_all(&bytes).await.unwrap();
+        let guard = timeout(LONG, friend.rwlock("x").write().acquire()).await.expect("it stays up");
+        guard.map_or_else(|error| assert!(error.to_string().contains("room"), "{error}"), drop);
+    }
+    cluster.stop().await;
+}
+
+async fn open(endpoint: &str) -> (TcpStream, SessionId) {
+    let mut stream = TcpStream::connect(endpoint).await.unwrap();
+    let mut bytes = Vec::new();
+    frame::put(GREETING, &Hello::MINE, &mut bytes);
+    frame::put(VERSIONS.1, &ToNode::Open { ttl: Duration::from_secs(1) }, &mut bytes);
+    stream.write_all(&bytes).await.unwrap();
+    let mut incoming = Incoming::default();
+    let mut welcome = None;
+    loop {
+        assert_ne!(stream.read_buf(incoming.buffer()).await.unwrap(), 0, "it hung up");
+        if welcome.is_none() {
+            welcome = incoming.next::<Welcome>(GREETING).unwrap();
+        }
+        if welcome.is_some()
+            && let Some(ToClient::Opened { session, .. }) = incoming.next(VERSIONS.1).unwrap()
+        {
+            return (stream, session);
+        }
+    }
+}
+
+/// Says something and leaves, or listens first.
+async fn visit(endpoint: &str, bytes: &[u8], listens: bool) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(endpoint).await?;
+    stream.write_all(bytes).await?;
+    if listens {
+        let mut answer = [0; 1024];
+        _ = timeout(Duration::from_millis(20), stream.read(&mut answer)).await;
+    }
+    Ok(())
+}
+
+/// What a stranger says.
+fn speech(dice: &mut Pcg32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if dice.next_u32() % 8 > 0 {
+        frame::put(GREETING, &Hello::MINE, &mut bytes);
+    }
+    let polite = bytes.len();
+    match dice.next_u32() % 5 {
+        0 => noise(dice, &mut bytes),
+        1 => bytes.extend(dice.next_u32().to_le_bytes()),
+        2 => {
+            let messages = 1 + dice.next_u32() % 20;
+            (0..messages).for_each(|_| frame::put(VERSIONS.1, &absurd(dice), &mut bytes));
+        }
+        3 => {
+            frame::put(VERSIONS.1, &absurd(dice), &mut bytes);
+            let kept = polite + dice.next_u32() as usize % (bytes.len() - polite);
+            bytes.truncate(kept);
+        }
+        _ => {
+            frame::put(VERSIONS.1, &absurd(dice), &mut bytes);
+            for _ in 0..1 + dice.next_u32() % 4 {
+                let place = dice.next_u32() as usize % bytes.len();
+                bytes[place] ^= 1 << (dice.next_u32() % 8);
+            }
+        }
+    }
+    bytes
+}
+
+fn noise(dice: &mut Pcg32, bytes: &mut Vec<u8>) {
+    let length = dice.next_u32() as usize % 2_000;
+    let start = bytes.len();
+    bytes.resize(start + length, 0);
+    dice.fill_bytes(&mut bytes[start..]);
+}
+
+/// One of the numbers that programs forget about.
+fn number(dice: &mut Pcg32) -> u64 {
+    [0, 1, 2, u64::from(u32::MAX), u64::MAX, u64::MAX - 1, 1 << 63, 1 << 40][dice.next_u32() as usize % 8]
+}
+
+fn time(dice: &mut Pcg32) -> Duration {
+    let times = [Duration::ZERO, Duration::MAX, Duration::from_secs(1), Duration::from_secs(u64::MAX / 2)];
+    times[dice.next_u32() as usize % times.len()]
+}
+
+/// A message that no client of ours sends.
+fn absurd(dice: &mut Pcg32) -> ToNode {
+    // The session of the friend has a low number too: to say what belongs to others is possible, to crash is not.
+    let node = dice.next_u32() % 3;
+    let session = SessionId { node, incarnation: number(dice), number: 1_000 + number(dice) % 1_000 };
+    let request = number(dice);
+    match dice.next_u32() % 8 {
+        0 => ToNode::Open { ttl: time(dice) },
+        1 => ToNode::KeepAlive { session, sequence: number(dice) },
+        2 => ToNode::Cancel { session, request },
+        3 => ToNode::Release { session, request, fence: number(dice) },
+        4 => ToNode::Close { session },
+        5 => ToNode::Ask { number: number(dice), question: Question::Inspect("\u{0}".repeat(300)) },
+        _ => ToNode::Acquire { session, ask: ask(dice, request) },
+    }
+}
+
+fn ask(dice: &mut Pcg32, request: u64) -> Acquire {
+    let names = ["", "a\nb", "x", &"y".repeat(10_000)];
+    let name = Arc::from(names[dice.next_u32() as usize % names.len()]);
+    let definition = match dice.next_u32() % 5 {
+        0 => Definition::Slots(0),
+        1 => Definition::Slots(u32::MAX),
+        2 => Definition::Slots(3),
+        3 => Definition::Room,
+        _ => Definition::RwLock,
+    };
+    let want = match dice.next_u32() % 5 {
+        0 => Want::Slot,
+        1 => Want::Write,
+        2 => Want::AnyOf([].into()),
+        3 => Want::AnyOf([Arc::from("g")].into()),
+        _ => Want::AnyOf(vec![Arc::from("g"); 1_000].into()),
+    };
+    let patience = match dice.next_u32() % 3 {
+        0 => Patience::Try,
+        1 => Patience::For(time(dice)),
+        _ => Patience::Forever,
+    };
+    Acquire { request, name, definition, want, patience }
+}

@@ -1,0 +1,179 @@
+//! What the cluster agrees on: who is in the view, what resources are, how long leases last. Nothing per lock.
+//!
+//! Entries are agreed on in order by consensus, whatever does that, and applied by every node alike. A view is decided
+//! by a leader that has waited until the lost node's lease has certainly run out; that decision is worth nothing under
+//! another leader, or after another view. So an entry says what it was based on, and applying it checks that.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::Definition;
+
+/// A member of a view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberEntry {
+    /// Unique per start of a process: a node that comes back is another member.
+    pub incarnation: u64,
+    /// Where its peers reach it.
+    pub address: String,
+    /// Where clients reach it.
+    pub clients: String,
+}
+
+/// Who led when something was decided: a term, and the node that led in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Leadership {
+    /// The term.
+    pub term: u64,
+    /// The node.
+    pub node: u32,
+}
+
+/// Something to agree on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// The next view.
+    View {
+        /// It replaces the view of this number, and no other.
+        base_epoch: u64,
+        /// It was decided under this leadership, and is worth nothing under another.
+        decided_by: Leadership,
+        /// Who is in it, by id.
+        members: BTreeMap<u32, MemberEntry>,
+    },
+    /// From now on a name stands for this.
+    Define {
+        /// The name.
+        name: Arc<str>,
+        /// What it is; `None` ends the definition.
+        definition: Option<Definition>,
+    },
+    /// How long leases last.
+    Lease {
+        /// How long.
+        lasts: Duration,
+    },
+}
+
+/// What was agreed on so far.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registry {
+    /// The number of the view; 0 before the first.
+    pub epoch: u64,
+    /// Who is in it, by id.
+    pub members: BTreeMap<u32, MemberEntry>,
+    /// The highest incarnation that each node ever had in a view: an incarnation is never admitted again.
+    pub incarnations: BTreeMap<u32, u64>,
+    /// Names that were defined.
+    pub definitions: BTreeMap<Arc<str>, Definition>,
+    /// How long leases last.
+    pub lease: Duration,
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Applied {
+    /// It counts.
+    Yes,
+    /// It was decided under another leadership than it was agreed on, or for another view: it changes nothing.
+    Outdated,
+    /// It admits an incarnation that was in a view before and left it, or an older one.
+    OldIncarnation,
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry {
+            epoch: 0,
+            members: BTreeMap::new(),
+            incarnations: BTreeMap::new(),
+            definitions: BTreeMap::new(),
+            lease: Duration::from_secs(3),
+        }
+    }
+}
+
+impl Registry {
+    /// Applies an entry that was agreed on under this leadership.
+    pub fn apply(&mut self, entry: &Entry, agreed_under: Leadership) -> Applied {
+        match entry {
+            Entry::View { base_epoch, decided_by, members } => {
+                if *base_epoch != self.epoch || *decided_by != agreed_under {
+                    return Applied::Outdated;
+                }
+                if members.iter().any(|(id, member)| self.was_here(*id, member)) {
+                    return Applied::OldIncarnation;
+                }
+                for (id, member) in members {
+                    self.incarnations.insert(*id, member.incarnation);
+                }
+                self.epoch += 1;
+                self.members = members.clone();
+            }
+            Entry::Define { name, definition: Some(definition) } => {
+                self.definitions.insert(name.clone(), *definition);
+            }
+            Entry::Define { name, definition: None } => _ = self.definitions.remove(name),
+            Entry::Lease { lasts } => self.lease = *lasts,
+        }
+        Applied::Yes
+    }
+
+    /// Whether this incarnation, or a later one of this node, has been in a view, and is not in the one that is.
+    fn was_here(&self, id: u32, member: &MemberEntry) -> bool {
+        let is_here = self.members.get(&id).is_some_and(|here| here.incarnation == member.incarnation);
+        let highest = self.incarnations.get(&id);
+        !is_here && highest.is_some_and(|highest| member.incarnation <= *highest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Leadership = Leadership { term: 1, node: 0 };
+
+    fn view(base_epoch: u64, incarnations: &[(u32, u64)]) -> Entry {
+        let member =
+            |incarnation| MemberEntry { incarnation, address: String::new(), clients: String::new() };
+        let members = incarnations.iter().map(|&(id, incarnation)| (id, member(incarnation))).collect();
+        Entry::View { base_epoch, decided_by: FIRST, members }
+    }
+
+    #[test]
+    fn a_view_follows_the_one_it_was_decided_in_and_no_other() {
+        let mut registry = Registry::default();
+        assert_eq!(registry.apply(&view(0, &[(0, 1), (1, 1)]), FIRST), Applied::Yes);
+        assert_eq!(registry.apply(&view(0, &[(0, 1)]), FIRST), Applied::Outdated);
+        let second = Leadership { term: 2, node: 1 };
+        assert_eq!(registry.apply(&view(1, &[(0, 1)]), second), Applied::Outdated);
+        assert_eq!(registry.apply(&view(1, &[(0, 1)]), FIRST), Applied::Yes);
+        assert_eq!((registry.epoch, registry.members.len()), (2, 1));
+    }
+
+    #[test]
+    fn an_incarnation_is_never_admitted_again() {
+        let mut registry = Registry::default();
+        registry.apply(&view(0, &[(0, 5), (1, 5)]), FIRST);
+        registry.apply(&view(1, &[(0, 5)]), FIRST);
+        assert_eq!(registry.apply(&view(2, &[(0, 5), (1, 5)]), FIRST), Applied::OldIncarnation);
+        assert_eq!(registry.apply(&view(2, &[(0, 5), (1, 4)]), FIRST), Applied::OldIncarnation);
+        assert_eq!(registry.apply(&view(2, &[(0, 5), (1, 6)]), FIRST), Applied::Yes);
+    }
+
+    #[test]
+    fn definitions_come_and_go() {
+        let mut registry = Registry::default();
+        let name: Arc<str> = Arc::from("gpu");
+        let define = |definition| Entry::Define { name: name.clone(), definition };
+        registry.apply(&define(Some(Definition::Slots(4))), FIRST);
+        assert_eq!(registry.definitions.get(&name), Some(&Definition::Slots(4)));
+        registry.apply(&define(None), FIRST);
+        assert!(registry.definitions.is_empty());
+        registry.apply(&Entry::Lease { lasts: Duration::from_secs(1) }, FIRST);
+        assert_eq!(registry.lease, Duration::from_secs(1));
+    }
+}
