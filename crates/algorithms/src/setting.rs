@@ -10,6 +10,7 @@ use crate::info::{Clients, Info, Kind, Pace, Scope};
 
 /// Sizes and options of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Setting {
     /// How many nodes.
     pub nodes: u32,

@@ -26,11 +26,14 @@ mod progress;
 mod random_command;
 mod recommend_command;
 mod recommend_report;
+mod record_file;
 mod report_folder;
 mod reproduce_command;
 mod run_command;
+mod seat_command;
 mod signals;
 mod simulate_command;
+mod sockets_command;
 mod sweep_command;
 mod sweep_file;
 mod sweep_grid;
@@ -76,6 +79,7 @@ enum Command {
     Algorithms(algorithms_command::Arguments),
     Trace(trace_command::Arguments),
     Errata(errata_command::Arguments),
+    Seat(seat_command::Arguments),
 }
 
 /// How a command ended, beyond errors in its usage.
@@ -121,6 +125,7 @@ The workbench:
   tokenwood sweep raymond-k --vary rate=0.01..1x10 --out load.csv
                                                     measure every combination; resumable, shardable
   tokenwood reproduce --all --quick --out report    the papers' figures and claims, computed anew
+  tokenwood reproduce --sockets --out sockets       the thesis' experiment with nine processes over TCP
 
 'tokenwood COMMAND --help' says more.
 ";
@@ -152,6 +157,7 @@ fn main() -> ExitCode {
         Command::Algorithms(arguments) => algorithms_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Errata(arguments) => errata_command::run(&arguments),
+        Command::Seat(arguments) => seat_command::run(&arguments),
     };
     finish(ended.map(|ended| ended as u8))
 }

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use figures::page::Verdict;
 use figures::report::{self, Counts, Run, Shown};
-use figures::{Effort, Exhibit, Results, results};
+use figures::thesis::sockets;
+use figures::{Effort, Exhibit, Part, Results, results};
 use serde_json::{Value, json};
 use simulator::Point;
 use simulator::batch::run_all;
@@ -17,13 +18,14 @@ use crate::check_arguments::Format;
 use crate::output::say;
 use crate::progress::Progress;
 use crate::report_folder::ReportFolder;
+use crate::sockets_command;
 use crate::table::{self, grouped};
 
 /// Compute the figures, tables and claims of the papers anew, and write a report with all of it.
 ///
-/// The folder gets index.html, which needs no other file, and each chart as SVG, PNG and CSV. A report that is already there is replaced. The same command gives the same files on every run and any number of cores.
+/// The folder gets index.html, which needs no other file, and each chart as SVG, PNG and CSV. A report that is already there is replaced. The same command gives the same files on every run and any number of cores, but for --sockets, which measures.
 ///
-/// Exit code: 0 written, whatever the verdicts are; 1 a property was violated in a run; 2 wrong usage.
+/// Exit code: 0 written, whatever the verdicts are; 1 a property was violated in a run; 2 wrong usage, or a run over sockets failed.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Exhibits ('tokenwood reproduce --list' lists them), or the beginning of their names: 'thesis' for all of the thesis
@@ -35,6 +37,9 @@ pub(crate) struct Arguments {
     /// List the exhibits and do nothing
     #[arg(long)]
     list: bool,
+    /// The thesis' experiment (figures 30 and 31, tables I and II) with processes over TCP, beside its simulation
+    #[arg(long, conflicts_with_all = ["names", "all", "list"])]
+    sockets: bool,
     /// A coarse version: fewer points, fewer entries, fewer seeds
     #[arg(long)]
     quick: bool,
@@ -47,6 +52,9 @@ pub(crate) struct Arguments {
     /// A table for people, JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    // Last, because its heading holds for all that follows.
+    #[command(flatten)]
+    experiment: sockets_command::Experiment,
 }
 
 impl Arguments {
@@ -60,22 +68,33 @@ impl Arguments {
 
     /// The command that does the same again, but for the folder.
     fn command(&self, effort: &Effort) -> String {
-        let names = if self.all { "--all".to_string() } else { self.names.join(" ") };
+        let names = match (self.sockets, self.all) {
+            (true, _) => format!("--sockets{}", self.experiment.command(effort)),
+            (_, true) => "--all".to_string(),
+            _ => self.names.join(" "),
+        };
         let quick = if self.quick { " --quick" } else { "" };
         format!("tokenwood reproduce {names}{quick} --seeds {} --out DIR", effort.seeds)
     }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    // The parser would let it pass: what is required gives way to what it conflicts with.
+    if let (false, Some(flag)) = (arguments.sockets, arguments.experiment.given()) {
+        bail!("{flag} is for --sockets; say --sockets instead of naming exhibits, or leave it out");
+    }
     let all = figures::exhibits();
     if arguments.list {
         list(&wanted_or_all(&all, &arguments.names)?, arguments.format);
         return Ok(Ended::Well);
     }
-    if arguments.names.is_empty() && !arguments.all {
-        bail!("say which exhibits, or --all; 'tokenwood reproduce --list' lists them");
+    if arguments.names.is_empty() && !arguments.all && !arguments.sockets {
+        bail!("say which exhibits, or --all, or --sockets; 'tokenwood reproduce --list' lists them");
     }
     let effort = arguments.effort()?;
+    if arguments.sockets {
+        return over_sockets(arguments, &effort);
+    }
     let exhibits = wanted_or_all(&all, &arguments.names)?;
     let points = results::distinct(exhibits.iter().flat_map(|exhibit| (exhibit.points)(&effort)));
     for point in &points {
@@ -86,22 +105,54 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let began = Instant::now();
     let (results, run) = simulate(arguments, &effort, points)?;
     let simulated = began.elapsed().as_secs_f64();
-    let shown: Vec<Shown> = exhibits.iter().map(|exhibit| show(exhibit, &effort, &results)).collect();
+    let shown: Vec<Shown> = exhibits.iter().map(|exhibit| Shown::of(exhibit, &effort, &results)).collect();
+    write(arguments, &folder, &run, &shown, simulated)
+}
+
+/// The experiment of the thesis: first the processes, then the simulation with what they measured.
+fn over_sockets(arguments: &Arguments, effort: &Effort) -> Result<Ended> {
+    let runs = arguments.experiment.runs(effort)?;
+    let out = arguments.out.as_deref().context("say where to write to with --out")?;
+    let folder = ReportFolder::prepare(out)?;
+    let outcome = arguments.experiment.measure(&runs)?;
+    let points = outcome.measured.iter().map(|measured| sockets::point(measured, effort.seeds)).collect();
+    let began = Instant::now();
+    let (results, run) = simulate(arguments, effort, points)?;
+    let run = Run { measured: Some(outcome.summary), ..run };
+    let shown = sockets::show(&outcome.measured, effort.seeds, &results);
+    if arguments.format == Format::Table {
+        print_tables(&shown);
+    }
+    write(arguments, &folder, &run, &shown, began.elapsed().as_secs_f64())
+}
+
+/// Writes the report and says what is in it.
+fn write(
+    arguments: &Arguments,
+    folder: &ReportFolder,
+    run: &Run,
+    shown: &[Shown],
+    simulated: f64,
+) -> Result<Ended> {
+    let began = Instant::now();
     let content: Value = shown.iter().map(as_json).collect();
-    let index = folder.write(&report::files(&run, &shown), &content)?;
+    let index = folder.write(&report::files(run, shown), &content)?;
     if arguments.format == Format::Json {
         say!("{content}");
     } else {
-        print_claims(&shown);
+        print_claims(shown);
+        if let Some(measured) = &run.measured {
+            say!("{measured}");
+        }
         let (points, entries) = (grouped(run.points), grouped(run.entries));
-        let drawn = began.elapsed().as_secs_f64() - simulated;
+        let drawn = began.elapsed().as_secs_f64();
         say!("{points} points, {entries} entries in {simulated:.1} s, drawn in {drawn:.1} s");
         say!("the report is {}", index.display());
     }
     let violated = shown.iter().any(|shown| !shown.violations.is_empty());
-    for shown in &shown {
+    for shown in shown {
         for violation in &shown.violations {
-            eprintln!("tokenwood: VIOLATED in {}: {violation}", shown.exhibit.id);
+            eprintln!("tokenwood: VIOLATED in {}: {violation}", shown.id);
         }
     }
     Ok(if violated { Ended::Violated } else { Ended::Well })
@@ -173,17 +224,9 @@ fn simulate(arguments: &Arguments, effort: &Effort, points: Vec<Point>) -> Resul
         points: points.len() as u64,
         entries: summaries.iter().map(|summary| summary.entries).sum(),
         messages: summaries.iter().map(|summary| summary.messages).sum(),
+        measured: None,
     };
     Ok((Results::new(points, summaries), run))
-}
-
-fn show(exhibit: &Exhibit, effort: &Effort, results: &Results) -> Shown {
-    let points = results::distinct((exhibit.points)(effort));
-    Shown {
-        exhibit: *exhibit,
-        page: (exhibit.draw)(effort, results),
-        violations: results.violations(&points),
-    }
 }
 
 fn as_json(shown: &Shown) -> Value {
@@ -202,9 +245,9 @@ fn as_json(shown: &Shown) -> Value {
         })
     };
     json!({
-        "id": shown.exhibit.id,
-        "source": shown.exhibit.source,
-        "title": shown.exhibit.title,
+        "id": shown.id,
+        "source": shown.source,
+        "title": shown.title,
         "files": shown.files(),
         "claims": shown.page.claims.iter().map(claim).collect::<Value>(),
         "violations": shown.violations,
@@ -225,12 +268,25 @@ fn list(exhibits: &[Exhibit], format: Format) {
     table::print(&rows);
 }
 
+/// The tables of all exhibits, as they are in the report.
+fn print_tables(shown: &[Shown]) {
+    for part in shown.iter().flat_map(|shown| &shown.page.parts) {
+        if let Part::Table(table) = part {
+            say!("{}", table.title);
+            let rows: Vec<Vec<String>> =
+                std::iter::once(&table.columns).chain(&table.rows).cloned().collect();
+            table::print(&rows);
+            say!("");
+        }
+    }
+}
+
 fn print_claims(shown: &[Shown]) {
     let mut rows = vec![["exhibit", "source", "verdict", "found", "claim"].map(String::from).to_vec()];
     for shown in shown {
         for claim in &shown.page.claims {
             rows.push(vec![
-                shown.exhibit.id.to_string(),
+                shown.id.to_string(),
                 claim.source.to_string(),
                 claim.verdict.to_string(),
                 shortened(&claim.found, 40),

@@ -1,19 +1,23 @@
-//! `tokenwood trace`: replays a trace and prints it step by step.
+//! `tokenwood trace`: replays a trace, or the record of a run over sockets, and prints it step by step.
 
 use std::fs;
 use std::path::PathBuf;
 
+use algorithms::{Setting, Step};
 use anyhow::{Context, Result, anyhow};
 use checker::Trace;
 use clap::Args;
+use serde_json::json;
 
 use crate::Ended;
 use crate::check_arguments::Format;
 use crate::output::{self, say};
+use crate::record_file::Record;
+use crate::table::grouped;
 
-/// Replay a trace that a check saved, and print it step by step.
+/// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step.
 ///
-/// The steps are taken once more by the algorithm as it is now. Steps read: req2 node 2 asks; 1>0 the oldest message from 1 to 0 is delivered; exit1 node 1 leaves; tmo1 its timer runs out; lose1>0 a message is lost; crash1, restart1; /2 is what the algorithm picked.
+/// The steps are taken once more by the algorithm as it is now; those of a record must have the very effects that they had in the processes, and messages must arrive as they were sent. Steps read: req2 node 2 asks; 1>0 the oldest message from 1 to 0 is delivered; exit1 node 1 leaves; tmo1 its timer runs out; lose1>0 a message is lost; crash1, restart1; /2 is what the algorithm picked.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The file
@@ -26,6 +30,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let file = arguments.file.display();
     let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
+    if Record::is_meant(&text) {
+        return replay(&text, arguments.format).with_context(|| format!("{file}"));
+    }
     let trace = Trace::parse(&text).with_context(|| format!("{file}"))?;
     let replay = trace.replay_named().with_context(|| format!("{file}"))?;
     if !replay.confirmed {
@@ -40,15 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         output::print(format_args!("{}", replayed.print()));
         return Ok(Ended::Well);
     }
-    let setting = trace.setting();
-    output::print(format_args!("{}: {} nodes, {} tokens", trace.algorithm, setting.nodes, setting.tokens));
-    if setting.groups > 1 {
-        output::print(format_args!(", {} groups", setting.groups));
-    }
-    for (name, value) in &setting.options {
-        output::print(format_args!(", {name}={value}"));
-    }
-    say!("{}", setting.defect.as_ref().map_or(String::new(), |defect| format!(", defect {defect}")));
+    print_setting(&trace.algorithm, &trace.setting());
     print_steps(&trace, &replay.shows);
     if let Some(verdict) = trace.verdict() {
         say!("violated: {verdict}");
@@ -61,6 +60,58 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         ));
     }
     Ok(Ended::Well)
+}
+
+/// Replays a run over sockets.
+fn replay(text: &str, format: Format) -> Result<Ended> {
+    let record = Record::parse(text)?;
+    let (algorithm, setting) = (record.algorithm.clone(), record.plan.setting.clone());
+    if format == Format::Json {
+        let mut steps = Vec::new();
+        let tally = record.judge(Some(&mut |step: &Step, shows| {
+            steps.push(json!({ "step": step.to_string(), "shows": shows }));
+        }))?;
+        let messages = tally.sent();
+        say!(
+            "{}",
+            json!({
+                "algorithm": algorithm,
+                "nodes": setting.nodes,
+                "tokens": setting.tokens,
+                "entries": tally.visits.len(),
+                "messages": messages,
+                "identical": true,
+                "steps": steps,
+            })
+        );
+        return Ok(Ended::Well);
+    }
+    print_setting(&algorithm, &setting);
+    let mut number = 0;
+    let tally = record.judge(Some(&mut |step: &Step, shows: Vec<String>| {
+        number += 1;
+        say!("{number:6}  {:10}  {}", step.to_string(), shows.first().map_or("", String::as_str));
+        shows.iter().skip(1).for_each(|line| say!("{:20}{line}", ""));
+    }))?;
+    let (steps, entries, messages) = (tally.replayed, tally.visits.len() as u64, tally.sent());
+    say!(
+        "{} steps, {} entries, {} messages: replayed, every effect is the same as it was over sockets",
+        grouped(steps),
+        grouped(entries),
+        grouped(messages)
+    );
+    Ok(Ended::Well)
+}
+
+fn print_setting(algorithm: &str, setting: &Setting) {
+    output::print(format_args!("{algorithm}: {} nodes, {} tokens", setting.nodes, setting.tokens));
+    if setting.groups > 1 {
+        output::print(format_args!(", {} groups", setting.groups));
+    }
+    for (name, value) in &setting.options {
+        output::print(format_args!(", {name}={value}"));
+    }
+    say!("{}", setting.defect.as_ref().map_or(String::new(), |defect| format!(", defect {defect}")));
 }
 
 /// Prints the steps of a trace, with what each leads to.

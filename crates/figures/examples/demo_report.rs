@@ -22,14 +22,11 @@ fn main() {
         points: points.len() as u64,
         entries: summaries.iter().map(|summary| summary.entries).sum(),
         messages: summaries.iter().map(|summary| summary.messages).sum(),
+        measured: None,
     };
     let results = Results::new(points, summaries);
-    let show = |exhibit: &figures::Exhibit| Shown {
-        exhibit: *exhibit,
-        page: (exhibit.draw)(&effort, &results),
-        violations: Vec::new(),
-    };
-    let mut shown: Vec<Shown> = exhibits.iter().map(show).collect();
+    let mut shown: Vec<Shown> =
+        exhibits.iter().map(|exhibit| Shown::of(exhibit, &effort, &results)).collect();
     shown[2].violations.push("naimi-trehel, 4 nodes, rate 1, seed 7: this is only a show".to_string());
     let began = std::time::Instant::now();
     let files = report::files(&run, &shown);

@@ -150,7 +150,7 @@ fn draw_axes(scene: &mut Scene, chart: &Chart, field: &Field) {
 /// Lines first, then bars and marks, so that no line hides a mark.
 fn draw_curves(scene: &mut Scene, chart: &Chart, field: &Field, styles: &[Style]) {
     let place = |dot: &Dot| (field.across(dot.x), field.up(dot.y));
-    for drawn in [Origin::Simulated, Origin::Formula] {
+    for drawn in [Origin::Simulated, Origin::Measured, Origin::Formula] {
         for (series, style) in chart.series.iter().zip(styles).filter(|(series, _)| series.origin == drawn) {
             // A value that has no place leaves a gap.
             for piece in series.dots.split(|dot| !drawable(chart, dot)).filter(|piece| piece.len() > 1) {
@@ -258,6 +258,9 @@ fn notes(chart: &Chart) -> Vec<String> {
     let mut reading = Vec::new();
     if dots().any(|dot| error_bar(dot).is_some()) {
         reading.push("bars: 95 % interval (±1.96 standard errors), where larger than the mark");
+    }
+    if has(Origin::Measured) {
+        reading.push("dotted, with hollow marks: measured over sockets");
     }
     if has(Origin::Formula) {
         reading.push("dashed: formula");

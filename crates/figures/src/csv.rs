@@ -29,6 +29,7 @@ pub fn table(table: &Table) -> String {
 fn name(origin: Origin) -> &'static str {
     match origin {
         Origin::Simulated => "simulated",
+        Origin::Measured => "measured",
         Origin::Formula => "formula",
         Origin::Printed => "printed",
     }

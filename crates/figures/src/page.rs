@@ -61,6 +61,8 @@ pub struct Series {
 pub enum Origin {
     /// Simulated: a line with marks and error bars.
     Simulated,
+    /// Measured over sockets: a dotted line with hollow marks and error bars.
+    Measured,
     /// A formula of a paper or of ours: a dashed line.
     Formula,
     /// Numbers that a paper prints: marks without a line.

@@ -1,5 +1,6 @@
 //! Everything that `tokenwood reproduce` writes: pictures and numbers of every exhibit, and one page with all of it
-//! that needs no other file. Nothing in it depends on when, where or on how many cores it was made.
+//! that needs no other file. Nothing in it depends on when, where or on how many cores it was made, but for what was
+//! measured over sockets.
 
 mod exhibit_html;
 mod html;
@@ -8,7 +9,7 @@ mod names;
 use rayon::prelude::*;
 
 use crate::page::{Part, Verdict};
-use crate::{Effort, Exhibit, Page, chart, csv};
+use crate::{Effort, Exhibit, Page, Results, chart, csv};
 
 /// What was run.
 #[derive(Clone, Debug)]
@@ -25,12 +26,18 @@ pub struct Run {
     pub entries: u64,
     /// How many messages were simulated for that.
     pub messages: u64,
+    /// What was measured over sockets, in a line; `None` if all of it is simulated.
+    pub measured: Option<String>,
 }
 
 /// An exhibit, once it is drawn.
 pub struct Shown {
-    /// Which.
-    pub exhibit: Exhibit,
+    /// Its name on the command line and of its files.
+    pub id: &'static str,
+    /// Where it is printed.
+    pub source: &'static str,
+    /// What it shows, in a line.
+    pub title: &'static str,
     /// What it shows.
     pub page: Page,
     /// What was violated in its runs.
@@ -77,10 +84,17 @@ impl Counts {
 }
 
 impl Shown {
+    /// Draws an exhibit.
+    pub fn of(exhibit: &Exhibit, effort: &Effort, results: &Results) -> Shown {
+        let Exhibit { id, source, title, points, draw } = *exhibit;
+        let points = crate::results::distinct(points(effort));
+        Shown { id, source, title, page: draw(effort, results), violations: results.violations(&points) }
+    }
+
     /// The names of its files, in the order of the page.
     pub fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
-        for (part, stem) in self.page.parts.iter().zip(names::stems(self.exhibit.id, &self.page)) {
+        for (part, stem) in self.page.parts.iter().zip(names::stems(self.id, &self.page)) {
             let kinds: &[&str] = match part {
                 Part::Chart(_) => &["svg", "png", "csv"],
                 Part::Table(_) => &["csv"],
@@ -105,7 +119,7 @@ impl Shown {
                 Part::Text(_) => Vec::new(),
             }
         };
-        let stems = names::stems(self.exhibit.id, &self.page);
+        let stems = names::stems(self.id, &self.page);
         let drawn: Vec<Vec<File>> = self.page.parts.par_iter().zip(&stems).map(draw).collect();
         drawn.into_iter().flatten().collect()
     }

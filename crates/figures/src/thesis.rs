@@ -10,6 +10,8 @@ mod messages;
 mod model;
 mod paper;
 mod partitions;
+mod socket_claims;
+pub mod sockets;
 mod verdicts;
 mod wait_claims;
 mod waits;

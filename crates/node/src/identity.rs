@@ -21,7 +21,7 @@ impl fmt::Display for Identity {
 }
 
 /// A node of a view and where it listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Who it is.
     pub identity: Identity,

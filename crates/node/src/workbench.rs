@@ -3,38 +3,47 @@
 //!
 //! Everything that happens to a node is recorded with the picks it made. Afterwards the records are replayed through the
 //! pure code, step by step ([`replay`]), and the visits to the critical section are judged by the clock ([`Tally`]).
-//! A node ([`Seated`]) neither knows nor cares in which process the others are; [`run`] has them all in one.
+//! A node ([`take_part`]) neither knows nor cares in which process the others are; a [`Collector`] gathers them, tells them what
+//! to do and takes their reports. [`run`] has all of this in one process.
 //! The algorithms run unchanged; what they need of channels is what links give. One that is nothing without bounds on time
 //! is refused, because no socket keeps them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Groups, NodeId, Refusal, Setting};
+use client::clock;
 use serde::{Deserialize, Serialize};
+use service::Time;
 use tokio::net::TcpListener;
 use tokio::sync::SetOnce;
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::identity::{Identity, Member, View};
 use crate::transport::{Config, Inbox, Peers};
 
+mod collector;
 mod dice;
 mod host;
+mod line;
+mod part;
+mod pause;
 pub mod replay;
 mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use collector::Collector;
 use dice::Dice;
-use host::{Host, Station};
-pub use replay::Recorded;
+use host::{Host, STAMP_BYTES, Station};
+pub use part::take_part;
+use pause::pause_until;
+pub use replay::{Recorded, Watch};
 pub use tally::{Tally, Visit};
 
 /// What is run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Sizes and options.
     pub setting: Setting,
@@ -44,6 +53,8 @@ pub struct Plan {
     pub section: Duration,
     /// How long it thinks before it asks, on average; times are exponentially distributed.
     pub think: Duration,
+    /// No message is handled sooner than this after it was sent: for the network of another time or place.
+    pub shortest_delay: Duration,
     /// A bound on the time a message takes, for timers. Generous, because one that is broken looks like a failure.
     pub longest_delay: Duration,
     /// A bound on the time a client stays inside, for timers.
@@ -62,6 +73,7 @@ impl Plan {
             entries,
             section: Duration::from_millis(2),
             think: Duration::from_millis(2),
+            shortest_delay: Duration::ZERO,
             longest_delay: Duration::from_secs(5),
             longest_section: Duration::from_secs(5),
             patience: Duration::from_secs(30),
@@ -70,43 +82,25 @@ impl Plan {
     }
 }
 
-/// Runs an algorithm by its name: all nodes in this process, a socket between each two. The error is one line.
-pub async fn run(name: &str, plan: Plan) -> Result<Tally, String> {
-    let started = Instant::now();
-    let (mut listeners, mut members) = (Vec::new(), Vec::new());
-    for id in 0..plan.setting.nodes {
-        let (listener, address) = listen().await.map_err(|error| format!("cannot listen: {error}"))?;
-        members.push(Member { identity: identity(id), address });
-        listeners.push(listener);
-    }
-    let mut seated = Vec::new();
-    for (me, listener) in (0..).zip(listeners) {
-        seated.push(Arc::new(Seated::start(name, &plan, me, members.clone(), listener)?));
-    }
-    let mut clients = JoinSet::new();
-    for node in &seated {
-        let node = node.clone();
-        clients.spawn(async move { node.live().await });
-    }
-    let mut result = Ok(());
-    while let Some(client) = clients.join_next().await {
-        result = result.and(client.map_err(|error| error.to_string()).and_then(|lived| lived));
-    }
-    let silent = timeout(plan.patience, silence(&seated)).await;
-    let mut reports = Vec::new();
-    for node in seated {
-        reports.push(node.finish().await);
-    }
-    result?;
-    silent.map_err(|_| "messages are under way that do not arrive".to_string())?;
-    let tally = judge(name, &plan.setting, reports)?;
-    Ok(Tally { span: started.elapsed(), ..tally })
+/// Refuses, in one line, what cannot be run over sockets.
+pub fn validate(name: &str, setting: &Setting) -> Result<(), String> {
+    let admitted = registry::visit(name, Admit(setting)).and_then(|admitted| admitted);
+    admitted.map_err(|refusal| refusal.to_string())
 }
 
-async fn listen() -> std::io::Result<(TcpListener, String)> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?.to_string();
-    Ok((listener, address))
+/// Runs an algorithm by its name: all nodes in this process, a socket between each two. The error is one line.
+pub async fn run(name: &str, plan: Plan) -> Result<Tally, String> {
+    validate(name, &plan.setting)?;
+    let listener =
+        TcpListener::bind("127.0.0.1:0").await.map_err(|error| format!("cannot listen: {error}"))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?.to_string();
+    for me in 0..plan.setting.nodes {
+        let address = address.clone();
+        // It ends with the collector, which is told what goes wrong.
+        tokio::spawn(async move { take_part(&address, me).await });
+    }
+    let reports = Collector::gather(&listener, plan.setting.nodes).await?.run(name, &plan, |_| ()).await?;
+    judge(name, &plan.setting, reports, None)
 }
 
 fn identity(id: NodeId) -> Identity {
@@ -133,7 +127,11 @@ impl Seated {
         let door = Door::default();
         let hired = registry::visit(name, Hire { plan, me, door: door.clone() }).and_then(|hired| hired);
         let station = hired.map_err(|refusal| refusal.to_string())?;
-        let inbox = Arc::new(Mailbox { station: station.clone(), door: door.clone() });
+        let inbox = Arc::new(Mailbox {
+            station: station.clone(),
+            door: door.clone(),
+            shortest_delay: plan.shortest_delay,
+        });
         let view = View { epoch: 1, members };
         let peers = Peers::start(Config::new("workbench", identity(me)), view, listener, inbox);
         let peers = peers.map_err(|error| error.to_string())?;
@@ -147,30 +145,45 @@ impl Seated {
         let Seated { me, plan, station, .. } = self;
         let mut dice = Dice::new(plan.seed, u64::from(*me));
         for _ in 0..plan.entries {
-            sleep(plan.think.mul_f64(dice.exponential())).await;
+            pause_until(clock::now() + plan.think.mul_f64(dice.exponential())).await;
             station.request(Groups::one(dice.below(plan.setting.groups)));
             let entered = timeout(plan.patience, station.entered().notified()).await;
             entered.map_err(|_| format!("the client of node {me} waits in vain"))?;
-            sleep(plan.section).await;
+            pause_until(clock::now() + plan.section).await;
             station.exit();
         }
         Ok(())
     }
 
-    /// How many messages were sent.
-    pub fn sent(&self) -> u64 {
-        self.station.sent()
+    /// How far it is.
+    pub fn counts(&self) -> Counts {
+        self.station.counts()
     }
 
-    /// How many messages have arrived and been handled.
-    pub fn delivered(&self) -> u64 {
-        self.station.delivered()
-    }
-
-    /// Ends the node; what it did and measured. Nothing may be under way any more: see [`Seated::sent`].
+    /// Ends the node; what it did and measured. Nothing may be under way any more: see [`Seated::counts`].
     pub async fn finish(&self) -> Report {
         self.peers.stop().await;
         self.station.report()
+    }
+}
+
+/// How far a node is, or all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// How often clients have entered.
+    pub entries: u64,
+    /// How many messages were sent.
+    pub sent: u64,
+    /// How many messages have arrived and been handled.
+    pub delivered: u64,
+}
+
+impl Counts {
+    /// Adds those of another node.
+    pub fn add(&mut self, other: Counts) {
+        self.entries += other.entries;
+        self.sent += other.sent;
+        self.delivered += other.delivered;
     }
 }
 
@@ -184,8 +197,16 @@ pub struct Report {
 }
 
 /// Puts the reports of all nodes together, by their ids, and judges them: nothing went wrong, the clock and the pure
-/// code agree with what was done. The error is one line.
-pub fn judge(name: &str, setting: &Setting, reports: Vec<Report>) -> Result<Tally, String> {
+/// code agree with what was done. Whoever watches is shown each step. The error is one line.
+pub fn judge(
+    name: &str,
+    setting: &Setting,
+    reports: Vec<Report>,
+    watch: Option<Watch>,
+) -> Result<Tally, String> {
+    if reports.len() != setting.nodes as usize {
+        return Err(format!("{} nodes, but {} reports", setting.nodes, reports.len()));
+    }
     let mut whole = Tally::default();
     let mut records = Vec::new();
     for Report { tally, record } in reports {
@@ -197,21 +218,45 @@ pub fn judge(name: &str, setting: &Setting, reports: Vec<Report>) -> Result<Tall
     }
     let info = registry::info(name).map_err(|refusal| refusal.to_string())?;
     whole.judge(info.kind, setting.tokens)?;
-    let replayed = registry::visit(name, Again { setting, records });
-    whole.replayed = replayed.map_err(|refusal| refusal.to_string())??;
+    let replayed = registry::visit(name, Again { setting, records, watch });
+    let replayed = replayed.map_err(|refusal| refusal.to_string())??;
+    let counted = Counts { entries: whole.visits.len() as u64, sent: whole.sent(), delivered: whole.sent() };
+    if replayed.counts != counted {
+        return Err(format!("the nodes counted {counted:?}, replayed it is {:?}", replayed.counts));
+    }
+    whole.replayed = replayed.steps;
     Ok(whole)
 }
 
-struct Again<'a> {
+struct Again<'a, 'b> {
     setting: &'a Setting,
     records: Vec<Vec<Recorded>>,
+    watch: Option<Watch<'b>>,
 }
 
-impl Visitor for Again<'_> {
-    type Output = Result<u64, String>;
+impl Visitor for Again<'_, '_> {
+    type Output = Result<replay::Replayed, String>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
-        replay::replay::<A>(self.setting, self.records)
+        replay::replay::<A>(self.setting, self.records, self.watch)
+    }
+}
+
+struct Admit<'a>(&'a Setting);
+
+impl Visitor for Admit<'_> {
+    type Output = Result<(), Refusal>;
+
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        self.0.validate(&A::INFO)?;
+        A::rules(self.0)?;
+        let name = A::INFO.name;
+        match A::INFO.relies_on_pace() {
+            true => {
+                Err(Refusal(format!("{name} is nothing without bounds on time, which sockets do not keep")))
+            }
+            false => Ok(()),
+        }
     }
 }
 
@@ -228,13 +273,7 @@ impl Visitor for Hire<'_> {
     type Output = Result<Arc<dyn Station>, Refusal>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
-        self.plan.setting.validate(&A::INFO)?;
-        if A::INFO.relies_on_pace() {
-            let name = A::INFO.name;
-            return Err(Refusal(format!(
-                "{name} is nothing without bounds on time, which sockets do not keep"
-            )));
-        }
+        Admit(&self.plan.setting).visit::<A>()?;
         let rules = A::rules(&self.plan.setting)?;
         Ok(Host::<A>::new(self.me, self.plan, rules, self.door))
     }
@@ -244,24 +283,18 @@ impl Visitor for Hire<'_> {
 struct Mailbox {
     station: Arc<dyn Station>,
     door: Door,
+    shortest_delay: Duration,
 }
 
 impl Inbox for Mailbox {
     async fn received(&self, from: NodeId, _: u64, payload: &[u8]) {
         self.door.wait().await;
-        self.station.deliver(from, payload);
-    }
-}
-
-/// Waits until nothing is under way. Clients have finished, so messages can only follow from messages.
-async fn silence(nodes: &[Arc<Seated>]) {
-    // First what was delivered, then what was sent: equal sums can then not be a coincidence.
-    let quiet = || {
-        let delivered: u64 = nodes.iter().map(|node| node.delivered()).sum();
-        let sent: u64 = nodes.iter().map(|node| node.sent()).sum();
-        sent == delivered
-    };
-    while !quiet() {
-        sleep(Duration::from_millis(1)).await;
+        // Too short to be a message: the station finds nothing in it, and says so.
+        let (stamp, message) = payload.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; STAMP_BYTES], &[]));
+        let sent = Time(u64::from_le_bytes(*stamp));
+        if !self.shortest_delay.is_zero() {
+            pause_until(sent + self.shortest_delay).await;
+        }
+        self.station.deliver(from, sent, message);
     }
 }

@@ -38,7 +38,6 @@ async fn whatever_strangers_say_the_node_serves_others() {
             break;
         }
     }
-    assert!(friend.status().await.is_ok());
     assert!(Tokenwood::connect([endpoint]).await.is_ok(), "and others may still come");
     cluster.stop().await;
 }

@@ -19,6 +19,9 @@ const COLOURS: [Colour; 8] = [
 /// Lengths of strokes and gaps in turn.
 const DASHES: [&[f64]; 4] = [&[8.0, 4.0], &[2.5, 3.0], &[12.0, 3.0, 2.5, 3.0], &[16.0, 6.0]];
 
+/// The dashes of what was measured.
+const DOTS: &[f64] = &[2.5, 3.0];
+
 /// Half the width of a mark.
 pub(super) const RADIUS: f64 = 4.2;
 const OUTLINE: f64 = 1.6;
@@ -88,6 +91,10 @@ impl Style {
     pub(super) fn draw_line(&self, scene: &mut Scene, places: &[Place]) {
         match self.origin {
             Origin::Simulated => scene.line(places.to_vec(), 1.8, self.colour),
+            Origin::Measured => {
+                let (places, dash) = (places.to_vec(), DOTS);
+                scene.shapes.push(Shape::Line { places, width: 1.8, colour: self.colour, dash });
+            }
             Origin::Formula => {
                 let (places, dash) = (places.to_vec(), DASHES[self.dash]);
                 scene.shapes.push(Shape::Line { places, width: 1.8, colour: self.colour, dash });
@@ -101,8 +108,9 @@ impl Style {
         if self.origin == Origin::Formula {
             return;
         }
-        // What is printed is outlined, so that it shows on a mark of ours.
-        let shapes = mark(self.mark, at, self.colour, self.origin == Origin::Printed);
+        // What was not simulated is outlined, so that it shows on a mark that was.
+        let hollow = matches!(self.origin, Origin::Printed | Origin::Measured);
+        let shapes = mark(self.mark, at, self.colour, hollow);
         if let Some(text) = hint {
             scene.shapes.push(Shape::Hint { text, shapes: shapes.len() });
         }
@@ -113,7 +121,7 @@ impl Style {
 /// How many shapes of marks there are.
 const MARKS: usize = 10;
 
-fn mark(number: usize, (x, y): Place, colour: Colour, printed: bool) -> Vec<Shape> {
+fn mark(number: usize, (x, y): Place, colour: Colour, outlined: bool) -> Vec<Shape> {
     let r = RADIUS;
     let at = |corners: &[Place], scale: f64| -> Vec<Place> {
         corners.iter().map(|(across, down)| (x + across * r * scale, y + down * r * scale)).collect()
@@ -136,7 +144,7 @@ fn mark(number: usize, (x, y): Place, colour: Colour, printed: bool) -> Vec<Shap
             |a: Place, b: Place| Shape::Line { places: at(&[a, b], 1.0), width: 2.2, colour, dash: &[] };
         vec![stroke(ends[0], ends[1]), stroke(ends[2], ends[3])]
     };
-    if printed && number < 4 {
+    if outlined && number < 4 {
         return hollow([circle.as_slice(), &square, &triangle, &diamond][number]);
     }
     match number {
@@ -145,7 +153,7 @@ fn mark(number: usize, (x, y): Place, colour: Colour, printed: bool) -> Vec<Shap
         2 => filled(&triangle),
         3 => filled(&diamond),
         4 => strokes([(-0.95, -0.95), (0.95, 0.95), (-0.95, 0.95), (0.95, -0.95)]),
-        5 if printed => hollow(&downward),
+        5 if outlined => hollow(&downward),
         5 => filled(&downward),
         6 => strokes([(-1.2, 0.0), (1.2, 0.0), (0.0, -1.2), (0.0, 1.2)]),
         7 => hollow(&circle),

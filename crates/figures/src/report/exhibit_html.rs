@@ -9,19 +9,18 @@ use crate::page::{Part, Table};
 
 /// Writes an exhibit: title, source, charts, tables, text, claims.
 pub(super) fn write(page: &mut String, shown: &Shown) {
-    let exhibit = &shown.exhibit;
     let _ = writeln!(
         page,
         "<article id=\"{0}\">\n<h3>{1}</h3>\n<p class=\"source\">{2} · <a href=\"#{0}\"><code>{0}</code></a></p>",
-        escaped(exhibit.id),
-        escaped(exhibit.title),
-        escaped(exhibit.source)
+        escaped(shown.id),
+        escaped(shown.title),
+        escaped(shown.source)
     );
     for violation in &shown.violations {
         let _ =
             writeln!(page, "<p class=\"alarm\" role=\"alert\"><b>Violated.</b> {}</p>", escaped(violation));
     }
-    for (part, stem) in shown.page.parts.iter().zip(names::stems(exhibit.id, &shown.page)) {
+    for (part, stem) in shown.page.parts.iter().zip(names::stems(shown.id, &shown.page)) {
         let stem = escaped(&stem);
         match part {
             Part::Chart(drawn) => {

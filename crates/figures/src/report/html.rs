@@ -24,7 +24,7 @@ pub(super) fn index(run: &Run, shown: &[Shown]) -> String {
     write_verdicts(&mut html, shown);
     let mut paper_before = "";
     for shown in shown {
-        let (paper, name) = names::paper(shown.exhibit.source);
+        let (paper, name) = names::paper(shown.source);
         if paper != paper_before {
             let _ = writeln!(html, "<h2 class=\"paper\">{}</h2>", paper_heading(paper, name));
             paper_before = paper;
@@ -46,14 +46,18 @@ fn paper_heading(paper: &str, name: &str) -> String {
 fn write_run(html: &mut String, run: &Run, exhibits: usize) {
     let effort = if run.effort.quick { "quick: coarse, few entries to a point" } else { "full" };
     let seeds = counted(run.effort.seeds, "seed");
+    let how = if run.measured.is_some() { "measured over sockets and simulated" } else { "simulated" };
+    let measured = run.measured.as_deref().map_or(String::new(), |measured| {
+        format!("<div><dt>Measured</dt><dd>{}</dd></div>\n", escaped(measured))
+    });
     let _ = write!(
         html,
-        "<p class=\"lead\">{} simulated by the algorithms' own state machines, every property checked at every event, \
+        "<p class=\"lead\">{} {how} by the algorithms' own state machines, every property checked at every event, \
          set beside what the papers say.</p>\n\
          <dl class=\"run\">\n<div><dt>Command</dt><dd><code>{}</code></dd></div>\n\
          <div><dt>Version</dt><dd>Tokenwood {}</dd></div>\n\
          <div><dt>Effort</dt><dd>{effort}, {seeds} to a point</dd></div>\n\
-         <div><dt>Simulated</dt><dd>{}, {}, {}</dd></div>\n</dl>\n",
+         {measured}<div><dt>Simulated</dt><dd>{}, {}, {}</dd></div>\n</dl>\n",
         counted(exhibits as u64, "exhibit"),
         escaped(&run.command),
         escaped(&run.version),
@@ -85,7 +89,7 @@ fn write_violations(html: &mut String, shown: &[Shown]) {
             let _ = writeln!(
                 html,
                 "<li><a href=\"#{0}\">{0}</a>: {1}</li>",
-                escaped(shown.exhibit.id),
+                escaped(shown.id),
                 escaped(violation)
             );
         }
@@ -97,19 +101,18 @@ fn write_contents(html: &mut String, shown: &[Shown]) {
     html.push_str("<nav class=\"contents\" aria-label=\"Contents\">\n<h2>Contents</h2>\n");
     let mut paper_before = None;
     for shown in shown {
-        let (paper, name) = names::paper(shown.exhibit.source);
+        let (paper, name) = names::paper(shown.source);
         if paper_before != Some(paper) {
             html.push_str(if paper_before.is_some() { "</ul>\n" } else { "" });
             let _ = writeln!(html, "<h3>{}</h3>\n<ul>", paper_heading(paper, name));
             paper_before = Some(paper);
         }
-        let exhibit = &shown.exhibit;
         let _ = writeln!(
             html,
             "<li><a href=\"#{}\">{}</a> <span class=\"source\">{}</span></li>",
-            escaped(exhibit.id),
-            escaped(exhibit.title),
-            escaped(exhibit.source)
+            escaped(shown.id),
+            escaped(shown.title),
+            escaped(shown.source)
         );
     }
     html.push_str(if paper_before.is_some() { "</ul>\n</nav>\n" } else { "</nav>\n" });
@@ -154,7 +157,7 @@ fn write_verdicts(html: &mut String, shown: &[Shown]) {
         open_claims(html, true);
         for shown in shown {
             for claim in shown.page.claims.iter().filter(|claim| class_of(&claim.verdict).0 == class) {
-                write_claim(html, claim, Some(shown.exhibit.id));
+                write_claim(html, claim, Some(shown.id));
             }
         }
         html.push_str("</tbody>\n</table>\n</div>\n</details>\n");

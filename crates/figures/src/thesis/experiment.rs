@@ -10,26 +10,28 @@ use super::verdicts::{between, everywhere, finding, unless_so};
 use crate::page::{Axis, Dot, Origin};
 use crate::{Chart, Claim, Effort, Exhibit, Page, Part, Results, Series, Table};
 
-const VI: &str = "001 ch. VI sec. B";
+pub(super) const VI: &str = "001 ch. VI sec. B";
 /// The nodes that took part; a tenth collected the numbers.
-const NODES: u32 = 9;
-const TOKENS: u32 = 3;
+pub(super) const NODES: u32 = 9;
+pub(super) const TOKENS: u32 = 3;
 /// A message from node to node, in milliseconds: half of the measured round trip.
-const HOP: f64 = 6.5;
-/// 200 entries for each node.
-const ENTRIES: u64 = 200 * NODES as u64;
+pub(super) const HOP: f64 = 6.5;
+/// The entries of each node,
+pub(super) const ENTRIES_EACH: u32 = 200;
+/// and of all.
+const ENTRIES: u64 = ENTRIES_EACH as u64 * NODES as u64;
 /// Milliseconds inside.
-const SECTION: f64 = 2.0;
+pub(super) const SECTION: f64 = 2.0;
 /// The heavy load of the text fits rates so many times as high as printed.
-const FACTOR: f64 = 100.0;
-const CONTENDERS: [Contender; 2] = [PROPOSED, RAYMOND];
+pub(super) const FACTOR: f64 = 100.0;
+pub(super) const CONTENDERS: [Contender; 2] = [PROPOSED, RAYMOND];
 
 /// A row of both tables: λ in 1/ms, then the standard deviations of messages and delay, proposed and Raymond.
 #[derive(Clone, Copy)]
-struct Printed {
-    rate: f64,
-    messages: [f64; 2],
-    delay: [f64; 2],
+pub(super) struct Printed {
+    pub(super) rate: f64,
+    pub(super) messages: [f64; 2],
+    pub(super) delay: [f64; 2],
 }
 
 const fn row(rate: f64, proposed: (f64, f64), raymond: (f64, f64)) -> Printed {
@@ -37,7 +39,7 @@ const fn row(rate: f64, proposed: (f64, f64), raymond: (f64, f64)) -> Printed {
 }
 
 /// Tables I and II as printed.
-const PRINTED: [Printed; 9] = [
+pub(super) const PRINTED: [Printed; 9] = [
     row(0.0001, (0.1628299, 0.51004291), (0.0394014, 0.55298836)),
     row(0.0004, (0.1362799, 0.54537131), (0.0793700, 0.47895460)),
     row(0.0008, (0.1646376, 0.45759222), (0.0958523, 0.57512490)),
@@ -175,6 +177,9 @@ impl Bench<'_> {
     }
 }
 
+/// Why Raymond's algorithm sends more messages than the text has.
+pub(super) const TOGETHER: &str =
+    "Two replies are never due to the same node at once, so that none are sent together; see figure 14.";
 const UNIT: &str = "At the printed rates the load is never heavy; see the note on the unit of λ.";
 
 /// A claim about heavy load: at the printed rate, and what it is at a hundred times that.
@@ -200,8 +205,6 @@ fn draw_messages(effort: &Effort, results: &Results) -> Page {
     let heavy = "It sends two messages at heavy load.";
     let raymond = "Raymond's algorithm sends about 15 messages.";
     let bounds = "Raymond's algorithm sends between 2n−k−1 = 14 and 2(n−1) = 16 messages.";
-    let together =
-        "Two replies are never due to the same node at once, so that none are sent together; see figure 14.";
     let claims = vec![
         between(VI, light, (3.0, 4.0), count(PROPOSED, LIGHT), 0.0),
         at_heavy_load(
@@ -210,7 +213,7 @@ fn draw_messages(effort: &Effort, results: &Results) -> Page {
             PROPOSED,
             messages,
         ),
-        unless_so(Claim::number(VI, raymond, 15.0, mean(RAYMOND), 0.03), together),
+        unless_so(Claim::number(VI, raymond, 15.0, mean(RAYMOND), 0.03), TOGETHER),
         between(VI, bounds, (14.0, 16.0), mean(RAYMOND), super::messages::EDGE),
         better(&bench, "The proposed algorithm sends fewer messages than Raymond's.", messages),
     ];

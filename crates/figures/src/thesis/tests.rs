@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use simulator::Summary;
+use simulator::batch::run_all;
+use simulator::{Point, Summary};
 
 use super::model::{COSTLY, Contender, FREE, HEAVY, LIGHT, PROPOSED, RAYMOND, Scene};
+use super::sockets::{self, Measured, Sample};
 use super::{exhibits, model};
+use crate::report::Shown;
 use crate::results::{Results, distinct};
 use crate::{Effort, Page, Part, Verdict};
 
@@ -115,4 +118,70 @@ fn the_printed_numbers_that_reproduce_do() {
     close(makki.messages_per_entry.mean, 3.0);
     // One token goes to everybody in turn, and the good site waits two hops more.
     assert!(makki.time_to_enter.mean > model::NODES, "{:?}", makki.time_to_enter);
+}
+
+/// Runs over sockets with these numbers at a light and a heavy load: messages and waits of both algorithms.
+fn over_sockets(proposed: [(f64, f64); 2], raymond: [(f64, f64); 2]) -> Vec<Shown> {
+    let mut all = Vec::new();
+    for (algorithm, numbers) in [("bulgannawar-vaidya", proposed), ("raymond-k", raymond)] {
+        for (rate, (messages, wait)) in [0.01, 1.0].into_iter().zip(numbers) {
+            let sample = |node: u32| {
+                let stray = 1.0 + 0.001 * (f64::from(node) - 4.0);
+                Sample { messages: messages * stray, wait: wait * stray }
+            };
+            all.push(Measured {
+                algorithm: algorithm.to_string(),
+                setting: sockets::setting(algorithm, 9, 3),
+                rate,
+                entries: 200,
+                samples: (0..9).map(sample).collect(),
+                message: 6.5,
+                section: 2.0,
+                think: 1.0 / rate,
+            });
+        }
+    }
+    let points: Vec<Point> = all.iter().map(|measured| sockets::point(measured, 3)).collect();
+    let summaries = run_all(&points, &|_| ()).unwrap();
+    sockets::show(&all, 3, &Results::new(points, summaries))
+}
+
+fn verdict<'a>(shown: &'a [Shown], says: &str) -> &'a Verdict {
+    let mut claims = shown.iter().flat_map(|shown| &shown.page.claims);
+    &claims.find(|claim| claim.says.contains(says)).unwrap_or_else(|| panic!("{says}")).verdict
+}
+
+#[test]
+fn runs_over_sockets_are_judged_by_their_numbers() {
+    let good = over_sockets([(3.5, 12.0), (2.05, 23.0)], [(15.2, 14.0), (15.2, 27.0)]);
+    for says in [
+        "three to four messages",
+        "two messages at heavy load",
+        "about 15 messages",
+        "between 2n−k−1 and 2(n−1)",
+        "fewer messages than Raymond's",
+        "waits 25 ms",
+        "waits about 27 ms",
+        "waits less than Raymond's",
+        "messages over sockets are those of the simulation",
+        "standard deviations are small",
+    ] {
+        assert_eq!(*verdict(&good, says), Verdict::Reproduces, "{says}");
+    }
+    let bad = over_sockets([(16.5, 12.0), (2.5, 99.0)], [(13.0, 9.0), (13.0, 9.0)]);
+    for says in ["fewer messages than Raymond's", "between 2n−k−1 and 2(n−1)", "waits less than Raymond's"]
+    {
+        assert_eq!(*verdict(&bad, says), Verdict::DoesNot, "{says}");
+    }
+    for says in
+        ["two messages at heavy load", "waits 25 ms", "waits over sockets are those of the simulation"]
+    {
+        assert!(matches!(verdict(&bad, says), Verdict::Differs(_)), "{says}");
+    }
+    let Some(Part::Table(table)) =
+        good.iter().find(|shown| shown.id == "sockets-table-1").map(|shown| &shown.page.parts[0])
+    else {
+        panic!("no table")
+    };
+    assert_eq!(table.rows[1][..3], ["1", "0.010000", "0.1261"], "the printed row beside ours");
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 use algorithms::schedule::{Action, Envelope};
 use algorithms::seat::{Event, Seat};
 use algorithms::{Algorithm, Effect, Groups, Input, NodeId, Pass, Site, Step, Timer, Wait};
+use client::clock;
+use service::Time;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -16,22 +18,23 @@ use tokio::time::sleep;
 use super::dice::Dice;
 use super::replay::Recorded;
 use super::tally::{Tally, Visit};
-use super::{Door, Plan, Report};
+use super::{Counts, Door, Plan, Report};
+
+/// Before each message: when it was sent.
+pub(super) const STAMP_BYTES: usize = 8;
 
 /// A node, whatever its algorithm.
 pub(super) trait Station: Send + Sync {
-    /// A message arrives.
-    fn deliver(&self, from: NodeId, payload: &[u8]);
+    /// A message arrives that was sent at this moment.
+    fn deliver(&self, from: NodeId, sent: Time, message: &[u8]);
     /// The client asks.
     fn request(&self, groups: Groups);
     /// The client leaves.
     fn exit(&self);
     /// Notified when the client enters.
     fn entered(&self) -> &Notify;
-    /// How many messages were sent.
-    fn sent(&self) -> u64;
-    /// How many messages have arrived and been handled.
-    fn delivered(&self) -> u64;
+    /// How far it is.
+    fn counts(&self) -> Counts;
     /// What the node did and measured.
     fn report(&self) -> Report;
 }
@@ -47,7 +50,6 @@ pub(super) struct Host<A: Algorithm> {
     /// For timers, which come back to the node.
     itself: Weak<Host<A>>,
     runtime: Handle,
-    clock: Clock,
     door: Door,
     entered: Notify,
     desk: Mutex<Desk<A>>,
@@ -60,7 +62,6 @@ struct Desk<A: Algorithm> {
     record: Vec<Taken<A>>,
     tally: Tally,
     asked: Duration,
-    sent: u64,
     delivered: u64,
     /// The timers that run. The number tells a timer from an earlier one that was already running out.
     timers: BTreeMap<Timer, (u64, AbortHandle)>,
@@ -85,7 +86,6 @@ impl<A: Algorithm> Host<A> {
             record: Vec::new(),
             tally: Tally::default(),
             asked: Duration::ZERO,
-            sent: 0,
             delivered: 0,
             timers: BTreeMap::new(),
             timers_started: 0,
@@ -99,7 +99,6 @@ impl<A: Algorithm> Host<A> {
             longest_section: plan.longest_section,
             itself: itself.clone(),
             runtime: Handle::current(),
-            clock: Clock::start(),
             door,
             entered: Notify::new(),
             desk: Mutex::new(desk),
@@ -132,7 +131,7 @@ impl<A: Algorithm> Host<A> {
                     receivers.insert(*to);
                 }
                 Effect::Enter(Pass { group, .. }) => {
-                    let (node, group, asked, entered) = (self.me, *group, desk.asked, self.clock.now());
+                    let (node, group, asked, entered) = (self.me, *group, desk.asked, now());
                     desk.tally.visits.push(Visit { node, group, asked, entered, left: None });
                     self.entered.notify_one();
                 }
@@ -149,10 +148,10 @@ impl<A: Algorithm> Host<A> {
     }
 
     fn send(&self, desk: &mut Desk<A>, to: NodeId, message: &A::Message) {
-        desk.sent += 1;
         *desk.tally.messages.entry(A::kind(message).to_string()).or_default() += 1;
         desk.tally.words += u64::from(A::words(message));
-        let payload = postcard::to_extend(message, Vec::new()).map_err(|error| error.to_string());
+        let stamp = clock::now().0.to_le_bytes().to_vec();
+        let payload = postcard::to_extend(message, stamp).map_err(|error| error.to_string());
         let queued = payload.and_then(|payload| {
             let peers = self.door.get().ok_or("the peers are not there yet")?;
             peers.queue(to, payload).map_err(|error| error.to_string())
@@ -186,10 +185,11 @@ impl<A: Algorithm> Host<A> {
 }
 
 impl<A: Algorithm> Station for Host<A> {
-    fn deliver(&self, from: NodeId, payload: &[u8]) {
+    fn deliver(&self, from: NodeId, sent: Time, message: &[u8]) {
         let mut desk = self.desk();
-        match postcard::from_bytes(payload) {
+        match postcard::from_bytes(message) {
             Ok(message) => {
+                desk.tally.travelled += clock::now() - sent;
                 let action = Action::Deliver(Envelope { from, to: self.me, overtakes: 0 });
                 self.step(&mut desk, action, Input::Deliver { from, message });
             }
@@ -200,7 +200,7 @@ impl<A: Algorithm> Station for Host<A> {
 
     fn request(&self, groups: Groups) {
         let mut desk = self.desk();
-        desk.asked = self.clock.now();
+        desk.asked = now();
         let action = Action::Request { node: self.me, client: 0, groups };
         self.step(&mut desk, action, Input::Request { client: 0, groups });
     }
@@ -208,7 +208,7 @@ impl<A: Algorithm> Station for Host<A> {
     fn exit(&self) {
         let mut desk = self.desk();
         if let Some(visit) = desk.tally.visits.last_mut() {
-            visit.left = Some(self.clock.now());
+            visit.left = Some(now());
         }
         self.step(&mut desk, Action::Exit { node: self.me, client: 0 }, Input::Exit { client: 0 });
     }
@@ -217,12 +217,10 @@ impl<A: Algorithm> Station for Host<A> {
         &self.entered
     }
 
-    fn sent(&self) -> u64 {
-        self.desk().sent
-    }
-
-    fn delivered(&self) -> u64 {
-        self.desk().delivered
+    fn counts(&self) -> Counts {
+        let desk = self.desk();
+        let (entries, sent) = (desk.tally.visits.len() as u64, desk.tally.sent());
+        Counts { entries, sent, delivered: desk.delivered }
     }
 
     fn report(&self) -> Report {
@@ -254,19 +252,7 @@ impl<A: Algorithm> Drop for Desk<A> {
     }
 }
 
-/// The time since the beginning of 1970, never set back while the process runs.
-struct Clock {
-    date: Duration,
-    since: Instant,
-}
-
-impl Clock {
-    fn start() -> Clock {
-        let date = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Clock { date, since: Instant::now() }
-    }
-
-    fn now(&self) -> Duration {
-        self.date + self.since.elapsed()
-    }
+/// The time on the clock that all processes of a machine share.
+fn now() -> Duration {
+    Duration::from_nanos(clock::now().0)
 }

@@ -7,8 +7,10 @@
 use std::collections::VecDeque;
 
 use algorithms::schedule::Action;
-use algorithms::{Algorithm, Effect, Setting, Step, World};
+use algorithms::{Algorithm, Effect, NodeId, Setting, Step, World};
 use serde::{Deserialize, Serialize};
+
+use super::Counts;
 
 /// One step of a node, in a form that can travel and that any algorithm has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,18 +34,35 @@ impl Recorded {
     }
 }
 
-/// Replays the records of all nodes, by their ids. The answer is how many steps that were; the error is one line.
-pub fn replay<A: Algorithm>(setting: &Setting, records: Vec<Vec<Recorded>>) -> Result<u64, String> {
+/// Shown each step when it has been replayed: the step, and what came of it, a line each.
+pub type Watch<'a> = &'a mut dyn FnMut(&Step, Vec<String>);
+
+/// What was replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// So many steps.
+    pub steps: u64,
+    /// Entries and messages among them.
+    pub counts: Counts,
+}
+
+/// Replays the records of all nodes, by their ids. The error is one line.
+pub fn replay<A: Algorithm>(
+    setting: &Setting,
+    records: Vec<Vec<Recorded>>,
+    mut watch: Option<Watch>,
+) -> Result<Replayed, String> {
     let mut world = World::<A>::new(setting, false).map_err(|refusal| refusal.to_string())?;
     let mut records: Vec<VecDeque<Recorded>> = records.into_iter().map(VecDeque::from).collect();
-    let mut steps = 0;
+    let (mut steps, mut delivered) = (0, 0);
     loop {
         let before = steps;
-        for record in &mut records {
+        for (node, record) in (0..).zip(&mut records) {
             while let Some(recorded) = record.front()
-                && again(&mut world, recorded)?
+                && let Some(step) = again(&mut world, node, recorded, &mut watch)?
             {
                 steps += 1;
+                delivered += u64::from(matches!(step.action, Action::Deliver(_)));
                 record.pop_front();
             }
         }
@@ -59,22 +78,32 @@ pub fn replay<A: Algorithm>(setting: &Setting, records: Vec<Vec<Recorded>>) -> R
     }
     match world.violated_at_end() {
         Some(violation) => Err(format!("at the end: {violation}")),
-        None => Ok(steps),
+        None => {
+            Ok(Replayed { steps, counts: Counts { entries: world.entries, sent: world.sent, delivered } })
+        }
     }
 }
 
-/// Takes a step again and compares. `false`, and nothing happens, if the message that arrives has not been sent yet.
-fn again<A: Algorithm>(world: &mut World<A>, recorded: &Recorded) -> Result<bool, String> {
+/// Takes a step again and compares. `None`, and nothing happens, if the message that arrives has not been sent yet.
+fn again<A: Algorithm>(
+    world: &mut World<A>,
+    node: NodeId,
+    recorded: &Recorded,
+    watch: &mut Option<Watch>,
+) -> Result<Option<Step>, String> {
     let step: Step = recorded.step.parse().map_err(|error| format!("{error}"))?;
     let message = match step.action {
         Action::Deliver(envelope) => {
             let channel = world.channels.get(&(envelope.from, envelope.to));
-            let Some(message) = channel.and_then(|channel| channel.first()) else { return Ok(false) };
+            let Some(message) = channel.and_then(|channel| channel.first()) else { return Ok(None) };
             Some(message.clone())
         }
         _ => None,
     };
     let happened = world.take(&step).map_err(|error| format!("{step}: {error}"))?;
+    if happened.node != Some(node) {
+        return Err(format!("{step}: no step of node {node}, which recorded it"));
+    }
     let now = Recorded::new::<A>(&step, message.as_ref(), &happened.effects);
     if now.message != recorded.message {
         return Err(format!("{step}: {:?} was sent and {:?} arrived", now.message, recorded.message));
@@ -82,8 +111,11 @@ fn again<A: Algorithm>(world: &mut World<A>, recorded: &Recorded) -> Result<bool
     if now != *recorded {
         return Err(format!("{step}: it did {:?}, replayed it does {:?}", recorded.effects, now.effects));
     }
+    if let Some(watch) = watch {
+        watch(&step, happened.lines());
+    }
     match happened.violation {
         Some(violation) => Err(format!("{step}: {violation}")),
-        None => Ok(true),
+        None => Ok(Some(step)),
     }
 }

@@ -15,16 +15,16 @@ pub struct Tally {
     pub words: u64,
     /// Every visit to the critical section, by node.
     pub visits: Vec<Visit>,
-    /// How long the run took.
-    pub span: Duration,
+    /// How long all messages together were on their way, from being sent to being handled.
+    pub travelled: Duration,
     /// How many steps were replayed, and did again what they had done.
     pub replayed: u64,
     /// The first thing that went wrong.
     pub trouble: Option<String>,
 }
 
-/// One visit to the critical section. Times are since the beginning of 1970, so that those of several processes on one
-/// machine can be compared.
+/// One visit to the critical section. Times are since the machine started, so that those of several processes on it can be
+/// compared.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Visit {
     /// Whose client.
@@ -46,19 +46,40 @@ impl Tally {
             *self.messages.entry(kind).or_default() += count;
         }
         self.words += other.words;
+        self.travelled += other.travelled;
         self.visits.extend(other.visits);
         self.trouble = self.trouble.take().or(other.trouble);
     }
 
+    /// Messages of all kinds.
+    pub fn sent(&self) -> u64 {
+        self.messages.values().sum()
+    }
+
     /// Messages of all kinds for each entry.
     pub fn messages_per_entry(&self) -> f64 {
-        self.messages.values().sum::<u64>() as f64 / self.visits.len().max(1) as f64
+        self.sent() as f64 / self.visits.len().max(1) as f64
+    }
+
+    /// The average time a message was on its way.
+    pub fn mean_travel(&self) -> Duration {
+        self.travelled.div_f64(self.sent().max(1) as f64)
+    }
+
+    /// The average time inside.
+    pub fn mean_section(&self) -> Duration {
+        mean(self.visits.iter().filter_map(|visit| Some(visit.left?.saturating_sub(visit.entered))))
+    }
+
+    /// The average time between leaving and asking again; nothing if nobody did.
+    pub fn mean_think(&self) -> Duration {
+        let again = self.visits.windows(2).filter(|pair| pair[0].node == pair[1].node);
+        mean(again.filter_map(|pair| Some(pair[1].asked.saturating_sub(pair[0].left?))))
     }
 
     /// The average time between asking and entering.
     pub fn mean_wait(&self) -> Duration {
-        let waits: Duration = self.visits.iter().map(|visit| visit.entered - visit.asked).sum();
-        waits / (self.visits.len().max(1) as u32)
+        mean(self.visits.iter().map(|visit| visit.entered.saturating_sub(visit.asked)))
     }
 
     /// Whether the clock agrees: never more than k inside, never two groups at once. Times are taken after entering
@@ -90,4 +111,9 @@ impl Tally {
         }
         Ok(())
     }
+}
+
+fn mean(times: impl Iterator<Item = Duration>) -> Duration {
+    let (count, sum) = times.fold((0, Duration::ZERO), |(count, sum), time| (count + 1, sum + time));
+    sum / count.max(1)
 }

@@ -38,31 +38,77 @@ async fn every_other_algorithm_runs_too() {
     over_sockets("partitioned(naimi-trehel)", Setting::new(4, 2), 3).await;
 }
 
-/// Nodes that could be in processes of their own: what they report travels as bytes to whoever judges.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reports_travel() {
-    let plan = Plan::new(Setting::new(2, 1), 5, 3);
-    let (first, second) = (listen().await.unwrap(), listen().await.unwrap());
-    let address = [&first.1, &second.1];
-    let member = |id: NodeId| Member { identity: identity(id), address: address[id as usize].clone() };
-    let members = vec![member(0), member(1)];
-    let name = "suzuki-kasami";
-    let nodes = [
-        Arc::new(Seated::start(name, &plan, 0, members.clone(), first.0).unwrap()),
-        Arc::new(Seated::start(name, &plan, 1, members, second.0).unwrap()),
-    ];
-    let (one, other) = tokio::join!(nodes[0].live(), nodes[1].live());
-    one.and(other).unwrap();
-    timeout(plan.patience, silence(&nodes)).await.unwrap();
-    let mut reports = Vec::new();
-    for node in &nodes {
-        let bytes = postcard::to_extend(&node.finish().await, Vec::new()).unwrap();
-        reports.push(postcard::from_bytes::<Report>(&bytes).unwrap());
+/// Reports of nodes that could be in processes of their own.
+async fn reports(name: &str, plan: &Plan) -> Result<Vec<Report>, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    for me in 0..plan.setting.nodes {
+        let address = address.clone();
+        tokio::spawn(async move { take_part(&address, me).await });
     }
-    let tally = judge(name, &plan.setting, reports.clone()).unwrap();
+    let mut collector = Collector::gather(&listener, plan.setting.nodes).await?;
+    collector.run(name, plan, |_| ()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nodes_report_is_judged() {
+    let name = "suzuki-kasami";
+    let plan = Plan::new(Setting::new(2, 1), 5, 3);
+    let good = reports(name, &plan).await.unwrap();
+    let judged = |reports: &[Report]| judge(name, &plan.setting, reports.to_vec(), None);
+    let tally = judged(&good).unwrap();
     assert_eq!(tally.visits.len(), 10);
-    reports[0].record.remove(0);
-    assert!(judge(name, &plan.setting, reports).is_err(), "a step is missing");
+    let fails = |why: &str, damage: &dyn Fn(&mut Vec<Report>)| {
+        let mut damaged = good.clone();
+        damage(&mut damaged);
+        let error = judged(&damaged).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    };
+    fails("", &|reports| _ = reports[0].record.remove(0));
+    fails("2 nodes, but 1 reports", &|reports| _ = reports.pop());
+    fails("no step of node", &|reports| reports.swap(0, 1));
+    fails("the nodes counted", &|reports| reports[0].tally.messages.clear());
+    fails("the nodes counted", &|reports| _ = reports[1].tally.visits.pop());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn times_are_measured_and_messages_can_be_held_up() {
+    let ms = Duration::from_millis;
+    let plan = Plan { shortest_delay: ms(6), ..Plan::new(Setting::new(2, 1), 10, 3) };
+    let tally =
+        judge("naimi-trehel", &plan.setting, reports("naimi-trehel", &plan).await.unwrap(), None).unwrap();
+    assert!(tally.mean_travel() >= ms(6), "{:?}", tally.mean_travel());
+    assert!(tally.mean_section() >= ms(2), "{:?}", tally.mean_section());
+    assert!(tally.mean_think() > Duration::ZERO && tally.mean_wait() > Duration::ZERO);
+    let waits = tally.visits.iter().map(|visit| visit.entered - visit.asked);
+    assert!(waits.max().unwrap() >= ms(12), "a request and a token");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_and_nodes_that_leave() {
+    let plan = Plan::new(Setting::new(2, 1), 1000, 3);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut stranger = tokio::net::TcpStream::connect(&address).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut stranger, b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    let nodes: Vec<_> = [7, 0, 1]
+        .into_iter()
+        .map(|me| {
+            let address = address.clone();
+            tokio::spawn(async move { take_part(&address, me).await })
+        })
+        .collect();
+    let mut collector = Collector::gather(&listener, 2).await.unwrap();
+    let mut seen = 0;
+    let leaves = |entries| {
+        seen = entries;
+        if entries > 0 {
+            nodes[2].abort();
+        }
+    };
+    let error = collector.run("naimi-trehel", &plan, leaves).await.unwrap_err();
+    assert!(error.contains("node 1 is gone"), "{error}");
+    assert!(seen > 0 && seen < 2000);
 }
 
 #[tokio::test]
@@ -95,9 +141,9 @@ fn records(schedule: &str) -> Vec<Vec<Recorded>> {
 fn a_replay_notices_what_is_not_as_it_was() {
     let setting = Setting::new(2, 1);
     let good = || records("req1 1>0 0>1 exit1 req0 0>1 1>0 exit0");
-    assert_eq!(replay::<NaimiTrehel>(&setting, good()), Ok(8));
+    assert_eq!(replay::<NaimiTrehel>(&setting, good(), None).map(|replayed| replayed.steps), Ok(8));
     let fails = |records, why: &str| {
-        let error = replay::<NaimiTrehel>(&setting, records).unwrap_err();
+        let error = replay::<NaimiTrehel>(&setting, records, None).unwrap_err();
         assert!(error.contains(why), "{error}");
     };
     let mut other_effects = good();

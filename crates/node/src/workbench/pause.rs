@@ -1,0 +1,22 @@
+//! Waiting to the tenth of a millisecond: the runtime's own timers are only good to one.
+
+use std::time::Duration;
+
+use client::clock;
+use service::Time;
+
+/// The runtime's timers are not relied on for less than this.
+const COARSE: Duration = Duration::from_millis(2);
+
+/// Waits until this moment: most of the time with the runtime, the rest in a thread that only sleeps.
+pub(super) async fn pause_until(moment: Time) {
+    let left = moment - clock::now();
+    if left > COARSE {
+        tokio::time::sleep(left - COARSE).await;
+    }
+    let left = moment - clock::now();
+    if !left.is_zero() {
+        // A thread that only sleeps does not panic.
+        let _ = tokio::task::spawn_blocking(move || std::thread::sleep(left)).await;
+    }
+}
