@@ -1,21 +1,16 @@
 //! `tokenwood dev`: a cluster on this machine, to try things.
 
-use std::fmt;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
-use client::{Observer, Question, Told};
 use node::LocalCluster;
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::endpoints::{USUAL_PORTS, runtime};
+use crate::node_processes::{Nodes, Place};
 use crate::signals::Signals;
 use crate::{Ended, output};
 
@@ -53,7 +48,7 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
     let running: Vec<Running> =
         endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
     for node in &running {
-        until_connected(&node.endpoint, &mut Nodes(Vec::new())).await?;
+        Nodes::none().until_connected(&node.endpoint).await?;
     }
     ready(arguments, &running)?;
     until_stopped().await?;
@@ -67,136 +62,29 @@ async fn processes(arguments: &Arguments) -> Result<()> {
     for _ in 0..arguments.nodes {
         for_peers.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
     }
-    let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string());
-    let members: Vec<String> = (0..)
-        .zip(&for_peers)
-        .map(|(id, listener): (u32, _)| Ok(format!("{id}={}", address(listener)?)))
-        .collect::<Result<_>>()?;
-    // New at every start, so that nothing of an earlier cluster is mistaken for this one.
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let incarnation = since.map_or(1, |since| since.as_micros()).to_string();
-    let mut commands = Vec::new();
-    for (id, listener) in (0..).zip(&for_clients) {
-        let endpoint = address(listener)?;
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["node", "--cluster", "dev", "--id", &id.to_string(), "--clients", &endpoint]);
-        command.args(["--incarnation", &incarnation, "--member", &members.join(",")]);
-        // What is meant for other nodes.
-        for setting in ["TOKENWOOD_CONFIG", "TOKENWOOD_LISTEN", "TOKENWOOD_ADVERTISE"] {
-            command.env_remove(setting);
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        commands.push((id, endpoint, command));
-    }
+    let places = for_peers
+        .iter()
+        .zip(&for_clients)
+        .map(|(peers, clients)| {
+            let (peers, clients) = (peers.local_addr()?.to_string(), clients.local_addr()?.to_string());
+            Ok(Place { reached_at: peers.clone(), peers, clients })
+        })
+        .collect::<Result<Vec<_>>>()?;
     // Each node binds its ports anew.
     drop((for_clients, for_peers));
-    let (mut nodes, mut running) = (Nodes(Vec::new()), Vec::new());
-    for (id, endpoint, mut command) in commands {
-        let mut child = command.spawn().context("a node cannot be started")?;
-        running.push(Running { id, pid: child.id(), endpoint });
-        let last_words = LastWords::listen_to(child.stderr.take());
-        nodes.0.push(Node { id, child, last_words, ended: false });
-    }
+    let mut nodes = Nodes::start("dev", &places, &[])?;
+    let running: Vec<Running> = nodes
+        .ids_and_pids()
+        .zip(&places)
+        .map(|((id, pid), place)| Running { id, pid, endpoint: place.clients.clone() })
+        .collect();
     for node in &running {
-        until_connected(&node.endpoint, &mut nodes).await?;
+        nodes.until_connected(&node.endpoint).await?;
     }
     ready(arguments, &running)?;
     tokio::select! {
         stopped = until_stopped() => stopped,
         failed = nodes.tell_of_failures() => failed,
-    }
-}
-
-/// Processes that end with this one.
-struct Nodes(Vec<Node>);
-
-/// A node that is a process of its own.
-struct Node {
-    id: u32,
-    child: Child,
-    last_words: LastWords,
-    /// It has ended, and that was said.
-    ended: bool,
-}
-
-impl Drop for Nodes {
-    fn drop(&mut self) {
-        for node in &mut self.0 {
-            _ = node.child.kill();
-            _ = node.child.wait();
-        }
-    }
-}
-
-impl Nodes {
-    /// A node that has ended since this was last asked: which, how, and what it said last.
-    fn failure(&mut self) -> Result<Option<String>> {
-        for node in self.0.iter_mut().filter(|node| !node.ended) {
-            if let Some(status) = node.child.try_wait()? {
-                node.ended = true;
-                return Ok(Some(format!("node {} has ended ({status}){}", node.id, node.last_words)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Says which nodes end, for ever.
-    async fn tell_of_failures(&mut self) -> Result<()> {
-        loop {
-            if let Some(failure) = self.failure()? {
-                eprintln!("tokenwood: {failure}");
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    }
-}
-
-/// The last thing that a node wrote to its standard error.
-struct LastWords(Arc<Mutex<String>>);
-
-impl LastWords {
-    fn listen_to(stderr: Option<ChildStderr>) -> LastWords {
-        let last = Arc::new(Mutex::new(String::new()));
-        let kept = last.clone();
-        std::thread::spawn(move || {
-            for line in
-                stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
-            {
-                *kept.lock().unwrap_or_else(PoisonError::into_inner) = line;
-            }
-        });
-        LastWords(last)
-    }
-}
-
-impl fmt::Display for LastWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &**self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            "" => Ok(()),
-            last => write!(f, "; it said last: {last}"),
-        }
-    }
-}
-
-/// Waits until a node answers and is connected to all others.
-async fn until_connected(endpoint: &str, nodes: &mut Nodes) -> Result<()> {
-    for _ in 0..500 {
-        if is_connected(endpoint).await {
-            return Ok(());
-        }
-        if let Some(failure) = nodes.failure()? {
-            bail!(failure);
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    bail!("the node at {endpoint} does not answer, or cannot reach the others")
-}
-
-async fn is_connected(endpoint: &str) -> bool {
-    let Ok(mut observer) = Observer::connect(endpoint).await else { return false };
-    match observer.ask(Question::Status).await {
-        Ok(Told::Status { members, .. }) => members.iter().all(|member| member.unreachable.is_none()),
-        _ => false,
     }
 }
 

@@ -20,6 +20,7 @@ mod locks_command;
 mod merge_command;
 mod node_command;
 mod node_file;
+mod node_processes;
 mod output;
 mod plan_arguments;
 mod progress;
@@ -34,6 +35,7 @@ mod seat_command;
 mod signals;
 mod simulate_command;
 mod sockets_command;
+mod storm_command;
 mod sweep_command;
 mod sweep_file;
 mod sweep_grid;
@@ -70,6 +72,9 @@ enum Command {
     Status(cluster::Asking),
     Node(node_command::Arguments),
     Bench(bench_command::Arguments),
+    Storm(storm_command::Arguments),
+    #[command(hide = true)]
+    StormClients(storm_command::ClientArguments),
     Check(Box<check_arguments::Arguments>),
     Simulate(Box<simulate_command::Arguments>),
     Sweep(Box<sweep_command::Arguments>),
@@ -107,6 +112,7 @@ Locks:
   grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
   tokenwood release $grant                          give it back
   tokenwood bench                                   what locks cost here, beside a bare round trip
+  tokenwood storm                                   kill clients, cut connections, and check that locks hold
 
 The workbench:
   tokenwood algorithms                              what there is: kind, source, needs, cost
@@ -148,6 +154,8 @@ fn main() -> ExitCode {
         Command::Status(arguments) => locks_command::status(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
+        Command::Storm(arguments) => storm_command::run(&arguments),
+        Command::StormClients(arguments) => storm_command::clients(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Simulate(arguments) => simulate_command::run(&arguments),
         Command::Sweep(arguments) => sweep_command::run(&arguments),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -11,7 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::dev_command::until_stopped;
 use crate::endpoints::runtime;
-use crate::node_file::{Address, MemberId, NodeFile, Settings};
+use crate::node_file::{Address, Length, MemberId, NodeFile, Settings};
 use crate::{Ended, output};
 
 /// Run one node of a cluster whose members are known and stay the same
@@ -53,6 +54,12 @@ pub(crate) struct Arguments {
     /// The life that all members are in: give all of them a higher number when the cluster is started anew [default: 1]
     #[arg(long, env = "TOKENWOOD_INCARNATION")]
     incarnation: Option<u64>,
+    /// How long a token that nobody uses stays where it was used last before it goes home [default: 10s]
+    #[arg(long, env = "TOKENWOOD_LINGER")]
+    linger: Option<Length>,
+    /// How long a name that nobody uses is remembered [default: 10s]
+    #[arg(long, env = "TOKENWOOD_KEEP_IDLE")]
+    keep_idle: Option<Length>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
@@ -99,12 +106,15 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
             None => "127.0.0.1:7710".parse().map_err(anyhow::Error::msg)?,
         },
         advertise: arguments.advertise.clone().or(file.advertise),
+        linger: arguments.linger.or(file.linger).unwrap_or(Length(Duration::from_secs(10))),
+        keep_idle: arguments.keep_idle.or(file.keep_idle).unwrap_or(Length(Duration::from_secs(10))),
         members,
     })
 }
 
 async fn serve(settings: Settings) -> Result<()> {
-    let Settings { cluster, id, incarnation, members, listen: address, clients, advertise } = settings;
+    let Settings { cluster, id, incarnation, members, listen: address, clients, .. } = settings;
+    let (advertise, linger, keep_idle) = (settings.advertise, settings.linger.0, settings.keep_idle.0);
     let for_peers = listen(&address, "peers").await?;
     let for_clients = listen(&clients, "clients").await?;
     let listens = for_clients.local_addr().context("where clients are listened for is not known")?;
@@ -121,7 +131,7 @@ async fn serve(settings: Settings) -> Result<()> {
         me: identity(id),
         view: View { epoch: 1, members: members.collect() },
         clients: advertised,
-        tune: |_| {},
+        tune: Box::new(move |config| (config.linger, config.keep_idle) = (linger, keep_idle)),
         log: |line| eprintln!("{line}"),
     };
     let host = Host::start(config, for_peers, for_clients)?;

@@ -5,10 +5,13 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use serde_json::json;
+
+use crate::endpoints::duration;
 
 /// What a file says. Whatever it does not say is left to flags, the environment and defaults.
 #[derive(Debug, Default, Deserialize)]
@@ -20,6 +23,8 @@ pub(crate) struct NodeFile {
     pub(crate) listen: Option<Address>,
     pub(crate) clients: Option<Address>,
     pub(crate) advertise: Option<Address>,
+    pub(crate) linger: Option<Length>,
+    pub(crate) keep_idle: Option<Length>,
     #[serde(default)]
     pub(crate) members: BTreeMap<MemberId, Address>,
 }
@@ -79,6 +84,33 @@ impl fmt::Display for Address {
     }
 }
 
+/// A length of time: `500ms`, `10s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Length(pub(crate) Duration);
+
+impl FromStr for Length {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Length, String> {
+        duration(text).map(Length)
+    }
+}
+
+impl TryFrom<String> for Length {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Length, String> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ms", self.0.as_millis())
+    }
+}
+
 /// The id of a member, which is a key of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
@@ -102,6 +134,8 @@ pub(crate) struct Settings {
     pub(crate) listen: Address,
     pub(crate) clients: Address,
     pub(crate) advertise: Option<Address>,
+    pub(crate) linger: Length,
+    pub(crate) keep_idle: Length,
 }
 
 /// As a file that says the same.
@@ -123,6 +157,10 @@ impl fmt::Display for Settings {
                 text(advertise)
             )?;
         }
+        writeln!(f, "# How long a token that nobody uses stays where it was used last before it goes home.")?;
+        writeln!(f, "linger = {}\n", text(&self.linger))?;
+        writeln!(f, "# How long a name that nobody uses is remembered.")?;
+        writeln!(f, "keep_idle = {}\n", text(&self.keep_idle))?;
         writeln!(f, "# All members, and where their peers reach them.\n[members]")?;
         self.members.iter().try_for_each(|(id, address)| writeln!(f, "{id} = {}", text(address)))
     }

@@ -36,7 +36,7 @@ pub struct HostConfig {
     /// Where clients reach this node, as `host:port`: told to whoever asks for the members.
     pub clients: String,
     /// Changes to the defaults of the core.
-    pub tune: fn(&mut Config),
+    pub tune: Box<dyn FnOnce(&mut Config) + Send>,
     /// Where a line goes about each connection that comes, breaks or is turned away.
     pub log: fn(&str),
 }

@@ -63,7 +63,7 @@ impl LocalCluster {
             let clients = for_clients.local_addr()?.to_string();
             cluster.endpoints.push(clients.clone());
             let (name, view) = ("local".to_string(), view.clone());
-            let config = HostConfig { cluster: name, me, view, clients, tune, log: |_| {} };
+            let config = HostConfig { cluster: name, me, view, clients, tune: Box::new(tune), log: |_| {} };
             cluster.hosts.push(Host::start(config, for_peers, for_clients).map_err(io::Error::other)?);
         }
         Ok(cluster)

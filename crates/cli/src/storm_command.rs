@@ -1,0 +1,298 @@
+//! `tokenwood storm`: a cluster and many clients as processes, some of which are killed, connections that are cut, and a
+//! judge who finds out whether anybody was ever inside who should not have been.
+
+use std::io::Read;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use bench::storm::{self, Dice, Ledger, Proxy};
+use clap::Args;
+use client::{Observer, Question, Told};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpListener;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::Ended;
+use crate::check_arguments::Format;
+use crate::endpoints::{duration, runtime};
+use crate::node_processes::{Nodes, Place};
+use crate::output::say;
+
+/// Shake a cluster and check that its locks hold
+///
+/// Starts nodes and clients as processes of their own. Clients take, try, wait, give up and leave at random; some are
+/// killed without warning; connections of clients and between nodes are cut all the time. Afterwards it is judged from what
+/// all of them wrote down: whether ever more were inside than may be, whether fences rose, whether every wait ended, and
+/// whether the nodes remember anything that nobody uses. Exit code 1 if anything is wrong.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// How many nodes
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=20))]
+    nodes: u32,
+    /// How many clients, ten to a process
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    clients: u64,
+    /// How long
+    #[arg(long, value_parser = duration, default_value = "60s")]
+    time: Duration,
+    /// How long a session lives without its client
+    #[arg(long, value_parser = duration, default_value = "3s")]
+    ttl: Duration,
+    /// What everything left to chance is drawn from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// Clients of a storm
+#[derive(Args)]
+pub(crate) struct ClientArguments {
+    #[arg(long = "endpoint", value_delimiter = ',')]
+    endpoints: Vec<String>,
+    #[arg(long)]
+    clients: u64,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long, value_parser = duration)]
+    ttl: Duration,
+}
+
+/// So many clients are in a process.
+const TOGETHER: u64 = 10;
+/// About every so often a process is killed,
+const KILLS: Duration = Duration::from_millis(1500);
+/// and a connection is cut.
+const CUTS: Duration = Duration::from_millis(40);
+/// What nobody uses is forgotten after so long at each of two steps.
+const SOON: &str = "500ms";
+/// Everything must have ended after so long.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Lives as clients until standard input ends.
+pub(crate) fn clients(arguments: &ClientArguments) -> Result<Ended> {
+    let ClientArguments { endpoints, clients, seed, ttl } = arguments;
+    runtime()?.block_on(async {
+        let over = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
+        storm::live(endpoints, *clients, *seed, *ttl, async { _ = over.await }).await;
+    });
+    Ok(Ended::Well)
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let outcome = runtime()?.block_on(rage(arguments))?;
+    let Outcome { ledger, killed, cut, mut wrong } = outcome;
+    wrong.extend(ledger.judge());
+    let tally = ledger.tally();
+    match arguments.format {
+        Format::Json => say!(
+            "{}",
+            json!({
+                "stays": ledger.stays(),
+                "granted": tally.granted,
+                "refused": tally.refused,
+                "given_up": tally.given_up,
+                "lost": tally.lost,
+                "killed": killed,
+                "cut": cut,
+                "wrong": wrong,
+            })
+        ),
+        Format::Table => {
+            say!("{} times somebody was inside, as they wrote down themselves.", ledger.stays());
+            say!(
+                "Of those who lived: {} let in, {} sent away, {} gave up, {} lost their session.",
+                tally.granted,
+                tally.refused,
+                tally.given_up,
+                tally.lost
+            );
+            say!("{killed} processes were killed, {cut} connections cut.");
+            wrong.iter().for_each(|wrong| say!("WRONG: {wrong}"));
+            if wrong.is_empty() {
+                say!("Never too many inside, fences rose, every wait ended, and nothing was left behind.");
+            }
+        }
+    }
+    Ok(if wrong.is_empty() { Ended::Well } else { Ended::Violated })
+}
+
+struct Outcome {
+    ledger: Ledger,
+    killed: u32,
+    cut: u32,
+    wrong: Vec<String>,
+}
+
+async fn rage(arguments: &Arguments) -> Result<Outcome> {
+    let (places, mut proxies) = places(arguments.nodes).await?;
+    let mut nodes = Nodes::start("storm", &places, &["--linger", SOON, "--keep-idle", SOON])?;
+    for place in &places {
+        nodes.until_connected(&place.clients).await?;
+    }
+    let mut endpoints = Vec::new();
+    for place in &places {
+        let proxy = Proxy::start(place.clients.clone()).await?;
+        endpoints.push(proxy.address.clone());
+        proxies.push(proxy);
+    }
+    let ledger = Arc::new(Mutex::new(Ledger::default()));
+    let mut crew =
+        Crew { endpoints, ledger: ledger.clone(), ttl: arguments.ttl, started: 0, seed: arguments.seed };
+    let mut processes = Vec::new();
+    for first in (0..arguments.clients).step_by(TOGETHER as usize) {
+        processes.push(crew.start(TOGETHER.min(arguments.clients - first))?);
+    }
+    let mut dice = Dice::new(arguments.seed);
+    let (mut killed, mut cut) = (0, 0);
+    let (begun, mut last_kill) = (Instant::now(), Instant::now());
+    while begun.elapsed() < arguments.time {
+        sleep(CUTS).await;
+        let which = dice.below(proxies.len() as u64) as usize;
+        cut += u32::from(proxies[which].cut(dice.below(1 << 32)));
+        if last_kill.elapsed() >= KILLS {
+            last_kill = Instant::now();
+            let which = dice.below(processes.len() as u64) as usize;
+            let clients = processes[which].clients;
+            let victim = std::mem::replace(&mut processes[which], crew.start(clients)?);
+            victim.kill(&ledger).await?;
+            killed += 1;
+        }
+    }
+    let mut wrong = Vec::new();
+    for process in &mut processes {
+        process.stdin = None;
+    }
+    for process in processes {
+        wrong.extend(process.end(&ledger).await?);
+    }
+    wrong.extend(left_behind(&places, arguments.ttl).await?);
+    if let Some(failure) = nodes.failure()? {
+        wrong.push(failure);
+    }
+    Ok(Outcome { ledger: std::mem::take(&mut *lock(&ledger)), killed, cut, wrong })
+}
+
+/// Ports for nodes, with a proxy between each two.
+async fn places(nodes: u32) -> Result<(Vec<Place>, Vec<Proxy>)> {
+    let (mut places, mut proxies, mut taken) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..nodes {
+        let cannot = "no port on 127.0.0.1 can be listened at";
+        let peers = TcpListener::bind("127.0.0.1:0").await.context(cannot)?;
+        let clients = TcpListener::bind("127.0.0.1:0").await.context(cannot)?;
+        let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string());
+        let proxy = Proxy::start(address(&peers)?).await.context(cannot)?;
+        let reached_at = proxy.address.clone();
+        places.push(Place { reached_at, peers: address(&peers)?, clients: address(&clients)? });
+        proxies.push(proxy);
+        taken.push((peers, clients));
+    }
+    Ok((places, proxies))
+}
+
+/// What is needed to start clients.
+struct Crew {
+    endpoints: Vec<String>,
+    ledger: Arc<Mutex<Ledger>>,
+    ttl: Duration,
+    started: u32,
+    seed: u64,
+}
+
+/// A process with clients.
+struct Process {
+    number: u32,
+    clients: u64,
+    child: Child,
+    /// It ends when this does.
+    stdin: Option<ChildStdin>,
+    /// Writes down what it says.
+    scribe: JoinHandle<()>,
+}
+
+impl Crew {
+    fn start(&mut self, clients: u64) -> Result<Process> {
+        self.started += 1;
+        let number = self.started;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("storm-clients").args(["--endpoint", &self.endpoints.join(",")]);
+        command.args(["--clients", &clients.to_string(), "--ttl", &format!("{}ms", self.ttl.as_millis())]);
+        command.args(["--seed", &(self.seed * 1_000_003 + u64::from(number)).to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().context("clients cannot be started")?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().context("clients say nothing")?);
+        let ledger = self.ledger.clone();
+        let scribe = tokio::spawn(async move {
+            let mut lines = BufReader::new(stdout).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                lock(&ledger).write_down(number, &line);
+            }
+        });
+        Ok(Process { number, clients, child, stdin, scribe })
+    }
+}
+
+impl Process {
+    /// Kills it. Whoever was inside there is so until it is dead.
+    async fn kill(mut self, ledger: &Mutex<Ledger>) -> Result<()> {
+        self.child.kill().await.context("clients cannot be killed")?;
+        let died = storm::now();
+        _ = self.scribe.await;
+        lock(ledger).died(self.number, died);
+        Ok(())
+    }
+
+    /// Waits until it has ended by itself. What is wrong if it does not.
+    async fn end(mut self, ledger: &Mutex<Ledger>) -> Result<Option<String>> {
+        let wrong = match timeout(PATIENCE, self.child.wait()).await {
+            Ok(status) => {
+                let status = status.context("clients cannot be waited for")?;
+                (!status.success()).then(|| format!("process {} ended with {status}", self.number))
+            }
+            Err(_) => Some(format!("process {} does not end", self.number)),
+        };
+        if wrong.is_some() {
+            self.kill(ledger).await?;
+        } else {
+            _ = self.scribe.await;
+        }
+        Ok(wrong)
+    }
+}
+
+fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
+    ledger.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until no node remembers anything. What is wrong if that does not come.
+async fn left_behind(places: &[Place], ttl: Duration) -> Result<Option<String>> {
+    let deadline = Instant::now() + 2 * ttl + PATIENCE / 6;
+    loop {
+        let mut counts = (0, 0, 0);
+        for place in places {
+            let mut observer = Observer::connect(&place.clients).await?;
+            let Told::Status { node, .. } = observer.ask(Question::Status).await? else {
+                bail!("the node at {} answers something else", place.clients);
+            };
+            counts.0 += node.sessions;
+            counts.1 += node.requests;
+            counts.2 += node.resources;
+        }
+        if counts == (0, 0, 0) {
+            return Ok(None);
+        }
+        if Instant::now() > deadline {
+            let (sessions, requests, names) = counts;
+            return Ok(Some(format!(
+                "{sessions} sessions, {requests} requests and {names} names are left behind"
+            )));
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+}
