@@ -164,7 +164,7 @@ fn short(value: f64) -> String {
         large if large >= 1000.0 => table::grouped(value.round() as u64),
         large if large >= 100.0 => format!("{value:.0}"),
         large if large >= 10.0 => format!("{value:.1}"),
-        small if small == 0.0 => "0".to_string(),
+        0.0 => "0".to_string(),
         small if small < 0.001 => format!("{value:.1e}"),
         _ => format!("{value:.3}"),
     }

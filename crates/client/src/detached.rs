@@ -69,7 +69,7 @@ impl Detached {
     /// Says something, then that somebody is there: the answer to that says that all was heard.
     async fn keep_alive(&self, observer: &mut Observer, first: &[ToNode]) -> Result<u64, Error> {
         const SEQUENCE: u64 = 1;
-        let keep_alive = ToNode::KeepAlive { session: self.session, sequence: SEQUENCE };
+        let keep_alive = ToNode::KeepAlive { session: self.session, sequence: SEQUENCE, settled: 0 };
         observer.say(&[first, &[keep_alive]].concat()).await?;
         loop {
             match observer.answer().await? {

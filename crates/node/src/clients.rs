@@ -7,7 +7,7 @@ use std::time::Duration;
 use service::core::Out;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
-use service::{Core, Refusal, SessionId, Time};
+use service::{Core, SessionId, Time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
@@ -189,12 +189,8 @@ fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
         if let Some(session) = session_of(&said) {
             state.listens(session, link);
         }
-        let overloaded = shared.is_overloaded(state);
+        shared.mind_the_load(state);
         let (core, out) = state.core_and_out();
-        if let (ToNode::Acquire { session, ask }, true) = (&said, overloaded) {
-            core.refuse(*session, ask.request, Refusal::Overloaded, out);
-            return None;
-        }
         let reply = act(said, shared, core, now, out);
         if let Some(ToClient::Opened { session, .. }) = &reply {
             state.listens(*session, link);
@@ -219,13 +215,15 @@ fn act(said: ToNode, shared: &Shared, core: &mut Core, now: Time, out: &mut Out)
             Ok((session, promise)) => ToClient::Opened { session, promise },
             Err(refusal) => ToClient::NotOpened(refusal),
         }),
-        ToNode::KeepAlive { session, sequence } => Some(match core.keep_alive(session, sequence, now) {
-            Ok(promise) => ToClient::Promise { session, promise },
-            Err(_) => ToClient::SessionGone { session },
-        }),
+        ToNode::KeepAlive { session, sequence, settled } => {
+            Some(match core.keep_alive(session, sequence, settled, now) {
+                Ok(promise) => ToClient::Promise { session, promise },
+                Err(_) => ToClient::SessionGone { session },
+            })
+        }
         ToNode::Acquire { session, ask } => {
-            core.acquire(session, &ask, now, out);
-            None
+            let unknown = core.acquire(session, &ask, now, out).is_err();
+            unknown.then_some(ToClient::SessionGone { session })
         }
         ToNode::Cancel { session, request } => {
             // A session that is gone has nothing to give up.

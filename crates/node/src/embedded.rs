@@ -116,11 +116,9 @@ impl Near {
             waiting.last_request += 1;
             let request = waiting.last_request;
             ask.request = request;
-            if shared.is_overloaded(state) {
-                return Err(Error::Refused(Refusal::Overloaded));
-            }
+            shared.mind_the_load(state);
             let (core, out) = state.core_and_out();
-            core.acquire(self.session, &ask, now, out);
+            core.acquire(self.session, &ask, now, out).map_err(|_| Error::Lost)?;
             match state.take_answer(self.session.number, request) {
                 Some(answer) => Ok((request, Asked::Granted(waiting.settle(request, answer.reply)?))),
                 None => {

@@ -242,10 +242,10 @@ impl Shared {
         self.peers.get().expect("nothing happens before the peers are there")
     }
 
-    /// Whether nobody should be let in anew.
-    pub(crate) fn is_overloaded(&self, state: &mut State) -> bool {
+    /// As long as too much waits for some peer, nobody is let in anew.
+    pub(crate) fn mind_the_load(&self, state: &mut State) {
         state.behind = state.behind.filter(|peer| self.peers().kept(*peer) > MOST_WAITING);
-        state.behind.is_some()
+        state.core.let_newcomers_in(state.behind.is_none());
     }
 }
 

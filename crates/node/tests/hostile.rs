@@ -57,7 +57,7 @@ async fn a_session_that_asks_for_anything_harms_only_itself() {
             let said = match dice.next_u32() % 8 {
                 0 => ToNode::Release { session, request: any, fence: number(&mut dice) },
                 1 => ToNode::Cancel { session, request: any },
-                2 => ToNode::KeepAlive { session, sequence: any },
+                2 => ToNode::KeepAlive { session, sequence: any, settled: any },
                 3 => ToNode::Acquire { session, ask: ask(&mut dice, any) },
                 _ => ToNode::Acquire { session, ask: ask(&mut dice, request) },
             };
@@ -108,7 +108,7 @@ async fn visit(endpoint: &str, bytes: &[u8], listens: bool) -> std::io::Result<(
 /// What a stranger says.
 fn speech(dice: &mut Pcg32) -> Vec<u8> {
     let mut bytes = Vec::new();
-    if dice.next_u32() % 8 > 0 {
+    if !dice.next_u32().is_multiple_of(8) {
         frame::put(GREETING, &Hello::MINE, &mut bytes);
     }
     let polite = bytes.len();
@@ -160,7 +160,7 @@ fn absurd(dice: &mut Pcg32) -> ToNode {
     let request = number(dice);
     match dice.next_u32() % 8 {
         0 => ToNode::Open { ttl: time(dice) },
-        1 => ToNode::KeepAlive { session, sequence: number(dice) },
+        1 => ToNode::KeepAlive { session, sequence: number(dice), settled: number(dice) },
         2 => ToNode::Cancel { session, request },
         3 => ToNode::Release { session, request, fence: number(dice) },
         4 => ToNode::Close { session },

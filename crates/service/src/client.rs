@@ -145,7 +145,8 @@ impl Client {
         let session = self.session.filter(|_| !self.over && !self.is_late(now))?;
         self.sequence += 1;
         self.sent.insert(self.sequence, now);
-        Some(ToNode::KeepAlive { session, sequence: self.sequence })
+        let settled = self.asked.keys().next().map_or(self.last_request, |oldest| oldest - 1);
+        Some(ToNode::KeepAlive { session, sequence: self.sequence, settled })
     }
 
     /// Asks for something; the number in `ask` is filled in. Returns that number and what to say.
@@ -329,7 +330,7 @@ mod tests {
         client.hear(&granted(first), Time(6 * SECOND));
         let release = client.release(first).unwrap();
         let (_, second) = client.acquire(ask()).unwrap();
-        let keep_alive = |sequence| ToNode::KeepAlive { session: ID, sequence };
+        let keep_alive = |sequence| ToNode::KeepAlive { session: ID, sequence, settled: 1 };
         assert_eq!(client.connected(Time(7 * SECOND)), [release, second.clone(), keep_alive(1)]);
         // The answer to that keep-alive confirms the release.
         client.hear(&ToClient::Promise { session: ID, promise: promise(1, SECOND) }, Time(8 * SECOND));

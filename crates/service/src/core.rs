@@ -227,6 +227,7 @@ pub struct Core {
     dice: Dice,
     scratch: Scratch,
     counts: Counts,
+    lets_newcomers_in: bool,
 }
 
 impl Core {
@@ -249,6 +250,7 @@ impl Core {
             dice,
             scratch: Scratch::default(),
             counts: Counts::default(),
+            lets_newcomers_in: true,
         }
     }
 
@@ -301,10 +303,17 @@ impl Core {
         Ok((id, promise))
     }
 
-    /// A client says that it is there.
-    pub fn keep_alive(&mut self, id: SessionId, sequence: u64, now: Time) -> Result<Promise, Refusal> {
+    /// A client says that it is there, and that it has heard the answers to all requests up to `settled`.
+    pub fn keep_alive(
+        &mut self,
+        id: SessionId,
+        sequence: u64,
+        settled: u64,
+        now: Time,
+    ) -> Result<Promise, Refusal> {
         let lease_left = self.lease_left(now);
         let session = self.session(id)?;
+        session.settles(settled);
         Ok(session.promise(sequence, now, lease_left))
     }
 

@@ -73,6 +73,8 @@ pub enum ToNode {
         session: SessionId,
         /// Counts upwards; the answer names it.
         sequence: u64,
+        /// The client has heard the answers to all requests up to this one: they need not be kept for it.
+        settled: u64,
     },
     /// Asks for something.
     Acquire {

@@ -4,10 +4,12 @@
 //! counts from there, so it never believes longer than the node: the node lets somebody else in only when so much time
 //! has certainly passed on the client's clock since the last answer. A connection that breaks ends nothing.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::refusal::Refusal;
 use crate::time::{Time, certainly};
 
 /// The shortest time to live that a session can have: what is shorter would be lost to a short pause.
@@ -38,7 +40,12 @@ pub struct Session {
     requests: Vec<(u64, u32)>,
     /// The highest request number it has used.
     pub highest_request: u64,
+    /// Refusals that the client may not have heard, because its connection may be broken: it will ask again.
+    refused: VecDeque<(u64, Refusal)>,
 }
+
+/// So many refusals are kept at most. Whoever has more requests open at once may have to ask anew.
+const MOST_REFUSED: usize = 1024;
 
 /// The answer to a keep-alive: the client may believe for so long, counted from when it sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +59,13 @@ pub struct Promise {
 impl Session {
     /// A session that begins with its first promise.
     pub fn new(ttl: Option<Duration>) -> Session {
-        Session { ttl, believed_until: Time(0), requests: Vec::new(), highest_request: 0 }
+        Session {
+            ttl,
+            believed_until: Time(0),
+            requests: Vec::new(),
+            highest_request: 0,
+            refused: VecDeque::new(),
+        }
     }
 
     /// Takes note of a request; its number is higher than all before.
@@ -71,6 +84,24 @@ impl Session {
         if let Ok(place) = self.requests.binary_search_by_key(&request, |(number, _)| *number) {
             self.requests.remove(place);
         }
+    }
+
+    /// A request was refused.
+    pub(crate) fn refuses(&mut self, request: u64, refusal: Refusal) {
+        if self.refused.len() == MOST_REFUSED {
+            self.refused.pop_front();
+        }
+        self.refused.push_back((request, refusal));
+    }
+
+    /// Why a request was refused, if the client may not have heard it.
+    pub(crate) fn refusal(&self, request: u64) -> Option<&Refusal> {
+        self.refused.iter().find(|(refused, _)| *refused == request).map(|(_, refusal)| refusal)
+    }
+
+    /// The client has heard the answers to all requests up to this one.
+    pub(crate) fn settles(&mut self, request: u64) {
+        self.refused.retain(|(refused, _)| *refused > request);
     }
 
     /// The node's numbers for everything that waits or holds.

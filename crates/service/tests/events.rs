@@ -11,7 +11,7 @@ const SECOND: Duration = Duration::from_secs(1);
 fn ask(core: &mut Core, session: SessionId, request: u64, patience: Patience, out: &mut Out) {
     let (name, definition) = ("x".into(), Definition::MUTEX);
     let ask = Acquire { request, name, definition, want: Want::Slot, patience };
-    core.acquire(session, &ask, Time(0), out);
+    core.acquire(session, &ask, Time(0), out).unwrap();
 }
 
 /// Events in short: the session, the request and what happened to it.

@@ -5,10 +5,14 @@ use super::*;
 impl Core {
     /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with the
     /// same number, say after a broken connection, changes nothing, and gives the answer again if there was one.
-    pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) {
+    /// The error is that there is no such session here, and that is all that can be said to whoever asks: the same number
+    /// may be somebody else's by now.
+    pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
+        self.session(id)?;
         if let Err(refusal) = self.ask(id, ask, now, out) {
             self.answer_refused(id.number, ask.request, refusal, out);
         }
+        Ok(())
     }
 
     fn ask(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
@@ -17,10 +21,17 @@ impl Core {
             self.answer_again(client, out);
             return Ok(());
         }
+        if let Some(refusal) = session.refusal(ask.request).cloned() {
+            out.answers.push(Answer { session: id, request: ask.request, reply: Reply::Refused(refusal) });
+            return Ok(());
+        }
         if ask.request <= session.highest_request {
             return Err(Refusal::RequestUsed(ask.request));
         }
         session.highest_request = ask.request;
+        if !self.lets_newcomers_in {
+            return Err(Refusal::Overloaded);
+        }
         name::validate(&ask.name)?;
         ask.definition.validate()?;
         ask.want.validate(ask.definition)?;
@@ -47,12 +58,10 @@ impl Core {
         Ok(())
     }
 
-    /// Refuses a request without looking at it, for a driver that cannot take more.
-    pub fn refuse(&mut self, id: SessionId, request: u64, refusal: Refusal, out: &mut Out) {
-        if let Ok(session) = self.session(id) {
-            session.highest_request = session.highest_request.max(request);
-        }
-        self.answer_refused(id.number, request, refusal, out);
+    /// Whether new requests are served, or refused because the driver cannot take more. Those who were there before notice
+    /// nothing.
+    pub fn let_newcomers_in(&mut self, whether: bool) {
+        self.lets_newcomers_in = whether;
     }
 
     /// A client asks again, because it may not have heard the answer.
@@ -159,6 +168,11 @@ impl Core {
 
     fn answer_refused(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {
         self.counts.refused += 1;
+        // Who gave up does not ask again.
+        let asks_again = refusal != Refusal::Cancelled && refusal != Refusal::RequestUsed(request);
+        if let Some(session) = self.sessions.get_mut(&session).filter(|_| asks_again) {
+            session.refuses(request, refusal.clone());
+        }
         out.answers.push(Answer {
             session: self.session_id(session),
             request,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use service::client::{Client, News};
 use service::core::Patience;
 use service::protocol::{ToClient, ToNode};
-use service::{Acquire, Config, Core, Definition, Out, PeerMessage, Time, Want};
+use service::{Acquire, Config, Core, Definition, Out, PeerMessage, Refusal, Time, Want};
 
 use crate::program::{Belief, Program};
 
@@ -331,13 +331,17 @@ impl Run {
                 let (session, promise) = core.open(Some(ttl), now).expect("there is room");
                 heard = Some(ToClient::Opened { session, promise });
             }
-            ToNode::KeepAlive { session, sequence } => {
-                heard = Some(match core.keep_alive(session, sequence, now) {
+            ToNode::KeepAlive { session, sequence, settled } => {
+                heard = Some(match core.keep_alive(session, sequence, settled, now) {
                     Ok(promise) => ToClient::Promise { session, promise },
                     Err(_) => ToClient::SessionGone { session },
                 });
             }
-            ToNode::Acquire { session, ask } => core.acquire(session, &ask, now, out),
+            ToNode::Acquire { session, ask } => {
+                if core.acquire(session, &ask, now, out).is_err() {
+                    heard = Some(ToClient::SessionGone { session });
+                }
+            }
             ToNode::Cancel { session, request } => _ = core.cancel(session, request, now, out),
             ToNode::Release { session, request, fence } => {
                 _ = core.release(session, request, fence, now, out);
@@ -353,7 +357,14 @@ impl Run {
     fn heard(&mut self, client: usize, heard: &ToClient) {
         let program = &mut self.clients[client];
         let clock = program.clock(self.now);
-        let Some(News::Granted(request, grant)) = program.client.hear(heard, clock) else { return };
+        let (request, grant) = match program.client.hear(heard, clock) {
+            Some(News::Granted(request, grant)) => (request, grant),
+            Some(News::Refused(request, refusal @ Refusal::RequestUsed(_))) => {
+                self.happened.problems.push(format!("request {request} of client {client}: {refusal}"));
+                return;
+            }
+            _ => return,
+        };
         self.happened.grants += 1;
         let belief = Belief::new(&self.clients[client].names[&request], grant);
         self.judge_grant(client, &belief);

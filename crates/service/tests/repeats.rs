@@ -1,0 +1,68 @@
+//! Clients that say something again, because they may not have been heard: nothing happens twice, and nobody else is
+//! answered.
+
+use std::time::Duration;
+
+use service::core::{Patience, Reply};
+use service::{Acquire, Answer, Config, Core, Definition, Out, Refusal, SessionId, Time, Want};
+
+fn ask(request: u64, patience: Patience) -> Acquire {
+    Acquire { request, name: "x".into(), definition: Definition::MUTEX, want: Want::Slot, patience }
+}
+
+fn node() -> (Core, Out, SessionId, SessionId) {
+    let mut core = Core::new(Config::new(0, vec![1]));
+    let mut open = || core.open(Some(Duration::from_secs(10)), Time(0)).unwrap().0;
+    let (first, second) = (open(), open());
+    (core, Out::default(), first, second)
+}
+
+fn answers(out: &mut Out) -> Vec<Answer> {
+    std::mem::take(&mut out.answers)
+}
+
+#[test]
+fn an_answer_that_was_not_heard_is_given_again() {
+    let (mut core, mut out, first, second) = node();
+    core.acquire(first, &ask(1, Patience::Forever), Time(0), &mut out).unwrap();
+    let granted = answers(&mut out);
+    core.acquire(first, &ask(1, Patience::Forever), Time(1), &mut out).unwrap();
+    assert_eq!(answers(&mut out), granted);
+    core.acquire(second, &ask(1, Patience::Try), Time(2), &mut out).unwrap();
+    let refused = answers(&mut out);
+    assert_eq!(refused[0].reply, Reply::Refused(Refusal::NotFree));
+    // Even if it is free by now.
+    core.close(first, Time(3), &mut out).unwrap();
+    core.acquire(second, &ask(1, Patience::Try), Time(4), &mut out).unwrap();
+    assert_eq!(answers(&mut out), refused);
+    // Once the client has said that it heard, the number is only used.
+    core.keep_alive(second, 1, 1, Time(5)).unwrap();
+    core.acquire(second, &ask(1, Patience::Try), Time(6), &mut out).unwrap();
+    assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::RequestUsed(1)));
+}
+
+/// After a restart the numbers of sessions begin anew: whoever comes with an old one must not be taken for somebody else.
+#[test]
+fn a_session_of_an_earlier_life_answers_for_nobody() {
+    let (mut core, mut out, first, _) = node();
+    let old = SessionId { incarnation: first.incarnation + 1, ..first };
+    assert_eq!(core.acquire(old, &ask(1, Patience::Forever), Time(0), &mut out), Err(Refusal::NoSuchSession));
+    assert_eq!(answers(&mut out), []);
+    core.acquire(first, &ask(1, Patience::Forever), Time(1), &mut out).unwrap();
+    assert!(matches!(answers(&mut out)[0].reply, Reply::Granted { .. }));
+}
+
+#[test]
+fn a_node_that_cannot_take_more_serves_those_who_are_there() {
+    let (mut core, mut out, first, second) = node();
+    core.acquire(first, &ask(1, Patience::Forever), Time(0), &mut out).unwrap();
+    let granted = answers(&mut out);
+    core.let_newcomers_in(false);
+    core.acquire(second, &ask(1, Patience::Forever), Time(1), &mut out).unwrap();
+    assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::Overloaded));
+    core.acquire(first, &ask(1, Patience::Forever), Time(2), &mut out).unwrap();
+    assert_eq!(answers(&mut out), granted);
+    core.let_newcomers_in(true);
+    core.acquire(second, &ask(2, Patience::Try), Time(3), &mut out).unwrap();
+    assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::NotFree));
+}
