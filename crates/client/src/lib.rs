@@ -3,15 +3,50 @@
 //! Begin with [`Tokenwood`]: connect to a cluster (or embed a node), name a resource, and take it. What you get is a
 //! [`Guard`]: it has a slot and a fence, says when it is lost, and releases when it is dropped.
 //!
-//! ```no_run
-//! # async fn example() -> Result<(), client::Error> {
+//! ```
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! # let cluster = node::LocalCluster::start(3).await.unwrap();
+//! # let endpoints = cluster.endpoints.clone();
+//! use std::time::Duration;
 //! use client::Tokenwood;
 //!
-//! let tokenwood = Tokenwood::connect(["127.0.0.1:7710"]).await?;
+//! // Where some of the nodes are, say ["10.0.0.1:7710", "10.0.0.2:7710"]: the first that answers is used.
+//! let tokenwood = Tokenwood::connect(endpoints).await?;
+//!
+//! // One at a time.
 //! let guard = tokenwood.mutex("jobs/nightly-backup").acquire().await?;
 //! println!("inside with fence {}", guard.fence());
-//! guard.release();
-//! # Ok(()) }
+//! guard.release(); // or let it go out of scope
+//!
+//! // At most two at a time; each knows which of the two it is.
+//! let gpu = tokenwood.semaphore("gpu", 2).acquire_within(Duration::from_secs(5)).await?;
+//! println!("on GPU {}", gpu.slot());
+//! # drop(gpu);
+//!
+//! // Whoever does not want to wait is told so.
+//! let leader = tokenwood.mutex("leader").try_acquire().await?;
+//! let second = tokenwood.mutex("leader").try_acquire().await;
+//! assert!(second.is_err_and(|error| error.is_taken()));
+//!
+//! // Work until it is done, or the lock is lost, whichever comes first.
+//! tokio::select! {
+//!     () = async { /* work */ } => println!("done"),
+//!     () = leader.lost() => println!("somebody else may lead soon"),
+//! }
+//!
+//! // Many readers or one writer.
+//! let book = tokenwood.rwlock("book");
+//! let (one, other) = (book.read().acquire().await?, book.read().acquire().await?);
+//! assert!(book.write().try_acquire().await.is_err());
+//! # drop((one, other));
+//!
+//! // Everybody inside is in the same group; whoever accepts several says so.
+//! let stage = tokenwood.room("stage");
+//! let red = stage.group("red").acquire().await?;
+//! let any = stage.any_of(["blue", "red"]).acquire().await?;
+//! assert_eq!(any.group(), 1, "the second of those that were named");
+//! # drop((red, any, leader)); cluster.stop().await;
+//! # Ok::<(), client::Error>(()) }).unwrap();
 //! ```
 //!
 //! **What holds.** Nobody else is let in before this guard is released or [`Guard::lost`] has come true: the client
