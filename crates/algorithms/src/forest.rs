@@ -26,6 +26,7 @@ mod pointers;
 mod requests;
 mod rules;
 mod service;
+mod views;
 
 use clocks::Clocks;
 pub use defects::Printed;
@@ -34,6 +35,7 @@ use hunt::Home;
 pub use message::{Body, Entry, Message, Ticket, Via};
 use pointers::Pointers;
 pub use rules::Rules;
+pub use views::{Elsewhere, Kept, KeptToken};
 
 /// A token, numbered from 0; its number is the slot that it gives.
 pub type TokenId = u32;

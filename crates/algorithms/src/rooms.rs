@@ -21,12 +21,14 @@ mod paper;
 mod room;
 mod rules;
 mod sound;
+mod views;
 mod wish;
 
 pub use defects::Printed;
 pub use message::{Act, Entry, Message};
 pub use room::{Origin, Room, Spot};
 pub use rules::{QueueOrder, Rules};
+pub use views::{Kept, KeptToken, Reported};
 pub use wish::{Choice, Wish};
 
 /// A room of the workbench.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use service::core::Out;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
-use service::{Core, SessionId, Time};
+use service::{Core, Refusal, SessionId, Time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
@@ -216,10 +216,12 @@ fn act(said: ToNode, shared: &Shared, core: &mut Core, now: Time, out: &mut Out)
             Err(refusal) => ToClient::NotOpened(refusal),
         }),
         ToNode::KeepAlive { session, sequence, settled } => {
-            Some(match core.keep_alive(session, sequence, settled, now) {
-                Ok(promise) => ToClient::Promise { session, promise },
-                Err(_) => ToClient::SessionGone { session },
-            })
+            match core.keep_alive(session, sequence, settled, now) {
+                Ok(promise) => Some(ToClient::Promise { session, promise }),
+                // A node that can promise nothing does not answer: the client may still believe what it was promised.
+                Err(Refusal::NoLease) => None,
+                Err(_) => Some(ToClient::SessionGone { session }),
+            }
         }
         ToNode::Acquire { session, ask } => {
             let unknown = core.acquire(session, &ask, now, out).is_err();

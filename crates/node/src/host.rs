@@ -50,8 +50,6 @@ pub struct Host {
 pub(crate) struct Shared {
     state: Mutex<State>,
     peers: OnceLock<Peers>,
-    /// The id of each member, by its place in the view.
-    pub(crate) ids: Vec<NodeId>,
     /// This node.
     pub(crate) me: Identity,
     /// Where clients reach this node.
@@ -95,13 +93,10 @@ impl Host {
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
         let HostConfig { cluster, me, view, clients, tune, log } = config;
-        let mut ids: Vec<NodeId> = view.members.iter().map(|member| member.identity.id).collect();
-        ids.sort_unstable();
-        let place = ids.iter().position(|id| *id == me.id).ok_or(StartError::NotAMember(me))?;
-        let keys = ids.iter().map(|id| u64::from(*id)).collect();
-        let mut core = Config::new(place as u32, keys);
-        (core.incarnation, core.epoch, core.seed) =
-            (me.incarnation, view.epoch, me.incarnation ^ u64::from(me.id));
+        let ids = view.members.iter().map(|member| member.identity.id);
+        let mut core = Config::new(me.id, service::view::View::of(view.epoch, ids));
+        core.view.place(me.id).ok_or(StartError::NotAMember(me))?;
+        (core.incarnation, core.seed) = (me.incarnation, me.incarnation ^ u64::from(me.id));
         tune(&mut core);
         let state = State {
             core: Core::new(core),
@@ -114,7 +109,6 @@ impl Host {
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             peers: OnceLock::new(),
-            ids,
             me,
             clients: clients.clone(),
             earlier: Notify::new(),
@@ -150,7 +144,7 @@ impl Host {
 
     /// How the node is doing.
     pub fn status(&self) -> service::core::Status {
-        self.shared.status(&self.shared.lock().core)
+        self.shared.lock().core.status()
     }
 
     /// The peers without a connection, and for how long that has been so.
@@ -197,7 +191,7 @@ impl Shared {
         let mut written = BTreeSet::new();
         let State { core, out, sinks, watchers, planned, behind } = state;
         for (to, message) in out.messages.drain(..) {
-            let peer = self.ids[to as usize];
+            let peer = core.view().id(to);
             if self.queue(peer, &message) {
                 *behind = Some(peer);
             }
@@ -271,11 +265,12 @@ struct Door {
 
 impl Inbox for Door {
     async fn received(&self, from: NodeId, _epoch: u64, payload: &[u8]) {
-        let Ok(from) = self.shared.ids.binary_search(&from) else { return };
         match frame::whole::<PeerMessage>(payload) {
             Ok(message) => self.shared.happen(|state, now| {
                 let (core, out) = state.core_and_out();
-                core.receive(from as u32, message, now, out);
+                if let Some(from) = core.view().place(from) {
+                    core.receive(from, message, now, out);
+                }
             }),
             Err(error) => (self.log)(&format!("node {from} sends what nobody understands: {error}")),
         }

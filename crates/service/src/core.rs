@@ -14,6 +14,7 @@ use std::time::Duration;
 use algorithms::{Chance, ClientId, NodeId, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
+use self::lease::Lease;
 use crate::client::Grant;
 use crate::event::{Change, Event};
 use crate::name::{self, Definition};
@@ -22,28 +23,31 @@ use crate::resource::{Armed, Content, Deed, Habits, Happening, Origin, Place, Re
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::slab::Slab;
 use crate::time::Time;
+use crate::view::View;
 use crate::wish::Want;
 
 mod effects;
 mod events;
 mod forgetting;
+mod lease;
 mod peers;
 mod report;
 mod requests;
+mod views;
 
 pub use report::{Held, Listing, Status};
 
 /// What a node is told when it starts.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// This node's place among the members.
-    pub me: NodeId,
-    /// New at every start.
+    /// This node's id,
+    pub id: u32,
+    /// new at every start.
     pub incarnation: u64,
-    /// The number of the view.
-    pub epoch: u64,
-    /// A key for each member, the same on all nodes; homes are found by them.
-    pub members: Vec<u64>,
+    /// The view it starts in.
+    pub view: View,
+    /// Whether this node grants only while it has a lease; if not, members are assumed alive.
+    pub leased: bool,
     /// How often a local client may pass clients of other nodes that wait.
     pub passes: u32,
     /// What the algorithms' timers take for the time of a message.
@@ -63,13 +67,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults for a node among these members.
-    pub fn new(me: NodeId, members: Vec<u64>) -> Config {
+    /// The defaults for a node with this id in this view.
+    pub fn new(id: u32, view: View) -> Config {
         Config {
-            me,
+            id,
             incarnation: 1,
-            epoch: 1,
-            members,
+            view,
+            leased: false,
             passes: 4,
             hop: Duration::from_micros(500),
             try_limit: Duration::from_millis(100),
@@ -140,12 +144,24 @@ pub enum Reply {
 pub struct PeerMessage {
     /// The view it belongs to.
     pub epoch: u64,
-    /// The resource it is about,
-    pub name: Arc<str>,
-    /// and what the sender takes that for.
-    pub definition: Definition,
     /// What it says.
-    pub content: Content,
+    pub said: Said,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Said {
+    /// Something about a resource.
+    About {
+        /// Its name,
+        name: Arc<str>,
+        /// and what the sender takes that for.
+        definition: Definition,
+        /// What it says.
+        content: Content,
+    },
+    /// The sender has reported everything that it has of resources at home at the receiver.
+    End,
 }
 
 /// What a node wants done.
@@ -206,11 +222,19 @@ enum Due {
     Timer(u32, Timer),
     /// Resources that nobody uses can be forgotten.
     Forget,
+    /// The lease of this node is about to run out, or has.
+    Lease,
 }
 
 /// A node.
 pub struct Core {
     config: Config,
+    view: View,
+    /// This node's place among the members.
+    me: NodeId,
+    /// The members, by their places, that have not yet reported what they had in earlier views.
+    owing: BTreeSet<NodeId>,
+    lease: Lease,
     habits: Habits,
     sessions: BTreeMap<u64, Session>,
     last_session: u64,
@@ -235,10 +259,17 @@ impl Core {
     pub fn new(config: Config) -> Core {
         let dice = Dice(config.seed);
         let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
-        let habits = Habits { passes: config.passes, linger: u32::try_from(hops).unwrap_or(u32::MAX) };
+        let linger = u32::try_from(hops).unwrap_or(u32::MAX);
+        let (passes, view) = (config.passes, config.view.clone());
+        let floor = view.floor();
+        let me = view.place(config.id).expect("a node starts in a view that it is in");
         Core {
+            owing: view.owing(me),
+            lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
+            view,
+            me,
             config,
-            habits,
+            habits: Habits { passes, linger, floor },
             sessions: BTreeMap::new(),
             last_session: 0,
             requests: Slab::new(),
@@ -246,7 +277,7 @@ impl Core {
             by_name: BTreeMap::new(),
             due: BTreeSet::new(),
             idle: VecDeque::new(),
-            origin: Origin::default(),
+            origin: Origin { floor, clock: 0 },
             dice,
             scratch: Scratch::default(),
             counts: Counts::default(),
@@ -255,12 +286,12 @@ impl Core {
     }
 
     fn place(&self) -> Place {
-        Place { me: self.config.me, nodes: self.config.members.len() as u32 }
+        Place { me: self.me, nodes: self.view.members.len() as u32 }
     }
 
-    /// How long this node may promise anything. With members that are assumed alive: as long as anybody wants.
-    fn lease_left(&self, _now: Time) -> Duration {
-        Duration::MAX / 4
+    /// The view this node is in.
+    pub fn view(&self) -> &View {
+        &self.view
     }
 
     /// When [`Core::wake`] has to be called next.
@@ -270,6 +301,7 @@ impl Core {
 
     /// Does what is due by now.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
+        self.mind_lease(now, out);
         while let Some(&(time, due)) = self.due.first()
             && time <= now
         {
@@ -279,12 +311,16 @@ impl Core {
                 Due::Request(number) => self.impatient(number, now, out),
                 Due::Timer(resource, timer) => self.timer_due(resource, timer, now, out),
                 Due::Forget => self.forget_idle(now),
+                Due::Lease => {}
             }
         }
     }
 
     /// Opens a session. Clients inside this process have no time to live.
     pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
+        if !self.is_leased(now) {
+            return Err(Refusal::NoLease);
+        }
         if ttl.is_some_and(|ttl| !(SHORTEST_LIFE..=LONGEST_LIFE).contains(&ttl)) {
             return Err(Refusal::TimeToLive);
         }
@@ -299,7 +335,7 @@ impl Core {
             self.due.insert((ends, Due::Session(number)));
         }
         self.sessions.insert(number, session);
-        let id = SessionId { node: self.config.me, incarnation: self.config.incarnation, number };
+        let id = SessionId { node: self.config.id, incarnation: self.config.incarnation, number };
         Ok((id, promise))
     }
 
@@ -312,6 +348,9 @@ impl Core {
         now: Time,
     ) -> Result<Promise, Refusal> {
         let lease_left = self.lease_left(now);
+        if lease_left.is_zero() {
+            return Err(Refusal::NoLease);
+        }
         let session = self.session(id)?;
         session.settles(settled);
         Ok(session.promise(sequence, now, lease_left))
@@ -319,6 +358,7 @@ impl Core {
 
     /// A client ends its session, with everything in it.
     pub fn close(&mut self, id: SessionId, now: Time, out: &mut Out) -> Result<(), Refusal> {
+        self.mind_lease(now, out);
         self.session(id)?;
         self.end_session(id.number, false, now, out);
         Ok(())
@@ -330,7 +370,7 @@ impl Core {
     }
 
     fn is_mine(&self, id: SessionId) -> bool {
-        id.node == self.config.me && id.incarnation == self.config.incarnation
+        id.node == self.config.id && id.incarnation == self.config.incarnation
     }
 
     fn session(&mut self, id: SessionId) -> Result<&mut Session, Refusal> {

@@ -14,6 +14,7 @@ pub mod core;
 pub mod event;
 pub mod frame;
 pub mod name;
+mod opening;
 pub mod protocol;
 pub mod refusal;
 pub mod registry;
@@ -21,6 +22,7 @@ pub mod resource;
 pub mod session;
 mod slab;
 pub mod time;
+pub mod view;
 pub mod wish;
 
 pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};

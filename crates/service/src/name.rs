@@ -62,11 +62,10 @@ pub fn validate(name: &str) -> Result<(), Refusal> {
 
 /// The home of a name among members with these keys: the one whose key and the name together give the highest number.
 /// When a member goes, only the names at home there move.
-pub fn home(name: &str, members: &[u64]) -> NodeId {
+pub fn home(name: &str, members: impl IntoIterator<Item = u64>) -> NodeId {
     let of_name = number(name);
     let rank = |key: u64| mix(of_name ^ mix(key));
-    let best =
-        (0..).zip(members).max_by_key(|&(index, &key)| (rank(key), std::cmp::Reverse::<NodeId>(index)));
+    let best = (0..).zip(members).max_by_key(|&(index, key)| (rank(key), std::cmp::Reverse::<NodeId>(index)));
     best.map_or(0, |(index, _)| index)
 }
 
@@ -107,9 +106,9 @@ mod tests {
         let without = [11, 22, 44, 55];
         let mut counts = [0; 5];
         for name in &names {
-            let before = home(name, &all) as usize;
+            let before = home(name, all) as usize;
             counts[before] += 1;
-            let after = without[home(name, &without) as usize];
+            let after = without[home(name, without) as usize];
             assert!(all[before] == 33 || after == all[before], "{name}");
         }
         assert!(counts.iter().all(|count| (500..700).contains(count)), "{counts:?}");

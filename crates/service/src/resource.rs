@@ -8,6 +8,7 @@ use algorithms::{Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Out
 use serde::{Deserialize, Serialize};
 
 use crate::name::Definition;
+use crate::opening::{Kept, Opened, Opening, Report, Reports};
 use crate::time::Time;
 use crate::wish::Numbered;
 
@@ -23,6 +24,10 @@ pub enum Content {
         /// What it is.
         defined: Definition,
     },
+    /// After a change of views, to the home: what the sender has of the resource.
+    Report(Report),
+    /// After a change of views, to the home: somebody has waited here for so many nanoseconds.
+    Age(u64),
 }
 
 impl Content {
@@ -31,7 +36,7 @@ impl Content {
         match self {
             Content::Slots(message) => message.origin(),
             Content::Rooms(rooms::Message::Request(entry)) => Some(entry.node),
-            Content::Rooms(_) | Content::Refused { .. } => None,
+            Content::Rooms(_) | Content::Refused { .. } | Content::Report(_) | Content::Age(_) => None,
         }
     }
 }
@@ -48,6 +53,8 @@ pub(crate) enum Happening {
     Deliver(NodeId, Content),
     /// A timer runs out.
     Expire(Timer),
+    /// At the home: all nodes have said what they have.
+    AllReported,
 }
 
 /// Something that a resource wants done.
@@ -109,6 +116,8 @@ pub(crate) struct Armed {
 enum RunBy {
     Forest(forest::Rules, Forest),
     Room(rooms::Rules, Box<Room<Numbered>>),
+    /// At the home after a change of views: it is not known yet where everything is.
+    Opening(Box<Opening>),
 }
 
 /// What can be chosen about all resources of a node.
@@ -118,6 +127,18 @@ pub(crate) struct Habits {
     pub(crate) passes: u32,
     /// How many hops what nobody uses stays where it is.
     pub(crate) linger: u32,
+    /// Fences of this view are higher than this.
+    pub(crate) floor: u64,
+}
+
+impl Habits {
+    pub(crate) const fn of_forest(self, home: NodeId) -> forest::Rules {
+        forest::Rules::service(home, self.passes, self.linger)
+    }
+
+    pub(crate) fn of_room(self, home: NodeId) -> rooms::Rules {
+        rooms::Rules::service(home, self.passes, self.linger, self.floor)
+    }
 }
 
 /// The node that a resource is looked at from.
@@ -128,6 +149,7 @@ pub(crate) struct Place {
 }
 
 impl Resource {
+    /// A resource that this node has not heard of. If `opening`, this is its home, and other nodes may have something of it.
     pub(crate) fn new(
         name: Arc<str>,
         definition: Definition,
@@ -135,17 +157,18 @@ impl Resource {
         habits: Habits,
         place: Place,
         Origin { floor, clock }: Origin,
+        opening: bool,
     ) -> Resource {
-        let Habits { passes, linger } = habits;
         let run_by = match definition {
+            _ if opening => RunBy::Opening(Box::new(Opening::new(Kept::nothing(definition)))),
             Definition::Slots(_) => {
-                let rules = forest::Rules::service(home, passes, linger);
+                let rules = habits.of_forest(home);
                 let forest =
                     Forest::create(&site(place, definition, &rules), forest::Origin { floor, clock });
                 RunBy::Forest(rules, forest)
             }
             Definition::RwLock | Definition::Room => {
-                let rules = rooms::Rules::service(home, passes, linger);
+                let rules = habits.of_room(home);
                 let spot = Spot { me: place.me, rules: &rules };
                 RunBy::Room(rules, Box::new(Room::create(&spot, rooms::Origin { floor, clock })))
             }
@@ -169,8 +192,11 @@ impl Resource {
                     Happening::Cancel(client) => Input::Cancel { client },
                     Happening::Exit(client) => Input::Exit { client },
                     Happening::Deliver(from, Content::Slots(message)) => Input::Deliver { from, message },
+                    Happening::Deliver(_, Content::Report(_)) => {
+                        return scratch.deeds.push(Deed::Never("a slot is at two nodes"));
+                    }
                     // The sender takes it for something else, and has been told.
-                    Happening::Deliver(..) => return,
+                    Happening::Deliver(..) | Happening::AllReported => return,
                     Happening::Expire(timer) => Input::Expire(timer),
                 };
                 let site = site(place, self.definition, rules);
@@ -187,9 +213,19 @@ impl Resource {
                         room.deliver(&spot, from, message, acts);
                     }
                     Happening::Expire(timer) => room.expire(&spot, timer, acts),
+                    Happening::Deliver(from, Content::Report(report)) => match report.insider() {
+                        Some(_) => room.is_inside(from, acts),
+                        None => acts.push(Act::Never("a room's token is at two nodes")),
+                    },
+                    Happening::AllReported => room.all_reported(&spot, acts),
                     Happening::Request(_, None) | Happening::Deliver(..) => return,
                 }
                 scratch.deeds.extend(acts.drain(..).filter_map(deed_of_room));
+            }
+            RunBy::Opening(opening) => {
+                if let Some(what) = opening.step(happening) {
+                    scratch.deeds.push(Deed::Never(what));
+                }
             }
         }
     }
@@ -206,6 +242,7 @@ impl Resource {
                 let floor = room.droppable(&Spot { me: place.me, rules })?;
                 Some(Origin { floor, clock: 0 })
             }
+            RunBy::Opening(_) => None,
         }
     }
 
@@ -213,7 +250,7 @@ impl Resource {
     pub(crate) fn clock(&self) -> Origin {
         match &self.run_by {
             RunBy::Forest(_, forest) => Origin { floor: 0, clock: forest.clock() },
-            RunBy::Room(..) => Origin::default(),
+            RunBy::Room(..) | RunBy::Opening(_) => Origin::default(),
         }
     }
 
@@ -233,7 +270,7 @@ impl Resource {
             RunBy::Room(_, room) if room.has_token() => {
                 vec![(0, room.queue().iter().map(|entry| entry.node).collect())]
             }
-            RunBy::Room(..) => Vec::new(),
+            RunBy::Room(..) | RunBy::Opening(_) => Vec::new(),
         }
     }
 
@@ -246,7 +283,98 @@ impl Resource {
                 let requests = room.queue().iter().cloned();
                 requests.map(|entry| Content::Rooms(rooms::Message::Request(entry))).collect()
             }
+            RunBy::Opening(opening) => opening.parked().collect(),
         }
+    }
+
+    /// Whether it is not known yet what this resource is: nobody has reported to have anything of it.
+    pub(crate) fn is_guess(&self) -> bool {
+        matches!(&self.run_by, RunBy::Opening(opening) if opening.is_guess())
+    }
+
+    /// Whether it waits for reports.
+    pub(crate) fn is_opening(&self) -> bool {
+        matches!(self.run_by, RunBy::Opening(_))
+    }
+
+    /// Whether it waits for reports that it does not need: all there is has been reported.
+    pub(crate) fn can_open(&self) -> bool {
+        matches!(&self.run_by, RunBy::Opening(opening) if opening.is_complete(self.definition))
+    }
+
+    /// Ends a view: what this node has of the resource.
+    pub(crate) fn freeze(&mut self) -> Kept {
+        self.timers.clear();
+        let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
+        match std::mem::replace(&mut self.run_by, blank) {
+            RunBy::Forest(_, forest) => Kept::Slots(forest.freeze()),
+            RunBy::Room(_, room) => Kept::Room(room.freeze()),
+            RunBy::Opening(opening) => opening.into_kept(),
+        }
+    }
+
+    /// Begins a view at its home, where it waits for the reports of others.
+    pub(crate) fn wait_for_reports(&mut self, kept: Kept) {
+        self.run_by = RunBy::Opening(Box::new(Opening::new(kept)));
+    }
+
+    /// Begins a view elsewhere.
+    pub(crate) fn resume(
+        &mut self,
+        kept: Kept,
+        place: Place,
+        habits: Habits,
+        scratch: &mut Scratch,
+        chance: &mut dyn Chance,
+    ) {
+        self.go_on(kept, None, place, habits, scratch, chance);
+    }
+
+    /// At the home: opens, and says what was parked meanwhile. `all` if everybody has reported.
+    pub(crate) fn open(
+        &mut self,
+        all: bool,
+        place: Place,
+        habits: Habits,
+        scratch: &mut Scratch,
+        chance: &mut dyn Chance,
+    ) -> Vec<(NodeId, Content)> {
+        let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
+        let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
+        let Opened { kept, reported, parked } = opening.open(all);
+        self.go_on(kept, Some(reported), place, habits, scratch, chance);
+        parked
+    }
+
+    fn go_on(
+        &mut self,
+        kept: Kept,
+        reported: Option<Reports>,
+        place: Place,
+        habits: Habits,
+        scratch: &mut Scratch,
+        chance: &mut dyn Chance,
+    ) {
+        self.run_by = match kept {
+            Kept::Slots(kept) => {
+                let rules = habits.of_forest(self.home);
+                let origin = forest::Origin { floor: habits.floor, clock: 0 };
+                let elsewhere = reported.map_or(Vec::new(), |reported| reported.elsewhere);
+                let mut out = Outbox::new(&mut scratch.effects, chance);
+                let site = site(place, self.definition, &rules);
+                let forest = Forest::resume(&site, origin, kept, &elsewhere, &mut out);
+                scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+                RunBy::Forest(rules, forest)
+            }
+            Kept::Room(kept) => {
+                let rules = habits.of_room(self.home);
+                let spot = Spot { me: place.me, rules: &rules };
+                let reported = reported.map(|reported| reported.room);
+                let room = Room::resume(&spot, kept, reported, &mut scratch.acts);
+                scratch.deeds.extend(scratch.acts.drain(..).filter_map(deed_of_room));
+                RunBy::Room(rules, Box::new(room))
+            }
+        };
     }
 }
 

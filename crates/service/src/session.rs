@@ -35,6 +35,8 @@ pub struct Session {
     pub ttl: Option<Duration>,
     /// Until then the client may believe, whatever its clock.
     believed_until: Time,
+    /// It ends then, for a client in this process that was told.
+    over_at: Option<Time>,
     /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a client
     /// that takes and leaves one thing after another costs no memory.
     requests: Vec<(u64, u32)>,
@@ -62,6 +64,7 @@ impl Session {
         Session {
             ttl,
             believed_until: Time(0),
+            over_at: None,
             requests: Vec::new(),
             highest_request: 0,
             refused: VecDeque::new(),
@@ -109,6 +112,16 @@ impl Session {
         self.requests.iter().map(|(_, client)| *client)
     }
 
+    /// Whether it is of a client in this process.
+    pub(crate) fn is_near(&self) -> bool {
+        self.ttl.is_none()
+    }
+
+    /// It ends then, whatever happens.
+    pub(crate) fn ends_at(&mut self, time: Time) {
+        self.over_at = Some(time);
+    }
+
     /// Answers a keep-alive. `lease_left` is how long the node itself may promise anything.
     pub fn promise(&mut self, sequence: u64, now: Time, lease_left: Duration) -> Promise {
         let lasts = self.ttl.unwrap_or(lease_left).min(lease_left);
@@ -118,7 +131,7 @@ impl Session {
 
     /// When the client has certainly stopped to believe, if it sends no further keep-alive.
     pub fn ends(&self) -> Option<Time> {
-        self.ttl.map(|_| self.believed_until)
+        self.over_at.or(self.ttl.map(|_| self.believed_until))
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use service::core::Patience;
 use service::event::{Change, Event};
+use service::view::View;
 use service::{Acquire, Config, Core, Definition, Out, SessionId, Time, Want};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -35,7 +36,7 @@ fn told(out: &mut Out) -> Vec<String> {
 
 #[test]
 fn everything_that_happens_to_clients_is_told_once() {
-    let mut core = Core::new(Config::new(0, vec![1]));
+    let mut core = Core::new(Config::new(0, View::of(1, [0])));
     let mut out = Out { events: Some(Vec::new()), ..Out::default() };
     let (one, _) = core.open(Some(SECOND), Time(0)).unwrap();
     let (two, _) = core.open(None, Time(0)).unwrap();
@@ -61,7 +62,7 @@ fn everything_that_happens_to_clients_is_told_once() {
 
 #[test]
 fn nobody_watches_and_nothing_is_told() {
-    let mut core = Core::new(Config::new(0, vec![1]));
+    let mut core = Core::new(Config::new(0, View::of(1, [0])));
     let mut out = Out::default();
     let (one, _) = core.open(None, Time(0)).unwrap();
     ask(&mut core, one, 1, Patience::Forever, &mut out);

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use service::core::{Patience, Reply};
+use service::view::View;
 use service::{Acquire, Answer, Config, Core, Definition, Out, Refusal, SessionId, Time, Want};
 
 fn ask(request: u64, patience: Patience) -> Acquire {
@@ -11,7 +12,7 @@ fn ask(request: u64, patience: Patience) -> Acquire {
 }
 
 fn node() -> (Core, Out, SessionId, SessionId) {
-    let mut core = Core::new(Config::new(0, vec![1]));
+    let mut core = Core::new(Config::new(0, View::of(1, [0])));
     let mut open = || core.open(Some(Duration::from_secs(10)), Time(0)).unwrap().0;
     let (first, second) = (open(), open());
     (core, Out::default(), first, second)

@@ -104,7 +104,7 @@ impl Forest {
     }
 
     /// Puts a token where it belongs in the list.
-    fn hold(&mut self, held: Held) {
+    pub(super) fn hold(&mut self, held: Held) {
         let place = self.held.partition_point(|other| other.token < held.token);
         self.held.insert(place, held);
     }

@@ -6,6 +6,7 @@ use super::defects::Printed;
 use super::message::{Act, Entry, Message};
 use super::room::{Room, Spot, shares};
 use super::rules::{QueueOrder, Rules};
+use super::views::FOR_OTHERS;
 use super::wish::Wish;
 use crate::algorithm::NodeId;
 
@@ -131,7 +132,7 @@ impl<W: Wish> Room<W> {
         let Some(oldest) = self.waiters.first() else { return };
         let (group, alone) = (oldest.wish.first(), oldest.is_writer());
         let Some(mut token) = self.token.take() else { return };
-        token.counter += 1;
+        token.counter = token.counter.max(spot.rules.floor) + 1;
         let fence = token.counter;
         self.learn(fence);
         let mut session = Session { group, alone, followers: Vec::new() };
@@ -171,7 +172,7 @@ impl<W: Wish> Room<W> {
         let to = head.node;
         self.pointer = last.node;
         // So that whoever hears of the token at the home can tell whether it has been elsewhere since.
-        token.counter += 1;
+        token.counter = token.counter.max(spot.rules.floor) + 1;
         self.seen = token.counter;
         if to == spot.me {
             acts.push(Act::Never("a token is handed over to oneself"));
@@ -190,7 +191,7 @@ impl<W: Wish> Room<W> {
             let fence = token.counter;
             let followers = token.session.iter().flat_map(|session| &session.followers);
             // Who asks while it follows knows already.
-            for &(to, _) in followers.filter(|(node, _)| *node != asker) {
+            for &(to, _) in followers.filter(|(node, number)| *node != asker && *number != FOR_OTHERS) {
                 acts.push(Act::Send { to, message: Message::Close { fence } });
             }
         }
@@ -210,7 +211,9 @@ impl<W: Wish> Room<W> {
         let closed = !token.queue.is_empty();
         if let Some(session) = &mut token.session {
             // A follower that asks again has not completed as far as this node knows; from now on it will with this number.
-            match session.followers.iter_mut().find(|(node, _)| *node == to) {
+            // What the home follows for on behalf of others is not its own.
+            let own = |follower: &&mut (NodeId, u32)| follower.0 == to && follower.1 != FOR_OTHERS;
+            match session.followers.iter_mut().find(own) {
                 Some(follower) => follower.1 = number,
                 None => session.followers.push((to, number)),
             }

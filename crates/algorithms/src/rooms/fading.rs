@@ -60,7 +60,8 @@ impl<W: Wish> Room<W> {
     /// Whether no client here waits or is inside, and nobody else relies on this node.
     fn is_unused(&self) -> bool {
         let closed = self.token.as_ref().is_none_or(|token| token.session.is_none());
-        closed && self.waiters.is_empty() && !self.asked && self.following.is_none()
+        let nobody_of_before = self.former.is_none() && self.formers.is_none();
+        closed && nobody_of_before && self.waiters.is_empty() && !self.asked && self.following.is_none()
     }
 
     /// Whether there is something to tell the home.

@@ -71,6 +71,8 @@ pub enum Message<W: Wish> {
         /// The counter of the token.
         counter: u64,
     },
+    /// The sender's clients have left who were inside by an opening of a view before.
+    Left,
 }
 
 /// What a step wants done.
@@ -115,7 +117,8 @@ impl<W: Wish> Message<W> {
             | Message::Close { .. }
             | Message::Idle
             | Message::Forget
-            | Message::Inform { .. } => {}
+            | Message::Inform { .. }
+            | Message::Left => {}
         }
     }
 
@@ -129,6 +132,7 @@ impl<W: Wish> Message<W> {
             Message::Idle => "IDLE",
             Message::Forget => "FORGET",
             Message::Inform { .. } => "INFORM",
+            Message::Left => "LEFT",
         }
     }
 }
@@ -140,7 +144,7 @@ impl Message<Choice> {
             Message::Token { queue, .. } => 4 + queue.iter().map(Entry::words).sum::<u32>(),
             Message::Start { .. } => 7,
             Message::Complete { .. } | Message::Close { .. } | Message::Inform { .. } => 4,
-            Message::Idle | Message::Forget => 3,
+            Message::Idle | Message::Forget | Message::Left => 3,
         }
     }
 }
@@ -180,6 +184,7 @@ impl<W: Wish> fmt::Display for Message<W> {
             Message::Close { fence } => write!(f, "CLOSE(fence {fence})"),
             Message::Idle => f.write_str("IDLE"),
             Message::Forget => f.write_str("FORGET"),
+            Message::Left => f.write_str("LEFT"),
             Message::Inform { counter } => write!(f, "INFORM({counter})"),
         }
     }

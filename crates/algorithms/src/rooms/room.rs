@@ -8,6 +8,7 @@ use super::defects::Printed;
 use super::fading::Quiet;
 use super::message::{Act, Entry, Message};
 use super::rules::Rules;
+use super::views::Formers;
 use super::wish::Wish;
 use crate::algorithm::{ClientId, NodeId, Timer};
 
@@ -39,6 +40,10 @@ pub struct Room<W: Wish> {
     pub(super) leaving: bool,
     /// At the home: whose FORGET has not been answered, in ascending order.
     pub(super) leavers: Vec<NodeId>,
+    /// Clients are inside here by an opening of a view before, of this group and fence, and the home knows.
+    pub(super) former: Option<(W::Group, u64)>,
+    /// At the home: who is inside by an opening of a view before, as long as anybody is or may be.
+    pub(super) formers: Option<Formers>,
 }
 
 /// A local client that waits.
@@ -114,6 +119,8 @@ impl<W: Wish> Room<W> {
             quiet: Quiet::No,
             leaving: false,
             leavers: Vec::new(),
+            former: None,
+            formers: None,
         }
     }
 
@@ -194,6 +201,7 @@ impl<W: Wish> Room<W> {
             Message::Idle => self.on_idle(acts),
             Message::Forget => self.on_forget(from),
             Message::Inform { counter } => self.on_inform(spot, counter, acts),
+            Message::Left => self.on_left(spot, from, acts),
         }
         self.finish(spot, acts);
     }
@@ -204,7 +212,7 @@ impl<W: Wish> Room<W> {
         self.check(spot, acts);
     }
 
-    fn finish(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub(super) fn finish(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
         if spot.rules.forget {
             self.fade(spot, acts);
         }
@@ -233,6 +241,9 @@ impl<W: Wish> Room<W> {
             return self.settle_captain(spot, acts);
         }
         let wants = !self.waiters.is_empty() && !self.asked;
+        if self.inside == 0 && self.former.take().is_some() {
+            self.tell_home_of_leaving(spot, acts);
+        }
         match &mut self.following {
             Some(opening) => {
                 let Following { captain, number, .. } = *opening;

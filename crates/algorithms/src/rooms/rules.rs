@@ -24,6 +24,8 @@ pub struct Rules {
     pub forget: bool,
     /// How many hops nobody must have had any use for the room before it is forgotten.
     pub linger: u32,
+    /// Fences of this view are higher than this.
+    pub floor: u64,
     /// In the workbench: groups from this one on are exclusive.
     pub first_exclusive: Group,
     pub(super) printed: Option<Printed>,
@@ -48,6 +50,7 @@ impl Default for Rules {
             close: true,
             forget: false,
             linger: 5,
+            floor: 0,
             first_exclusive: Group::MAX,
             printed: None,
         }
@@ -58,8 +61,8 @@ impl Rules {
     const PASSES: u32 = 4;
 
     /// What the lock service runs: an idle token goes home, and is forgotten elsewhere.
-    pub fn service(home: NodeId, passes: u32, linger: u32) -> Rules {
-        Rules { home, passes, forget: true, linger, ..Rules::default() }
+    pub fn service(home: NodeId, passes: u32, linger: u32, floor: u64) -> Rules {
+        Rules { home, passes, forget: true, linger, floor, ..Rules::default() }
     }
 
     pub(super) const CHOICES: &'static [Choice] = &[

@@ -26,6 +26,10 @@ impl<W: Wish> Room<W> {
                         let used = self.inside > 0 || !session.followers.is_empty();
                         never(used, "a room is open and nobody is inside");
                         never(token.passed <= spot.rules.passes, "too many passed the queue");
+                        never(
+                            self.former.is_none(),
+                            "the captain's clients are inside by somebody else's opening",
+                        );
                         let alone = self.inside == 1 && session.followers.is_empty();
                         never(alone || !session.alone, "somebody who has to be alone is not");
                     }
@@ -43,9 +47,13 @@ impl<W: Wish> Room<W> {
                         never(self.pointer == opening.captain, "a follower does not point to its captain");
                         never(self.parked.is_empty(), "requests are parked at a follower");
                     }
-                    None => never(self.inside == 0, "somebody is inside a room that is not open"),
+                    None => {
+                        let open = self.inside == 0 || self.former.is_some();
+                        never(open, "somebody is inside a room that is not open");
+                    }
                 }
             }
         }
+        never(self.former.is_none() || self.inside > 0, "somebody of a view before is inside and is not");
     }
 }

@@ -9,12 +9,17 @@ impl Core {
         let resource = self.resources.get_mut(number).expect("a resource in use is not forgotten");
         resource.used = now;
         resource.step(place, happening, &mut self.scratch, &mut self.dice);
+        self.carry_out_all(number, now, out);
+        self.list_if_idle(number, now);
+    }
+
+    /// Carries out what a resource wants done.
+    pub(super) fn carry_out_all(&mut self, number: u32, now: Time, out: &mut Out) {
         let mut deeds = std::mem::take(&mut self.scratch.deeds);
         for deed in deeds.drain(..) {
             self.carry_out(number, deed, now, out);
         }
         self.scratch.deeds = deeds;
-        self.list_if_idle(number, now);
     }
 
     fn carry_out(&mut self, number: u32, deed: Deed, now: Time, out: &mut Out) {
@@ -34,7 +39,8 @@ impl Core {
         let Some(resource) = self.resources.get(number) else { return };
         let (name, definition) = (resource.name.clone(), resource.definition);
         self.counts.sent += 1;
-        out.messages.push((to, PeerMessage { epoch: self.config.epoch, name, definition, content }));
+        let said = Said::About { name, definition, content };
+        out.messages.push((to, PeerMessage { epoch: self.view.epoch, said }));
     }
 
     fn arm(&mut self, number: u32, timer: Timer, wait: Wait, now: Time) {

@@ -21,12 +21,13 @@ impl Core {
         if let Some(number) = self.find(name, definition) {
             return Ok(number);
         }
-        let home = name::home(name, &self.config.members);
-        if home == self.config.me {
+        let (home, place) = (self.view.home(name), self.place());
+        let opening = home == self.me && !self.owing.is_empty();
+        if home == self.me {
             self.give_up_other_definitions(name)?;
         }
-        let place = self.place();
-        let resource = Resource::new(name.clone(), definition, home, self.habits, place, self.origin);
+        let resource =
+            Resource::new(name.clone(), definition, home, self.habits, place, self.origin, opening);
         let number = self.resources.insert(resource);
         self.by_name.entry(definition).or_default().insert(name.clone(), number);
         Ok(number)
@@ -35,8 +36,12 @@ impl Core {
     /// At the home: what the name stood for is forgotten, unless it is in use as that.
     fn give_up_other_definitions(&mut self, name: &str) -> Result<(), Definition> {
         let place = self.place();
-        let other = self.by_name.iter().find_map(|(other, names)| Some((*other, *names.get(name)?)));
-        let Some((other, number)) = other else { return Ok(()) };
+        // What nobody has reported to have may still turn out to be something else.
+        let known = |number: &u32| !self.resources.get(*number).is_some_and(Resource::is_guess);
+        let numbers = self.by_name.iter().filter_map(|(other, names)| Some((*other, *names.get(name)?)));
+        let Some((other, number)) = numbers.into_iter().find(|(_, number)| known(number)) else {
+            return Ok(());
+        };
         if self.resources.get(number).is_some_and(|resource| resource.droppable(place).is_none()) {
             return Err(other);
         }

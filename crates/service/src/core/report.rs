@@ -57,10 +57,10 @@ impl Core {
     /// How this node is doing.
     pub fn status(&self) -> Status {
         Status {
-            node: self.config.me,
+            node: self.config.id,
             incarnation: self.config.incarnation,
-            epoch: self.config.epoch,
-            members: self.config.members.len() as u32,
+            epoch: self.view.epoch,
+            members: self.view.members.len() as u32,
             sessions: self.sessions.len(),
             requests: self.requests.len(),
             resources: self.resources.len(),
@@ -70,7 +70,7 @@ impl Core {
 
     /// The node that a name is at home at.
     pub fn home(&self, name: &str) -> NodeId {
-        name::home(name, &self.config.members)
+        self.view.members[self.view.home(name) as usize].id
     }
 
     /// What this node knows of a name. More than one thing only for a moment: until its home has said what it is.
@@ -81,6 +81,12 @@ impl Core {
             self.listing(number, clients.map(|(_, request)| request), now)
         };
         numbers.filter_map(listing).collect()
+    }
+
+    /// All resources that this node remembers.
+    pub fn everything(&self, now: Time) -> Vec<Listing> {
+        let numbers = self.resources.iter().map(|(number, _)| number);
+        numbers.filter_map(|number| self.listing(number, std::iter::empty(), now)).collect()
     }
 
     /// All resources that somebody here holds or waits for, in the order of names.
@@ -122,8 +128,12 @@ impl Core {
         Some(Listing {
             name: resource.name.to_string(),
             definition: resource.definition,
-            home: resource.home,
-            slots: resource.slots_here(),
+            home: self.view.members[resource.home as usize].id,
+            slots: resource
+                .slots_here()
+                .into_iter()
+                .map(|(slot, nodes)| (slot, self.view.ids(&nodes)))
+                .collect(),
             clients: clients.into_iter().map(|(_, held)| held).collect(),
         })
     }

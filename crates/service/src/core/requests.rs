@@ -8,6 +8,7 @@ impl Core {
     /// The error is that there is no such session here, and that is all that can be said to whoever asks: the same number
     /// may be somebody else's by now.
     pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
+        self.mind_lease(now, out);
         self.session(id)?;
         if let Err(refusal) = self.ask(id, ask, now, out) {
             self.answer_refused(id.number, ask.request, refusal, out);
@@ -29,6 +30,9 @@ impl Core {
             return Err(Refusal::RequestUsed(ask.request));
         }
         session.highest_request = ask.request;
+        if !self.is_leased(now) {
+            return Err(Refusal::NoLease);
+        }
         if !self.lets_newcomers_in {
             return Err(Refusal::Overloaded);
         }
@@ -119,6 +123,7 @@ impl Core {
     /// A client gives up. If it was let in meanwhile, it leaves again. The answer is that it gave up, unless there was
     /// another before.
     pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
+        self.mind_lease(now, out);
         if let Some(client) = self.session(id)?.client(request) {
             self.send_away(client, Refusal::Cancelled, now, out);
         }
@@ -134,6 +139,7 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Result<(), Refusal> {
+        self.mind_lease(now, out);
         let session = self.session(id)?;
         let Some(client) = session.client(request) else {
             let known = request > 0 && request <= session.highest_request;
@@ -184,15 +190,13 @@ impl Core {
     pub(super) fn let_in(
         &mut self,
         client: ClientId,
-        (slot, counter, group): (u32, u64, u64),
+        (slot, fence, group): (u32, u64, u64),
         now: Time,
         out: &mut Out,
     ) {
-        let epoch = self.config.epoch;
         let request = self.requests.get_mut(client).expect("only clients that wait are let in");
         assert!(request.granted.is_none(), "a client that is inside is let in again");
-        assert!(counter <= COUNTER_MASK, "the counter of a slot has run over");
-        let (fence, group) = (epoch << COUNTER_BITS | counter, request.want.place_of(group));
+        let group = request.want.place_of(group);
         request.granted = Some(Grant { slot, fence, group });
         request.since = now;
         if let Some(until) = request.until.take() {
@@ -206,10 +210,6 @@ impl Core {
     }
 
     pub(super) fn session_id(&self, number: u64) -> SessionId {
-        SessionId { node: self.config.me, incarnation: self.config.incarnation, number }
+        SessionId { node: self.config.id, incarnation: self.config.incarnation, number }
     }
 }
-
-/// A fence is the number of the view, then the counter of the slot: both only rise.
-const COUNTER_BITS: u32 = 40;
-const COUNTER_MASK: u64 = (1 << COUNTER_BITS) - 1;

@@ -1,6 +1,9 @@
 //! Whole clusters in one deterministic run: real cores, links that keep order, clocks that run at different rates, and
 //! clients that do everything at random. What must hold is judged from outside, by what clients believe.
 
+mod clients;
+mod council;
+mod faults;
 mod program;
 mod run;
 
@@ -82,4 +85,55 @@ fn clients_learn_of_a_loss_before_others_are_let_in_even_with_bad_clocks() {
         ..Plan::default()
     };
     runs(1..40, &plan);
+}
+
+#[test]
+fn nodes_die_and_come_back() {
+    let plan = Plan { nodes: 3, clients: 9, names: 2, slots: 1, crashes: 3, ..Plan::default() };
+    runs(1..15, &plan);
+    runs(1..15, &Plan { nodes: 5, slots: 3, crashes: 5, cuts: 10, deaths: 3, ..plan });
+}
+
+#[test]
+fn rooms_outlive_their_captains() {
+    let section = Duration::from_secs(3);
+    let plan = Plan { nodes: 3, clients: 12, groups: 3, names: 2, crashes: 4, section, ..Plan::default() };
+    runs(1..15, &plan);
+    runs(1..15, &Plan { nodes: 4, groups: 1, cuts: 6, deaths: 3, ..plan });
+}
+
+/// Everything at once.
+fn stormy(seed: u64, groups: u32, slots: u32) -> Plan {
+    Plan {
+        nodes: 2 + seed as usize % 4,
+        clients: 12,
+        names: 1 + seed as u32 % 3,
+        slots,
+        groups,
+        crashes: 4,
+        pauses: 5,
+        cuts: 10,
+        deaths: 3,
+        contradict: groups == 0 && seed.is_multiple_of(2),
+        section: Duration::from_millis([50, 3000][seed as usize / 2 % 2]),
+        ..Plan::default()
+    }
+}
+
+#[test]
+fn nodes_stand_still_and_others_go_on() {
+    for seed in 1..13 {
+        for (groups, slots) in [(0, 1), (0, 3), (1, 1), (3, 1)] {
+            runs(seed..seed + 1, &stormy(seed, groups, slots));
+        }
+    }
+}
+
+/// Seeds that showed errors of ours: whoever told its home how long it had waited was refused, and its request served all
+/// the same; the home followed a captain for others and for itself, and the captain took one for the other.
+#[test]
+fn what_was_wrong_once_is_not_wrong_again() {
+    for (seed, groups, slots) in [(26, 0, 3), (195, 1, 1), (266, 3, 1), (355, 3, 1), (591, 3, 1)] {
+        runs(seed..seed + 1, &stormy(seed, groups, slots));
+    }
 }

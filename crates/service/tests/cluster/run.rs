@@ -4,12 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-use service::client::{Client, News};
-use service::core::Patience;
+use service::client::Client;
 use service::protocol::{ToClient, ToNode};
-use service::{Acquire, Config, Core, Definition, Out, PeerMessage, Refusal, Time, Want};
+use service::view::View;
+use service::{Config, Core, Out, PeerMessage, Refusal, Time};
 
-use crate::program::{Belief, Program};
+use crate::council::Council;
+use crate::faults::{FIRST, Machine};
+use crate::program::Program;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -24,6 +26,10 @@ pub(crate) struct Plan {
     pub(crate) cuts: u32,
     /// and how many clients die.
     pub(crate) deaths: u32,
+    /// How many times a node dies and comes back,
+    pub(crate) crashes: u32,
+    /// and stands still for a while.
+    pub(crate) pauses: u32,
     /// Whether clients ask for other numbers of slots as well.
     pub(crate) contradict: bool,
     /// How long clients stay inside, at most.
@@ -42,6 +48,8 @@ impl Default for Plan {
             groups: 0,
             cuts: 0,
             deaths: 0,
+            crashes: 0,
+            pauses: 0,
             contradict: false,
             section: Duration::from_millis(50),
             lasts: Duration::from_secs(20),
@@ -54,18 +62,19 @@ impl Default for Plan {
 pub(crate) struct Happened {
     pub(crate) problems: Vec<String>,
     pub(crate) grants: u64,
+    pub(crate) views: u64,
+    pub(crate) crashes: u64,
+    /// Nodes that were left out although they lived.
+    pub(crate) excluded: u64,
     pub(crate) log: Vec<String>,
 }
 
-const TTL: Duration = Duration::from_secs(2);
+pub(crate) const TTL: Duration = Duration::from_secs(2);
 /// The longest way of a message.
-const LONGEST_HOP: u64 = 5_000_000;
-
-/// So many requests of a client are open at most, so that all of them can be served in time.
-const MOST_ASKED: usize = 3;
+pub(crate) const LONGEST_HOP: u64 = 5_000_000;
 
 #[derive(Clone, Debug)]
-enum Event {
+pub(crate) enum Event {
     Peer {
         from: usize,
         to: usize,
@@ -93,41 +102,89 @@ enum Event {
         client: usize,
         request: u64,
     },
-    Wake(usize),
+    /// A node, in a life.
+    Wake(usize, u64),
     Cut,
     Reconnect(usize),
     Die,
+    Crash,
+    Pause,
+    Start(usize),
+    Renew(usize, u64),
+    Renewal {
+        node: usize,
+        life: u64,
+        sent: Time,
+    },
+    Renewed {
+        node: usize,
+        life: u64,
+        sent: Time,
+        member: bool,
+    },
+    Decide,
+    View {
+        node: usize,
+        life: u64,
+        view: View,
+    },
+}
+
+impl Event {
+    /// The node that it happens at, and that may stand still.
+    fn node(&self, clients: &[Program]) -> Option<usize> {
+        match self {
+            Event::Peer { to, .. } => Some(*to),
+            Event::Said { client, .. } => Some(clients[*client].node),
+            Event::Wake(node, _) | Event::Renew(node, _) => Some(*node),
+            Event::Renewed { node, .. } | Event::View { node, .. } => Some(*node),
+            _ => None,
+        }
+    }
 }
 
 pub(crate) struct Run {
-    plan: Plan,
-    now: Time,
+    pub(crate) plan: Plan,
+    pub(crate) now: Time,
+    pub(crate) seed: u64,
+    pub(crate) linger: Duration,
     dice: u64,
     count: u64,
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     events: BTreeMap<u64, Event>,
-    cores: Vec<Core>,
-    /// How fast the clock of each node runs, in thousandths.
-    rates: Vec<u64>,
-    clients: Vec<Program>,
+    pub(crate) machines: Vec<Machine>,
+    /// If nodes may fail.
+    pub(crate) council: Option<Council>,
+    pub(crate) council_rate: u64,
+    pub(crate) clients: Vec<Program>,
     /// The number of each client's connection, and whether it works.
-    connections: Vec<(u32, bool)>,
+    pub(crate) connections: Vec<(u32, bool)>,
     latest: BTreeMap<(usize, usize), Time>,
     /// The highest fence of each name and slot, and its group.
-    fences: BTreeMap<(u32, u32), (u64, String)>,
-    happened: Happened,
+    pub(crate) fences: BTreeMap<(u32, u32), (u64, String)>,
+    pub(crate) happened: Happened,
 }
 
 impl Run {
     pub(crate) fn new(plan: &Plan, seed: u64) -> Run {
-        let members: Vec<u64> = (0..plan.nodes as u64).map(|node| 100 + node).collect();
+        let ids = (0..plan.nodes as u32).map(|node| FIRST + node);
         // Some runs have tokens go home and names forgotten all the time, others hardly ever.
         let linger = Duration::from_millis([10, 200, 10_000][seed as usize % 3]);
-        let config = |me: usize| Config {
-            seed: seed ^ me as u64,
+        let may_fail = plan.crashes + plan.pauses > 0;
+        let config = |id: u32| Config {
+            seed: seed ^ u64::from(id),
             linger,
             keep_idle: linger,
-            ..Config::new(me as u32, members.clone())
+            leased: may_fail,
+            ..Config::new(id, View::of(1, ids.clone()))
+        };
+        let machine = |id: u32| Machine {
+            id,
+            life: 1,
+            rate: 1000,
+            core: Some(Core::new(config(id))),
+            stands_until: Time(0),
+            early: Vec::new(),
         };
         let mut run = Run {
             plan: plan.clone(),
@@ -136,8 +193,11 @@ impl Run {
             count: 0,
             agenda: BinaryHeap::new(),
             events: BTreeMap::new(),
-            cores: (0..plan.nodes).map(|me| Core::new(config(me))).collect(),
-            rates: Vec::new(),
+            machines: ids.clone().map(machine).collect(),
+            council: may_fail.then(|| Council::new(ids.clone())),
+            council_rate: 1000,
+            seed,
+            linger,
             clients: Vec::new(),
             connections: vec![(0, true); plan.clients],
             latest: BTreeMap::new(),
@@ -145,9 +205,14 @@ impl Run {
             happened: Happened::default(),
         };
         // Clocks run up to a tenth too fast or too slow.
-        run.rates = (0..plan.nodes).map(|_| 900 + run.below(201)).collect();
+        run.council_rate = run.rate();
+        for node in 0..plan.nodes {
+            run.machines[node].rate = run.rate();
+            run.plan_in(1, Event::Renew(node, 1));
+        }
+        run.plan_in(1, Event::Decide);
         for number in 0..plan.clients {
-            let rate = 900 + run.below(201);
+            let rate = run.rate();
             let (client, names) = (Client::new(TTL), BTreeMap::new());
             run.clients.push(Program { node: number % plan.nodes, rate, client, dead: false, names });
             let after = run.below(1_000_000);
@@ -163,6 +228,14 @@ impl Run {
             let at = run.below(lasts);
             run.plan_in(at, Event::Die);
         }
+        for _ in 0..plan.crashes {
+            let at = run.below(lasts);
+            run.plan_in(at, Event::Crash);
+        }
+        for _ in 0..plan.pauses {
+            let at = run.below(lasts);
+            run.plan_in(at, Event::Pause);
+        }
         run
     }
 
@@ -177,6 +250,11 @@ impl Run {
             }
             self.now = time;
             let event = self.events.remove(&number).expect("what is planned is there");
+            let stands = event.node(&self.clients).map_or(Time(0), |node| self.machines[node].stands_until);
+            if stands > self.now {
+                self.plan_in(stands.0 - self.now.0, event);
+                continue;
+            }
             self.happen(event, time > end);
             if !self.happened.problems.is_empty() {
                 break;
@@ -189,12 +267,12 @@ impl Run {
     }
 
     fn judge_end(&mut self) {
-        for core in &self.cores {
+        for core in self.machines.iter().filter_map(|machine| machine.core.as_ref()) {
             let status = core.status();
             if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
                 self.happened
                     .problems
-                    .push(format!("something is left: {status:?} {:?}", core.list(self.now)));
+                    .push(format!("something is left: {status:?} {:?}", core.everything(self.now)));
             }
         }
         for (number, program) in self.clients.iter().enumerate() {
@@ -205,39 +283,50 @@ impl Run {
         }
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.dice ^= self.dice << 13;
         self.dice ^= self.dice >> 7;
         self.dice ^= self.dice << 17;
         (self.dice >> 11) % bound.max(1)
     }
 
-    fn plan_in(&mut self, after: u64, event: Event) {
+    pub(crate) fn plan_in(&mut self, after: u64, event: Event) {
         self.count += 1;
         self.agenda.push(Reverse((Time(self.now.0 + after), self.count)));
         self.events.insert(self.count, event);
     }
 
+    /// How fast a clock runs, in thousandths: a tenth too fast or too slow, or anything between.
+    fn rate(&mut self) -> u64 {
+        match self.below(3) {
+            0 => 900,
+            1 => 1100,
+            _ => 900 + self.below(201),
+        }
+    }
+
+    /// How long a message takes: mostly short, sometimes long.
+    pub(crate) fn hop(&mut self) -> u64 {
+        let spread = 1 << self.below(12);
+        self.below(LONGEST_HOP * spread / 4096 + 1000)
+    }
+
     /// Plans an arrival behind all others on the same way.
     fn plan_arrival(&mut self, way: (usize, usize), event: Event) {
-        // Mostly short, sometimes long.
-        let spread = 1 << self.below(12);
-        let after = self.below(LONGEST_HOP * spread / 4096 + 1000);
+        let after = self.hop();
         let at = Time(self.now.0 + after)
             .max(self.latest.get(&way).copied().unwrap_or(Time(0)) + Duration::from_nanos(1));
         self.latest.insert(way, at);
         self.plan_in(at.0 - self.now.0, event);
     }
 
-    fn node_clock(&self, node: usize) -> Time {
-        Time(self.now.0 / 1000 * self.rates[node])
+    pub(crate) fn node_clock(&self, node: usize) -> Time {
+        Time(self.now.0 / 1000 * self.machines[node].rate)
     }
 
     fn happen(&mut self, event: Event, ending: bool) {
         match event {
-            Event::Peer { from, to, message } => {
-                self.at_node(to, |core, now, out| core.receive(from as u32, message, now, out));
-            }
+            Event::Peer { from, to, message } => self.peer(from, to, message),
             Event::Said { client, connection, said } => {
                 if self.connections[client] == (connection, true) {
                     self.said(client, said);
@@ -258,8 +347,9 @@ impl Run {
                 let said = self.clients[client].client.cancel(request);
                 self.say(client, said);
             }
-            Event::Wake(node) => {
-                let due = self.cores[node].wakes_at();
+            Event::Wake(node, life) => {
+                let machine = &self.machines[node];
+                let due = machine.core.as_ref().filter(|_| machine.life == life).and_then(Core::wakes_at);
                 if due.is_some_and(|due| due <= self.node_clock(node)) {
                     self.at_node(node, |core, now, out| core.wake(now, out));
                 }
@@ -275,10 +365,21 @@ impl Run {
                 self.connections[client] = (number + 1, true);
                 let program = &mut self.clients[client];
                 let clock = program.clock(self.now);
-                for said in program.client.connected(clock) {
-                    self.say(client, Some(said));
+                if program.client.session().is_some() {
+                    for said in program.client.connected(clock) {
+                        self.say(client, Some(said));
+                    }
                 }
             }
+            Event::Crash if !ending => self.crash(),
+            Event::Pause if !ending => self.pause(),
+            Event::Crash | Event::Pause => {}
+            Event::Start(node) => self.start(node),
+            Event::Renew(node, life) => self.renew(node, life),
+            Event::Renewal { node, life, sent } => self.renewal(node, life, sent),
+            Event::Renewed { node, life, sent, member } => self.renewed(node, life, sent, member),
+            Event::Decide => self.decide(),
+            Event::View { node, life, view } => self.hear_of_view(node, life, view),
             Event::Die => {
                 let client = self.below(self.plan.clients as u64) as usize;
                 self.clients[client].dead = true;
@@ -287,12 +388,15 @@ impl Run {
     }
 
     /// Lets something happen at a node, and carries out what it wants.
-    fn at_node(&mut self, node: usize, act: impl FnOnce(&mut Core, Time, &mut Out)) {
+    pub(crate) fn at_node(&mut self, node: usize, act: impl FnOnce(&mut Core, Time, &mut Out)) {
         let mut out = Out::default();
         let now = self.node_clock(node);
-        act(&mut self.cores[node], now, &mut out);
-        for (to, message) in out.messages {
-            let to = to as usize;
+        let Machine { core: Some(core), life, rate, .. } = &mut self.machines[node] else { return };
+        act(core, now, &mut out);
+        let (life, rate, wakes) = (*life, *rate, core.wakes_at());
+        let to_nodes: Vec<usize> =
+            out.messages.iter().map(|(to, _)| (core.view().id(*to) - FIRST) as usize).collect();
+        for (to, (_, message)) in to_nodes.into_iter().zip(out.messages) {
             self.plan_arrival((node, to), Event::Peer { from: node, to, message });
         }
         for answer in out.answers {
@@ -301,9 +405,9 @@ impl Run {
                 self.tell(client, ToClient::Answer(answer));
             }
         }
-        if let Some(due) = self.cores[node].wakes_at() {
-            let after = (due - now).as_nanos() as u64 * 1000 / self.rates[node] + 1000;
-            self.plan_in(after, Event::Wake(node));
+        if let Some(due) = wakes {
+            let after = (due - now).as_nanos() as u64 / rate * 1000 + 1000;
+            self.plan_in(after, Event::Wake(node, life));
         }
     }
 
@@ -315,7 +419,7 @@ impl Run {
         }
     }
 
-    fn say(&mut self, client: usize, said: Option<ToNode>) {
+    pub(crate) fn say(&mut self, client: usize, said: Option<ToNode>) {
         let (connection, works) = self.connections[client];
         let Some(said) = said.filter(|_| works && !self.clients[client].dead) else { return };
         let way = (1000 + client, self.clients[client].node);
@@ -328,14 +432,18 @@ impl Run {
         let mut heard = None;
         self.at_node(node, |core, now, out| match said {
             ToNode::Open { ttl } => {
-                let (session, promise) = core.open(Some(ttl), now).expect("there is room");
-                heard = Some(ToClient::Opened { session, promise });
+                heard = Some(match core.open(Some(ttl), now) {
+                    Ok((session, promise)) => ToClient::Opened { session, promise },
+                    Err(refusal) => ToClient::NotOpened(refusal),
+                });
             }
             ToNode::KeepAlive { session, sequence, settled } => {
-                heard = Some(match core.keep_alive(session, sequence, settled, now) {
-                    Ok(promise) => ToClient::Promise { session, promise },
-                    Err(_) => ToClient::SessionGone { session },
-                });
+                heard = match core.keep_alive(session, sequence, settled, now) {
+                    Ok(promise) => Some(ToClient::Promise { session, promise }),
+                    // What it cannot promise it does not answer.
+                    Err(Refusal::NoLease) => None,
+                    Err(_) => Some(ToClient::SessionGone { session }),
+                };
             }
             ToNode::Acquire { session, ask } => {
                 if core.acquire(session, &ask, now, out).is_err() {
@@ -351,127 +459,6 @@ impl Run {
         });
         if let Some(heard) = heard {
             self.tell(client, heard);
-        }
-    }
-
-    fn heard(&mut self, client: usize, heard: &ToClient) {
-        let program = &mut self.clients[client];
-        let clock = program.clock(self.now);
-        let (request, grant) = match program.client.hear(heard, clock) {
-            Some(News::Granted(request, grant)) => (request, grant),
-            Some(News::Refused(request, refusal @ Refusal::RequestUsed(_))) => {
-                self.happened.problems.push(format!("request {request} of client {client}: {refusal}"));
-                return;
-            }
-            _ => return,
-        };
-        self.happened.grants += 1;
-        let belief = Belief::new(&self.clients[client].names[&request], grant);
-        self.judge_grant(client, &belief);
-        let stay = self.below(self.plan.section.as_nanos() as u64);
-        self.plan_in(stay, Event::Release { client, request });
-    }
-
-    /// A client believes from now on that it is inside: nobody may be there who must not.
-    fn judge_grant(&mut self, client: usize, belief: &Belief) {
-        let problems = &mut self.happened.problems;
-        self.happened.log.push(format!("{} client {client} {belief:?}", self.now.0));
-        let believed = self.clients.iter().flat_map(|program| program.beliefs(self.now));
-        let same: Vec<Belief> = believed.filter(|other| other.name == belief.name).collect();
-        if self.plan.groups > 0 {
-            let alone = belief.alone && same.len() > 1;
-            if alone || same.iter().any(|other| other.group != belief.group) {
-                problems.push(format!("clients believe in different groups: {same:?}"));
-            }
-        } else {
-            let twice = same.iter().filter(|other| other.slot == belief.slot).count() > 1;
-            if twice || (!self.plan.contradict && same.len() > self.plan.slots as usize) {
-                problems.push(format!("clients believe in slots that are taken: {same:?}"));
-            }
-        }
-        let (highest, group) = self.fences.entry((belief.name, belief.slot)).or_default();
-        // Those who share an opening share its fence.
-        let shares =
-            self.plan.groups > 0 && belief.fence == *highest && belief.group == *group && !belief.alone;
-        if belief.fence <= *highest && !shares {
-            problems.push(format!("{belief:?} after {highest}"));
-        }
-        (*highest, *group) = (belief.fence, belief.group.clone());
-    }
-
-    /// A client opens a session, or asks.
-    fn act(&mut self, client: usize, ending: bool) {
-        if self.clients[client].dead || ending {
-            return;
-        }
-        if !self.clients[client].believes(self.now) {
-            let program = &mut self.clients[client];
-            program.client = Client::new(TTL);
-            program.names.clear();
-            let clock = program.clock(self.now);
-            for said in program.client.connected(clock) {
-                self.say(client, Some(said));
-            }
-            let after = 3 * LONGEST_HOP + self.below(LONGEST_HOP);
-            return self.plan_in(after, Event::Act(client));
-        }
-        self.ask(client);
-        let spread = 1 << self.below(9);
-        let after = self.below(1_000_000 * spread);
-        self.plan_in(after, Event::Act(client));
-    }
-
-    fn ask(&mut self, client: usize) {
-        if self.clients[client].client.asked().len() >= MOST_ASKED {
-            return;
-        }
-        let name = self.below(u64::from(self.plan.names)) as u32;
-        let other = self.plan.contradict && self.below(4) == 0;
-        let slots = if other { 1 + self.below(4) as u32 } else { self.plan.slots };
-        let patience = match self.below(4) {
-            0 => Patience::Try,
-            1 => Patience::For(Duration::from_nanos(self.below(100_000_000))),
-            _ => Patience::Forever,
-        };
-        let (definition, want) = self.want(slots);
-        let ask = Acquire {
-            request: 0,
-            name: format!("name {name}").into(),
-            definition,
-            want: want.clone(),
-            patience,
-        };
-        let Some((request, said)) = self.clients[client].client.acquire(ask) else { return };
-        self.clients[client].names.insert(request, (name, want));
-        if self.below(5) == 0 {
-            let after = self.below(50_000_000);
-            self.plan_in(after, Event::Cancel { client, request });
-        }
-        self.say(client, Some(said));
-    }
-
-    fn want(&mut self, slots: u32) -> (Definition, Want) {
-        let groups = self.plan.groups;
-        match groups {
-            0 => (Definition::Slots(slots), Want::Slot),
-            1 if self.below(3) == 0 => (Definition::RwLock, Want::Write),
-            1 => (Definition::RwLock, Want::Read),
-            _ => {
-                let count = if self.below(4) == 0 { 2 } else { 1 };
-                let any_of = (0..count).map(|_| format!("group {}", self.below(u64::from(groups))).into());
-                (Definition::Room, Want::AnyOf(any_of.collect()))
-            }
-        }
-    }
-
-    fn keep_alive(&mut self, client: usize, ending: bool) {
-        let program = &mut self.clients[client];
-        let clock = program.clock(self.now);
-        let done = program.client.held().is_empty() && program.client.asked().is_empty();
-        let said = if ending && done { program.client.end() } else { program.client.keep_alive(clock) };
-        self.say(client, said);
-        if !(ending && done) {
-            self.plan_in(TTL.as_nanos() as u64 / 3, Event::KeepAlive(client));
         }
     }
 }

@@ -1,0 +1,113 @@
+//! From one view to the next: what a node has of a resource when members change, and how it goes on.
+//!
+//! Queues, pointers, tickets and clocks are about other nodes, and end with the view. Tokens and clients stay. In the new
+//! view every way leads home, and the home knows where each token is, or makes it: see `docs/views.md`.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use super::{Clocks, Context, Forest, Held, Origin, Out, Pointers, TIMERS, TokenId, patience, uses_tickets};
+use crate::algorithm::{ClientId, NodeId};
+
+/// What a node has of a resource between two views.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The tokens that are here, in the order of their numbers.
+    pub tokens: Vec<KeptToken>,
+    /// Local clients that wait, first come first served.
+    pub waiters: VecDeque<ClientId>,
+}
+
+/// A token between two views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptToken {
+    /// Which one.
+    pub token: TokenId,
+    /// Its version: no fence that it gave is higher.
+    pub version: u64,
+    /// Who is inside by it.
+    pub busy: Option<ClientId>,
+}
+
+/// Where a token is that is not at the home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Which one.
+    pub token: TokenId,
+    /// Who has it.
+    pub holder: NodeId,
+    /// Its version.
+    pub version: u64,
+}
+
+impl Kept {
+    /// A client leaves.
+    pub fn release(&mut self, client: ClientId) {
+        self.tokens.iter_mut().filter(|token| token.busy == Some(client)).for_each(|token| token.busy = None);
+    }
+
+    /// A client that waits does so no longer.
+    pub fn cancel(&mut self, client: ClientId) {
+        self.waiters.retain(|waiter| *waiter != client);
+    }
+
+    /// Whether there is nothing to keep.
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty() && self.waiters.is_empty()
+    }
+}
+
+impl Forest {
+    /// Ends a view at this node.
+    pub fn freeze(self) -> Kept {
+        let kept = |held: Held| KeptToken { token: held.token, version: held.version, busy: held.busy };
+        Kept { tokens: self.held.into_iter().map(kept).collect(), waiters: self.waiters }
+    }
+
+    /// Goes on in the next view. At the home, and only there, `elsewhere` says where the tokens are that other nodes have;
+    /// those that nobody has are made, with the floor as their version. The floor is higher than any fence of the view
+    /// before.
+    pub fn resume(
+        site: &Context<'_>,
+        origin: Origin,
+        kept: Kept,
+        elsewhere: &[Elsewhere],
+        out: &mut Out<'_>,
+    ) -> Forest {
+        let Kept { tokens, waiters } = kept;
+        let old = |kept: KeptToken| Held {
+            busy: kept.busy,
+            ..Held::idle(kept.token, kept.version.max(origin.floor))
+        };
+        let mut forest = Forest {
+            waiters,
+            held: tokens.into_iter().map(old).collect(),
+            wait: None,
+            node_queue: Vec::new(),
+            pointers: Pointers::default(),
+            seen: None,
+            registered: false,
+            forgetting: false,
+            home: None,
+            clocks: Clocks::starting(origin.clock),
+        };
+        if site.me == site.rules.home {
+            for &Elsewhere { token, holder, version } in elsewhere {
+                forest.pointers.set(token, holder, site.rules.home);
+                if uses_tickets(site) {
+                    forest.home().token_left(token, version.max(origin.floor));
+                }
+            }
+            let missing = |token: &TokenId| {
+                forest.place_of(*token).is_none() && elsewhere.iter().all(|other| other.token != *token)
+            };
+            let missing: Vec<TokenId> = (0..site.tokens).filter(missing).collect();
+            missing.into_iter().for_each(|token| forest.hold(Held::idle(token, origin.floor)));
+        }
+        forest.settle(site, out);
+        forest.check(site, out);
+        let due = forest.due(site);
+        (0..TIMERS).filter(|&timer| due[timer]).for_each(|timer| out.arm(timer, patience(site, timer)));
+        forest
+    }
+}

@@ -1,0 +1,209 @@
+//! From one view to the next: what a node has of a room when members change, and how it goes on.
+//!
+//! An opening goes on through a change of views: whoever is inside stays, with the same fence. Its captain may be lost, and
+//! those who follow cannot know. So in the new view the home answers for all who are inside elsewhere by an opening of
+//! before: it follows the captain on their behalf (a captain that is lost is replaced by the home itself), they tell the
+//! home when they have left, and when all have, and no more of them can be reported, the home completes.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::captain::{Session, Token};
+use super::message::{Act, Message};
+use super::room::{Origin, Room, Spot, Waiter};
+use super::wish::Wish;
+use crate::algorithm::{ClientId, NodeId};
+
+/// The number by which the home follows for others: no request has it.
+pub(super) const FOR_OTHERS: u32 = 0;
+
+/// At the home: who is inside elsewhere, or at the home itself, by an opening of a view before.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Formers {
+    /// Who has the token.
+    captain: NodeId,
+    /// At which nodes somebody is inside, in ascending order.
+    inside: Vec<NodeId>,
+    /// Whether all nodes have said whether they are among them.
+    all_reported: bool,
+}
+
+/// What a node has of a room between two views.
+#[derive(Clone, Debug)]
+pub struct Kept<W: Wish> {
+    waiters: Vec<Waiter<W>>,
+    /// How many local clients are inside.
+    pub inside: u32,
+    /// The token, if it is here.
+    pub token: Option<KeptToken<W::Group>>,
+    /// The group and the fence of the opening by which clients are inside here, if it is not this node's own.
+    pub former: Option<(W::Group, u64)>,
+    number: u32,
+    seen: u64,
+}
+
+/// A token between two views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptToken<G> {
+    /// Its counter: no fence that it gave is higher.
+    pub counter: u64,
+    /// The group that the room is open for, and whether the one client inside has to be alone.
+    pub opening: Option<(G, bool)>,
+}
+
+/// What the home has heard from all nodes, itself excluded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reported<G> {
+    /// Who has the token, if anybody has, and whether the room is open there for others too.
+    pub holder: Option<(NodeId, bool)>,
+    /// Where clients are inside by an opening of a view before, in ascending order.
+    pub inside: Vec<NodeId>,
+    /// The group and the fence of that opening.
+    pub opening: Option<(G, u64)>,
+    /// Whether all nodes have reported. If not, somebody has the token.
+    pub all: bool,
+}
+
+impl<W: Wish> Kept<W> {
+    /// Nothing.
+    pub fn nothing() -> Kept<W> {
+        Kept { waiters: Vec::new(), inside: 0, token: None, former: None, number: 0, seen: 0 }
+    }
+
+    /// A client asks.
+    pub fn want(&mut self, client: ClientId, wish: W) {
+        self.waiters.push(Waiter { client, wish, since: self.seen });
+    }
+
+    /// A client leaves.
+    pub fn release(&mut self) {
+        self.inside -= 1;
+        if self.inside == 0 {
+            self.former = None;
+        }
+    }
+
+    /// A client that waits does so no longer.
+    pub fn cancel(&mut self, client: ClientId) {
+        self.waiters.retain(|waiter| waiter.client != client);
+    }
+
+    /// Whether there is nothing to keep.
+    pub fn is_empty(&self) -> bool {
+        self.waiters.is_empty() && self.inside == 0 && self.token.is_none()
+    }
+}
+
+impl<W: Wish> Room<W> {
+    /// Ends a view at this node.
+    pub fn freeze(self) -> Kept<W> {
+        let session = |token: &Token<W>| token.session.as_ref().map(|open| (open.group, open.alone));
+        let token =
+            self.token.as_ref().map(|token| KeptToken { counter: token.counter, opening: session(token) });
+        let followed = self.following.map(|opening| (opening.group, opening.fence));
+        let former = if self.inside > 0 { self.former.or(followed) } else { None };
+        let Room { waiters, inside, number, seen, .. } = self;
+        Kept { waiters, inside, token, former, number, seen }
+    }
+
+    /// Goes on in the next view; `reported` at the home, and only there.
+    pub fn resume(
+        spot: &Spot<'_>,
+        kept: Kept<W>,
+        reported: Option<Reported<W::Group>>,
+        acts: &mut Vec<Act<W>>,
+    ) -> Room<W> {
+        let Kept { waiters, inside, token, former, number, seen } = kept;
+        let origin = Origin { floor: 0, clock: number };
+        let blank = Room { waiters, inside, former, seen, token: None, ..Room::create(spot, origin) };
+        let mut room = match (token, &reported) {
+            (Some(token), _) => blank.with_token(spot, token),
+            (None, Some(reported)) if reported.holder.is_none() => blank.with_new_token(spot, reported),
+            (None, _) => blank,
+        };
+        if let Some(Reported { holder, inside, all, .. }) = reported {
+            let (captain, open) = holder.unwrap_or((spot.me, room.is_open_for_others()));
+            room.pointer = captain;
+            if open {
+                room.formers = Some(Formers { captain, inside, all_reported: all });
+            }
+            if room.former.is_some() {
+                room.is_inside(spot.me, acts);
+            }
+            room.complete_for_others(spot, acts);
+        }
+        room.settle(spot, acts);
+        room.finish(spot, acts);
+        room
+    }
+
+    fn with_token(self, spot: &Spot<'_>, KeptToken { counter, opening }: KeptToken<W::Group>) -> Room<W> {
+        let followers = |alone: bool| if alone { Vec::new() } else { vec![(spot.rules.home, FOR_OTHERS)] };
+        let open = |(group, alone)| Session { group, alone, followers: followers(alone) };
+        let token = Token { session: opening.map(open), ..Token::new(Vec::new(), counter) };
+        // Whoever is inside here is so by this node's own opening.
+        Room { token: Some(token), pointer: spot.me, former: None, ..self }
+    }
+
+    /// At the home: nobody has the token. If somebody is inside, the room is open for them.
+    fn with_new_token(self, spot: &Spot<'_>, reported: &Reported<W::Group>) -> Room<W> {
+        let opening = self.former.or(reported.opening);
+        let counter = opening.map_or(spot.rules.floor, |(_, fence)| fence);
+        self.with_token(spot, KeptToken { counter, opening: opening.map(|(group, _)| (group, false)) })
+    }
+
+    fn is_open_for_others(&self) -> bool {
+        let session = self.token.as_ref().and_then(|token| token.session.as_ref());
+        session.is_some_and(|session| !session.followers.is_empty())
+    }
+
+    /// At the home: at this node somebody is inside by an opening of a view before.
+    pub fn is_inside(&mut self, node: NodeId, acts: &mut Vec<Act<W>>) {
+        match &mut self.formers {
+            None => acts.push(Act::Never("somebody is inside a room that is not open")),
+            Some(formers) => {
+                if let Err(place) = formers.inside.binary_search(&node) {
+                    formers.inside.insert(place, node);
+                }
+            }
+        }
+    }
+
+    /// At the home: all nodes have reported.
+    pub fn all_reported(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        if let Some(formers) = &mut self.formers {
+            formers.all_reported = true;
+        }
+        self.complete_for_others(spot, acts);
+        self.finish(spot, acts);
+    }
+
+    /// Clients who were inside by an opening of a view before have left this node.
+    pub(super) fn tell_home_of_leaving(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        if spot.is_home() {
+            self.on_left(spot, spot.me, acts);
+        } else {
+            acts.push(Act::Send { to: spot.rules.home, message: Message::Left });
+        }
+    }
+
+    pub(super) fn on_left(&mut self, spot: &Spot<'_>, from: NodeId, acts: &mut Vec<Act<W>>) {
+        match &mut self.formers {
+            Some(formers) => formers.inside.retain(|node| *node != from),
+            None => acts.push(Act::Never("somebody leaves who was not inside")),
+        }
+        self.complete_for_others(spot, acts);
+    }
+
+    /// At the home: when all have left, the captain may go on.
+    fn complete_for_others(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        let over = |formers: &mut Formers| formers.all_reported && formers.inside.is_empty();
+        let Some(Formers { captain, .. }) = self.formers.take_if(over) else { return };
+        acts.push(Act::Note("the home completed for those of a view before"));
+        if captain != spot.me {
+            acts.push(Act::Send { to: captain, message: Message::Complete { number: FOR_OTHERS } });
+        } else {
+            self.on_complete(spot, spot.me, FOR_OTHERS, acts);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! From one view to the next.
+//!
+//! A node that learns of a new view freezes the old one: it forgets whatever was about other nodes, reports to the home of
+//! each resource what it has of it, says that this was all, and goes on at once. A home that has heard from everybody makes
+//! what nobody has. Clients in their sections notice nothing.
+
+use super::*;
+use crate::opening::{Kept, Report};
+
+impl Core {
+    /// Enters a later view. This node is in it, in this life.
+    pub fn enter(&mut self, view: View, now: Time, out: &mut Out) {
+        assert!(view.epoch > self.view.epoch, "views only rise");
+        self.mind_lease(now, out);
+        self.me = view.place(self.config.id).expect("a node enters only views that it is in");
+        self.owing = view.owing(self.me);
+        self.habits.floor = view.floor();
+        self.origin = Origin { floor: self.origin.floor.max(view.floor()), clock: 0 };
+        self.view = view;
+        self.due.retain(|(_, due)| !matches!(due, Due::Timer(..)));
+        let frozen = self.freeze();
+        // Before anything else is said in this view.
+        let oldest = self.oldest_waiters();
+        for (number, kept) in &frozen {
+            self.report(*number, kept, oldest.get(number).map(|since| now - *since), out);
+        }
+        for to in (0..self.view.members.len() as NodeId).filter(|to| *to != self.me) {
+            self.counts.sent += 1;
+            out.messages.push((to, PeerMessage { epoch: self.view.epoch, said: Said::End }));
+        }
+        for (number, kept) in frozen {
+            self.go_on(number, kept, now, out);
+        }
+        if self.owing.is_empty() {
+            self.all_reported(now, out);
+        }
+    }
+
+    /// Takes out what this node has of each resource. Those of which it has nothing are forgotten.
+    fn freeze(&mut self) -> Vec<(u32, Kept)> {
+        let numbers: Vec<u32> = self.resources.iter().map(|(number, _)| number).collect();
+        let mut frozen = Vec::new();
+        for number in numbers {
+            let Some(resource) = self.resources.get_mut(number) else { continue };
+            let kept = resource.freeze();
+            if kept.is_empty() {
+                self.forget(number);
+                continue;
+            }
+            resource.home = self.view.home(&resource.name);
+            frozen.push((number, kept));
+        }
+        frozen
+    }
+
+    /// Since when somebody has waited for each resource.
+    fn oldest_waiters(&self) -> BTreeMap<u32, Time> {
+        let mut oldest = BTreeMap::new();
+        for (_, request) in self.requests.iter().filter(|(_, request)| request.granted.is_none()) {
+            let since = oldest.entry(request.resource).or_insert(request.since);
+            *since = request.since.min(*since);
+        }
+        oldest
+    }
+
+    /// Tells the home of a resource what this node has of it, and for how long somebody has waited here.
+    fn report(&mut self, number: u32, kept: &Kept, waited: Option<Duration>, out: &mut Out) {
+        let Some(home) = self.resources.get(number).map(|resource| resource.home) else { return };
+        if home == self.me {
+            return;
+        }
+        if let Some(report) = kept.report() {
+            self.say(number, home, Content::Report(report), out);
+        }
+        if let Some(waited) = waited {
+            let age = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+            self.say(number, home, Content::Age(age), out);
+        }
+    }
+
+    fn go_on(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
+        let (place, habits) = (self.place(), self.habits);
+        let Some(resource) = self.resources.get_mut(number) else { return };
+        if resource.home != place.me {
+            resource.resume(kept, place, habits, &mut self.scratch, &mut self.dice);
+            self.carry_out_all(number, now, out);
+            return self.list_if_idle(number, now);
+        }
+        resource.wait_for_reports(kept);
+        self.open_if_complete(number, now, out);
+    }
+
+    /// At the home: a node says what it has of a resource. That is what the name stands for.
+    pub(super) fn was_reported(
+        &mut self,
+        from: NodeId,
+        (name, definition): (&Arc<str>, Definition),
+        report: Report,
+        now: Time,
+        out: &mut Out,
+    ) {
+        assert!(self.owing.contains(&from), "a node reports after it said that this was all");
+        self.about(from, (name, definition), Content::Report(report), now, out);
+        self.refuse_guesses(name, definition, now, out);
+        if let Some(number) = self.find(name, definition) {
+            self.open_if_complete(number, now, out);
+        }
+    }
+
+    fn open_if_complete(&mut self, number: u32, now: Time, out: &mut Out) {
+        if self.resources.get(number).is_some_and(Resource::can_open) {
+            self.open_here(number, now, out);
+        }
+    }
+
+    /// Opens a resource at its home: from now on it is known what its name stands for.
+    fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
+        let (place, habits, all) = (self.place(), self.habits, self.owing.is_empty());
+        let Some(resource) = self.resources.get_mut(number) else { return };
+        let (name, definition) = (resource.name.clone(), resource.definition);
+        let parked = resource.open(all, place, habits, &mut self.scratch, &mut self.dice);
+        self.carry_out_all(number, now, out);
+        self.refuse_guesses(&name, definition, now, out);
+        for (from, content) in parked {
+            self.step(number, Happening::Deliver(from, content), now, out);
+        }
+        self.list_if_idle(number, now);
+    }
+
+    /// At the home: a node has reported everything.
+    pub(super) fn has_reported(&mut self, from: NodeId, now: Time, out: &mut Out) {
+        if self.owing.remove(&from) && self.owing.is_empty() {
+            self.all_reported(now, out);
+        }
+    }
+
+    /// Everybody has reported everything: what nobody has is nowhere.
+    fn all_reported(&mut self, now: Time, out: &mut Out) {
+        let at_home = self.resources.iter().filter(|(_, resource)| resource.home == self.me);
+        let mut numbers: Vec<(bool, u32)> =
+            at_home.map(|(number, resource)| (resource.is_guess(), number)).collect();
+        // What somebody has is what a name stands for; only if nobody has anything, whatever was asked for first.
+        numbers.sort_unstable();
+        for (_, number) in numbers {
+            let Some(resource) = self.resources.get(number) else { continue };
+            if resource.is_opening() {
+                self.open_here(number, now, out);
+            } else {
+                self.step(number, Happening::AllReported, now, out);
+            }
+        }
+    }
+
+    /// At the home: it is known what a name stands for. Who took it for something else is told.
+    fn refuse_guesses(&mut self, name: &Arc<str>, defined: Definition, now: Time, out: &mut Out) {
+        let others = self.by_name.iter().filter(|(other, _)| **other != defined);
+        let others: Vec<(Definition, u32)> =
+            others.filter_map(|(other, names)| Some((*other, *names.get(name)?))).collect();
+        for (asked, number) in others {
+            let Some(resource) = self.resources.get(number).filter(|resource| resource.is_guess()) else {
+                continue;
+            };
+            let whom: BTreeSet<NodeId> = resource
+                .parked()
+                .iter()
+                .filter_map(Content::asks_for)
+                .filter(|node| *node != self.me)
+                .collect();
+            for node in whom {
+                self.refuse(node, (name, asked), defined, now, out);
+            }
+            self.send_all_away(number, &Refusal::Contradicts { defined, asked }, now, out);
+            self.forget(number);
+        }
+    }
+}

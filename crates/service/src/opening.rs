@@ -1,0 +1,222 @@
+//! What a node has of a resource between two views, what it reports of it, and how its home waits for the reports of all.
+//!
+//! After a change of views a node tells the home of each resource what it has of it. A home that knows where everything is,
+//! or has heard from everybody, opens: what nobody has is made anew. Until then it keeps the requests of others.
+
+use std::collections::BTreeMap;
+
+use algorithms::forest::{self, Elsewhere};
+use algorithms::rooms::{self, Reported};
+use algorithms::{ClientId, NodeId};
+use serde::{Deserialize, Serialize};
+
+use crate::name::Definition;
+use crate::resource::{Content, Happening};
+use crate::wish::Numbered;
+
+/// What a node has of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Report {
+    /// Tokens: the slot of each with its version.
+    Slots(Vec<(u32, u64)>),
+    /// The token of a room with its counter, and the group that it is open for, if it is; true if for one client alone.
+    Captain(u64, Option<(u64, bool)>),
+    /// Clients are inside a room by an opening of this group and fence.
+    Insider(u64, u64),
+}
+
+impl Report {
+    /// The opening by which clients are inside at whoever reports.
+    pub(crate) fn insider(&self) -> Option<(u64, u64)> {
+        match self {
+            Report::Insider(group, fence) => Some((*group, *fence)),
+            _ => None,
+        }
+    }
+}
+
+/// What a node has of a resource between two views.
+pub(crate) enum Kept {
+    Slots(forest::Kept),
+    Room(rooms::Kept<Numbered>),
+}
+
+impl Kept {
+    pub(crate) fn nothing(definition: Definition) -> Kept {
+        match definition {
+            Definition::Slots(_) => Kept::Slots(forest::Kept::default()),
+            Definition::RwLock | Definition::Room => Kept::Room(rooms::Kept::nothing()),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Kept::Slots(kept) => kept.is_empty(),
+            Kept::Room(kept) => kept.is_empty(),
+        }
+    }
+
+    /// What the home has to know, if anything.
+    pub(crate) fn report(&self) -> Option<Report> {
+        match self {
+            Kept::Slots(kept) if kept.tokens.is_empty() => None,
+            Kept::Slots(kept) => {
+                Some(Report::Slots(kept.tokens.iter().map(|token| (token.token, token.version)).collect()))
+            }
+            Kept::Room(kept) => match (kept.token, kept.former) {
+                (Some(token), _) => Some(Report::Captain(token.counter, token.opening)),
+                (None, Some((group, fence))) => Some(Report::Insider(group, fence)),
+                (None, None) => None,
+            },
+        }
+    }
+
+    fn has_token(&self) -> bool {
+        match self {
+            Kept::Slots(kept) => !kept.tokens.is_empty(),
+            Kept::Room(kept) => kept.token.is_some() || kept.former.is_some(),
+        }
+    }
+
+    fn want(&mut self, client: ClientId, wish: Option<Numbered>) {
+        match (self, wish) {
+            (Kept::Slots(kept), _) => kept.waiters.push_back(client),
+            (Kept::Room(kept), Some(wish)) => kept.want(client, wish),
+            (Kept::Room(_), None) => {}
+        }
+    }
+
+    fn cancel(&mut self, client: ClientId) {
+        match self {
+            Kept::Slots(kept) => kept.cancel(client),
+            Kept::Room(kept) => kept.cancel(client),
+        }
+    }
+
+    fn release(&mut self, client: ClientId) {
+        match self {
+            Kept::Slots(kept) => kept.release(client),
+            Kept::Room(kept) => kept.release(),
+        }
+    }
+}
+
+/// What the home has heard.
+pub(crate) struct Reports {
+    pub(crate) elsewhere: Vec<Elsewhere>,
+    pub(crate) room: Reported<u64>,
+}
+
+/// A resource at its home while it is not known where everything is.
+pub(crate) struct Opening {
+    kept: Kept,
+    reports: Reports,
+    /// What others have said meanwhile.
+    parked: Vec<(NodeId, Content)>,
+    /// For how long somebody has waited at each node.
+    ages: BTreeMap<NodeId, u64>,
+}
+
+/// An opening that is over.
+pub(crate) struct Opened {
+    pub(crate) kept: Kept,
+    pub(crate) reported: Reports,
+    /// What others have said meanwhile, whoever has waited longest first.
+    pub(crate) parked: Vec<(NodeId, Content)>,
+}
+
+impl Opening {
+    pub(crate) fn new(kept: Kept) -> Opening {
+        let room = Reported { holder: None, inside: Vec::new(), opening: None, all: false };
+        let reports = Reports { elsewhere: Vec::new(), room };
+        Opening { kept, reports, parked: Vec::new(), ages: BTreeMap::new() }
+    }
+
+    pub(crate) fn into_kept(self) -> Kept {
+        self.kept
+    }
+
+    /// Something happens. If it cannot, that is returned.
+    pub(crate) fn step(&mut self, happening: Happening) -> Option<&'static str> {
+        match happening {
+            Happening::Request(client, wish) => self.kept.want(client, wish),
+            Happening::Cancel(client) => self.kept.cancel(client),
+            Happening::Exit(client) => self.kept.release(client),
+            Happening::Deliver(from, Content::Report(report)) => return self.reported(from, report),
+            Happening::Deliver(from, Content::Age(age)) => _ = self.ages.insert(from, age),
+            Happening::Deliver(from, content) => self.parked.push((from, content)),
+            Happening::Expire(_) | Happening::AllReported => {}
+        }
+        None
+    }
+
+    fn reported(&mut self, from: NodeId, report: Report) -> Option<&'static str> {
+        let Reports { elsewhere, room } = &mut self.reports;
+        match report {
+            Report::Slots(slots) => {
+                let Kept::Slots(kept) = &self.kept else { return Some("a room has slots") };
+                for (token, version) in slots {
+                    let here = kept.tokens.iter().any(|kept| kept.token == token);
+                    if here || elsewhere.iter().any(|other| other.token == token) {
+                        return Some("a slot is at two nodes");
+                    }
+                    elsewhere.push(Elsewhere { token, holder: from, version });
+                }
+            }
+            Report::Captain(_, opening) => {
+                let shared = opening.is_some_and(|(_, alone)| !alone);
+                if room.holder.replace((from, shared)).is_some() || self.kept.has_own_room() {
+                    return Some("a room's token is at two nodes");
+                }
+            }
+            Report::Insider(group, fence) => {
+                if room.opening.is_some_and(|opening| opening != (group, fence)) {
+                    return Some("a room is open for two groups");
+                }
+                room.opening = Some((group, fence));
+                if let Err(place) = room.inside.binary_search(&from) {
+                    room.inside.insert(place, from);
+                }
+            }
+        }
+        None
+    }
+
+    /// Requests that are kept.
+    pub(crate) fn parked(&self) -> impl Iterator<Item = Content> {
+        self.parked.iter().map(|(_, content)| content.clone())
+    }
+
+    /// Whether nobody has reported to have anything of it as this thing.
+    pub(crate) fn is_guess(&self) -> bool {
+        let Reports { elsewhere, room } = &self.reports;
+        let reported = !elsewhere.is_empty() || room.holder.is_some() || room.opening.is_some();
+        !reported && !self.kept.has_token()
+    }
+
+    /// Whether it is known where everything is.
+    pub(crate) fn is_complete(&self, definition: Definition) -> bool {
+        match (&self.kept, definition) {
+            (Kept::Slots(kept), Definition::Slots(slots)) => {
+                kept.tokens.len() + self.reports.elsewhere.len() == slots as usize
+            }
+            (Kept::Room(kept), _) => kept.token.is_some() || self.reports.room.holder.is_some(),
+            _ => false,
+        }
+    }
+
+    /// It is known where everything is, or if `all`, that the rest is nowhere.
+    pub(crate) fn open(self, all: bool) -> Opened {
+        let Opening { kept, mut reports, mut parked, ages } = self;
+        reports.room.all = all;
+        // Who has waited longer asks first; what one node has said stays in its order.
+        parked.sort_by_key(|(from, _)| std::cmp::Reverse(ages.get(from).copied().unwrap_or(0)));
+        Opened { kept, reported: reports, parked }
+    }
+}
+
+impl Kept {
+    fn has_own_room(&self) -> bool {
+        matches!(self, Kept::Room(kept) if kept.token.is_some())
+    }
+}
