@@ -128,6 +128,8 @@ pub enum ChangeError {
     Voters(usize),
     /// The node has not been admitted.
     Unknown(u32),
+    /// The node was admitted, but has not answered.
+    Unheard(u32),
     /// Another change is under way.
     InProgress,
     /// It was not agreed on.
@@ -139,6 +141,12 @@ impl fmt::Display for ChangeError {
         match self {
             ChangeError::Voters(count) => write!(f, "{count} voters: name 1, 3, 5 or 7"),
             ChangeError::Unknown(node) => write!(f, "node {node} is not known: admit it first"),
+            ChangeError::Unheard(node) => {
+                write!(
+                    f,
+                    "node {node} was admitted, but does not answer: see whether it runs, and at that address"
+                )
+            }
             ChangeError::InProgress => f.write_str("another change is under way: try again when it is done"),
             ChangeError::Propose(error) => error.fmt(f),
         }
@@ -200,7 +208,7 @@ impl Control {
             pause: config.timing.heartbeat,
         });
         let peers = Peers::new(local.clone());
-        let store = LogStore::new(disk.clone(), found);
+        let store = LogStore::new(config.node, disk.clone(), found);
         let raft = Raft::new(config.node.into(), for_raft, peers.clone(), store, machine).await;
         let raft = raft.map_err(|error| stopped(error.to_string()))?;
         let mut tasks = JoinSet::new();
@@ -212,6 +220,11 @@ impl Control {
             // Founding was interrupted before anybody heard of it.
             let drawn = control.draw_cluster_id().await.map_err(|error| stopped(error.to_string()))?;
             *control.server.local.cluster_id.lock().await = Some(drawn);
+        }
+        if control.voters() == BTreeSet::from([control.config.node]) {
+            // Nobody else can lead: there is nothing to wait for.
+            let elected = control.server.raft.trigger().elect().await;
+            elected.map_err(|error| stopped(error.to_string()))?;
         }
         Ok(control)
     }
@@ -328,15 +341,24 @@ impl Control {
     }
 
     /// Lets a node hear what is agreed on, at this address; or gives one that does another address. At the leader only.
-    /// Waits until it has nearly caught up, if it can be reached.
+    /// Waits until it has heard everything.
     pub async fn admit(&self, node: u32, address: &str) -> Result<(), ChangeError> {
-        let raft = &self.server.raft;
-        if self.nodes().contains_key(&node) {
-            let nodes = BTreeMap::from([(node.into(), BasicNode::new(address))]);
-            return self.change(ChangeMembers::SetNodes(nodes)).await;
+        let id = u64::from(node);
+        let nodes = BTreeMap::from([(id, BasicNode::new(address))]);
+        let known = self.nodes().contains_key(&node);
+        self.change(if known { ChangeMembers::SetNodes(nodes) } else { ChangeMembers::AddNodes(nodes) })
+            .await?;
+        let mut metrics = self.server.raft.metrics();
+        let admitted = metrics.borrow().last_log_index;
+        let heard = metrics.wait_for(|now| match &now.replication {
+            Some(to) => to.get(&id).is_some_and(|upto| upto.map(|upto| upto.index) >= admitted),
+            None => true,
+        });
+        match timeout(self.config.timing.patience(), heard).await {
+            Ok(Ok(now)) if now.replication.is_some() || id == now.id => Ok(()),
+            Ok(_) => Err(ChangeError::Propose(ProposeError::NotLeading { leader: self.leader() })),
+            Err(_) => Err(ChangeError::Unheard(node)),
         }
-        let admitted = raft.add_learner(node.into(), BasicNode::new(address), true);
-        self.changed(admitted).await
     }
 
     /// From now on these nodes vote, and no others; the others still hear what is agreed on. At the leader only. All have been
@@ -384,13 +406,9 @@ impl Control {
     }
 
     async fn change(&self, change: ChangeMembers<u64, BasicNode>) -> Result<(), ChangeError> {
-        self.changed(self.server.raft.change_membership(change, true)).await
-    }
-
-    async fn changed<T>(&self, change: impl Future<Output = Changed<T>>) -> Result<(), ChangeError> {
         use openraft::error::ChangeMembershipError as Membership;
-        // A new node may need the whole snapshot first.
-        match timeout(5 * self.config.timing.patience(), change).await {
+        let change = self.server.raft.change_membership(change, true);
+        match timeout(self.config.timing.patience(), change).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(RaftError::APIError(ClientWriteError::ForwardToLeader(to)))) => {
                 let leader = to.leader_id.and_then(|leader| u32::try_from(leader).ok());
@@ -412,8 +430,6 @@ impl Control {
         }
     }
 }
-
-type Changed<T> = Result<T, RaftError<u64, ClientWriteError<u64, BasicNode>>>;
 
 /// Tells under which leadership this node leads, once an entry of its own is applied.
 async fn tell_leadership(

@@ -199,23 +199,22 @@ impl Folder {
         let (file, new) = (self.path.join(IDENTITY), self.path.join("identity.new"));
         let write = || {
             let mut writing = File::create(&new)?;
-            writing.write_all(self.text().as_bytes())?;
+            writing.write_all(text(&self.identity, self.mark, self.has_database).as_bytes())?;
             writing.sync_all()?;
             fs::rename(&new, &file)?;
             File::open(&self.path)?.sync_all()
         };
         write().map_err(|error| FolderError::Io { doing: "write", path: file.clone(), error })
     }
+}
 
-    fn text(&self) -> String {
-        let Identity { cluster, cluster_id, node } = &self.identity;
-        let id = cluster_id.map_or("none".to_owned(), |id| format!("{id:016x}"));
-        let text = format!(
-            "{TITLE}\nformat {FORMAT}\ncluster {cluster}\ncluster-id {id}\nnode {node}\nmark {:016x}\ndatabase {}\n",
-            self.mark, self.has_database
-        );
-        format!("{text}check {:016x}\n", service::name::number(&text))
-    }
+/// The file that says whose a folder is.
+fn text(Identity { cluster, cluster_id, node }: &Identity, mark: u64, has_database: bool) -> String {
+    let id = cluster_id.map_or("none".to_owned(), |id| format!("{id:016x}"));
+    let text = format!(
+        "{TITLE}\nformat {FORMAT}\ncluster {cluster}\ncluster-id {id}\nnode {node}\nmark {mark:016x}\ndatabase {has_database}\n"
+    );
+    format!("{text}check {:016x}\n", service::name::number(&text))
 }
 
 /// A number that nobody drew before.
@@ -263,11 +262,6 @@ fn parse(path: &Path, text: &[u8]) -> Result<(Identity, u64, bool), FolderError>
     let node = field("node ")?.parse();
     let mark = u64::from_str_radix(field("mark ")?, 16);
     let has_database = field("database ")?.parse();
-    let check = u64::from_str_radix(field("check ")?, 16);
-    let checked = text.rfind("check ").map_or("", |end| &text[..end]);
-    if check != Ok(service::name::number(checked)) {
-        return Err(damaged("its check number is wrong"));
-    }
     let cluster_id = match id {
         "none" => None,
         id => Some(u64::from_str_radix(id, 16).map_err(|_| damaged("no number of a cluster"))?),
@@ -275,5 +269,9 @@ fn parse(path: &Path, text: &[u8]) -> Result<(Identity, u64, bool), FolderError>
     let (Ok(node), Ok(mark), Ok(has_database)) = (node, mark, has_database) else {
         return Err(damaged("not numbers where they should be"));
     };
-    Ok((Identity { cluster, cluster_id, node }, mark, has_database))
+    let identity = Identity { cluster, cluster_id, node };
+    if text != self::text(&identity, mark, has_database) {
+        return Err(damaged("its check number is wrong"));
+    }
+    Ok((identity, mark, has_database))
 }

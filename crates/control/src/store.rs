@@ -33,8 +33,15 @@ struct Memory {
 
 impl LogStore {
     /// Continues what was found on disk.
-    pub(crate) fn new(disk: Arc<Disk>, found: Found) -> LogStore {
-        let Found { vote, committed, purged, log, snapshot: _ } = found;
+    ///
+    /// A node that led when it stopped has to be elected anew: openraft would let it go on under the same leadership, but
+    /// what it had decided under that, and whom it had refused, is forgotten. Its vote for itself stands; that a majority
+    /// had agreed does not.
+    pub(crate) fn new(node: u32, disk: Arc<Disk>, found: Found) -> LogStore {
+        let Found { mut vote, committed, purged, log, snapshot: _ } = found;
+        if let Some(vote) = &mut vote {
+            vote.committed &= vote.leader_id.node_id != u64::from(node);
+        }
         let log = log.into_iter().map(|entry| (entry.log_id.index, entry)).collect();
         LogStore { memory: Arc::new(Mutex::new(Memory { vote, committed, purged, log })), disk }
     }

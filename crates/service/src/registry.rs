@@ -55,6 +55,9 @@ pub enum Entry {
     Lease {
         /// How long.
         lasts: Duration,
+        /// A shorter time is decided by a leader that has waited until no longer lease is believed in; like a view, that is
+        /// worth nothing under another leadership.
+        decided_by: Leadership,
     },
 }
 
@@ -117,7 +120,12 @@ impl Registry {
                 self.definitions.insert(name.clone(), *definition);
             }
             Entry::Define { name, definition: None } => _ = self.definitions.remove(name),
-            Entry::Lease { lasts } => self.lease = *lasts,
+            Entry::Lease { lasts, decided_by } => {
+                if *decided_by != agreed_under {
+                    return Applied::Outdated;
+                }
+                self.lease = *lasts;
+            }
         }
         Applied::Yes
     }
@@ -173,7 +181,16 @@ mod tests {
         assert_eq!(registry.definitions.get(&name), Some(&Definition::Slots(4)));
         registry.apply(&define(None), FIRST);
         assert!(registry.definitions.is_empty());
-        registry.apply(&Entry::Lease { lasts: Duration::from_secs(1) }, FIRST);
+    }
+
+    #[test]
+    fn leases_last_as_long_as_the_leader_that_waited_says() {
+        let mut registry = Registry::default();
+        let second = Leadership { term: 2, node: 1 };
+        let entry = Entry::Lease { lasts: Duration::from_secs(1), decided_by: FIRST };
+        assert_eq!(registry.apply(&entry, second), Applied::Outdated);
+        assert_eq!(registry.lease, Duration::from_secs(3));
+        assert_eq!(registry.apply(&entry, FIRST), Applied::Yes);
         assert_eq!(registry.lease, Duration::from_secs(1));
     }
 }

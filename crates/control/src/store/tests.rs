@@ -28,7 +28,7 @@ fn open(folder: &Temporary) -> (LogStore, Machine, Arc<Disk>) {
     let (disk, mut found) = Disk::open(folder).unwrap();
     let disk = Arc::new(disk);
     let machine = Machine::new(disk.clone(), found.snapshot.take()).unwrap();
-    (LogStore::new(disk.clone(), found), machine, disk)
+    (LogStore::new(0, disk.clone(), found), machine, disk)
 }
 
 #[test]
