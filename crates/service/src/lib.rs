@@ -12,6 +12,7 @@
 pub mod client;
 pub mod core;
 pub mod frame;
+pub mod leases;
 pub mod name;
 pub mod protocol;
 pub mod refusal;
