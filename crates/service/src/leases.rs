@@ -351,6 +351,7 @@ impl Leases {
             Some(_) => None,
             None => self.wanted,
         };
-        lasts.map(|lasts| Entry::Lease { lasts, decided_by: self.leadership })
+        let (base, decided_by) = (registry.lease_changes, self.leadership);
+        lasts.map(|lasts| Entry::Lease { base, lasts, decided_by })
     }
 }

@@ -53,6 +53,8 @@ pub enum Entry {
     },
     /// How long leases last.
     Lease {
+        /// It replaces what was agreed on as number so many, and nothing else: a proposal that was repeated counts once.
+        base: u64,
         /// How long.
         lasts: Duration,
         /// A shorter time is decided by a leader that has waited until no longer lease is believed in; like a view, that is
@@ -74,6 +76,8 @@ pub struct Registry {
     pub definitions: BTreeMap<Arc<str>, Definition>,
     /// How long leases last.
     pub lease: Duration,
+    /// How often that was changed.
+    pub lease_changes: u64,
 }
 
 /// What became of an entry.
@@ -95,6 +99,7 @@ impl Default for Registry {
             incarnations: BTreeMap::new(),
             definitions: BTreeMap::new(),
             lease: Duration::from_secs(3),
+            lease_changes: 0,
         }
     }
 }
@@ -120,10 +125,11 @@ impl Registry {
                 self.definitions.insert(name.clone(), *definition);
             }
             Entry::Define { name, definition: None } => _ = self.definitions.remove(name),
-            Entry::Lease { lasts, decided_by } => {
-                if *decided_by != agreed_under {
+            Entry::Lease { base, lasts, decided_by } => {
+                if *base != self.lease_changes || *decided_by != agreed_under {
                     return Applied::Outdated;
                 }
+                self.lease_changes += 1;
                 self.lease = *lasts;
             }
         }
@@ -187,10 +193,15 @@ mod tests {
     fn leases_last_as_long_as_the_leader_that_waited_says() {
         let mut registry = Registry::default();
         let second = Leadership { term: 2, node: 1 };
-        let entry = Entry::Lease { lasts: Duration::from_secs(1), decided_by: FIRST };
+        let entry = Entry::Lease { base: 0, lasts: Duration::from_secs(1), decided_by: FIRST };
         assert_eq!(registry.apply(&entry, second), Applied::Outdated);
         assert_eq!(registry.lease, Duration::from_secs(3));
         assert_eq!(registry.apply(&entry, FIRST), Applied::Yes);
         assert_eq!(registry.lease, Duration::from_secs(1));
+        let longer = Entry::Lease { base: 1, lasts: Duration::from_secs(9), decided_by: FIRST };
+        assert_eq!(registry.apply(&longer, FIRST), Applied::Yes);
+        // The same again, which was repeated in between.
+        assert_eq!(registry.apply(&entry, FIRST), Applied::Outdated);
+        assert_eq!(registry.lease, Duration::from_secs(9));
     }
 }

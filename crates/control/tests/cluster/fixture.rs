@@ -1,7 +1,8 @@
 //! Some nodes of the control plane on loopback, each behind a proxy and with a folder of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ struct Node {
 pub(crate) struct Cluster {
     nodes: BTreeMap<u32, Node>,
     addresses: BTreeMap<u32, String>,
-    cut_off: CutOff,
+    pub(crate) cut_off: CutOff,
 }
 
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -49,7 +50,7 @@ pub(crate) fn view(base_epoch: u64, decided_by: Leadership) -> Entry {
 impl Cluster {
     /// A new cluster; the first node founds it.
     pub(crate) async fn founded(voters: &[u32]) -> Cluster {
-        let cut_off = CutOff::new(BTreeSet::new());
+        let cut_off = CutOff::default();
         let mut cluster = Cluster { nodes: BTreeMap::new(), addresses: BTreeMap::new(), cut_off };
         for id in voters {
             cluster.add(*id).await;
@@ -72,6 +73,11 @@ impl Cluster {
 
     pub(crate) fn address(&self, id: u32) -> String {
         self.addresses[&id].clone()
+    }
+
+    /// Where a node itself listens, behind its proxy.
+    pub(crate) fn listens_at(&self, id: u32) -> SocketAddr {
+        self.nodes[&id].proxy.target()
     }
 
     pub(crate) async fn start(&mut self, id: u32) {
@@ -148,14 +154,5 @@ impl Cluster {
         within("a node hears what was agreed on", registry.wait_for(|registry| enough(registry)))
             .await
             .unwrap();
-    }
-
-    /// Nobody reaches this node, and it reaches nobody.
-    pub(crate) fn cut_off(&self, id: u32) {
-        self.cut_off.send_modify(|cut| _ = cut.insert(id));
-    }
-
-    pub(crate) fn heal(&self) {
-        self.cut_off.send_modify(BTreeSet::clear);
     }
 }

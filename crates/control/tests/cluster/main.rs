@@ -1,5 +1,6 @@
 //! Whole clusters with real sockets and real files: elections, restarts, replacements, partitions.
 
+mod callers;
 mod fixture;
 mod proxy;
 #[path = "../../src/temporary.rs"]
@@ -11,7 +12,7 @@ use std::time::Duration;
 use control::{ChangeError, NotLeading, ProposeError};
 use service::registry::{Applied, Entry, Leadership};
 
-use fixture::{Cluster, define, view};
+use fixture::{Cluster, define, view, within};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn three_voters_elect_a_leader_and_agree() {
@@ -43,7 +44,7 @@ async fn definitions_are_passed_on_to_the_leader_and_views_are_not() {
     let refused = Err(ProposeError::NotLeading { leader: Some(leader) });
     assert_eq!(control.propose(view(0, leadership)).await, refused);
     let lasts = Duration::from_secs(1);
-    assert_eq!(control.propose(Entry::Lease { lasts, decided_by: leadership }).await, refused);
+    assert_eq!(control.propose(Entry::Lease { base: 0, lasts, decided_by: leadership }).await, refused);
     assert_eq!(control.prove_leadership(leadership).await, Err(NotLeading));
     let long = define(&"x".repeat(2 << 20), 1);
     assert!(matches!(control.propose(long).await, Err(ProposeError::TooLong(_))));
@@ -108,7 +109,7 @@ async fn a_deposed_leader_can_prove_nothing() {
     let cluster = Cluster::founded(&[1, 2, 3]).await;
     let (old, leadership) = cluster.leader().await;
     cluster.control(old).prove_leadership(leadership).await.unwrap();
-    cluster.cut_off(old);
+    within("it is cut off", cluster.cut_off.cut(old)).await;
     // It does not know yet, and nobody else leads yet: still there is no proof.
     assert_eq!(cluster.control(old).prove_leadership(leadership).await, Err(NotLeading));
     let (next, later) = cluster.leader_but(old).await;
@@ -118,7 +119,7 @@ async fn a_deposed_leader_can_prove_nothing() {
     assert_eq!(cluster.control(old).prove_leadership(leadership).await, Err(NotLeading));
     let proposed = cluster.control(old).propose(view(0, leadership)).await;
     assert_eq!(proposed, Err(ProposeError::Unknown));
-    cluster.heal();
+    cluster.cut_off.heal();
     cluster.control(old).leadership().wait_for(|led| *led != Some(leadership)).await.unwrap();
     assert_eq!(cluster.control(old).prove_leadership(leadership).await, Err(NotLeading));
     cluster.stop().await;

@@ -238,10 +238,10 @@ fn a_shorter_lease_is_promised_at_once_and_waited_for_later() {
     assert_eq!(leading.step(1.0, Input::Lasts(short)), []);
     leading.renew(10.0, 0, 2);
     let promised = Output::RenewOk { id: 0, incarnation: 1, sequence: 2, latest_epoch: 1, lasts: short };
-    assert_eq!(leading.step(10.0, Input::Proven(2)), [promised.clone()]);
+    assert_eq!(leading.step(10.0, Input::Proven(2)), std::slice::from_ref(&promised));
     assert_eq!(leading.step(11.9, Input::Tick), []);
     let out = leading.step(12.0, Input::Tick);
-    assert_eq!(out, [Output::Propose(Entry::Lease { lasts: short, decided_by: LEADER })]);
+    assert_eq!(out, [Output::Propose(Entry::Lease { base: 0, lasts: short, decided_by: LEADER })]);
     // It may be agreed on from now on, whatever becomes of the wish for another one.
     assert_eq!(leading.step(12.0, Input::Lasts(2 * LEASE)), []);
     leading.renew(12.05, 0, 2);
@@ -249,7 +249,7 @@ fn a_shorter_lease_is_promised_at_once_and_waited_for_later() {
     leading.agree(12.1, &out);
     assert_eq!(leading.registry.lease, short);
     let out = leading.step(12.3, Input::Tick);
-    assert_eq!(out, [Output::Propose(Entry::Lease { lasts: 2 * LEASE, decided_by: LEADER })]);
+    assert_eq!(out, [Output::Propose(Entry::Lease { base: 1, lasts: 2 * LEASE, decided_by: LEADER })]);
 }
 
 #[test]

@@ -24,6 +24,8 @@ enum Omission {
     OldDecision,
     /// A node that leads again goes on with the table it had.
     TableKept,
+    /// A time for leases that was proposed twice counts twice, whatever was agreed on in between.
+    RepeatedLease,
 }
 
 struct Dice(u64);
@@ -237,8 +239,11 @@ impl World {
         }
         let own_entry = self.planes[self.leads.node as usize].own_entry;
         let upto = (self.agreed + 1).max(own_entry + 1);
-        for (entry, under) in &self.log[self.agreed..upto] {
+        for (entry, under) in &mut self.log[self.agreed..upto] {
             let Some(entry) = entry else { continue };
+            if let (Some(Omission::RepeatedLease), Entry::Lease { base, .. }) = (self.omission, &mut *entry) {
+                *base = self.truth.lease_changes;
+            }
             let (members, lease) = (self.truth.members.len(), self.truth.lease);
             let applied = self.truth.apply(entry, *under);
             self.counts.outdated += u32::from(applied == Applied::Outdated);
@@ -416,6 +421,7 @@ fn every_rule_is_needed() {
         Omission::ForwardedExclusion,
         Omission::OldDecision,
         Omission::TableKept,
+        Omission::RepeatedLease,
     ];
     for omission in Defect::ALL.map(Omission::Of).into_iter().chain(drivers) {
         let found = first_violation(omission);
