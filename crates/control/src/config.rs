@@ -33,14 +33,14 @@ pub struct Config {
 pub struct Timing {
     /// A leader says so often that it is there; it waits as long for an answer.
     pub heartbeat: Duration,
-    /// Who hears nothing from a leader for so long, or a random time up to twice that, wants to lead.
+    /// Who hears nothing from a leader for so long, and a random time up to half as long again, wants to lead.
     pub election: Duration,
 }
 
 impl Default for Timing {
     /// Slow disks flush for hundreds of milliseconds: who is too impatient loses its leader over it.
     fn default() -> Timing {
-        Timing { heartbeat: Duration::from_millis(500), election: Duration::from_secs(2) }
+        Timing { heartbeat: Duration::from_millis(250), election: Duration::from_secs(2) }
     }
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for ConfigError {
             ConfigError::Cluster(refusal) => write!(f, "the cluster's name: {refusal}"),
             ConfigError::Timing(Timing { heartbeat, election }) => write!(
                 f,
-                "an election after {election:?} and heartbeats every {heartbeat:?}: choose at least 1 ms, and at least three \
+                "an election after {election:?} and heartbeats every {heartbeat:?}: choose at least 1 ms, and at least five \
                  heartbeats before an election"
             ),
         }
@@ -80,15 +80,17 @@ impl Config {
     pub(crate) fn for_raft(&self) -> Result<openraft::Config, ConfigError> {
         service::name::validate(&self.cluster).map_err(ConfigError::Cluster)?;
         let Timing { heartbeat, election } = self.timing;
-        if heartbeat < Duration::from_millis(1) || election < 3 * heartbeat {
+        if heartbeat < Duration::from_millis(1) || election < 5 * heartbeat {
             return Err(ConfigError::Timing(self.timing));
         }
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         Ok(openraft::Config {
             cluster_name: self.cluster.clone(),
             heartbeat_interval: millis(heartbeat),
-            election_timeout_min: millis(election),
-            election_timeout_max: millis(2 * election),
+            // Openraft waits for the longest of these times, because nobody gives its vote away before, and then for one
+            // between the two.
+            election_timeout_min: millis(election / 4),
+            election_timeout_max: millis(election * 3 / 4),
             install_snapshot_timeout: millis(self.timing.patience()),
             max_payload_entries: ENTRIES_PER_MESSAGE,
             // Who is further behind gets the snapshot; it has to be more than what lies between two of them.

@@ -221,11 +221,7 @@ impl Control {
             let drawn = control.draw_cluster_id().await.map_err(|error| stopped(error.to_string()))?;
             *control.server.local.cluster_id.lock().await = Some(drawn);
         }
-        if control.voters() == BTreeSet::from([control.config.node]) {
-            // Nobody else can lead: there is nothing to wait for.
-            let elected = control.server.raft.trigger().elect().await;
-            elected.map_err(|error| stopped(error.to_string()))?;
-        }
+        control.lead_alone().await.map_err(|error| stopped(error.to_string()))?;
         Ok(control)
     }
 
@@ -389,6 +385,17 @@ impl Control {
 
     async fn is_initialized(&self) -> bool {
         self.server.raft.is_initialized().await.unwrap_or(false)
+    }
+
+    /// If nobody else votes, nobody else can lead: there is nothing to wait for.
+    async fn lead_alone(&self) -> Result<(), Fatal<u64>> {
+        let raft = &self.server.raft;
+        let voters = raft
+            .with_raft_state(|state| state.membership_state.effective().voter_ids().collect::<Vec<u64>>());
+        if voters.await? == [u64::from(self.config.node)] {
+            raft.trigger().elect().await?;
+        }
+        Ok(())
     }
 
     /// Gives the cluster a number, which is on disk before anybody hears of it.

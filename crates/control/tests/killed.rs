@@ -19,7 +19,7 @@ use temporary::Temporary;
 const FOLDER: &str = "TOKENWOOD_TEST_CONTROL_FOLDER";
 
 fn config(folder: &Temporary) -> Config {
-    let timing = Timing { heartbeat: Duration::from_millis(50), election: Duration::from_millis(200) };
+    let timing = Timing { heartbeat: Duration::from_millis(50), election: Duration::from_millis(300) };
     Config { cluster: "prod".to_owned(), node: 1, folder: folder.0.clone(), timing }
 }
 

@@ -16,7 +16,7 @@ use crate::proxy::{CutOff, Proxy};
 use crate::temporary::Temporary;
 
 /// Quick, but with room for a machine that is busy with other things.
-const TIMING: Timing = Timing { heartbeat: Duration::from_millis(60), election: Duration::from_millis(300) };
+const TIMING: Timing = Timing { heartbeat: Duration::from_millis(60), election: Duration::from_millis(600) };
 
 /// Nothing in these tests takes that long, unless it never happens.
 const LONG: Duration = Duration::from_secs(30);
