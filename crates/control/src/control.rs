@@ -187,11 +187,11 @@ impl Control {
         let (path, cluster, node) = (config.folder.clone(), config.cluster.clone(), config.node);
         let open = move || {
             let folder = Folder::open(&path, &cluster, node)?;
-            let cluster_id = folder.identity.cluster_id;
-            Disk::open(folder).map(|(disk, found)| (disk, found, cluster_id))
+            let (cluster_id, mark) = (folder.identity.cluster_id, folder.mark);
+            Disk::open(folder).map(|(disk, found)| (disk, found, cluster_id, mark))
         };
         let opened = tokio::task::spawn_blocking(open).await.expect("opening does not panic");
-        let (disk, mut found, cluster_id) = opened.map_err(StartError::Folder)?;
+        let (disk, mut found, cluster_id, mark) = opened.map_err(StartError::Folder)?;
         let disk = Arc::new(disk);
         let stopped = |error: String| {
             disk.stop();
@@ -203,6 +203,7 @@ impl Control {
         let local = Arc::new(Local {
             cluster: config.cluster.clone(),
             node: config.node,
+            mark,
             cluster_id: tokio::sync::Mutex::new(cluster_id),
             patience: config.timing.patience(),
             pause: config.timing.heartbeat,

@@ -34,6 +34,8 @@ const WAITING: usize = 64;
 pub(crate) struct Local {
     pub(crate) cluster: String,
     pub(crate) node: u32,
+    /// The mark of its folder.
+    pub(crate) mark: u64,
     /// The number of the cluster, once it is known and on disk.
     pub(crate) cluster_id: tokio::sync::Mutex<Option<u64>>,
     /// An answer that takes longer will not come: the connection is given up.
@@ -47,11 +49,23 @@ pub(crate) struct Local {
 pub(crate) struct Peers {
     local: Arc<Local>,
     peers: Arc<Mutex<BTreeMap<u64, Arc<Peer>>>>,
+    marks: Arc<Marks>,
+}
+
+/// The marks of the folders of those that were called. A node that comes back with another folder has forgotten what it
+/// promised: it is not called again, because it would be counted on.
+#[derive(Default)]
+struct Marks(Mutex<BTreeMap<u64, u64>>);
+
+impl Marks {
+    fn is_known(&self, node: u64, mark: u64) -> bool {
+        *self.0.lock().expect("nobody panics while holding it").entry(node).or_insert(mark) == mark
+    }
 }
 
 impl Peers {
     pub(crate) fn new(local: Arc<Local>) -> Peers {
-        Peers { local, peers: Arc::default() }
+        Peers { local, peers: Arc::default(), marks: Arc::default() }
     }
 
     /// The peer at this address.
@@ -70,11 +84,12 @@ impl Peers {
     }
 
     fn new_peer(&self, target: u64, address: &str) -> Arc<Peer> {
-        let (local, address) = (self.local.clone(), address.to_owned());
+        let (local, address, marks) = (self.local.clone(), address.to_owned(), self.marks.clone());
         Arc::new(Peer {
             target,
             address,
             local,
+            marks,
             numbers: AtomicU64::new(0),
             line: tokio::sync::Mutex::default(),
         })
@@ -86,6 +101,7 @@ pub(crate) struct Peer {
     target: u64,
     address: String,
     local: Arc<Local>,
+    marks: Arc<Marks>,
     /// The number of the last question.
     numbers: AtomicU64,
     line: tokio::sync::Mutex<Option<Line>>,
@@ -146,7 +162,11 @@ impl Peer {
         stream.set_nodelay(true)?;
         let (from, cluster) = (self.local.node, self.local.cluster.clone());
         let to = u32::try_from(self.target).map_err(io::Error::other)?;
-        wire::greet(&mut stream, &Hello { version: VERSION, cluster, cluster_id, from, to }).await?;
+        let hello = Hello { version: VERSION, cluster, cluster_id, from, to };
+        let mark = wire::greet(&mut stream, &hello).await?;
+        if !self.marks.is_known(self.target, mark) {
+            return Err(io::Error::other("it lost its folder: it has to come back under a new id"));
+        }
         let (outgoing, waiting) = mpsc::channel(WAITING);
         let (pending, patience) = (Pending::default(), self.local.patience);
         let mut task = JoinSet::new();

@@ -84,8 +84,8 @@ impl Server {
     }
 
     /// Whether to talk to this caller. A node that belongs to no cluster yet belongs to that of its first caller.
-    async fn judge(&self, hello: &Hello) -> Result<(), Refusal> {
-        let Local { cluster, node, .. } = &*self.local;
+    async fn judge(&self, hello: &Hello) -> Result<u64, Refusal> {
+        let Local { cluster, node, mark, .. } = &*self.local;
         if hello.version != VERSION {
             return Err(Refusal::Version { here: VERSION });
         }
@@ -98,11 +98,11 @@ impl Server {
         let mut cluster_id = self.local.cluster_id.lock().await;
         match *cluster_id {
             Some(id) if id != hello.cluster_id => Err(Refusal::ClusterId),
-            Some(_) => Ok(()),
+            Some(_) => Ok(*mark),
             None => {
                 self.disk.belongs_to(hello.cluster_id).await.map_err(|_| Refusal::Folder)?;
                 *cluster_id = Some(hello.cluster_id);
-                Ok(())
+                Ok(*mark)
             }
         }
     }
@@ -137,6 +137,13 @@ impl Server {
             Request::Append(rpc) => {
                 self.raft.append_entries(rpc).await.map_or_else(|error| failed(&error), Response::Append)
             }
+            // Only the first election of a cluster is held among nodes that know nothing. Otherwise this one may have lost its
+            // folder, and with it what it voted for.
+            Request::Vote(rpc)
+                if rpc.last_log_id.is_some_and(|last| last.index > 0) && !self.knows_something().await =>
+            {
+                Response::Failed("it knows nothing yet, and does not vote".to_owned())
+            }
             Request::Vote(rpc) => {
                 self.raft.vote(rpc).await.map_or_else(|error| failed(&error), Response::Vote)
             }
@@ -149,6 +156,10 @@ impl Server {
             // A view is decided under one leadership and must not reach another.
             Request::Propose(_) => Response::Failed("only definitions are proposed for others".to_owned()),
         }
+    }
+
+    async fn knows_something(&self) -> bool {
+        self.raft.is_initialized().await.unwrap_or(false)
     }
 
     /// Proposes at this node, which has to lead.

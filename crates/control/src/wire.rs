@@ -115,16 +115,16 @@ pub(crate) async fn read_hello(stream: &mut TcpStream) -> io::Result<Hello> {
     Hello::decode(&body).map_err(io::Error::other)
 }
 
-/// Greets a node and reads what it answers.
-pub(crate) async fn greet(stream: &mut TcpStream, hello: &Hello) -> io::Result<()> {
+/// Greets a node and reads what it answers: the mark of its folder, if it is willing.
+pub(crate) async fn greet(stream: &mut TcpStream, hello: &Hello) -> io::Result<u64> {
     stream.write_all(&hello.encode()).await?;
     let body = read_greeting(stream).await?;
-    let answer: Result<(), Refusal> = decode(&body).map_err(io::Error::other)?;
+    let answer: Result<u64, Refusal> = decode(&body).map_err(io::Error::other)?;
     answer.map_err(|refusal| io::Error::other(refusal.to_string()))
 }
 
 /// Answers a greeting.
-pub(crate) async fn answer(stream: &mut TcpStream, answer: &Result<(), Refusal>) -> io::Result<()> {
+pub(crate) async fn answer(stream: &mut TcpStream, answer: &Result<u64, Refusal>) -> io::Result<()> {
     let mut bytes = Vec::new();
     frame::put(GREETING, &(MAGIC, answer), &mut bytes);
     stream.write_all(&bytes).await

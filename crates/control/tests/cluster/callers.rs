@@ -48,7 +48,7 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         let hello = Hello::decode(&greeting).unwrap();
         within("it ends", cluster.control(leader).serve(called, &hello)).await.unwrap();
         let answer = body(&mut calling).await;
-        let answer: Result<(), Refusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
+        let answer: Result<u64, Refusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
         assert_eq!(answer, Err(refusal));
     }
     cluster.stop().await;

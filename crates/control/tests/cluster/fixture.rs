@@ -96,6 +96,11 @@ impl Cluster {
         within("a node stops", control.stop()).await;
     }
 
+    /// A stopped node loses everything that it had on disk.
+    pub(crate) fn wipe(&mut self, id: u32) {
+        std::fs::remove_dir_all(&self.nodes[&id].folder.0).unwrap();
+    }
+
     pub(crate) async fn stop(self) {
         for node in self.nodes.into_values() {
             if let Some(control) = node.control {

@@ -153,6 +153,37 @@ async fn a_dead_voter_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_voter_that_lost_its_folder_is_not_counted_on() {
+    let mut cluster = Cluster::founded(&[1, 2, 3]).await;
+    let (leader, leadership) = cluster.leader().await;
+    let wiped = cluster.other_than(leader);
+    cluster.control(leader).propose(define("gpu", 4)).await.unwrap();
+    cluster.sees(wiped, |registry| registry.definitions.len() == 1).await;
+    cluster.halt(wiped).await;
+    cluster.wipe(wiped);
+    cluster.start(wiped).await;
+    // The leader goes on with the other one, and does not take it for what it was.
+    for _ in 0..20 {
+        cluster.control(leader).propose(define("cpu", 4)).await.unwrap();
+    }
+    cluster.control(leader).prove_leadership(leadership).await.unwrap();
+    assert!(cluster.control(wiped).registry().borrow().definitions.is_empty());
+    // Nor does it help anybody else to lead: it cannot know whom it voted for.
+    cluster.halt(leader).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(
+        [1, 2, 3].into_iter().filter(|id| *id != leader).all(|id| cluster
+            .control(id)
+            .leadership()
+            .borrow()
+            .is_none())
+    );
+    cluster.start(leader).await;
+    cluster.leader().await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_node_of_another_cluster_of_the_same_name_is_not_listened_to() {
     let mut first = Cluster::founded(&[1]).await;
     let mut second = Cluster::founded(&[2]).await;
