@@ -36,6 +36,7 @@ mod signals;
 mod simulate_command;
 mod sockets_command;
 mod storm_command;
+mod swarm_command;
 mod sweep_command;
 mod sweep_file;
 mod sweep_grid;
@@ -73,6 +74,7 @@ enum Command {
     Node(node_command::Arguments),
     Bench(bench_command::Arguments),
     Storm(storm_command::Arguments),
+    Swarm(swarm_command::Arguments),
     #[command(hide = true)]
     StormClients(storm_command::ClientArguments),
     Check(Box<check_arguments::Arguments>),
@@ -113,6 +115,7 @@ Locks:
   tokenwood release $grant                          give it back
   tokenwood bench                                   what locks cost here, beside a bare round trip
   tokenwood storm                                   kill clients, cut connections, and check that locks hold
+  tokenwood swarm --runs 1000                       the same with nodes that die, in simulated time
 
 The workbench:
   tokenwood algorithms                              what there is: kind, source, needs, cost
@@ -155,6 +158,7 @@ fn main() -> ExitCode {
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Storm(arguments) => storm_command::run(&arguments),
+        Command::Swarm(arguments) => swarm_command::run(&arguments),
         Command::StormClients(arguments) => storm_command::clients(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Simulate(arguments) => simulate_command::run(&arguments),

@@ -19,7 +19,7 @@ use crate::client::Grant;
 use crate::event::{Change, Event};
 use crate::name::{self, Definition};
 use crate::refusal::Refusal;
-use crate::resource::{Armed, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
+use crate::resource::{Armed, Begin, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::slab::Slab;
 use crate::time::Time;
@@ -287,6 +287,10 @@ impl Core {
 
     fn place(&self) -> Place {
         Place { me: self.me, nodes: self.view.members.len() as u32 }
+    }
+
+    fn begin(&self) -> Begin {
+        Begin { place: self.place(), habits: self.habits, origin: self.origin }
     }
 
     /// The view this node is in.

@@ -13,6 +13,7 @@ pub mod client;
 pub mod core;
 pub mod event;
 pub mod frame;
+pub mod leases;
 pub mod name;
 mod opening;
 pub mod protocol;

@@ -53,8 +53,13 @@ pub enum Entry {
     },
     /// How long leases last.
     Lease {
+        /// It replaces what was agreed on as number so many, and nothing else: a proposal that was repeated counts once.
+        base: u64,
         /// How long.
         lasts: Duration,
+        /// A shorter time is decided by a leader that has waited until no longer lease is believed in; like a view, that is
+        /// worth nothing under another leadership.
+        decided_by: Leadership,
     },
 }
 
@@ -71,6 +76,8 @@ pub struct Registry {
     pub definitions: BTreeMap<Arc<str>, Definition>,
     /// How long leases last.
     pub lease: Duration,
+    /// How often that was changed.
+    pub lease_changes: u64,
 }
 
 /// What became of an entry.
@@ -92,6 +99,7 @@ impl Default for Registry {
             incarnations: BTreeMap::new(),
             definitions: BTreeMap::new(),
             lease: Duration::from_secs(3),
+            lease_changes: 0,
         }
     }
 }
@@ -117,7 +125,13 @@ impl Registry {
                 self.definitions.insert(name.clone(), *definition);
             }
             Entry::Define { name, definition: None } => _ = self.definitions.remove(name),
-            Entry::Lease { lasts } => self.lease = *lasts,
+            Entry::Lease { base, lasts, decided_by } => {
+                if *base != self.lease_changes || *decided_by != agreed_under {
+                    return Applied::Outdated;
+                }
+                self.lease_changes += 1;
+                self.lease = *lasts;
+            }
         }
         Applied::Yes
     }
@@ -173,7 +187,21 @@ mod tests {
         assert_eq!(registry.definitions.get(&name), Some(&Definition::Slots(4)));
         registry.apply(&define(None), FIRST);
         assert!(registry.definitions.is_empty());
-        registry.apply(&Entry::Lease { lasts: Duration::from_secs(1) }, FIRST);
+    }
+
+    #[test]
+    fn leases_last_as_long_as_the_leader_that_waited_says() {
+        let mut registry = Registry::default();
+        let second = Leadership { term: 2, node: 1 };
+        let entry = Entry::Lease { base: 0, lasts: Duration::from_secs(1), decided_by: FIRST };
+        assert_eq!(registry.apply(&entry, second), Applied::Outdated);
+        assert_eq!(registry.lease, Duration::from_secs(3));
+        assert_eq!(registry.apply(&entry, FIRST), Applied::Yes);
         assert_eq!(registry.lease, Duration::from_secs(1));
+        let longer = Entry::Lease { base: 1, lasts: Duration::from_secs(9), decided_by: FIRST };
+        assert_eq!(registry.apply(&longer, FIRST), Applied::Yes);
+        // The same again, which was repeated in between.
+        assert_eq!(registry.apply(&entry, FIRST), Applied::Outdated);
+        assert_eq!(registry.lease, Duration::from_secs(9));
     }
 }

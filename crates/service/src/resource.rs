@@ -148,15 +148,22 @@ pub(crate) struct Place {
     pub(crate) nodes: u32,
 }
 
+/// What a resource needs to know to begin, or to go on in another view.
+#[derive(Clone, Copy)]
+pub(crate) struct Begin {
+    pub(crate) place: Place,
+    pub(crate) habits: Habits,
+    /// Higher than whatever was forgotten: a home may open a name that it has opened and forgotten in the same view.
+    pub(crate) origin: Origin,
+}
+
 impl Resource {
     /// A resource that this node has not heard of. If `opening`, this is its home, and other nodes may have something of it.
     pub(crate) fn new(
         name: Arc<str>,
         definition: Definition,
         home: NodeId,
-        habits: Habits,
-        place: Place,
-        Origin { floor, clock }: Origin,
+        Begin { place, habits, origin: Origin { floor, clock } }: Begin,
         opening: bool,
     ) -> Resource {
         let run_by = match definition {
@@ -322,27 +329,25 @@ impl Resource {
     pub(crate) fn resume(
         &mut self,
         kept: Kept,
-        place: Place,
-        habits: Habits,
+        begin: Begin,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) {
-        self.go_on(kept, None, place, habits, scratch, chance);
+        self.go_on(kept, None, begin, scratch, chance);
     }
 
     /// At the home: opens, and says what was parked meanwhile. `all` if everybody has reported.
     pub(crate) fn open(
         &mut self,
         all: bool,
-        place: Place,
-        habits: Habits,
+        begin: Begin,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) -> Vec<(NodeId, Content)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
         let Opened { kept, reported, parked } = opening.open(all);
-        self.go_on(kept, Some(reported), place, habits, scratch, chance);
+        self.go_on(kept, Some(reported), begin, scratch, chance);
         parked
     }
 
@@ -350,15 +355,14 @@ impl Resource {
         &mut self,
         kept: Kept,
         reported: Option<Reports>,
-        place: Place,
-        habits: Habits,
+        Begin { place, habits, origin }: Begin,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) {
         self.run_by = match kept {
             Kept::Slots(kept) => {
                 let rules = habits.of_forest(self.home);
-                let origin = forest::Origin { floor: habits.floor, clock: 0 };
+                let origin = forest::Origin { floor: origin.floor, clock: origin.clock };
                 let elsewhere = reported.map_or(Vec::new(), |reported| reported.elsewhere);
                 let mut out = Outbox::new(&mut scratch.effects, chance);
                 let site = site(place, self.definition, &rules);
@@ -367,7 +371,7 @@ impl Resource {
                 RunBy::Forest(rules, forest)
             }
             Kept::Room(kept) => {
-                let rules = habits.of_room(self.home);
+                let rules = Habits { floor: origin.floor, ..habits }.of_room(self.home);
                 let spot = Spot { me: place.me, rules: &rules };
                 let reported = reported.map(|reported| reported.room);
                 let room = Room::resume(&spot, kept, reported, &mut scratch.acts);

@@ -1,77 +1,127 @@
-//! A model of the control plane: it never fails, but keeps the rules about time. A lost node is left out only when its lease
-//! has certainly run out; whoever was left out comes back as somebody new.
+//! A model of the control plane: whoever leads decides with the code that leads in production, agreement itself is a model.
+//! Leaders change, fall silent with their machines, and those who were replaced do not know it at once.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-
-use service::Time;
-use service::time::certainly;
+use service::leases::{Input, Leases, Output, Renewal};
+use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
 use service::view::{Member, View};
-
-/// How long a node's lease lasts.
-pub(crate) const LEASE: Duration = Duration::from_secs(1);
+use service::{Time, leases};
 
 /// A node in one of its lives.
 pub(crate) type Life = (u32, u64);
 
+/// Somebody who leads, or led and does not know that it is over.
+pub(crate) struct Reign {
+    pub(crate) leadership: Leadership,
+    pub(crate) leases: Leases,
+}
+
 pub(crate) struct Council {
-    pub(crate) view: View,
-    /// The life that each member is in.
-    lives: BTreeMap<u32, u64>,
-    /// When each member was last heard, on the council's clock.
-    heard: BTreeMap<Life, Time>,
-    joining: BTreeSet<Life>,
+    pub(crate) registry: Registry,
+    /// The last is the one that leads.
+    pub(crate) reigns: Vec<Reign>,
+    /// The first view of each member, in its life.
+    joined: std::collections::BTreeMap<Life, u64>,
+    /// Who asks to be let in.
+    joining: std::collections::BTreeSet<Life>,
 }
 
 impl Council {
-    pub(crate) fn new(ids: impl Iterator<Item = u32> + Clone) -> Council {
-        let lives: BTreeMap<u32, u64> = ids.clone().map(|id| (id, 1)).collect();
-        let heard = lives.iter().map(|(id, life)| ((*id, *life), Time(0))).collect();
-        Council { view: View::of(1, ids), lives, heard, joining: BTreeSet::new() }
+    /// All of these are members, and the first leads.
+    pub(crate) fn new(ids: &[u32], lease: std::time::Duration, now: Time) -> Council {
+        let leadership = Leadership { term: 1, node: ids[0] };
+        let mut registry = Registry { lease, ..Registry::default() };
+        let members = ids.iter().map(|id| (*id, member(1))).collect();
+        registry.apply(&Entry::View { base_epoch: 0, decided_by: leadership, members }, leadership);
+        let reigns = vec![Reign { leadership, leases: Leases::new(leadership, now, &registry) }];
+        let joined = ids.iter().map(|id| ((*id, 1), 1)).collect();
+        Council { registry, reigns, joined, joining: std::collections::BTreeSet::new() }
     }
 
-    /// A member says that it is there. Whether it still is one.
-    pub(crate) fn renew(&mut self, life: Life, now: Time) -> bool {
-        let member = self.lives.get(&life.0) == Some(&life.1);
-        if member {
-            self.heard.insert(life, now);
+    pub(crate) fn leader(&self) -> Option<Leadership> {
+        self.reigns.last().map(|reign| reign.leadership)
+    }
+
+    /// Somebody else leads from now on. The one before may go on for a while, in vain.
+    pub(crate) fn elect(&mut self, node: u32, now: Time) {
+        let term = self.leader().map_or(1, |leadership| leadership.term + 1);
+        let leadership = Leadership { term, node };
+        let leases = Leases::new(leadership, now, &self.registry);
+        self.reigns.push(Reign { leadership, leases });
+        if self.reigns.len() > 2 {
+            self.reigns.remove(0);
         }
-        member
+    }
+
+    /// Lets something happen to a leader. Returns what it wants done; proposals are decided at once.
+    pub(crate) fn step(&mut self, who: Leadership, input: Input, now: Time) -> (Vec<Output>, bool) {
+        let (mut out, mut changed) = (Vec::new(), false);
+        let Some(place) = self.reigns.iter().position(|reign| reign.leadership == who) else {
+            return (out, changed);
+        };
+        self.reigns[place].leases.step(now, &self.registry, input, &mut out);
+        let leads = place + 1 == self.reigns.len();
+        while let Some(at) = out.iter().position(|output| matches!(output, Output::Propose(_))) {
+            let Output::Propose(entry) = out.remove(at) else { break };
+            // Who does not lead any more agrees with nobody.
+            changed |= leads && self.apply(&entry, who);
+            self.reigns[place].leases.step(now, &self.registry, Input::Proposed, &mut out);
+        }
+        (out, changed)
+    }
+
+    fn apply(&mut self, entry: &Entry, who: Leadership) -> bool {
+        let views = self.registry.epoch;
+        let applied = self.registry.apply(entry, who);
+        let epoch = self.registry.epoch;
+        for (id, member) in &self.registry.members {
+            self.joined.entry((*id, member.incarnation)).or_insert(epoch);
+        }
+        applied == Applied::Yes && epoch > views
     }
 
     /// Somebody wants to become a member.
     pub(crate) fn join(&mut self, life: Life) {
+        self.joining.retain(|(id, _)| *id != life.0);
         self.joining.insert(life);
     }
 
-    /// The life that a member is in.
-    pub(crate) fn life(&self, id: u32) -> Option<u64> {
-        self.lives.get(&id).copied()
+    /// Lets those in who want to, once their old lives have been left out. Whether there is a new view.
+    pub(crate) fn let_in(&mut self) -> bool {
+        let Some(leadership) = self.leader() else { return false };
+        let mut members = self.registry.members.clone();
+        let free: Vec<Life> =
+            self.joining.iter().copied().filter(|life| !members.contains_key(&life.0)).collect();
+        if free.is_empty() {
+            return false;
+        }
+        for life in &free {
+            self.joining.remove(life);
+            members.insert(life.0, member(life.1));
+        }
+        let base_epoch = self.registry.epoch;
+        self.apply(&Entry::View { base_epoch, decided_by: leadership, members }, leadership)
     }
 
-    /// Leaves out whoever is certainly lost, and lets others in. Whether there is a new view.
-    pub(crate) fn decide(&mut self, now: Time) -> bool {
-        let lost = |(id, life): (&u32, &u64)| now - self.heard[&(*id, *life)] >= certainly(LEASE);
-        let lost: Vec<u32> = self.lives.iter().filter(|life| lost(*life)).map(|(id, _)| *id).collect();
-        let epoch = self.view.epoch + 1;
-        for id in &lost {
-            self.lives.remove(id);
-            self.view.members.retain(|member| member.id != *id);
-        }
-        // An old life must have been left out before a new one is let in.
-        let free = |life: &Life| !self.lives.contains_key(&life.0);
-        let joining: Vec<Life> = self.joining.iter().copied().filter(free).collect();
-        for life in &joining {
-            self.joining.remove(life);
-            self.lives.insert(life.0, life.1);
-            self.heard.insert(*life, now);
-            self.view.members.push(Member { id: life.0, joined: epoch });
-        }
-        self.view.members.sort_by_key(|member| member.id);
-        let changed = !lost.is_empty() || !joining.is_empty();
-        if changed {
-            self.view.epoch = epoch;
-        }
-        changed && !self.view.members.is_empty()
+    /// The life in which a node is a member.
+    pub(crate) fn life(&self, id: u32) -> Option<u64> {
+        self.registry.members.get(&id).map(|member| member.incarnation)
     }
+
+    /// The view in force.
+    pub(crate) fn view(&self) -> View {
+        let member = |(id, member): (&u32, &MemberEntry)| Member {
+            id: *id,
+            joined: self.joined.get(&(*id, member.incarnation)).copied().unwrap_or(0),
+        };
+        View { epoch: self.registry.epoch, members: self.registry.members.iter().map(member).collect() }
+    }
+}
+
+fn member(incarnation: u64) -> MemberEntry {
+    MemberEntry { incarnation, address: String::new(), clients: String::new() }
+}
+
+/// What a node tells a leader.
+pub(crate) fn renewal((id, incarnation): Life, sequence: u64, epoch: u64) -> Renewal {
+    leases::Renewal { id, incarnation, sequence, epoch, unreachable: Vec::new(), missing_ends: Vec::new() }
 }

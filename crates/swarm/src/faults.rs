@@ -1,10 +1,13 @@
-//! What happens to nodes: they die, stand still, come back, and hear of new views.
+//! What happens to nodes: they die, stand still, come back, are cut off, hear of new views, and lead.
 
 use std::time::Duration;
 
+use service::leases::{Input, Lease, Output};
+use service::registry::Leadership;
+use service::view::View;
 use service::{Config, Core, PeerMessage, Time};
 
-use crate::council::{LEASE, Life};
+use crate::council::{Life, renewal};
 use crate::run::{Event, Run};
 
 /// A node that is running, or not.
@@ -15,8 +18,11 @@ pub(crate) struct Machine {
     pub(crate) rate: u64,
     /// `None` while it is down, or not a member yet.
     pub(crate) core: Option<Core>,
+    pub(crate) lease: Lease,
     /// It stands still until then.
     pub(crate) stands_until: Time,
+    /// The control plane is out of its reach until then.
+    pub(crate) cut_off_until: Time,
     /// Messages of views that it has not heard of, with their senders.
     pub(crate) early: Vec<(usize, PeerMessage)>,
 }
@@ -24,42 +30,168 @@ pub(crate) struct Machine {
 /// The first id: not 0, so that ids and places differ.
 pub(crate) const FIRST: u32 = 100;
 
+/// A peer that was out of reach for so long is reported.
+const UNREACHABLE_AFTER: Duration = Duration::from_secs(1);
+
 impl Run {
-    /// A node says that it is there.
+    fn index(id: u32) -> usize {
+        (id - FIRST) as usize
+    }
+
+    fn is_cut_off(&self, node: usize) -> bool {
+        self.machines[node].cut_off_until > self.now
+    }
+
+    /// A node renews its lease, at whoever it takes for the leader.
     pub(crate) fn renew(&mut self, node: usize, life: u64) {
         if self.machines[node].life != life || self.council.is_none() {
             return;
         }
-        let sent = self.node_clock(node);
-        let after = self.hop();
-        self.plan_in(after, Event::Renewal { node, life, sent });
-        self.plan_in(LEASE.as_nanos() as u64 / 6, Event::Renew(node, life));
+        self.plan_in(self.plan.lease.as_nanos() as u64 / 6, Event::Renew(node, life));
+        let clock = self.node_clock(node);
+        let machine = &mut self.machines[node];
+        let epoch = machine.core.as_ref().map_or(0, |core| core.view().epoch);
+        let sequence = machine.lease.renew(clock);
+        let mut renewal = renewal((machine.id, life), sequence, epoch);
+        renewal.unreachable = self.unreachable(node);
+        let stale = self.below(5) == 0;
+        let reigns = self.council.as_ref().map_or(&[][..], |council| &council.reigns);
+        let to = if stale { reigns.first() } else { reigns.last() };
+        let Some(to) = to.map(|reign| reign.leadership) else { return };
+        if !self.is_cut_off(node) {
+            let after = self.hop();
+            self.plan_in(after, Event::Lead { who: to, input: Input::Renew(renewal) });
+        }
     }
 
-    /// The council hears it.
-    pub(crate) fn renewal(&mut self, node: usize, life: u64, sent: Time) {
-        let (id, now) = (self.machines[node].id, self.council_clock());
+    fn unreachable(&self, node: usize) -> Vec<u32> {
+        let blocked = |other: &usize| {
+            [(node, *other), (*other, node)].iter().any(|way| {
+                let since = self.blocked.get(way).filter(|(_, until)| *until > self.now);
+                since.is_some_and(|(since, _)| self.now - *since >= UNREACHABLE_AFTER)
+            })
+        };
+        (0..self.machines.len()).filter(blocked).map(|other| FIRST + other as u32).collect()
+    }
+
+    /// Something happens to a leader, or to somebody who takes itself for one.
+    pub(crate) fn lead(&mut self, who: Leadership, input: Input) {
+        let node = Run::index(who.node);
+        // A leader that has died does not lead any more.
+        if self.machines[node].core.is_none() {
+            return;
+        }
+        let now = self.node_clock(node);
         let Some(council) = &mut self.council else { return };
-        let member = council.renew((id, life), now);
-        if !member && council.life(id).is_some_and(|current| current > life) {
-            return;
+        let (wanted, changed) = council.step(who, input, now);
+        for output in wanted {
+            let after = self.hop();
+            match output {
+                Output::Prove(batch) => self.plan_in(2 * after, Event::Proof { who, batch }),
+                Output::RenewOk { id, incarnation, sequence, lasts, .. } => {
+                    let answer = Some((sequence, lasts));
+                    self.plan_in(after, Event::Renewed { node: Run::index(id), life: incarnation, answer });
+                }
+                Output::RenewNo { id, incarnation, .. } => {
+                    let node = Run::index(id);
+                    self.plan_in(after, Event::Renewed { node, life: incarnation, answer: None });
+                }
+                Output::Propose(_) => {}
+            }
         }
-        let after = self.hop();
-        self.plan_in(after, Event::Renewed { node, life, sent, member });
+        if changed {
+            self.announce();
+        }
     }
 
-    /// The node hears the answer. If it is none any more, it begins a new life.
-    pub(crate) fn renewed(&mut self, node: usize, life: u64, sent: Time, member: bool) {
-        if self.machines[node].life != life {
+    /// A leader has asked the others whether it leads.
+    pub(crate) fn proof(&mut self, who: Leadership, batch: u64) {
+        let leads = self.council.as_ref().and_then(|council| council.leader()) == Some(who);
+        let reached = !self.is_cut_off(Run::index(who.node));
+        let input = if leads && reached { Input::Proven(batch) } else { Input::Unproven(batch) };
+        self.lead(who, input);
+    }
+
+    /// Leaders look at their clocks, and let in whoever waits.
+    pub(crate) fn tick(&mut self) {
+        self.plan_in(20_000_000, Event::Tick);
+        let Some(council) = &self.council else { return };
+        let reigns: Vec<Leadership> = council.reigns.iter().map(|reign| reign.leadership).collect();
+        for who in &reigns {
+            let node = Run::index(who.node);
+            if self.machines[node].stands_until <= self.now {
+                self.lead(*who, Input::Tick);
+            }
+        }
+        let works = reigns.last().is_some_and(|who| self.can_lead(Run::index(who.node)));
+        if works && self.council.as_mut().is_some_and(|council| council.let_in()) {
+            self.announce();
+        }
+    }
+
+    fn can_lead(&self, node: usize) -> bool {
+        let machine = &self.machines[node];
+        machine.core.is_some() && machine.stands_until <= self.now && !self.is_cut_off(node)
+    }
+
+    /// Somebody else comes to lead: because the one who did is gone, or just so.
+    pub(crate) fn elect(&mut self) {
+        let able: Vec<usize> = (0..self.machines.len()).filter(|node| self.can_lead(*node)).collect();
+        if able.is_empty() {
+            return self.plan_in(500_000_000, Event::Elect);
+        }
+        let node = able[self.below(able.len() as u64) as usize];
+        let clock = self.node_clock(node);
+        self.happened.elections += 1;
+        if let Some(council) = &mut self.council {
+            council.elect(FIRST + node as u32, clock);
+        }
+    }
+
+    /// If nobody is left who could lead, the others notice after a while.
+    fn maybe_elect(&mut self, node: usize) {
+        let leader = self.council.as_ref().and_then(|council| council.leader());
+        if leader.is_some_and(|leader| Run::index(leader.node) == node) {
+            let after = 300_000_000 + self.below(2_000_000_000);
+            self.plan_in(after, Event::Elect);
+        }
+    }
+
+    fn announce(&mut self) {
+        let Some(council) = &self.council else { return };
+        let view = council.view();
+        let lives: Vec<Life> =
+            view.members.iter().map(|member| (member.id, council.life(member.id).unwrap_or(0))).collect();
+        self.happened.log.push(format!("{} {view:?}", self.now.0));
+        self.happened.views += 1;
+        for (id, life) in lives {
+            let after = self.hop() * (1 + self.below(8));
+            self.plan_in(after, Event::View { node: Run::index(id), life, view: view.clone() });
+        }
+    }
+
+    /// A node hears what became of a renewal. If it is no member any more, it begins a new life.
+    pub(crate) fn renewed(&mut self, node: usize, life: u64, answer: Option<(u64, Duration)>) {
+        if self.machines[node].life != life || self.is_cut_off(node) {
             return;
         }
-        if !member && self.machines[node].core.is_some() {
-            self.happened.log.push(format!("{} node {node} was left out", self.now.0));
-            self.happened.excluded += 1;
-            return self.start(node);
-        }
-        if member && self.machines[node].core.is_some() {
-            self.at_node(node, |core, now, out| core.renewed(sent + LEASE, now, out));
+        let clock = self.node_clock(node);
+        let machine = &mut self.machines[node];
+        let Some((sequence, lasts)) = answer else {
+            let council = self.council.as_ref();
+            let member = council.and_then(|council| council.life(machine.id)) == Some(life);
+            if machine.core.is_some() && !member {
+                self.happened.log.push(format!("{} node {node} was left out", self.now.0));
+                self.happened.excluded += 1;
+                self.start(node);
+                self.maybe_elect(node);
+            }
+            return;
+        };
+        machine.lease.confirmed(clock, life, sequence, lasts);
+        let left = machine.lease.left(clock);
+        if machine.core.is_some() {
+            self.at_node(node, |core, now, out| core.renewed(now + left, now, out));
         }
     }
 
@@ -79,6 +211,7 @@ impl Run {
         machine.early.clear();
         let after = self.below(8_000_000_000);
         self.plan_in(after, Event::Start(node));
+        self.maybe_elect(node);
     }
 
     /// A node stands still for a while, as a process that is stopped.
@@ -89,6 +222,33 @@ impl Run {
         // What waits for the end of a longer pause must not be overtaken.
         let machine = &mut self.machines[node];
         machine.stands_until = machine.stands_until.max(self.now + Duration::from_nanos(pause));
+        if pause > 1_000_000_000 {
+            self.maybe_elect(node);
+        }
+    }
+
+    /// Some nodes cannot hear each other for a while, or not in one direction; or one does not reach the control plane.
+    pub(crate) fn part(&mut self) {
+        let until = self.now + Duration::from_nanos(self.below(6_000_000_000));
+        let nodes = self.machines.len() as u64;
+        self.happened.partitions += 1;
+        if self.below(3) == 0 {
+            let node = self.below(nodes) as usize;
+            self.machines[node].cut_off_until = until;
+            return self.maybe_elect(node);
+        }
+        let (side, one_way) = (self.below(1 << nodes), self.below(3) == 0);
+        for from in 0..nodes {
+            for to in 0..nodes {
+                let apart = (side >> from & 1) != (side >> to & 1);
+                if apart && !(one_way && side >> from & 1 == 0) {
+                    let way = (from as usize, to as usize);
+                    let since = self.blocked.get(&way).filter(|(_, until)| *until > self.now);
+                    let since = since.map_or(self.now, |(since, _)| *since);
+                    self.blocked.insert(way, (since, until));
+                }
+            }
+        }
     }
 
     /// A node begins a new life, and asks to be let in.
@@ -96,6 +256,7 @@ impl Run {
         let machine = &mut self.machines[node];
         machine.life += 1;
         machine.core = None;
+        machine.lease = Lease::new(machine.life);
         machine.early.clear();
         let life: Life = (machine.id, machine.life);
         if let Some(council) = &mut self.council {
@@ -104,27 +265,8 @@ impl Run {
         self.plan_in(1, Event::Renew(node, life.1));
     }
 
-    /// The council looks who is there.
-    pub(crate) fn decide(&mut self) {
-        self.plan_in(20_000_000, Event::Decide);
-        let now = self.council_clock();
-        let Some(council) = &mut self.council else { return };
-        if !council.decide(now) {
-            return;
-        }
-        let view = council.view.clone();
-        self.happened.log.push(format!("{} {view:?}", self.now.0));
-        self.happened.views += 1;
-        for member in &view.members {
-            let node = (member.id - FIRST) as usize;
-            let life = self.council.as_ref().and_then(|council| council.life(member.id)).unwrap_or(0);
-            let after = self.hop() * (1 + self.below(8));
-            self.plan_in(after, Event::View { node, life, view: view.clone() });
-        }
-    }
-
     /// A node hears of a view.
-    pub(crate) fn hear_of_view(&mut self, node: usize, life: u64, view: service::view::View) {
+    pub(crate) fn hear_of_view(&mut self, node: usize, life: u64, view: View) {
         let machine = &mut self.machines[node];
         if machine.life != life {
             return;
@@ -161,9 +303,5 @@ impl Run {
         }
         let Some(place) = core.view().place(FIRST + from as u32) else { return };
         self.at_node(to, |core, now, out| core.receive(place, message, now, out));
-    }
-
-    fn council_clock(&self) -> Time {
-        Time(self.now.0 / 1000 * self.council_rate)
     }
 }

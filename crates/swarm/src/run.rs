@@ -5,69 +5,16 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 use service::client::Client;
+use service::leases::{Input, Lease};
 use service::protocol::{ToClient, ToNode};
+use service::registry::Leadership;
 use service::view::View;
 use service::{Config, Core, Out, PeerMessage, Refusal, Time};
 
 use crate::council::Council;
 use crate::faults::{FIRST, Machine};
+use crate::plan::{Happened, Plan};
 use crate::program::Program;
-
-/// What to run.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) nodes: usize,
-    pub(crate) clients: usize,
-    pub(crate) names: u32,
-    pub(crate) slots: u32,
-    /// Instead of slots: rooms with so many groups, or read-write locks if there is one.
-    pub(crate) groups: u32,
-    /// How many connections of clients are cut,
-    pub(crate) cuts: u32,
-    /// and how many clients die.
-    pub(crate) deaths: u32,
-    /// How many times a node dies and comes back,
-    pub(crate) crashes: u32,
-    /// and stands still for a while.
-    pub(crate) pauses: u32,
-    /// Whether clients ask for other numbers of slots as well.
-    pub(crate) contradict: bool,
-    /// How long clients stay inside, at most.
-    pub(crate) section: Duration,
-    /// How long clients do things.
-    pub(crate) lasts: Duration,
-}
-
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan {
-            nodes: 3,
-            clients: 6,
-            names: 1,
-            slots: 1,
-            groups: 0,
-            cuts: 0,
-            deaths: 0,
-            crashes: 0,
-            pauses: 0,
-            contradict: false,
-            section: Duration::from_millis(50),
-            lasts: Duration::from_secs(20),
-        }
-    }
-}
-
-/// How it went.
-#[derive(Debug, Default)]
-pub(crate) struct Happened {
-    pub(crate) problems: Vec<String>,
-    pub(crate) grants: u64,
-    pub(crate) views: u64,
-    pub(crate) crashes: u64,
-    /// Nodes that were left out although they lived.
-    pub(crate) excluded: u64,
-    pub(crate) log: Vec<String>,
-}
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 /// The longest way of a message.
@@ -109,20 +56,27 @@ pub(crate) enum Event {
     Die,
     Crash,
     Pause,
+    Part,
+    Elect,
     Start(usize),
     Renew(usize, u64),
-    Renewal {
-        node: usize,
-        life: u64,
-        sent: Time,
+    /// Something happens to a leader.
+    Lead {
+        who: Leadership,
+        input: Input,
     },
+    /// What a leader's round gave.
+    Proof {
+        who: Leadership,
+        batch: u64,
+    },
+    /// What became of a renewal: its number and how long the lease lasts, or nothing.
     Renewed {
         node: usize,
         life: u64,
-        sent: Time,
-        member: bool,
+        answer: Option<(u64, Duration)>,
     },
-    Decide,
+    Tick,
     View {
         node: usize,
         life: u64,
@@ -138,6 +92,7 @@ impl Event {
             Event::Said { client, .. } => Some(clients[*client].node),
             Event::Wake(node, _) | Event::Renew(node, _) => Some(*node),
             Event::Renewed { node, .. } | Event::View { node, .. } => Some(*node),
+            Event::Lead { who, .. } | Event::Proof { who, .. } => Some((who.node - FIRST) as usize),
             _ => None,
         }
     }
@@ -155,12 +110,15 @@ pub(crate) struct Run {
     pub(crate) machines: Vec<Machine>,
     /// If nodes may fail.
     pub(crate) council: Option<Council>,
-    pub(crate) council_rate: u64,
+    /// The ways between nodes on which nothing arrives: since when, and until when.
+    pub(crate) blocked: BTreeMap<(usize, usize), (Time, Time)>,
     pub(crate) clients: Vec<Program>,
     /// The number of each client's connection, and whether it works.
     pub(crate) connections: Vec<(u32, bool)>,
     latest: BTreeMap<(usize, usize), Time>,
-    /// The highest fence of each name and slot, and its group.
+    /// The highest fence that was given for each name and slot, and the view if clocks are worse than allowed.
+    pub(crate) given: BTreeMap<(u32, u32, u64), u64>,
+    /// The highest fence of each name and slot that a client has heard of, and its group.
     pub(crate) fences: BTreeMap<(u32, u32), (u64, String)>,
     pub(crate) happened: Happened,
 }
@@ -170,7 +128,7 @@ impl Run {
         let ids = (0..plan.nodes as u32).map(|node| FIRST + node);
         // Some runs have tokens go home and names forgotten all the time, others hardly ever.
         let linger = Duration::from_millis([10, 200, 10_000][seed as usize % 3]);
-        let may_fail = plan.crashes + plan.pauses > 0;
+        let may_fail = plan.crashes + plan.pauses + plan.partitions + plan.elections > 0;
         let config = |id: u32| Config {
             seed: seed ^ u64::from(id),
             linger,
@@ -183,6 +141,8 @@ impl Run {
             life: 1,
             rate: 1000,
             core: Some(Core::new(config(id))),
+            lease: Lease::new(1),
+            cut_off_until: Time(0),
             stands_until: Time(0),
             early: Vec::new(),
         };
@@ -194,23 +154,26 @@ impl Run {
             agenda: BinaryHeap::new(),
             events: BTreeMap::new(),
             machines: ids.clone().map(machine).collect(),
-            council: may_fail.then(|| Council::new(ids.clone())),
-            council_rate: 1000,
+            council: None,
+            blocked: BTreeMap::new(),
             seed,
             linger,
             clients: Vec::new(),
             connections: vec![(0, true); plan.clients],
             latest: BTreeMap::new(),
+            given: BTreeMap::new(),
             fences: BTreeMap::new(),
             happened: Happened::default(),
         };
-        // Clocks run up to a tenth too fast or too slow.
-        run.council_rate = run.rate();
         for node in 0..plan.nodes {
             run.machines[node].rate = run.rate();
             run.plan_in(1, Event::Renew(node, 1));
         }
-        run.plan_in(1, Event::Decide);
+        if may_fail {
+            let ids: Vec<u32> = ids.collect();
+            run.council = Some(Council::new(&ids, plan.lease, run.node_clock(0)));
+            run.plan_in(1, Event::Tick);
+        }
         for number in 0..plan.clients {
             let rate = run.rate();
             let (client, names) = (Client::new(TTL), BTreeMap::new());
@@ -219,24 +182,26 @@ impl Run {
             run.plan_in(after, Event::Act(number));
             run.plan_in(after + 1, Event::KeepAlive(number));
         }
-        let lasts = plan.lasts.as_nanos() as u64;
-        for _ in 0..plan.cuts {
-            let at = run.below(lasts);
-            run.plan_in(at, Event::Cut);
-        }
-        for _ in 0..plan.deaths {
-            let at = run.below(lasts);
-            run.plan_in(at, Event::Die);
-        }
-        for _ in 0..plan.crashes {
-            let at = run.below(lasts);
-            run.plan_in(at, Event::Crash);
-        }
-        for _ in 0..plan.pauses {
-            let at = run.below(lasts);
-            run.plan_in(at, Event::Pause);
-        }
+        run.plan_faults();
         run
+    }
+
+    /// Plans what goes wrong.
+    fn plan_faults(&mut self) {
+        let Plan { cuts, deaths, crashes, pauses, partitions, elections, lasts, .. } = self.plan;
+        for (count, fault) in [
+            (cuts, Event::Cut),
+            (deaths, Event::Die),
+            (crashes, Event::Crash),
+            (pauses, Event::Pause),
+            (partitions, Event::Part),
+            (elections, Event::Elect),
+        ] {
+            for _ in 0..count {
+                let at = self.below(lasts.as_nanos() as u64);
+                self.plan_in(at, fault.clone());
+            }
+        }
     }
 
     pub(crate) fn finish(&mut self) -> Happened {
@@ -256,13 +221,14 @@ impl Run {
                 continue;
             }
             self.happen(event, time > end);
-            if !self.happened.problems.is_empty() {
+            if !self.happened.violations.is_empty() {
                 break;
             }
         }
-        if self.happened.problems.is_empty() {
+        if self.happened.violations.is_empty() {
             self.judge_end();
         }
+        self.happened.simulated = Duration::from_nanos(self.now.0);
         std::mem::take(&mut self.happened)
     }
 
@@ -270,15 +236,14 @@ impl Run {
         for core in self.machines.iter().filter_map(|machine| machine.core.as_ref()) {
             let status = core.status();
             if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
-                self.happened
-                    .problems
-                    .push(format!("something is left: {status:?} {:?}", core.everything(self.now)));
+                let left = core.everything(self.now);
+                self.happened.stuck.push(format!("something is left: {status:?} {left:?}"));
             }
         }
         for (number, program) in self.clients.iter().enumerate() {
             if program.believes(self.now) && !program.client.asked().is_empty() {
                 let asked = program.client.asked();
-                self.happened.problems.push(format!("client {number} waits for ever: {asked:?}"));
+                self.happened.stuck.push(format!("client {number} waits for ever: {asked:?}"));
             }
         }
     }
@@ -296,12 +261,13 @@ impl Run {
         self.events.insert(self.count, event);
     }
 
-    /// How fast a clock runs, in thousandths: a tenth too fast or too slow, or anything between.
+    /// How fast a clock runs, in thousandths: as much too fast or too slow as may be, or anything between.
     fn rate(&mut self) -> u64 {
+        let most = 10 * self.plan.drift;
         match self.below(3) {
-            0 => 900,
-            1 => 1100,
-            _ => 900 + self.below(201),
+            0 => 1000 - most,
+            1 => 1000 + most,
+            _ => 1000 - most + self.below(2 * most + 1),
         }
     }
 
@@ -314,7 +280,8 @@ impl Run {
     /// Plans an arrival behind all others on the same way.
     fn plan_arrival(&mut self, way: (usize, usize), event: Event) {
         let after = self.hop();
-        let at = Time(self.now.0 + after)
+        let open = self.blocked.get(&way).map_or(Time(0), |(_, until)| *until);
+        let at = (Time(self.now.0 + after).max(open))
             .max(self.latest.get(&way).copied().unwrap_or(Time(0)) + Duration::from_nanos(1));
         self.latest.insert(way, at);
         self.plan_in(at.0 - self.now.0, event);
@@ -373,12 +340,15 @@ impl Run {
             }
             Event::Crash if !ending => self.crash(),
             Event::Pause if !ending => self.pause(),
-            Event::Crash | Event::Pause => {}
+            Event::Part if !ending => self.part(),
+            Event::Crash | Event::Pause | Event::Part => {}
+            Event::Elect => self.elect(),
             Event::Start(node) => self.start(node),
             Event::Renew(node, life) => self.renew(node, life),
-            Event::Renewal { node, life, sent } => self.renewal(node, life, sent),
-            Event::Renewed { node, life, sent, member } => self.renewed(node, life, sent, member),
-            Event::Decide => self.decide(),
+            Event::Lead { who, input } => self.lead(who, input),
+            Event::Proof { who, batch } => self.proof(who, batch),
+            Event::Renewed { node, life, answer } => self.renewed(node, life, answer),
+            Event::Tick => self.tick(),
             Event::View { node, life, view } => self.hear_of_view(node, life, view),
             Event::Die => {
                 let client = self.below(self.plan.clients as u64) as usize;
@@ -402,6 +372,7 @@ impl Run {
         for answer in out.answers {
             let of = |program: &Program| program.client.session() == Some(answer.session);
             if let Some(client) = self.clients.iter().position(of) {
+                self.judge_order(client, &answer);
                 self.tell(client, ToClient::Answer(answer));
             }
         }

@@ -21,13 +21,12 @@ impl Core {
         if let Some(number) = self.find(name, definition) {
             return Ok(number);
         }
-        let (home, place) = (self.view.home(name), self.place());
+        let home = self.view.home(name);
         let opening = home == self.me && !self.owing.is_empty();
         if home == self.me {
             self.give_up_other_definitions(name)?;
         }
-        let resource =
-            Resource::new(name.clone(), definition, home, self.habits, place, self.origin, opening);
+        let resource = Resource::new(name.clone(), definition, home, self.begin(), opening);
         let number = self.resources.insert(resource);
         self.by_name.entry(definition).or_default().insert(name.clone(), number);
         Ok(number)

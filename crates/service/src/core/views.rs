@@ -79,10 +79,10 @@ impl Core {
     }
 
     fn go_on(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
-        let (place, habits) = (self.place(), self.habits);
+        let begin = self.begin();
         let Some(resource) = self.resources.get_mut(number) else { return };
-        if resource.home != place.me {
-            resource.resume(kept, place, habits, &mut self.scratch, &mut self.dice);
+        if resource.home != self.me {
+            resource.resume(kept, begin, &mut self.scratch, &mut self.dice);
             self.carry_out_all(number, now, out);
             return self.list_if_idle(number, now);
         }
@@ -115,10 +115,10 @@ impl Core {
 
     /// Opens a resource at its home: from now on it is known what its name stands for.
     fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
-        let (place, habits, all) = (self.place(), self.habits, self.owing.is_empty());
+        let (begin, all) = (self.begin(), self.owing.is_empty());
         let Some(resource) = self.resources.get_mut(number) else { return };
         let (name, definition) = (resource.name.clone(), resource.definition);
-        let parked = resource.open(all, place, habits, &mut self.scratch, &mut self.dice);
+        let parked = resource.open(all, begin, &mut self.scratch, &mut self.dice);
         self.carry_out_all(number, now, out);
         self.refuse_guesses(&name, definition, now, out);
         for (from, content) in parked {

@@ -1,45 +1,39 @@
 //! Whole clusters in one deterministic run: real cores, links that keep order, clocks that run at different rates, and
 //! clients that do everything at random. What must hold is judged from outside, by what clients believe.
 
-mod clients;
-mod council;
-mod faults;
-mod program;
-mod run;
-
 use std::time::Duration;
 
-use run::{Plan, Run};
+use swarm::Plan;
 
 fn runs(seeds: std::ops::Range<u64>, plan: &Plan) {
     let mut grants = 0;
     for seed in seeds {
-        let mut run = Run::new(plan, seed);
-        let happened = run.finish();
-        assert!(happened.problems.is_empty(), "seed {seed}, {plan:?}: {:#?}", happened.problems);
+        let happened = swarm::run(plan, seed);
+        let wrong = [happened.violations, happened.stuck].concat();
+        assert!(wrong.is_empty(), "seed {seed}, {plan:?}: {wrong:#?}");
         grants += happened.grants;
     }
-    assert!(grants > 0, "nothing was granted, so nothing was shown");
+    assert!(grants > 0, "nothing was granted, so nothing was shown: {plan:?}");
 }
 
 #[test]
 fn a_mutex_is_held_by_one_client_at_a_time() {
-    runs(1..40, &Plan { nodes: 3, clients: 9, names: 1, slots: 1, ..Plan::default() });
+    runs(1..20, &Plan { nodes: 3, clients: 9, names: 1, slots: 1, ..Plan::default() });
 }
 
 #[test]
 fn a_semaphore_is_held_by_as_many_as_it_has_slots() {
-    runs(1..40, &Plan { nodes: 4, clients: 16, names: 1, slots: 3, ..Plan::default() });
+    runs(1..20, &Plan { nodes: 4, clients: 16, names: 1, slots: 3, ..Plan::default() });
 }
 
 #[test]
 fn a_room_holds_one_group_at_a_time() {
-    runs(1..30, &Plan { nodes: 3, clients: 12, groups: 3, cuts: 6, deaths: 3, ..Plan::default() });
+    runs(1..15, &Plan { nodes: 3, clients: 12, groups: 3, cuts: 6, deaths: 3, ..Plan::default() });
 }
 
 #[test]
 fn readers_share_and_writers_are_alone() {
-    runs(1..30, &Plan { nodes: 4, clients: 12, groups: 1, names: 2, cuts: 6, deaths: 3, ..Plan::default() });
+    runs(1..15, &Plan { nodes: 4, clients: 12, groups: 1, names: 2, cuts: 6, deaths: 3, ..Plan::default() });
 }
 
 #[test]
@@ -55,19 +49,19 @@ fn one_node_alone() {
 #[test]
 fn connections_are_cut_and_clients_die() {
     let plan = Plan { nodes: 3, clients: 12, names: 2, slots: 2, cuts: 20, deaths: 10, ..Plan::default() };
-    runs(1..60, &plan);
+    runs(1..20, &plan);
 }
 
 #[test]
 fn contradictions_are_refused_and_nobody_is_left_waiting() {
     let plan = Plan { nodes: 4, clients: 12, names: 2, slots: 2, contradict: true, ..Plan::default() };
-    runs(1..40, &plan);
+    runs(1..20, &plan);
 }
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let plan = Plan { nodes: 3, clients: 9, names: 2, slots: 2, cuts: 5, deaths: 3, ..Plan::default() };
-    let log = |seed| Run::new(&plan, seed).finish().log;
+    let log = |seed| swarm::run(&plan, seed).log;
     assert_eq!(log(7), log(7));
     assert_ne!(log(7), log(8));
 }
@@ -84,13 +78,13 @@ fn clients_learn_of_a_loss_before_others_are_let_in_even_with_bad_clocks() {
         section: Duration::from_secs(5),
         ..Plan::default()
     };
-    runs(1..40, &plan);
+    runs(1..20, &plan);
 }
 
 #[test]
 fn nodes_die_and_come_back() {
     let plan = Plan { nodes: 3, clients: 9, names: 2, slots: 1, crashes: 3, ..Plan::default() };
-    runs(1..15, &plan);
+    runs(1..8, &plan);
     runs(1..15, &Plan { nodes: 5, slots: 3, crashes: 5, cuts: 10, deaths: 3, ..plan });
 }
 
@@ -98,7 +92,7 @@ fn nodes_die_and_come_back() {
 fn rooms_outlive_their_captains() {
     let section = Duration::from_secs(3);
     let plan = Plan { nodes: 3, clients: 12, groups: 3, names: 2, crashes: 4, section, ..Plan::default() };
-    runs(1..15, &plan);
+    runs(1..8, &plan);
     runs(1..15, &Plan { nodes: 4, groups: 1, cuts: 6, deaths: 3, ..plan });
 }
 
@@ -122,7 +116,7 @@ fn stormy(seed: u64, groups: u32, slots: u32) -> Plan {
 
 #[test]
 fn nodes_stand_still_and_others_go_on() {
-    for seed in 1..13 {
+    for seed in 1..7 {
         for (groups, slots) in [(0, 1), (0, 3), (1, 1), (3, 1)] {
             runs(seed..seed + 1, &stormy(seed, groups, slots));
         }
@@ -130,10 +124,28 @@ fn nodes_stand_still_and_others_go_on() {
 }
 
 /// Seeds that showed errors of ours: whoever told its home how long it had waited was refused, and its request served all
-/// the same; the home followed a captain for others and for itself, and the captain took one for the other.
+/// the same; the home followed a captain for others and for itself, and the captain took one for the other; a home that had
+/// opened a name, forgotten it and opened it again in the same view began with fences that it had given out before.
 #[test]
 fn what_was_wrong_once_is_not_wrong_again() {
     for (seed, groups, slots) in [(26, 0, 3), (195, 1, 1), (266, 3, 1), (355, 3, 1), (591, 3, 1)] {
         runs(seed..seed + 1, &stormy(seed, groups, slots));
+    }
+    runs(73..74, &Plan::drawn(73));
+}
+
+#[test]
+fn anything_goes_wrong_and_locks_hold() {
+    for seed in 1..60 {
+        runs(seed..seed + 1, &Plan::drawn(seed));
+    }
+}
+
+/// With clocks that are worse than allowed too many may be inside; what checks fences is safe.
+#[test]
+fn fences_hold_whatever_clocks_do() {
+    for seed in 1..30 {
+        let happened = swarm::run(&Plan { drift: 60, ..Plan::drawn(seed) }, seed);
+        assert!(happened.violations.is_empty(), "seed {seed}: {:?}", happened.violations);
     }
 }

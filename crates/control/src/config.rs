@@ -1,0 +1,104 @@
+//! What can be chosen about the control plane of a node.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use openraft::SnapshotPolicy;
+
+/// The log is cut off whenever it has grown by so many entries.
+const ENTRIES_PER_SNAPSHOT: u64 = 500;
+/// So many entries stay behind a snapshot, for peers that are a little late.
+const ENTRIES_KEPT: u64 = 100;
+/// How many entries travel in one message.
+const ENTRIES_PER_MESSAGE: u64 = 64;
+/// Snapshots travel in pieces of so many bytes: each fits into a frame.
+const SNAPSHOT_PIECE: u64 = 512 * 1024;
+
+/// A node of the control plane.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The name of the cluster.
+    pub cluster: String,
+    /// The number of this node, for ever: a node that lost its folder comes back under a new one.
+    pub node: u32,
+    /// Where everything is kept.
+    pub folder: PathBuf,
+    /// How long things may take.
+    pub timing: Timing,
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// A leader says so often that it is there; it waits as long for an answer.
+    pub heartbeat: Duration,
+    /// Who hears nothing from a leader for so long, and a random time up to half as long again, wants to lead.
+    pub election: Duration,
+}
+
+impl Default for Timing {
+    /// Slow disks flush for hundreds of milliseconds: who is too impatient loses its leader over it.
+    fn default() -> Timing {
+        Timing { heartbeat: Duration::from_millis(250), election: Duration::from_secs(2) }
+    }
+}
+
+impl Timing {
+    /// Who has not answered for so long will not.
+    pub(crate) fn patience(&self) -> Duration {
+        2 * self.election
+    }
+}
+
+/// What is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigError {
+    /// A cluster's name is empty, too long or cannot be printed.
+    Cluster(service::Refusal),
+    /// Times that do not fit together.
+    Timing(Timing),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Cluster(refusal) => write!(f, "the cluster's name: {refusal}"),
+            ConfigError::Timing(Timing { heartbeat, election }) => write!(
+                f,
+                "an election after {election:?} and heartbeats every {heartbeat:?}: choose at least 1 ms, and at least five \
+                 heartbeats before an election"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Config {
+    /// The same for openraft.
+    pub(crate) fn for_raft(&self) -> Result<openraft::Config, ConfigError> {
+        service::name::validate(&self.cluster).map_err(ConfigError::Cluster)?;
+        let Timing { heartbeat, election } = self.timing;
+        if heartbeat < Duration::from_millis(1) || election < 5 * heartbeat {
+            return Err(ConfigError::Timing(self.timing));
+        }
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        Ok(openraft::Config {
+            cluster_name: self.cluster.clone(),
+            heartbeat_interval: millis(heartbeat),
+            // Openraft waits for the longest of these times, because nobody gives its vote away before, and then for one
+            // between the two.
+            election_timeout_min: millis(election / 4),
+            election_timeout_max: millis(election * 3 / 4),
+            install_snapshot_timeout: millis(self.timing.patience()),
+            max_payload_entries: ENTRIES_PER_MESSAGE,
+            // Who is further behind gets the snapshot; it has to be more than what lies between two of them.
+            replication_lag_threshold: 2 * ENTRIES_PER_SNAPSHOT,
+            snapshot_policy: SnapshotPolicy::LogsSinceLast(ENTRIES_PER_SNAPSHOT),
+            snapshot_max_chunk_size: SNAPSHOT_PIECE,
+            max_in_snapshot_log_to_keep: ENTRIES_KEPT,
+            ..openraft::Config::default()
+        })
+    }
+}

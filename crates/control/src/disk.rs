@@ -1,0 +1,312 @@
+//! What is on disk: votes, log and snapshot in one database file, written by a thread of its own.
+//!
+//! Everything that waits is written in one transaction, so a burst costs one flush; whoever asked learns of it only after the
+//! flush. Nothing is read from here but once, when it is opened.
+
+use std::io;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+
+use openraft::storage::LogFlushed;
+use redb::backends::InMemoryBackend;
+use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use service::frame;
+use tokio::sync::oneshot;
+
+use crate::folder::{Folder, FolderError};
+use crate::types::{LogEntry, LogId, SnapshotMeta, Types, Vote};
+
+/// Entries of the log, by index.
+const LOG: TableDefinition<u64, &[u8]> = TableDefinition::new("log");
+/// What there is one of.
+const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
+
+const MARK: &str = "mark";
+const VOTE: &str = "vote";
+const COMMITTED: &str = "committed";
+const PURGED: &str = "purged";
+const SNAPSHOT: &str = "snapshot";
+
+/// A snapshot as it is kept: what it is of, and its bytes.
+pub(crate) type Kept = (SnapshotMeta, Vec<u8>);
+
+/// What was found on disk.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) vote: Option<Vote>,
+    pub(crate) committed: Option<LogId>,
+    pub(crate) purged: Option<LogId>,
+    pub(crate) log: Vec<LogEntry>,
+    pub(crate) snapshot: Option<Kept>,
+}
+
+/// Something to write.
+pub(crate) enum Write {
+    Vote(Vote),
+    /// Need not be on disk at once: whoever leads knows better. It goes with the next write.
+    Committed(Option<LogId>),
+    Append(Vec<LogEntry>),
+    /// Removes this entry and all after it.
+    Truncate(u64),
+    /// Removes this entry and all before it.
+    Purge(LogId),
+    Snapshot(Box<Kept>),
+}
+
+/// Whom to tell when it is on disk.
+pub(crate) enum Tell {
+    Nobody,
+    Raft(LogFlushed<Types>),
+    Caller(oneshot::Sender<io::Result<()>>),
+}
+
+impl Tell {
+    fn tell(self, result: io::Result<()>) {
+        match self {
+            Tell::Nobody => {}
+            Tell::Raft(flushed) => flushed.log_io_completed(result),
+            // Whoever asked may have gone.
+            Tell::Caller(sender) => _ = sender.send(result),
+        }
+    }
+}
+
+enum Job {
+    Write(Write, Tell),
+    BelongsTo(u64, Tell),
+    Stop,
+}
+
+/// The thread that writes.
+pub(crate) struct Disk {
+    jobs: mpsc::Sender<Job>,
+    thread: std::sync::Mutex<Option<thread::JoinHandle<()>>>,
+}
+
+impl Disk {
+    /// Opens what is in a folder, and keeps it open.
+    pub(crate) fn open(mut folder: Folder) -> Result<(Disk, Found), FolderError> {
+        let path = folder.database();
+        if !folder.has_database() {
+            if path.exists() {
+                // An interrupted first start left it, before anything was promised.
+                std::fs::remove_file(&path).map_err(|error| io_error("remove", &path, error))?;
+            }
+            make(&folder)?;
+            folder.database_was_made()?;
+        }
+        check_a_copy(&folder)?;
+        let database = Database::open(&path).map_err(|error| folder.damaged(error.to_string()))?;
+        let found = read(&database, folder.mark).map_err(|what| folder.damaged(what))?;
+        let (jobs, waiting) = mpsc::channel();
+        let run = move || work(&database, folder, &waiting);
+        let thread = thread::Builder::new().name("control disk".to_owned()).spawn(run);
+        let thread = thread.map_err(|error| io_error("start the thread that writes to", &path, error))?;
+        Ok((Disk { jobs, thread: std::sync::Mutex::new(Some(thread)) }, found))
+    }
+
+    /// Writes something, in the order of the calls.
+    pub(crate) fn write(&self, write: Write, tell: Tell) {
+        self.job(Job::Write(write, tell));
+    }
+
+    /// Writes something and waits until it is on disk.
+    pub(crate) async fn written(&self, write: Write) -> io::Result<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.write(write, Tell::Caller(sender));
+        receiver.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Writes down the number of the cluster and waits until it is on disk.
+    pub(crate) async fn belongs_to(&self, cluster_id: u64) -> io::Result<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.job(Job::BelongsTo(cluster_id, Tell::Caller(sender)));
+        receiver.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Writes what waits, closes the files and lets go of the folder.
+    pub(crate) fn stop(&self) {
+        // The thread may have ended already.
+        _ = self.jobs.send(Job::Stop);
+        if let Some(thread) = self.thread.lock().expect("nobody panics here").take() {
+            thread.join().expect("the thread that writes does not panic");
+        }
+    }
+
+    fn job(&self, job: Job) {
+        if let Err(mpsc::SendError(Job::Write(_, tell) | Job::BelongsTo(_, tell))) = self.jobs.send(job) {
+            tell.tell(Err(stopped()));
+        }
+    }
+}
+
+fn stopped() -> io::Error {
+    io::Error::other("the data folder is closed")
+}
+
+fn io_error(doing: &'static str, path: &Path, error: io::Error) -> FolderError {
+    FolderError::Io { doing, path: path.to_owned(), error }
+}
+
+/// The thread: takes everything that waits and writes it in one go.
+fn work(database: &Database, mut folder: Folder, waiting: &mpsc::Receiver<Job>) {
+    // After a failed write it is not known what is on disk: nothing may follow.
+    let mut broken: Option<String> = None;
+    while let Ok(first) = waiting.recv() {
+        let (mut writes, mut tells, mut stop, mut next) = (Vec::new(), Vec::new(), false, Some(first));
+        while let Some(job) = next {
+            match job {
+                Job::Write(write, tell) => {
+                    writes.push(write);
+                    tells.push(tell);
+                }
+                Job::BelongsTo(cluster_id, tell) => {
+                    tell.tell(
+                        folder.belongs_to(cluster_id).map_err(|error| io::Error::other(error.to_string())),
+                    );
+                }
+                Job::Stop => stop = true,
+            }
+            next = if stop { None } else { waiting.try_recv().ok() };
+        }
+        if broken.is_none() {
+            let flush = stop || writes.iter().any(|write| !matches!(write, Write::Committed(_)));
+            broken = commit(database, &writes, flush).err();
+        }
+        for tell in tells {
+            tell.tell(broken.as_ref().map_or(Ok(()), |error| Err(io::Error::other(error.clone()))));
+        }
+        if stop {
+            return;
+        }
+    }
+}
+
+/// Writes all of this or nothing, and flushes unless that can wait.
+fn commit(database: &Database, writes: &[Write], flush: bool) -> Result<(), String> {
+    let commit = || -> Result<(), redb::Error> {
+        let mut transaction = database.begin_write()?;
+        if !flush {
+            transaction.set_durability(Durability::None)?;
+        }
+        {
+            let mut log = transaction.open_table(LOG)?;
+            let mut single = transaction.open_table(SINGLE)?;
+            let mut bytes = Vec::new();
+            for write in writes {
+                bytes.clear();
+                match write {
+                    Write::Vote(vote) => _ = single.insert(VOTE, encoded(vote, &mut bytes))?,
+                    Write::Committed(id) => _ = single.insert(COMMITTED, encoded(id, &mut bytes))?,
+                    Write::Append(entries) => {
+                        for entry in entries {
+                            bytes.clear();
+                            log.insert(entry.log_id.index, encoded(entry, &mut bytes))?;
+                        }
+                    }
+                    Write::Truncate(from) => log.retain_in(*from.., |_, _| false)?,
+                    Write::Purge(upto) => {
+                        log.retain_in(..=upto.index, |_, _| false)?;
+                        single.insert(PURGED, encoded(upto, &mut bytes))?;
+                    }
+                    Write::Snapshot(kept) if is_older(kept, single.get(SNAPSHOT)?) => {}
+                    Write::Snapshot(kept) => _ = single.insert(SNAPSHOT, encoded(kept, &mut bytes))?,
+                }
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    };
+    commit().map_err(|error| error.to_string())
+}
+
+/// Whether a later snapshot is there: one that came from the leader while this one was made.
+fn is_older(kept: &Kept, there: Option<redb::AccessGuard<'_, &[u8]>>) -> bool {
+    let there: Option<Kept> = there.and_then(|there| frame::whole(there.value()).ok());
+    there.is_some_and(|(meta, _)| meta.last_log_id > kept.0.last_log_id)
+}
+
+fn encoded<'a, T: Serialize>(value: &T, bytes: &'a mut Vec<u8>) -> &'a [u8] {
+    frame::append(value, bytes);
+    bytes
+}
+
+/// Makes an empty database that knows its folder.
+fn make(folder: &Folder) -> Result<(), FolderError> {
+    let make = || -> Result<(), redb::Error> {
+        let database = Database::create(folder.database())?;
+        let transaction = database.begin_write()?;
+        transaction.open_table(LOG)?;
+        transaction.open_table(SINGLE)?.insert(MARK, folder.mark.to_le_bytes().as_slice())?;
+        transaction.commit()?;
+        Ok(())
+    };
+    make().map_err(|error| io_error("make", &folder.database(), io::Error::other(error.to_string())))
+}
+
+/// Opens a copy in memory and checks every page of it. Opening the file itself would mend what it can, and so hide what
+/// was lost; a file that is damaged stays as it is.
+fn check_a_copy(folder: &Folder) -> Result<(), FolderError> {
+    let path = folder.database();
+    let bytes = std::fs::read(&path).map_err(|error| io_error("read", &path, error))?;
+    let mark = folder.mark;
+    let check = move || -> Result<(), String> {
+        let copy = InMemoryBackend::new();
+        let filled = copy.set_len(bytes.len() as u64).and_then(|()| copy.write(0, &bytes));
+        filled.map_err(|error| error.to_string())?;
+        let mut database =
+            Database::builder().create_with_backend(copy).map_err(|error| error.to_string())?;
+        if !database.check_integrity().map_err(|error| error.to_string())? {
+            return Err("its check sums are wrong".to_owned());
+        }
+        read(&database, mark).map(|_| ())
+    };
+    // Bytes that make no sense at all may panic in there; in a thread of its own that is an answer too.
+    let checked = thread::spawn(check).join().unwrap_or_else(|_| Err("it cannot be read".to_owned()));
+    checked.map_err(|what| folder.damaged(what))
+}
+
+/// Reads everything.
+fn read(database: &Database, mark: u64) -> Result<Found, String> {
+    let tables = || -> Result<_, redb::Error> {
+        let transaction = database.begin_read()?;
+        Ok((transaction.open_table(LOG)?, transaction.open_table(SINGLE)?))
+    };
+    let (log, single) = tables().map_err(|error| error.to_string())?;
+    let get = |key: &str| {
+        let value = single.get(key).map_err(|error| error.to_string())?;
+        Ok::<_, String>(value.map(|value| value.value().to_owned()))
+    };
+    if get(MARK)?.as_deref() != Some(mark.to_le_bytes().as_slice()) {
+        return Err("it was made for another folder".to_owned());
+    }
+    let mut found = Found {
+        vote: decoded(get(VOTE)?)?,
+        committed: decoded(get(COMMITTED)?)?.flatten(),
+        purged: decoded(get(PURGED)?)?,
+        log: Vec::new(),
+        snapshot: decoded(get(SNAPSHOT)?)?,
+    };
+    let mut expected = found.purged.map(|id| id.index + 1);
+    for item in log.iter().map_err(|error| error.to_string())? {
+        let (index, entry) = item.map_err(|error| error.to_string())?;
+        let entry: LogEntry = whole(entry.value())?;
+        if index.value() != entry.log_id.index || expected.is_some_and(|expected| expected != index.value()) {
+            return Err(format!("its log has a gap before entry {}", index.value()));
+        }
+        expected = Some(index.value() + 1);
+        found.log.push(entry);
+    }
+    Ok(found)
+}
+
+fn decoded<T: DeserializeOwned>(bytes: Option<Vec<u8>>) -> Result<Option<T>, String> {
+    bytes.map(|bytes| whole(&bytes)).transpose()
+}
+
+fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    frame::whole(bytes).map_err(|error| error.to_string())
+}

@@ -1,0 +1,277 @@
+//! The data folder: whose it is, and that nobody else uses it.
+//!
+//! A small text file says which cluster and node the folder belongs to. It is written before anything else, and
+//! compared before anything else is touched: what belongs to somebody else, was written by a newer program, or makes no
+//! sense is left as it is.
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The format of the folder that this program reads and writes.
+pub const FORMAT: u32 = 1;
+
+const TITLE: &str = "tokenwood control data";
+const IDENTITY: &str = "identity";
+const LOCK: &str = "lock";
+const DATABASE: &str = "control.redb";
+
+/// Whose a folder is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The name of the cluster.
+    pub cluster: String,
+    /// The number that the cluster was given when it was founded; `None` until this node has heard of it.
+    pub cluster_id: Option<u64>,
+    /// The node.
+    pub node: u32,
+}
+
+/// Why a folder cannot be used. It was not changed.
+#[derive(Debug)]
+pub enum FolderError {
+    /// The operating system said no.
+    Io {
+        /// What was to be done.
+        doing: &'static str,
+        /// To which file or folder.
+        path: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
+    /// Another process has it open.
+    InUse(PathBuf),
+    /// It belongs to another cluster.
+    OtherCluster {
+        /// The folder.
+        path: PathBuf,
+        /// The cluster that it belongs to.
+        found: String,
+        /// The one that was wanted.
+        wanted: String,
+    },
+    /// It belongs to another node.
+    OtherNode {
+        /// The folder.
+        path: PathBuf,
+        /// The node that it belongs to.
+        found: u32,
+        /// The one that was wanted.
+        wanted: u32,
+    },
+    /// A newer program wrote it.
+    NewerFormat {
+        /// The folder.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// There are files in it, but none that says whose it is.
+    NotOurs(PathBuf),
+    /// What is in it makes no sense.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+impl fmt::Display for FolderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FolderError::Io { doing, path, error } => write!(f, "cannot {doing} {}: {error}", path.display()),
+            FolderError::InUse(path) => {
+                write!(f, "{} is in use by another process: stop it, or name another folder", path.display())
+            }
+            FolderError::OtherCluster { path, found, wanted } => write!(
+                f,
+                "{} belongs to cluster '{found}', not to '{wanted}': name another folder",
+                path.display()
+            ),
+            FolderError::OtherNode { path, found, wanted } => {
+                write!(f, "{} belongs to node {found}, not to {wanted}: name another folder", path.display())
+            }
+            FolderError::NewerFormat { path, found } => write!(
+                f,
+                "{} has format {found}, this program knows up to {FORMAT}: start a newer one",
+                path.display()
+            ),
+            FolderError::NotOurs(path) => write!(
+                f,
+                "{} has files in it, but does not say whose it is: name an empty folder, or bring back its file '{IDENTITY}'",
+                path.display()
+            ),
+            FolderError::Damaged { path, what } => write!(
+                f,
+                "{} is damaged ({what}): move the folder away and let the node join anew, under a new id",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FolderError {}
+
+/// A data folder that is ours, and locked.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    pub(crate) identity: Identity,
+    /// Drawn when the folder was made, and also in its database, so that no database is taken for another.
+    pub(crate) mark: u64,
+    /// Whether a database has been made in it. Before that, none can be missing.
+    has_database: bool,
+    /// Locked as long as it is open.
+    _lock: File,
+}
+
+impl Folder {
+    /// Opens a folder, or makes it ours if it is empty or not there.
+    pub(crate) fn open(path: &Path, cluster: &str, node: u32) -> Result<Folder, FolderError> {
+        let io = |doing| move |error| FolderError::Io { doing, path: path.to_owned(), error };
+        fs::create_dir_all(path).map_err(io("make the folder"))?;
+        let text = match fs::read(path.join(IDENTITY)) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(io("read what belongs to whom in")(error)),
+        };
+        if text.is_none() && has_foreign_files(path).map_err(io("list"))? {
+            return Err(FolderError::NotOurs(path.to_owned()));
+        }
+        let lock = lock(path)?;
+        // Read again: until the lock was ours, another process may have written it.
+        let text = fs::read(path.join(IDENTITY)).ok().or(text);
+        let Some(text) = text else {
+            let identity = Identity { cluster: cluster.to_owned(), cluster_id: None, node };
+            let (mark, path) = (drawn(), path.to_owned());
+            let folder = Folder { path, identity, mark, has_database: false, _lock: lock };
+            folder.write()?;
+            return Ok(folder);
+        };
+        let (identity, mark, has_database) = parse(path, &text)?;
+        if identity.cluster != cluster {
+            let (found, wanted) = (identity.cluster, cluster.to_owned());
+            return Err(FolderError::OtherCluster { path: path.to_owned(), found, wanted });
+        }
+        if identity.node != node {
+            let (found, wanted) = (identity.node, node);
+            return Err(FolderError::OtherNode { path: path.to_owned(), found, wanted });
+        }
+        let folder = Folder { path: path.to_owned(), identity, mark, has_database, _lock: lock };
+        if has_database && !folder.database().exists() {
+            return Err(folder.damaged("it is missing"));
+        }
+        Ok(folder)
+    }
+
+    /// Where the database is.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    /// Whether the database was made; otherwise what is there of it was never used.
+    pub(crate) fn has_database(&self) -> bool {
+        self.has_database
+    }
+
+    /// From now on the database may not be missing.
+    pub(crate) fn database_was_made(&mut self) -> Result<(), FolderError> {
+        self.has_database = true;
+        self.write()
+    }
+
+    /// The cluster has this number.
+    pub(crate) fn belongs_to(&mut self, cluster_id: u64) -> Result<(), FolderError> {
+        self.identity.cluster_id = Some(cluster_id);
+        self.write()
+    }
+
+    /// The database is damaged.
+    pub(crate) fn damaged(&self, what: impl Into<String>) -> FolderError {
+        FolderError::Damaged { path: self.database(), what: what.into() }
+    }
+
+    /// Writes a new file beside the old one and puts it in its place, so that there is always a whole one.
+    fn write(&self) -> Result<(), FolderError> {
+        let (file, new) = (self.path.join(IDENTITY), self.path.join("identity.new"));
+        let write = || {
+            let mut writing = File::create(&new)?;
+            writing.write_all(text(&self.identity, self.mark, self.has_database).as_bytes())?;
+            writing.sync_all()?;
+            fs::rename(&new, &file)?;
+            File::open(&self.path)?.sync_all()
+        };
+        write().map_err(|error| FolderError::Io { doing: "write", path: file.clone(), error })
+    }
+}
+
+/// The file that says whose a folder is.
+fn text(Identity { cluster, cluster_id, node }: &Identity, mark: u64, has_database: bool) -> String {
+    let id = cluster_id.map_or("none".to_owned(), |id| format!("{id:016x}"));
+    let text = format!(
+        "{TITLE}\nformat {FORMAT}\ncluster {cluster}\ncluster-id {id}\nnode {node}\nmark {mark:016x}\ndatabase {has_database}\n"
+    );
+    format!("{text}check {:016x}\n", service::name::number(&text))
+}
+
+/// A number that nobody drew before.
+pub(crate) fn drawn() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+fn lock(path: &Path) -> Result<File, FolderError> {
+    let path_of_lock = path.join(LOCK);
+    let io = |error| FolderError::Io { doing: "lock", path: path_of_lock.clone(), error };
+    let file = File::options().create(true).truncate(false).write(true).open(&path_of_lock).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(FolderError::InUse(path.to_owned())),
+        Err(TryLockError::Error(error)) => Err(io(error)),
+    }
+}
+
+/// Whether there is anything in a folder but what an interrupted first start leaves behind.
+fn has_foreign_files(path: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(path)? {
+        let name = entry?.file_name();
+        if name != LOCK && name != "identity.new" {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn parse(path: &Path, text: &[u8]) -> Result<(Identity, u64, bool), FolderError> {
+    let damaged = |what: &str| FolderError::Damaged { path: path.join(IDENTITY), what: what.to_owned() };
+    let text = std::str::from_utf8(text).map_err(|_| damaged("not text"))?;
+    let mut lines = text.lines();
+    let mut field = |name: &str| {
+        let line = lines.next().and_then(|line| line.strip_prefix(name));
+        line.ok_or_else(|| damaged(&format!("no line '{}'", name.trim_end())))
+    };
+    field(TITLE)?;
+    let format: u32 = field("format ")?.parse().map_err(|_| damaged("no number of a format"))?;
+    if format > FORMAT {
+        return Err(FolderError::NewerFormat { path: path.to_owned(), found: format });
+    }
+    let cluster = field("cluster ")?.to_owned();
+    let id = field("cluster-id ")?;
+    let node = field("node ")?.parse();
+    let mark = u64::from_str_radix(field("mark ")?, 16);
+    let has_database = field("database ")?.parse();
+    let cluster_id = match id {
+        "none" => None,
+        id => Some(u64::from_str_radix(id, 16).map_err(|_| damaged("no number of a cluster"))?),
+    };
+    let (Ok(node), Ok(mark), Ok(has_database)) = (node, mark, has_database) else {
+        return Err(damaged("not numbers where they should be"));
+    };
+    let identity = Identity { cluster, cluster_id, node };
+    if text != self::text(&identity, mark, has_database) {
+        return Err(damaged("its check number is wrong"));
+    }
+    Ok((identity, mark, has_database))
+}

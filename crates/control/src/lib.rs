@@ -1,0 +1,27 @@
+//! The control plane: what Tokenwood's nodes agree on, by consensus, kept on disk. Nothing per lock.
+//!
+//! What is agreed on is `service::registry`, which is pure; how it is agreed on is openraft's business. This crate puts files
+//! and sockets around both: a data folder that says whose it is ([`folder`]), a log that is flushed before
+//! anything is acknowledged, and one connection per peer. It decides nothing: who is in a view, and when a lease has run
+//! out, is decided by `service::leases`.
+//!
+//! Begin with [`Control`]. `docs/control.md` says in words what is stored and what survives what.
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod control;
+mod disk;
+pub mod folder;
+mod machine;
+mod network;
+mod server;
+mod store;
+#[cfg(test)]
+mod temporary;
+mod types;
+mod wire;
+
+pub use config::{Config, ConfigError, Timing};
+pub use control::{ChangeError, Control, FoundError, NotLeading, ProposeError, StartError};
+pub use wire::{Hello, MAGIC, Refusal};

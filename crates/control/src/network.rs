@@ -1,0 +1,329 @@
+//! The calling side: one connection per peer, which carries any number of questions at once and is made anew when it
+//! breaks.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use openraft::error::{
+    InstallSnapshotError, NetworkError, PayloadTooLarge, RPCError, RaftError, RemoteError, Unreachable,
+};
+use openraft::impls::BasicNode;
+use openraft::network::{Backoff, RPCOption, RaftNetwork, RaftNetworkFactory};
+use openraft::raft::{
+    AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
+    VoteRequest, VoteResponse,
+};
+use service::frame::{Incoming, LENGTH_BYTES, LONGEST_BODY};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+use crate::types::Types;
+use crate::wire::{self, Hello, Request, Response, VERSION};
+
+/// How many questions may wait to be written to a connection.
+const WAITING: usize = 64;
+
+/// What a node says of itself to others.
+pub(crate) struct Local {
+    pub(crate) cluster: String,
+    pub(crate) node: u32,
+    /// The mark of its folder.
+    pub(crate) mark: u64,
+    /// The number of the cluster, once it is known and on disk.
+    pub(crate) cluster_id: tokio::sync::Mutex<Option<u64>>,
+    /// An answer that takes longer will not come: the connection is given up.
+    pub(crate) patience: Duration,
+    /// How long to leave a peer alone that could not be reached.
+    pub(crate) pause: Duration,
+}
+
+/// The peers that were called so far.
+#[derive(Clone)]
+pub(crate) struct Peers {
+    local: Arc<Local>,
+    peers: Arc<Mutex<BTreeMap<u64, Arc<Peer>>>>,
+    marks: Arc<Marks>,
+}
+
+/// The marks of the folders of those that were called. A node that comes back with another folder has forgotten what it
+/// promised: it is not called again, because it would be counted on.
+#[derive(Default)]
+struct Marks(Mutex<BTreeMap<u64, u64>>);
+
+impl Marks {
+    fn is_known(&self, node: u64, mark: u64) -> bool {
+        *self.0.lock().expect("nobody panics while holding it").entry(node).or_insert(mark) == mark
+    }
+}
+
+impl Peers {
+    pub(crate) fn new(local: Arc<Local>) -> Peers {
+        Peers { local, peers: Arc::default(), marks: Arc::default() }
+    }
+
+    /// The peer at this address.
+    pub(crate) fn peer(&self, target: u64, address: &str) -> Arc<Peer> {
+        let mut peers = self.peers.lock().expect("nobody panics while holding it");
+        let peer = peers.entry(target).or_insert_with(|| self.new_peer(target, address));
+        if peer.address != address {
+            *peer = self.new_peer(target, address);
+        }
+        peer.clone()
+    }
+
+    /// Gives up all connections.
+    pub(crate) fn clear(&self) {
+        self.peers.lock().expect("nobody panics while holding it").clear();
+    }
+
+    fn new_peer(&self, target: u64, address: &str) -> Arc<Peer> {
+        let (local, address, marks) = (self.local.clone(), address.to_owned(), self.marks.clone());
+        Arc::new(Peer {
+            target,
+            address,
+            local,
+            marks,
+            numbers: AtomicU64::new(0),
+            line: tokio::sync::Mutex::default(),
+        })
+    }
+}
+
+/// Another node, as it is called.
+pub(crate) struct Peer {
+    target: u64,
+    address: String,
+    local: Arc<Local>,
+    marks: Arc<Marks>,
+    /// The number of the last question.
+    numbers: AtomicU64,
+    line: tokio::sync::Mutex<Option<Line>>,
+}
+
+/// Questions without an answer: when they were asked, and who waits.
+type Pending = Arc<Mutex<BTreeMap<u64, (Instant, oneshot::Sender<Response>)>>>;
+
+/// A connection that stands.
+struct Line {
+    outgoing: mpsc::Sender<Vec<u8>>,
+    pending: Pending,
+    /// Ends with it.
+    _task: JoinSet<()>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The peer cannot be reached.
+    Unreachable(io::Error),
+    /// It was asked, and the connection broke.
+    Broken,
+    /// The question is too long.
+    TooLong,
+}
+
+impl Peer {
+    /// Asks, and waits for the answer; whoever cannot wait for ever stops waiting.
+    pub(crate) async fn call(&self, request: &Request) -> Result<Response, CallError> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let bytes = wire::encode(number, request);
+        if bytes.len() > LONGEST_BODY + LENGTH_BYTES {
+            return Err(CallError::TooLong);
+        }
+        let (outgoing, pending) = self.line().await.map_err(CallError::Unreachable)?;
+        let (sender, receiver) = oneshot::channel();
+        let _waiting = Waiting::begin(&pending, number, sender);
+        outgoing.send(bytes).await.map_err(|_| CallError::Broken)?;
+        receiver.await.map_err(|_| CallError::Broken)
+    }
+
+    /// The connection, made anew if need be.
+    async fn line(&self) -> io::Result<(mpsc::Sender<Vec<u8>>, Pending)> {
+        let mut line = self.line.lock().await;
+        if line.as_ref().is_none_or(|line| line.outgoing.is_closed()) {
+            *line = None;
+            *line = Some(timeout(self.local.patience, self.connect()).await??);
+        }
+        let line = line.as_ref().expect("it was just made");
+        Ok((line.outgoing.clone(), line.pending.clone()))
+    }
+
+    async fn connect(&self) -> io::Result<Line> {
+        let cluster_id = *self.local.cluster_id.lock().await;
+        let cluster_id = cluster_id.ok_or_else(|| io::Error::other("this node has no cluster yet"))?;
+        let mut stream = TcpStream::connect(&self.address).await?;
+        stream.set_nodelay(true)?;
+        let (from, cluster) = (self.local.node, self.local.cluster.clone());
+        let to = u32::try_from(self.target).map_err(io::Error::other)?;
+        let hello = Hello { version: VERSION, cluster, cluster_id, from, to };
+        let mark = wire::greet(&mut stream, &hello).await?;
+        if !self.marks.is_known(self.target, mark) {
+            return Err(io::Error::other("it lost its folder: it has to come back under a new id"));
+        }
+        let (outgoing, waiting) = mpsc::channel(WAITING);
+        let (pending, patience) = (Pending::default(), self.local.patience);
+        let mut task = JoinSet::new();
+        let answers = pending.clone();
+        task.spawn(async move {
+            let (reading, writing) = stream.into_split();
+            tokio::select! {
+                () = read_answers(reading, &answers, patience) => {}
+                () = write_questions(writing, waiting, patience) => {}
+            }
+            // Nobody waits any longer for an answer from here.
+            answers.lock().expect("nobody panics while holding it").clear();
+        });
+        Ok(Line { outgoing, pending, _task: task })
+    }
+}
+
+/// Somebody waits for an answer; when not any more, the question is forgotten.
+struct Waiting<'a> {
+    pending: &'a Pending,
+    number: u64,
+}
+
+impl Waiting<'_> {
+    fn begin(pending: &Pending, number: u64, sender: oneshot::Sender<Response>) -> Waiting<'_> {
+        let mut questions = pending.lock().expect("nobody panics while holding it");
+        questions.insert(number, (Instant::now(), sender));
+        Waiting { pending, number }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.pending.lock().expect("nobody panics while holding it").remove(&self.number);
+    }
+}
+
+async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, patience: Duration) {
+    let mut incoming = Incoming::default();
+    let mut heard = Instant::now();
+    loop {
+        match timeout(patience, stream.read_buf(incoming.buffer())).await {
+            Ok(Ok(1..)) => heard = Instant::now(),
+            Ok(_) => return,
+            Err(_) if is_silent(pending, heard, patience) => return,
+            Err(_) => continue,
+        }
+        loop {
+            match incoming.next::<(u64, Response)>(VERSION) {
+                Ok(Some((number, response))) => {
+                    let asked = pending.lock().expect("nobody panics while holding it").remove(&number);
+                    if let Some((_, sender)) = asked {
+                        // Whoever asked may have stopped waiting.
+                        _ = sender.send(response);
+                    }
+                }
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Whether somebody has been waiting for too long, with nothing heard since.
+fn is_silent(pending: &Pending, heard: Instant, patience: Duration) -> bool {
+    let questions = pending.lock().expect("nobody panics while holding it");
+    questions.values().any(|(asked, _)| heard < *asked && asked.elapsed() >= patience)
+}
+
+async fn write_questions(
+    mut stream: OwnedWriteHalf,
+    mut waiting: mpsc::Receiver<Vec<u8>>,
+    patience: Duration,
+) {
+    while let Some(bytes) = waiting.recv().await {
+        if !matches!(timeout(patience, stream.write_all(&bytes)).await, Ok(Ok(()))) {
+            return;
+        }
+    }
+}
+
+impl RaftNetworkFactory<Types> for Peers {
+    type Network = Caller;
+
+    async fn new_client(&mut self, target: u64, node: &BasicNode) -> Caller {
+        Caller { peer: self.peer(target, &node.addr) }
+    }
+}
+
+/// What openraft calls a peer with.
+pub(crate) struct Caller {
+    peer: Arc<Peer>,
+}
+
+type Failed<E = openraft::error::Infallible> = RPCError<u64, BasicNode, RaftError<u64, E>>;
+
+impl Caller {
+    fn failed<E: std::error::Error>(&self, error: CallError) -> Failed<E> {
+        match error {
+            CallError::Unreachable(error) => Unreachable::new(&error).into(),
+            CallError::Broken => NetworkError::new(&io::Error::other("the connection broke")).into(),
+            CallError::TooLong => Unreachable::new(&io::Error::other("the message is too long")).into(),
+        }
+    }
+
+    /// The other end answered with something that is no answer to this.
+    fn unfit<E: std::error::Error>(&self, response: Response) -> Failed<E> {
+        let what = match response {
+            Response::Failed(what) => what,
+            _ => "an answer to another question".to_owned(),
+        };
+        Unreachable::new(&io::Error::other(what)).into()
+    }
+}
+
+impl RaftNetwork<Types> for Caller {
+    async fn append_entries(
+        &mut self,
+        rpc: AppendEntriesRequest<Types>,
+        _option: RPCOption,
+    ) -> Result<AppendEntriesResponse<u64>, Failed> {
+        let entries = rpc.entries.len() as u64;
+        match self.peer.call(&Request::Append(rpc)).await {
+            Ok(Response::Append(response)) => Ok(response),
+            Ok(response) => Err(self.unfit(response)),
+            // Half of them, and so on: a single entry always fits.
+            Err(CallError::TooLong) if entries > 1 => {
+                Err(PayloadTooLarge::new_entries_hint(entries / 2).into())
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    async fn install_snapshot(
+        &mut self,
+        rpc: InstallSnapshotRequest<Types>,
+        _option: RPCOption,
+    ) -> Result<InstallSnapshotResponse<u64>, Failed<InstallSnapshotError>> {
+        match self.peer.call(&Request::Snapshot(rpc)).await {
+            Ok(Response::Snapshot(Ok(response))) => Ok(response),
+            Ok(Response::Snapshot(Err(error))) => {
+                Err(RemoteError::new(self.peer.target, RaftError::APIError(error)).into())
+            }
+            Ok(response) => Err(self.unfit(response)),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    async fn vote(&mut self, rpc: VoteRequest<u64>, _option: RPCOption) -> Result<VoteResponse<u64>, Failed> {
+        match self.peer.call(&Request::Vote(rpc)).await {
+            Ok(Response::Vote(response)) => Ok(response),
+            Ok(response) => Err(self.unfit(response)),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn backoff(&self) -> Backoff {
+        Backoff::new(std::iter::repeat(self.peer.local.pause))
+    }
+}

@@ -1,0 +1,176 @@
+//! The called side: greetings are judged, questions are answered, each by a task of its own.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use openraft::error::{ClientWriteError, RaftError};
+use service::frame::Incoming;
+use service::registry::Entry as Proposal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::disk::Disk;
+use crate::network::Local;
+use crate::types::Raft;
+use crate::wire::{self, Hello, Refusal, Request, Response, VERSION};
+
+/// How many connections are served at once. Each peer needs one.
+const CONNECTIONS: usize = 1024;
+/// How many questions of one connection are answered at once.
+const AT_ONCE: usize = 32;
+/// A caller that has been silent for so long is forgotten; it connects again when it needs to.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// What is needed to answer.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) local: Arc<Local>,
+    pub(crate) raft: Raft,
+    pub(crate) disk: Arc<Disk>,
+    /// How long a proposal may take.
+    pub(crate) patience: Duration,
+}
+
+impl Server {
+    /// Serves whoever calls, until it is dropped.
+    pub(crate) async fn listen(self, listener: TcpListener) {
+        let mut connections = JoinSet::new();
+        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let place = room.clone().acquire_owned().await.expect("never closed");
+            let Ok((mut stream, _)) = listener.accept().await else {
+                // Out of file descriptors, most likely: some will come back.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            };
+            while connections.try_join_next().is_some() {}
+            let server = self.clone();
+            connections.spawn(async move {
+                let _place = place;
+                let hello = timeout(server.local.patience, wire::read_hello(&mut stream)).await;
+                if let Ok(Ok(hello)) = hello {
+                    // How a connection ends concerns only the caller.
+                    _ = server.serve(stream, &hello).await;
+                }
+            });
+        }
+    }
+
+    /// Serves a connection whose greeting has been read, until it ends.
+    pub(crate) async fn serve(&self, mut stream: TcpStream, hello: &Hello) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let judged = self.judge(hello).await;
+        timeout(self.local.patience, wire::answer(&mut stream, &judged)).await??;
+        if judged.is_err() {
+            return Ok(());
+        }
+        let (reading, mut writing) = stream.into_split();
+        let (answers, mut waiting) = mpsc::channel::<Vec<u8>>(AT_ONCE);
+        let write = async {
+            while let Some(bytes) = waiting.recv().await {
+                timeout(self.local.patience, writing.write_all(&bytes)).await??;
+            }
+            Ok(())
+        };
+        tokio::select! {
+            read = self.read_questions(reading, answers) => read,
+            written = write => written,
+        }
+    }
+
+    /// Whether to talk to this caller. A node that belongs to no cluster yet belongs to that of its first caller.
+    async fn judge(&self, hello: &Hello) -> Result<u64, Refusal> {
+        let Local { cluster, node, mark, .. } = &*self.local;
+        if hello.version != VERSION {
+            return Err(Refusal::Version { here: VERSION });
+        }
+        if hello.cluster != *cluster {
+            return Err(Refusal::Cluster { here: cluster.clone() });
+        }
+        if hello.to != *node {
+            return Err(Refusal::Mistaken { here: *node });
+        }
+        let mut cluster_id = self.local.cluster_id.lock().await;
+        match *cluster_id {
+            Some(id) if id != hello.cluster_id => Err(Refusal::ClusterId),
+            Some(_) => Ok(*mark),
+            None => {
+                self.disk.belongs_to(hello.cluster_id).await.map_err(|_| Refusal::Folder)?;
+                *cluster_id = Some(hello.cluster_id);
+                Ok(*mark)
+            }
+        }
+    }
+
+    async fn read_questions(
+        &self,
+        mut stream: OwnedReadHalf,
+        answers: mpsc::Sender<Vec<u8>>,
+    ) -> io::Result<()> {
+        let mut incoming = Incoming::default();
+        let mut tasks = JoinSet::new();
+        let room = Arc::new(Semaphore::new(AT_ONCE));
+        while timeout(IDLE, stream.read_buf(incoming.buffer())).await?? > 0 {
+            while let Some((number, request)) = incoming.next(VERSION).map_err(io::Error::other)? {
+                let place = room.clone().acquire_owned().await.expect("never closed");
+                while tasks.try_join_next().is_some() {}
+                let (server, answers) = (self.clone(), answers.clone());
+                tasks.spawn(async move {
+                    let _place = place;
+                    let response = server.respond(request).await;
+                    // The connection may have ended.
+                    _ = answers.send(wire::encode(number, &response)).await;
+                });
+            }
+        }
+        Ok(())
+    }
+
+    async fn respond(&self, request: Request) -> Response {
+        let failed = |error: &dyn std::error::Error| Response::Failed(error.to_string());
+        match request {
+            Request::Append(rpc) => {
+                self.raft.append_entries(rpc).await.map_or_else(|error| failed(&error), Response::Append)
+            }
+            // Only the first election of a cluster is held among nodes that know nothing. Otherwise this one may have lost its
+            // folder, and with it what it voted for.
+            Request::Vote(rpc)
+                if rpc.last_log_id.is_some_and(|last| last.index > 0) && !self.knows_something().await =>
+            {
+                Response::Failed("it knows nothing yet, and does not vote".to_owned())
+            }
+            Request::Vote(rpc) => {
+                self.raft.vote(rpc).await.map_or_else(|error| failed(&error), Response::Vote)
+            }
+            Request::Snapshot(rpc) => match self.raft.install_snapshot(rpc).await {
+                Ok(response) => Response::Snapshot(Ok(response)),
+                Err(RaftError::APIError(error)) => Response::Snapshot(Err(error)),
+                Err(RaftError::Fatal(error)) => failed(&error),
+            },
+            Request::Propose(entry @ Proposal::Define { .. }) => self.propose(entry).await,
+            // A view is decided under one leadership and must not reach another.
+            Request::Propose(_) => Response::Failed("only definitions are proposed for others".to_owned()),
+        }
+    }
+
+    async fn knows_something(&self) -> bool {
+        self.raft.is_initialized().await.unwrap_or(false)
+    }
+
+    /// Proposes at this node, which has to lead.
+    pub(crate) async fn propose(&self, entry: Proposal) -> Response {
+        match timeout(self.patience, self.raft.client_write(entry)).await {
+            Ok(Ok(written)) => Response::Proposed(written.data),
+            Ok(Err(RaftError::APIError(ClientWriteError::ForwardToLeader(to)))) => {
+                Response::NotLeading(to.leader_id.and_then(|leader| u32::try_from(leader).ok()))
+            }
+            Ok(Err(error)) => Response::Failed(error.to_string()),
+            Err(_) => Response::Unknown,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What nodes say to each other about consensus: a greeting, then questions and answers in frames, each with a number.
+
+use std::fmt;
+use std::io;
+
+use openraft::error::InstallSnapshotError;
+use openraft::raft::{
+    AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
+    VoteRequest, VoteResponse,
+};
+use serde::{Deserialize, Serialize};
+use service::frame::{self, FrameError, LENGTH_BYTES};
+use service::registry::{Applied, Entry as Proposal};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::types::Types;
+
+/// The version of what follows the greeting.
+pub(crate) const VERSION: u8 = 1;
+/// What every greeting begins with: other bytes than greetings between the nodes of a view, so that one port can serve
+/// both.
+pub const MAGIC: [u8; 8] = *b"tokenwc\n";
+/// The longest greeting or answer to one, which are read before it is known who sends them.
+pub(crate) const LONGEST_GREETING: usize = 4096;
+/// In the place of the version in greetings, whose layout never changes.
+const GREETING: u8 = 0;
+
+/// What the caller says first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The version that it speaks.
+    pub version: u8,
+    /// The name of its cluster.
+    pub cluster: String,
+    /// The number that the cluster was given when it was founded.
+    pub cluster_id: u64,
+    /// Who calls.
+    pub from: u32,
+    /// Who is wanted.
+    pub to: u32,
+}
+
+/// Why a caller is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// It speaks another version.
+    Version {
+        /// The one that is spoken here.
+        here: u8,
+    },
+    /// It belongs to another cluster.
+    Cluster {
+        /// The name of the one here.
+        here: String,
+    },
+    /// Its cluster has the same name, but is another one.
+    ClusterId,
+    /// It wants somebody else.
+    Mistaken {
+        /// Who is here.
+        here: u32,
+    },
+    /// The node cannot write to its data folder.
+    Folder,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Version { here } => write!(f, "it speaks version {here} of consensus"),
+            Refusal::Cluster { here } => write!(f, "it belongs to cluster '{here}'"),
+            Refusal::ClusterId => f.write_str("it belongs to another cluster of the same name"),
+            Refusal::Mistaken { here } => write!(f, "it is node {here}"),
+            Refusal::Folder => f.write_str("it cannot write to its data folder"),
+        }
+    }
+}
+
+/// A question.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    Append(AppendEntriesRequest<Types>),
+    Vote(VoteRequest<u64>),
+    Snapshot(InstallSnapshotRequest<Types>),
+    /// To be proposed by the leader. Only what does not depend on who leads.
+    Propose(Proposal),
+}
+
+/// Its answer.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Response {
+    Append(AppendEntriesResponse<u64>),
+    Vote(VoteResponse<u64>),
+    Snapshot(Result<InstallSnapshotResponse<u64>, InstallSnapshotError>),
+    Proposed(Applied),
+    /// Whoever was asked does not lead.
+    NotLeading(Option<u32>),
+    /// Nobody can tell what becomes of it.
+    Unknown,
+    /// It cannot be answered.
+    Failed(String),
+}
+
+pub(crate) fn encode<T: Serialize>(id: u64, content: &T) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::put(VERSION, &(id, content), &mut bytes);
+    bytes
+}
+
+/// Reads the greeting of a caller. Whoever shares a port with others has read its bytes, and decodes them with
+/// [`Hello::decode`].
+pub(crate) async fn read_hello(stream: &mut TcpStream) -> io::Result<Hello> {
+    let body = read_greeting(stream).await?;
+    Hello::decode(&body).map_err(io::Error::other)
+}
+
+/// Greets a node and reads what it answers: the mark of its folder, if it is willing.
+pub(crate) async fn greet(stream: &mut TcpStream, hello: &Hello) -> io::Result<u64> {
+    stream.write_all(&hello.encode()).await?;
+    let body = read_greeting(stream).await?;
+    let answer: Result<u64, Refusal> = decode(&body).map_err(io::Error::other)?;
+    answer.map_err(|refusal| io::Error::other(refusal.to_string()))
+}
+
+/// Answers a greeting.
+pub(crate) async fn answer(stream: &mut TcpStream, answer: &Result<u64, Refusal>) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    frame::put(GREETING, &(MAGIC, answer), &mut bytes);
+    stream.write_all(&bytes).await
+}
+
+impl Hello {
+    /// The frame that it travels in.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        frame::put(GREETING, &(MAGIC, self), &mut bytes);
+        bytes
+    }
+
+    /// Reads the body of a frame.
+    pub fn decode(body: &[u8]) -> Result<Hello, FrameError> {
+        decode(body)
+    }
+}
+
+fn decode<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, FrameError> {
+    match body.split_first() {
+        Some((&GREETING, rest)) if rest.starts_with(&MAGIC) => frame::whole(&rest[MAGIC.len()..]),
+        _ => Err(FrameError::NotTokenwood),
+    }
+}
+
+async fn read_greeting(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut length = [0; LENGTH_BYTES];
+    stream.read_exact(&mut length).await?;
+    let length = frame::body_length(&length, LONGEST_GREETING).map_err(io::Error::other)?;
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).await?;
+    Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello() -> Hello {
+        Hello { version: VERSION, cluster: "c".to_owned(), cluster_id: 300, from: 1, to: 2 }
+    }
+
+    #[test]
+    fn the_layout_of_greetings_stays_as_it_is() {
+        let expected = b"\x10\0\0\0\0tokenwc\n\x01\x01c\xac\x02\x01\x02";
+        assert_eq!(hello().encode(), expected);
+        assert_eq!(Hello::decode(&expected[4..]), Ok(hello()));
+    }
+
+    #[test]
+    fn what_is_not_a_greeting_is_an_error() {
+        for body in [&b""[..], b"\0tokenwd\n\x01\x01c\xac\x02\x01\x02", b"\x01tokenwc\n", b"GET / HTTP/1.1"] {
+            assert_eq!(Hello::decode(body), Err(FrameError::NotTokenwood));
+        }
+        assert!(matches!(Hello::decode(b"\0tokenwc\n\x01\xffc"), Err(FrameError::Malformed(_))));
+    }
+}

@@ -1,0 +1,85 @@
+//! Whoever connects: nodes through a shared port, strangers, and bytes that make no sense.
+
+use std::time::Duration;
+
+use control::{Hello, MAGIC, Refusal};
+use service::frame;
+use service::registry::Applied;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+use crate::fixture::{Cluster, define, within};
+
+/// Reads the body of a frame.
+async fn body(stream: &mut TcpStream) -> Vec<u8> {
+    let length = stream.read_u32_le().await.unwrap();
+    let mut body = vec![0; length as usize];
+    stream.read_exact(&mut body).await.unwrap();
+    body
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
+    let cluster = Cluster::founded(&[1]).await;
+    let (leader, _) = cluster.leader().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let hello = |version, cluster: &str, to| Hello {
+        version,
+        cluster: cluster.to_owned(),
+        cluster_id: 0,
+        from: 2,
+        to,
+    };
+    let cases = [
+        (hello(2, "test", 1), Refusal::Version { here: 1 }),
+        (hello(1, "prod", 1), Refusal::Cluster { here: "test".to_owned() }),
+        (hello(1, "test", 7), Refusal::Mistaken { here: 1 }),
+        (hello(1, "test", 1), Refusal::ClusterId),
+    ];
+    for (hello, refusal) in cases {
+        let mut calling = TcpStream::connect(address).await.unwrap();
+        calling.write_all(&hello.encode()).await.unwrap();
+        let (mut called, _) = listener.accept().await.unwrap();
+        // Somebody else reads the greeting, and finds by its first bytes that it is for consensus.
+        let greeting = body(&mut called).await;
+        assert!(greeting[1..].starts_with(&MAGIC));
+        let hello = Hello::decode(&greeting).unwrap();
+        within("it ends", cluster.control(leader).serve(called, &hello)).await.unwrap();
+        let answer = body(&mut calling).await;
+        let answer: Result<u64, Refusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
+        assert_eq!(answer, Err(refusal));
+    }
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_that_make_no_sense_end_their_connection_and_nothing_else() {
+    let cluster = Cluster::founded(&[1]).await;
+    let (leader, leadership) = cluster.leader().await;
+    let address = cluster.listens_at(leader);
+    let mut state = 0x1234_5678_9abc_def1_u64;
+    for round in 0..200 {
+        let mut bytes: Vec<u8> = (0..64)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                (state >> 24) as u8
+            })
+            .collect();
+        if round % 2 == 0 {
+            // A length that is believable.
+            bytes[..4].copy_from_slice(&(state as u32 % 60 + 1).to_le_bytes());
+        }
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(&bytes).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let end = timeout(Duration::from_secs(10), stream.read_to_end(&mut Vec::new())).await;
+        assert!(end.is_ok(), "the connection ends");
+    }
+    assert_eq!(*cluster.control(leader).leadership().borrow(), Some(leadership));
+    assert_eq!(cluster.control(leader).propose(define("gpu", 1)).await, Ok(Applied::Yes));
+    cluster.stop().await;
+}

@@ -1,0 +1,68 @@
+//! A node's own lease: until when it may grant anything.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::Defect;
+use crate::time::Time;
+
+/// So many renewals can be without an answer; what is older will not be answered in time anyway.
+const MOST_UNANSWERED: usize = 64;
+
+/// A node's lease, in one of its lives.
+///
+/// A node whose lease has run out grants nothing and answers no keep-alives, but keeps its tokens and its view: with the next
+/// confirmation it goes on.
+#[derive(Clone, Debug)]
+pub struct Lease {
+    incarnation: u64,
+    defect: Option<Defect>,
+    until: Time,
+    /// The number of the last renewal.
+    last: u64,
+    /// When each renewal without an answer was sent.
+    sent: VecDeque<(u64, Time)>,
+}
+
+impl Lease {
+    /// A node that has just started, and may grant nothing yet.
+    pub fn new(incarnation: u64) -> Lease {
+        Lease { incarnation, defect: None, until: Time(0), last: 0, sent: VecDeque::new() }
+    }
+
+    /// The same with a rule left out, to see that it is needed.
+    #[must_use]
+    pub fn with_defect(self, defect: Option<Defect>) -> Lease {
+        Lease { defect, ..self }
+    }
+
+    /// The number for a renewal. The clock is read before it is sent.
+    pub fn renew(&mut self, now: Time) -> u64 {
+        self.last += 1;
+        self.sent.push_back((self.last, now));
+        if self.sent.len() > MOST_UNANSWERED {
+            self.sent.pop_front();
+        }
+        self.last
+    }
+
+    /// A renewal was confirmed: the lease lasts so long from when it was sent, and not shorter than before. An answer to
+    /// another life, or to what was never asked, says nothing.
+    pub fn confirmed(&mut self, now: Time, incarnation: u64, sequence: u64, lasts: Duration) {
+        let sent = self.sent.iter().find(|(number, _)| *number == sequence);
+        let Some(&(_, sent)) = sent.filter(|_| incarnation == self.incarnation) else { return };
+        let from = if self.defect == Some(Defect::CountedFromReceipt) { now } else { sent };
+        self.until = self.until.max(from + lasts);
+        self.sent.retain(|(number, _)| *number > sequence);
+    }
+
+    /// How long it still lasts; nothing if it has run out.
+    pub fn left(&self, now: Time) -> Duration {
+        self.until - now
+    }
+
+    /// Whether it has not run out.
+    pub fn holds(&self, now: Time) -> bool {
+        now < self.until
+    }
+}

@@ -1,0 +1,272 @@
+//! Each rule by itself; `model` lets leaders and nodes run against each other.
+
+mod model;
+
+use super::*;
+use crate::registry::{Applied, MemberEntry};
+
+const LEADER: Leadership = Leadership { term: 5, node: 0 };
+const LEASE: Duration = Duration::from_secs(9);
+/// Nine seconds have certainly passed on any clock.
+const WAIT: Duration = Duration::from_secs(11);
+
+fn at(seconds: f64) -> Time {
+    Time(1_000_000_000) + Duration::from_millis((seconds * 1000.0).round() as u64)
+}
+
+/// A leader and what it has applied.
+struct Leading {
+    leases: Leases,
+    registry: Registry,
+}
+
+impl Leading {
+    /// Begins at second 0, with these members, all in their first life.
+    fn new(members: &[u32]) -> Leading {
+        let member = || MemberEntry { incarnation: 1, address: String::new(), clients: String::new() };
+        let members = members.iter().map(|id| (*id, member())).collect();
+        let registry = Registry { epoch: 1, members, lease: LEASE, ..Registry::default() };
+        Leading { leases: Leases::new(LEADER, at(0.0), &registry), registry }
+    }
+
+    fn step(&mut self, seconds: f64, input: Input) -> Vec<Output> {
+        let mut out = Vec::new();
+        self.leases.step(at(seconds), &self.registry, input, &mut out);
+        out
+    }
+
+    fn renew(&mut self, seconds: f64, id: u32, sequence: u64) -> Vec<Output> {
+        self.step(seconds, Input::Renew(renewal(id, sequence)))
+    }
+
+    /// Renews at once, with a round that takes no time.
+    fn renewed(&mut self, seconds: f64, renewal: Renewal) {
+        let round = self.step(seconds, Input::Renew(renewal));
+        let Some(Output::Prove(round)) = round.first() else { panic!("{round:?}") };
+        self.step(seconds, Input::Proven(*round));
+    }
+
+    /// Lets what is proposed be agreed on.
+    fn agree(&mut self, seconds: f64, out: &[Output]) {
+        let [Output::Propose(entry)] = out else { panic!("{out:?}") };
+        assert_eq!(self.registry.apply(entry, LEADER), Applied::Yes);
+        assert_eq!(self.step(seconds, Input::Proposed), []);
+    }
+
+    fn members(&self) -> Vec<u32> {
+        self.registry.members.keys().copied().collect()
+    }
+}
+
+fn renewal(id: u32, sequence: u64) -> Renewal {
+    Renewal { id, incarnation: 1, sequence, epoch: 1, unreachable: Vec::new(), missing_ends: Vec::new() }
+}
+
+fn unreachable(id: u32, sequence: u64, others: &[u32]) -> Renewal {
+    Renewal { unreachable: others.to_vec(), ..renewal(id, sequence) }
+}
+
+fn ok(id: u32, sequence: u64) -> Output {
+    Output::RenewOk { id, incarnation: 1, sequence, latest_epoch: 1, lasts: LEASE }
+}
+
+fn no(id: u32, sequence: u64) -> Output {
+    Output::RenewNo { id, incarnation: 1, sequence, latest_epoch: 1 }
+}
+
+#[test]
+fn a_renewal_is_confirmed_after_a_round_and_never_by_one_that_runs_already() {
+    let mut leading = Leading::new(&[0, 1, 2]);
+    assert_eq!(leading.renew(0.0, 1, 7), [Output::Prove(1)]);
+    assert_eq!(leading.renew(0.1, 2, 4), []);
+    assert_eq!(leading.step(0.2, Input::Proven(1)), [ok(1, 7), Output::Prove(2)]);
+    assert_eq!(leading.step(0.3, Input::Proven(1)), [], "a round counts once");
+    assert_eq!(leading.step(0.3, Input::Proven(2)), [ok(2, 4)]);
+}
+
+#[test]
+fn nothing_is_confirmed_by_a_round_that_failed() {
+    let mut leading = Leading::new(&[0, 1]);
+    assert_eq!(leading.renew(0.0, 1, 1), [Output::Prove(1)]);
+    assert_eq!(leading.renew(0.1, 0, 1), []);
+    assert_eq!(leading.step(0.2, Input::Unproven(1)), [Output::Prove(2)]);
+    assert_eq!(leading.step(0.3, Input::Unproven(2)), []);
+    assert_eq!(leading.renew(0.4, 1, 2), [Output::Prove(3)]);
+}
+
+#[test]
+fn only_exactly_the_member_is_confirmed() {
+    let mut leading = Leading::new(&[0, 1]);
+    leading.renew(0.0, 3, 1);
+    assert_eq!(leading.step(0.0, Input::Proven(1)), [no(3, 1)]);
+    leading.step(0.0, Input::Renew(Renewal { incarnation: 2, ..renewal(1, 1) }));
+    let refused = Output::RenewNo { id: 1, incarnation: 2, sequence: 1, latest_epoch: 1 };
+    assert_eq!(leading.step(0.0, Input::Proven(2)), [refused]);
+}
+
+#[test]
+fn a_silent_member_is_left_out_when_its_lease_has_certainly_run_out_and_no_earlier() {
+    let mut leading = Leading::new(&[0, 1]);
+    leading.renewed(4.0, renewal(0, 1));
+    leading.renewed(5.0, renewal(1, 1));
+    leading.renewed(14.0, renewal(0, 2));
+    assert_eq!(leading.leases.next_tick(&leading.registry), Some(at(5.0) + WAIT));
+    assert_eq!(leading.step(15.999, Input::Tick), []);
+    assert_eq!(leading.step(16.0, Input::Tick), [], "others may follow within a moment");
+    // From here on it gets nothing, although it is still in the view.
+    leading.renew(16.05, 1, 2);
+    assert_eq!(leading.step(16.05, Input::Proven(4)), [no(1, 2)]);
+    let out = leading.step(16.1, Input::Tick);
+    leading.agree(16.2, &out);
+    assert_eq!(leading.members(), [0]);
+}
+
+#[test]
+fn a_new_leader_waits_for_leases_that_it_knows_nothing_of() {
+    let mut leading = Leading::new(&[0, 1]);
+    assert_eq!(leading.step(10.99, Input::Tick), []);
+    assert_eq!(leading.step(11.0, Input::Tick), []);
+    assert!(matches!(leading.step(11.1, Input::Tick)[..], [Output::Propose(Entry::View { .. })]));
+}
+
+#[test]
+fn whoever_is_lost_within_a_moment_goes_together_and_a_vain_proposal_is_repeated() {
+    let mut leading = Leading::new(&[0, 1, 2]);
+    leading.renewed(1.0, renewal(1, 1));
+    leading.renewed(1.08, renewal(2, 1));
+    leading.renewed(9.0, renewal(0, 1));
+    assert_eq!(leading.step(12.0, Input::Tick), []);
+    let out = leading.step(12.1, Input::Tick);
+    assert!(matches!(out[..], [Output::Propose(_)]));
+    assert_eq!(leading.step(12.15, Input::Tick), [], "one at a time");
+    assert_eq!(leading.step(12.2, Input::Proposed), [], "not at once");
+    let out = leading.step(12.3, Input::Tick);
+    leading.agree(12.4, &out);
+    assert_eq!(leading.members(), [0]);
+    assert_eq!(leading.step(12.6, Input::Tick), []);
+}
+
+#[test]
+fn who_joins_has_as_long_as_everybody() {
+    let mut leading = Leading::new(&[0]);
+    leading.renewed(10.0, renewal(0, 1));
+    leading.renewed(20.0, renewal(0, 2));
+    let member = MemberEntry { incarnation: 1, address: String::new(), clients: String::new() };
+    leading.registry.members.insert(7, member);
+    assert_eq!(leading.step(20.0, Input::Tick), []);
+    leading.renewed(29.0, renewal(0, 3));
+    assert_eq!(leading.step(30.9, Input::Tick), []);
+    leading.step(31.0, Input::Tick);
+    let out = leading.step(31.1, Input::Tick);
+    leading.agree(31.2, &out);
+    assert_eq!(leading.members(), [0]);
+}
+
+#[test]
+fn who_says_goodbye_is_left_out_at_once() {
+    let mut leading = Leading::new(&[0, 1]);
+    leading.renewed(1.0, renewal(1, 1));
+    assert_eq!(leading.step(1.5, Input::Goodbye { id: 1, incarnation: 2 }), [], "that is somebody else");
+    let out = leading.step(2.0, Input::Goodbye { id: 1, incarnation: 1 });
+    leading.renew(2.0, 1, 2);
+    assert_eq!(leading.step(2.0, Input::Proven(2)), [no(1, 2)]);
+    leading.agree(2.1, &out);
+    assert_eq!(leading.members(), [0]);
+}
+
+/// Renews for everybody, each naming whom it does not reach, from second to second.
+fn all_renew(leading: &mut Leading, from: u32, until: u32, reports: &[(u32, &[u32])]) {
+    for second in from..until {
+        for (id, others) in reports {
+            leading.renewed(f64::from(second), unreachable(*id, u64::from(second), others));
+        }
+    }
+}
+
+fn refused(leading: &Leading) -> Vec<u32> {
+    leading.leases.refused.iter().map(|(id, _)| *id).collect()
+}
+
+#[test]
+fn of_two_that_do_not_reach_each_other_one_is_given_up() {
+    let mut leading = Leading::new(&[0, 1, 2]);
+    all_renew(&mut leading, 0, 9, &[(0, &[]), (1, &[2]), (2, &[1])]);
+    assert_eq!(refused(&leading), []);
+    all_renew(&mut leading, 9, 10, &[(0, &[]), (1, &[2]), (2, &[1])]);
+    assert_eq!(refused(&leading), [2], "one of them");
+    // It renewed last at 8, and is not left out before that lease has run out.
+    all_renew(&mut leading, 10, 19, &[(0, &[]), (1, &[2])]);
+    assert_eq!(leading.step(18.9, Input::Tick), []);
+    leading.step(19.0, Input::Tick);
+    let out = leading.step(19.1, Input::Tick);
+    leading.agree(19.2, &out);
+    assert_eq!(leading.members(), [0, 1]);
+}
+
+#[test]
+fn the_one_with_most_trouble_is_given_up_and_the_leader_last() {
+    let mut leading = Leading::new(&[0, 1, 2, 3]);
+    all_renew(&mut leading, 0, 10, &[(0, &[]), (1, &[2, 3]), (2, &[]), (3, &[])]);
+    assert_eq!(refused(&leading), [1]);
+
+    let mut leading = Leading::new(&[0, 1, 2]);
+    for second in 0..10 {
+        leading.renewed(f64::from(second), Renewal { missing_ends: vec![1], ..renewal(0, 1) });
+        leading.renewed(f64::from(second), renewal(1, 1));
+    }
+    assert_eq!(refused(&leading), [1]);
+}
+
+#[test]
+fn trouble_that_passes_or_with_somebody_who_is_lost_is_no_reason() {
+    let mut leading = Leading::new(&[0, 1, 2]);
+    all_renew(&mut leading, 0, 8, &[(0, &[]), (1, &[2]), (2, &[])]);
+    all_renew(&mut leading, 8, 9, &[(0, &[]), (1, &[]), (2, &[])]);
+    all_renew(&mut leading, 9, 17, &[(0, &[]), (1, &[2]), (2, &[])]);
+    assert_eq!(refused(&leading), []);
+    // It does not renew either: its own lease runs out.
+    let mut leading = Leading::new(&[0, 1, 2]);
+    all_renew(&mut leading, 0, 11, &[(0, &[]), (1, &[2])]);
+    assert_eq!(refused(&leading), []);
+}
+
+#[test]
+fn a_shorter_lease_is_promised_at_once_and_waited_for_later() {
+    let short = Duration::from_secs(2);
+    let mut leading = Leading::new(&[0]);
+    leading.renewed(0.0, renewal(0, 1));
+    assert_eq!(leading.step(1.0, Input::Lasts(short)), []);
+    leading.renew(10.0, 0, 2);
+    let promised = Output::RenewOk { id: 0, incarnation: 1, sequence: 2, latest_epoch: 1, lasts: short };
+    assert_eq!(leading.step(10.0, Input::Proven(2)), std::slice::from_ref(&promised));
+    assert_eq!(leading.step(11.9, Input::Tick), []);
+    let out = leading.step(12.0, Input::Tick);
+    assert_eq!(out, [Output::Propose(Entry::Lease { base: 0, lasts: short, decided_by: LEADER })]);
+    // It may be agreed on from now on, whatever becomes of the wish for another one.
+    assert_eq!(leading.step(12.0, Input::Lasts(2 * LEASE)), []);
+    leading.renew(12.05, 0, 2);
+    assert_eq!(leading.step(12.05, Input::Proven(3)), [promised]);
+    leading.agree(12.1, &out);
+    assert_eq!(leading.registry.lease, short);
+    let out = leading.step(12.3, Input::Tick);
+    assert_eq!(out, [Output::Propose(Entry::Lease { base: 1, lasts: 2 * LEASE, decided_by: LEADER })]);
+}
+
+#[test]
+fn a_lease_counts_from_when_the_renewal_was_sent() {
+    let mut lease = Lease::new(1);
+    assert!(!lease.holds(at(0.0)));
+    let first = lease.renew(at(1.0));
+    let second = lease.renew(at(2.0));
+    lease.confirmed(at(5.0), 1, second, LEASE);
+    assert_eq!(lease.left(at(5.0)), Duration::from_secs(6));
+    lease.confirmed(at(6.0), 1, first, LEASE);
+    lease.confirmed(at(6.0), 2, second, 9 * LEASE);
+    lease.confirmed(at(6.0), 1, 77, 9 * LEASE);
+    assert!(lease.holds(at(10.9)) && !lease.holds(at(11.0)), "neither shorter nor longer");
+    let third = lease.renew(at(20.0));
+    lease.confirmed(at(20.5), 1, third, LEASE);
+    assert!(lease.holds(at(21.0)), "it goes on");
+    (0..1000).for_each(|_| _ = lease.renew(at(21.0)));
+    assert!(format!("{lease:?}").len() < 5000, "what is never answered is forgotten");
+}

@@ -1,0 +1,50 @@
+//! Members that reach the leader but not each other: one of the two has to go, or both would wait for ever.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Renewal;
+use crate::time::Time;
+
+/// Who says of whom that it cannot be reached, without a break since when.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Troubles(BTreeMap<(u32, u32), Time>);
+
+impl Troubles {
+    /// A member says whom it does not reach, and so whom it does.
+    pub(super) fn report(&mut self, now: Time, renewal: &Renewal) {
+        let named = |id: &u32| renewal.unreachable.contains(id) || renewal.missing_ends.contains(id);
+        self.0.retain(|(by, of), _| *by != renewal.id || named(of));
+        for of in renewal.unreachable.iter().chain(&renewal.missing_ends) {
+            if *of != renewal.id {
+                self.0.entry((renewal.id, *of)).or_insert(now);
+            }
+        }
+    }
+
+    pub(super) fn keep_only(&mut self, is_member: impl Fn(u32) -> bool) {
+        self.0.retain(|(by, of), _| is_member(*by) && is_member(*of));
+    }
+
+    /// Who gets no lease any more, if two that renew theirs have not reached each other for as long as a lease lasts: the
+    /// one that has trouble with most others; not the leader, if it can be helped; otherwise the one with the highest id.
+    /// Whoever does not renew is lost anyway, and is no reason to choose.
+    pub(super) fn victim(
+        &self,
+        now: Time,
+        lease: Duration,
+        renewed: &BTreeMap<u32, Time>,
+        leader: u32,
+    ) -> Option<u32> {
+        let is_alive = |id: &u32| renewed.get(id).is_some_and(|since| now - *since < lease / 2);
+        let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+        for ((by, of), since) in &self.0 {
+            let counted_twice = by > of && self.0.get(&(*of, *by)).is_some_and(|other| now - *other >= lease);
+            if now - *since >= lease && is_alive(by) && is_alive(of) && !counted_twice {
+                *counts.entry(*by).or_default() += 1;
+                *counts.entry(*of).or_default() += 1;
+            }
+        }
+        counts.into_iter().max_by_key(|(id, count)| (*count, *id != leader, *id)).map(|(id, _)| id)
+    }
+}

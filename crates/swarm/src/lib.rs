@@ -1,0 +1,26 @@
+//! Whole clusters with faults in simulated time, from a seed.
+//!
+//! The cores of nodes and the client's side of sessions are those of production, and so is the code by which a leader decides
+//! about leases and views; links, clocks, agreement and everything that goes wrong are simulated. What must hold is judged
+//! from outside, by what clients believe: a grant is judged in the moment in which a client learns of it.
+//!
+//! ```
+//! let happened = swarm::run(&swarm::Plan::drawn(7), 7);
+//! assert!(happened.violations.is_empty() && happened.stuck.is_empty(), "{happened:?}");
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod clients;
+mod council;
+mod faults;
+mod plan;
+mod program;
+mod run;
+
+pub use plan::{Happened, Plan};
+
+/// Runs a plan from a seed. The same plan and seed give the same run.
+pub fn run(plan: &Plan, seed: u64) -> Happened {
+    run::Run::new(plan, seed).finish()
+}
