@@ -9,7 +9,7 @@ mod temporary;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use control::{ChangeError, NotLeading, ProposeError};
+use control::{ChangeError, NotLeading, ProposeError, Timing};
 use service::registry::{Applied, Entry, Leadership};
 
 use fixture::{Cluster, define, view, within};
@@ -122,6 +122,18 @@ async fn a_deposed_leader_can_prove_nothing() {
     cluster.cut_off.heal();
     cluster.control(old).leadership().wait_for(|led| *led != Some(leadership)).await.unwrap();
     assert_eq!(cluster.control(old).prove_leadership(leadership).await, Err(NotLeading));
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_fall_silent_are_made_anew_before_anybody_else_wants_to_lead() {
+    let cluster = Cluster::founded_with(&[1, 2, 3], Timing::default()).await;
+    let (leader, leadership) = cluster.leader().await;
+    cluster.control(leader).propose(define("gpu", 4)).await.unwrap();
+    cluster.cut_off.hush();
+    assert_eq!(cluster.control(leader).prove_leadership(leadership).await, Err(NotLeading));
+    assert_eq!(cluster.leader().await, (leader, leadership));
+    assert_eq!(cluster.control(leader).propose(define("cpu", 4)).await, Ok(Applied::Yes));
     cluster.stop().await;
 }
 
