@@ -115,6 +115,6 @@ async fn carry(mut near: TcpStream, node: u32, target: Arc<Mutex<Option<SocketAd
         _ = hushed.changed() => true,
     };
     if is_hushed {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
