@@ -45,9 +45,14 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// Who has not answered for so long will not.
+    /// What has not been agreed on for so long may take for ever.
     pub(crate) fn patience(&self) -> Duration {
         2 * self.election
+    }
+
+    /// A connection that nothing comes back from for so long is made anew: in time, before anybody wants to lead because of it.
+    pub(crate) fn silence(&self) -> Duration {
+        self.election / 2
     }
 }
 

@@ -205,7 +205,7 @@ impl Control {
             node: config.node,
             mark,
             cluster_id: tokio::sync::Mutex::new(cluster_id),
-            patience: config.timing.patience(),
+            patience: config.timing.silence(),
             pause: config.timing.heartbeat,
         });
         let peers = Peers::new(local.clone());
@@ -374,7 +374,7 @@ impl Control {
     }
 
     /// Stops taking part, closes the files and lets go of the folder.
-    pub async fn stop(self) {
+    pub async fn stop(&self) {
         // What it waits for has then ended, whether well or not.
         _ = self.server.raft.shutdown().await;
         let mut tasks = std::mem::take(&mut *self.tasks.lock().expect("nobody panics while holding it"));

@@ -38,7 +38,7 @@ pub(crate) struct Local {
     pub(crate) mark: u64,
     /// The number of the cluster, once it is known and on disk.
     pub(crate) cluster_id: tokio::sync::Mutex<Option<u64>>,
-    /// An answer that takes longer will not come: the connection is given up.
+    /// A connection that nothing comes back from for so long is given up.
     pub(crate) patience: Duration,
     /// How long to leave a peer alone that could not be reached.
     pub(crate) pause: Duration,
@@ -107,8 +107,15 @@ pub(crate) struct Peer {
     line: tokio::sync::Mutex<Option<Line>>,
 }
 
-/// Questions without an answer: when they were asked, and who waits.
-type Pending = Arc<Mutex<BTreeMap<u64, (Instant, oneshot::Sender<Response>)>>>;
+/// Questions without an answer, and since when nothing at all has come back. Whoever asked may stop waiting long before
+/// it is clear that the connection is dead.
+#[derive(Default)]
+struct Questions {
+    waiting: BTreeMap<u64, oneshot::Sender<Response>>,
+    unanswered_since: Option<Instant>,
+}
+
+type Pending = Arc<Mutex<Questions>>;
 
 /// A connection that stands.
 struct Line {
@@ -178,7 +185,7 @@ impl Peer {
                 () = write_questions(writing, waiting, patience) => {}
             }
             // Nobody waits any longer for an answer from here.
-            answers.lock().expect("nobody panics while holding it").clear();
+            answers.lock().expect("nobody panics while holding it").waiting.clear();
         });
         Ok(Line { outgoing, pending, _task: task })
     }
@@ -193,47 +200,40 @@ struct Waiting<'a> {
 impl Waiting<'_> {
     fn begin(pending: &Pending, number: u64, sender: oneshot::Sender<Response>) -> Waiting<'_> {
         let mut questions = pending.lock().expect("nobody panics while holding it");
-        questions.insert(number, (Instant::now(), sender));
+        questions.waiting.insert(number, sender);
+        questions.unanswered_since.get_or_insert_with(Instant::now);
         Waiting { pending, number }
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.pending.lock().expect("nobody panics while holding it").remove(&self.number);
+        self.pending.lock().expect("nobody panics while holding it").waiting.remove(&self.number);
     }
 }
 
 async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, patience: Duration) {
+    let questions = || pending.lock().expect("nobody panics while holding it");
     let mut incoming = Incoming::default();
-    let mut heard = Instant::now();
     loop {
-        match timeout(patience, stream.read_buf(incoming.buffer())).await {
-            Ok(Ok(1..)) => heard = Instant::now(),
+        match timeout(patience / 4, stream.read_buf(incoming.buffer())).await {
+            Ok(Ok(1..)) => questions().unanswered_since = None,
             Ok(_) => return,
-            Err(_) if is_silent(pending, heard, patience) => return,
+            Err(_) if questions().unanswered_since.is_some_and(|since| since.elapsed() >= patience) => return,
             Err(_) => continue,
         }
         loop {
             match incoming.next::<(u64, Response)>(VERSION) {
                 Ok(Some((number, response))) => {
-                    let asked = pending.lock().expect("nobody panics while holding it").remove(&number);
-                    if let Some((_, sender)) = asked {
-                        // Whoever asked may have stopped waiting.
-                        _ = sender.send(response);
-                    }
+                    let asked = questions().waiting.remove(&number);
+                    // Whoever asked may have stopped waiting.
+                    _ = asked.map(|sender| sender.send(response));
                 }
                 Ok(None) => break,
                 Err(_) => return,
             }
         }
     }
-}
-
-/// Whether somebody has been waiting for too long, with nothing heard since.
-fn is_silent(pending: &Pending, heard: Instant, patience: Duration) -> bool {
-    let questions = pending.lock().expect("nobody panics while holding it");
-    questions.values().any(|(asked, _)| heard < *asked && asked.elapsed() >= patience)
 }
 
 async fn write_questions(

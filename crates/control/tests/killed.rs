@@ -1,8 +1,8 @@
-//! A process that is killed in the middle of writing loses nothing that was acknowledged.
+//! A process that is killed in the middle of writing, or cannot write any more, loses nothing that was acknowledged.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,46 +23,85 @@ fn config(folder: &Temporary) -> Config {
     Config { cluster: "prod".to_owned(), node: 1, folder: folder.0.clone(), timing }
 }
 
-/// Defines one name after the other and says so, until it is killed.
+/// Defines one name after the other and says so, until it is killed or cannot go on.
 #[tokio::test]
-async fn the_process_that_is_killed() {
+async fn the_process_that_comes_to_an_end() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
-    // It ends by being killed: the folder stays for the other process.
+    // The folder stays for the other process.
     let folder = std::mem::ManuallyDrop::new(Temporary(folder.into()));
     let control = Control::start(config(&folder)).await.unwrap();
     // It has been founded by an earlier one that was killed too.
     _ = control.found(&BTreeMap::from([(1, "127.0.0.1:1".to_owned())])).await;
     control.leadership().wait_for(Option::is_some).await.unwrap();
     let begin = control.registry().borrow().definitions.len();
-    for number in begin..begin + 1000 {
-        let name = Arc::from(format!("name-{number}"));
-        control.propose(Entry::Define { name, definition: Some(Definition::MUTEX) }).await.unwrap();
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "\nacknowledged {number}").and_then(|()| out.flush()).unwrap();
+    for number in begin..begin + 10_000 {
+        let name = Arc::from(format!("{number}-{}", "x".repeat(2000)));
+        let defined = control.propose(Entry::Define { name, definition: Some(Definition::MUTEX) }).await;
+        if let Err(error) = defined {
+            say(&format!("stopped {error}"));
+            return control.stop().await;
+        }
+        say(&format!("acknowledged {number}"));
     }
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{line}").and_then(|()| out.flush()).unwrap();
+}
+
+/// Starts this program again to run only that.
+fn the_process(folder: &Temporary, before: &str) -> Child {
+    let program = std::env::current_exe().unwrap();
+    Command::new("sh")
+        .args(["-c", &format!("{before} exec \"$0\" --exact the_process_that_comes_to_an_end --nocapture")])
+        .arg(program)
+        .env(FOLDER, &folder.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn lines(child: &mut Child) -> impl Iterator<Item = String> {
+    BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok)
+}
+
+fn number(line: &str) -> Option<usize> {
+    line.strip_prefix("acknowledged ")?.parse().ok()
+}
+
+/// How many names are defined, once everything is applied.
+async fn known(folder: &Temporary) -> usize {
+    let control = Control::start(config(folder)).await.unwrap();
+    control.leadership().wait_for(Option::is_some).await.unwrap();
+    let known = control.registry().borrow().definitions.len();
+    control.stop().await;
+    known
 }
 
 #[tokio::test]
 async fn what_was_acknowledged_survives_kill() {
     let folder = Temporary::new();
     for kills in 1..=5 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "the_process_that_is_killed", "--nocapture"])
-            .env(FOLDER, &folder.0)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let acknowledged = lines.filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<usize>().ok());
+        let mut child = the_process(&folder, "");
         // Some way into it, each time elsewhere.
-        let last = acknowledged.take(40 + 7 * kills).last().expect("it says something");
+        let acknowledged = lines(&mut child).filter_map(|line| number(&line)).take(40 + 7 * kills).last();
         child.kill().unwrap();
         child.wait().unwrap();
-
-        let control = Control::start(config(&folder)).await.unwrap();
-        control.leadership().wait_for(Option::is_some).await.unwrap();
-        let known = control.registry().borrow().definitions.len();
+        let (last, known) = (acknowledged.expect("it says something"), known(&folder).await);
         assert!(known > last, "{last} was acknowledged, {known} are there");
-        control.stop().await;
     }
+}
+
+/// A limit on the size of files does what a full disk does.
+#[tokio::test]
+async fn what_was_acknowledged_survives_a_full_disk() {
+    let folder = Temporary::new();
+    let mut child = the_process(&folder, "trap '' XFSZ; ulimit -f 4096;");
+    let lines: Vec<String> = lines(&mut child).collect();
+    assert!(child.wait().unwrap().success(), "it ends in good order");
+    assert!(lines.iter().any(|line| line.starts_with("stopped the control plane has stopped")), "{lines:?}");
+    let last = lines.iter().filter_map(|line| number(line)).next_back().expect("it says something");
+    let known = known(&folder).await;
+    assert!(known > last, "{last} was acknowledged, {known} are there");
 }

@@ -31,6 +31,7 @@ pub(crate) struct Cluster {
     nodes: BTreeMap<u32, Node>,
     addresses: BTreeMap<u32, String>,
     pub(crate) cut_off: CutOff,
+    timing: Timing,
 }
 
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -50,8 +51,12 @@ pub(crate) fn view(base_epoch: u64, decided_by: Leadership) -> Entry {
 impl Cluster {
     /// A new cluster; the first node founds it.
     pub(crate) async fn founded(voters: &[u32]) -> Cluster {
+        Cluster::founded_with(voters, TIMING).await
+    }
+
+    pub(crate) async fn founded_with(voters: &[u32], timing: Timing) -> Cluster {
         let cut_off = CutOff::default();
-        let mut cluster = Cluster { nodes: BTreeMap::new(), addresses: BTreeMap::new(), cut_off };
+        let mut cluster = Cluster { nodes: BTreeMap::new(), addresses: BTreeMap::new(), cut_off, timing };
         for id in voters {
             cluster.add(*id).await;
         }
@@ -83,7 +88,7 @@ impl Cluster {
     pub(crate) async fn start(&mut self, id: u32) {
         let node = self.nodes.get_mut(&id).unwrap();
         let folder = node.folder.0.clone();
-        let config = Config { cluster: "test".to_owned(), node: id, folder, timing: TIMING };
+        let config = Config { cluster: "test".to_owned(), node: id, folder, timing: self.timing };
         let control = Control::start(config).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         node.proxy.leads_to(listener.local_addr().unwrap());

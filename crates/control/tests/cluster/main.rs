@@ -9,7 +9,7 @@ mod temporary;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use control::{ChangeError, NotLeading, ProposeError};
+use control::{ChangeError, NotLeading, ProposeError, Timing};
 use service::registry::{Applied, Entry, Leadership};
 
 use fixture::{Cluster, define, view, within};
@@ -69,6 +69,28 @@ async fn a_voter_comes_back_from_disk_and_hears_what_it_missed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_fit_into_one_message_travels_in_several() {
+    let mut cluster = Cluster::founded(&[1, 2, 3]).await;
+    let (leader, _) = cluster.leader().await;
+    let follower = cluster.other_than(leader);
+    cluster.halt(follower).await;
+    for number in 0..30 {
+        let name = format!("{number}-{}", "x".repeat(60_000));
+        cluster.control(leader).propose(define(&name, 1)).await.unwrap();
+    }
+    cluster.start(follower).await;
+    cluster.sees(follower, |registry| registry.definitions.len() == 30).await;
+    // So many that the long ones are only in the snapshot.
+    for number in 0..600 {
+        cluster.control(leader).propose(define("gpu", number + 1)).await.unwrap();
+    }
+    cluster.add(4).await;
+    cluster.control(leader).admit(4, &cluster.address(4)).await.unwrap();
+    cluster.sees(4, |registry| registry.definitions.len() == 31).await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn everything_is_there_again_after_all_were_stopped() {
     let mut cluster = Cluster::founded(&[1, 2, 3]).await;
     let (leader, leadership) = cluster.leader().await;
@@ -122,6 +144,18 @@ async fn a_deposed_leader_can_prove_nothing() {
     cluster.cut_off.heal();
     cluster.control(old).leadership().wait_for(|led| *led != Some(leadership)).await.unwrap();
     assert_eq!(cluster.control(old).prove_leadership(leadership).await, Err(NotLeading));
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_fall_silent_are_made_anew_before_anybody_else_wants_to_lead() {
+    let cluster = Cluster::founded_with(&[1, 2, 3], Timing::default()).await;
+    let (leader, leadership) = cluster.leader().await;
+    cluster.control(leader).propose(define("gpu", 4)).await.unwrap();
+    cluster.cut_off.hush();
+    assert_eq!(cluster.control(leader).prove_leadership(leadership).await, Err(NotLeading));
+    assert_eq!(cluster.leader().await, (leader, leadership));
+    assert_eq!(cluster.control(leader).propose(define("cpu", 4)).await, Ok(Applied::Yes));
     cluster.stop().await;
 }
 

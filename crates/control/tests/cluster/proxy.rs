@@ -16,6 +16,8 @@ pub(crate) struct CutOff {
     nodes: watch::Sender<BTreeSet<u32>>,
     /// From whom to whom, and how many.
     open: watch::Sender<BTreeMap<(u32, u32), u32>>,
+    /// Whenever it changes, the connections that there are fall silent and stay open.
+    hushed: watch::Sender<u32>,
 }
 
 impl CutOff {
@@ -26,6 +28,11 @@ impl CutOff {
             open.iter().all(|((from, to), count)| *count == 0 || (*from != node && *to != node))
         };
         self.open.subscribe().wait_for(is_alone).await.unwrap();
+    }
+
+    /// The connections that there are carry nothing any more, and nobody is told.
+    pub(crate) fn hush(&self) {
+        self.hushed.send_modify(|times| *times += 1);
     }
 
     pub(crate) fn heal(&self) {
@@ -92,7 +99,7 @@ async fn carry(mut near: TcpStream, node: u32, target: Arc<Mutex<Option<SocketAd
     }
     let hello = Hello::decode(&body).unwrap();
     let _open = Open::new(&cut_off, (hello.from, node));
-    let mut cut = cut_off.nodes.subscribe();
+    let (mut cut, mut hushed) = (cut_off.nodes.subscribe(), cut_off.hushed.subscribe());
     let is_cut = |cut: &BTreeSet<u32>| cut.contains(&hello.from) || cut.contains(&node);
     let Some(target) = *target.lock().unwrap() else { return };
     if is_cut(&cut.borrow()) {
@@ -102,8 +109,12 @@ async fn carry(mut near: TcpStream, node: u32, target: Arc<Mutex<Option<SocketAd
     if far.write_all(&hello.encode()).await.is_err() {
         return;
     }
-    tokio::select! {
-        _ = copy_bidirectional(&mut near, &mut far) => {}
-        _ = cut.wait_for(is_cut) => {}
+    let is_hushed = tokio::select! {
+        _ = copy_bidirectional(&mut near, &mut far) => false,
+        () = async { _ = cut.wait_for(is_cut).await } => false,
+        _ = hushed.changed() => true,
+    };
+    if is_hushed {
+        std::future::pending::<()>().await;
     }
 }
