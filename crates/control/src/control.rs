@@ -25,6 +25,9 @@ use crate::store::LogStore;
 use crate::types::{self, Raft};
 use crate::wire::{Hello, Request, Response};
 
+#[cfg(test)]
+mod tests;
+
 /// How many voters there can be: as many may fail as are left over by a majority.
 const VOTERS: [usize; 4] = [1, 3, 5, 7];
 

@@ -189,9 +189,9 @@ impl Run {
             return;
         };
         machine.lease.confirmed(clock, life, sequence, lasts);
-        let left = machine.lease.left(clock);
+        let until = machine.lease.until();
         if machine.core.is_some() {
-            self.at_node(node, |core, now, out| core.renewed(now + left, now, out));
+            self.at_node(node, |core, now, out| core.renewed(until, now, out));
         }
     }
 

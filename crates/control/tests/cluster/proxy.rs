@@ -106,6 +106,7 @@ async fn carry(mut near: TcpStream, node: u32, target: Arc<Mutex<Option<SocketAd
         return;
     }
     let Ok(mut far) = TcpStream::connect(target).await else { return };
+    near.set_nodelay(true).and_then(|()| far.set_nodelay(true)).unwrap();
     if far.write_all(&hello.encode()).await.is_err() {
         return;
     }

@@ -1,4 +1,4 @@
-//! A node's own lease: until when it may grant anything.
+//! Until when a node's lease lasts: its renewals, and which of them were confirmed. What comes of it is the core's business.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -56,13 +56,8 @@ impl Lease {
         self.sent.retain(|(number, _)| *number > sequence);
     }
 
-    /// How long it still lasts; nothing if it has run out.
-    pub fn left(&self, now: Time) -> Duration {
-        self.until - now
-    }
-
-    /// Whether it has not run out.
-    pub fn holds(&self, now: Time) -> bool {
-        now < self.until
+    /// Until when it lasts, on this node's clock.
+    pub fn until(&self) -> Time {
+        self.until
     }
 }
