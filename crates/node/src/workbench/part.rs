@@ -42,7 +42,11 @@ impl Part {
         while let Some(order) = line.hear().await? {
             let done = match order {
                 Order::Prepare { name, plan } => self.prepare(name, plan).await,
-                Order::Meet(members) => self.meet(members).await,
+                Order::Meet(members) => tokio::select! {
+                    met = self.meet(members) => met,
+                    // Nothing is said before the answer, so whoever gave the order is gone, and maybe all the others too.
+                    _ = line.hear::<Order>() => return Ok(()),
+                },
                 Order::Begin => self.begin(),
                 Order::Tell => self.tell().await,
                 Order::Finish => match self.finish().await {
