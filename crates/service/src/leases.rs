@@ -13,11 +13,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{Entry, Leadership, Registry};
+use crate::registry::{Entry, Leadership, MemberEntry, Registry};
 use crate::time::{Time, certainly};
 
 mod defect;
 mod lease;
+mod newcomer;
 #[cfg(test)]
 mod tests;
 mod trouble;
@@ -27,6 +28,9 @@ pub use lease::Lease;
 
 /// Nodes whose time is up within so long of each other are left out of one view together.
 pub const EXCLUSIONS_WITHIN: Duration = Duration::from_millis(100);
+
+/// Newcomers within so long of each other enter one view together.
+pub const NEWCOMERS_WITHIN: Duration = Duration::from_millis(50);
 
 /// A node renews its lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +65,13 @@ pub enum Input {
         id: u32,
         /// Its incarnation.
         incarnation: u64,
+    },
+    /// Somebody wants to become a member. Says so again and again until it is one.
+    Enter {
+        /// The node.
+        id: u32,
+        /// Its incarnation, and where it is reached.
+        member: MemberEntry,
     },
     /// Leases are to last so long from now on.
     Lasts(Duration),
@@ -130,6 +141,7 @@ pub struct Leases {
     rounds: u64,
     /// Who cannot reach whom, and since when.
     troubles: trouble::Troubles,
+    newcomers: newcomer::Newcomers,
     /// How long leases are to last, until it is agreed on.
     wanted: Option<Duration>,
     shortening: Option<Shortening>,
@@ -163,6 +175,7 @@ impl Leases {
             running: None,
             rounds: 0,
             troubles: trouble::Troubles::default(),
+            newcomers: newcomer::Newcomers::default(),
             wanted: None,
             shortening: None,
             proposing: false,
@@ -193,6 +206,7 @@ impl Leases {
                 self.begin_round(out);
             }
             Input::Goodbye { id, incarnation } => self.goodbye(now, (id, incarnation)),
+            Input::Enter { id, member } => self.newcomers.knock(now, id, member),
             Input::Lasts(lasts) => self.wanted = Some(lasts),
             Input::Proposed => (self.proposing, self.propose_after) = (false, now + EXCLUSIONS_WITHIN),
             Input::Tick => {}
@@ -207,7 +221,8 @@ impl Leases {
         let counted = self.since.iter().filter(|(member, _)| !self.lost.contains(member));
         let lapses = counted.map(|(_, since)| *since + wait).min();
         let shorter = self.shortening.map(|shortening| shortening.since + wait);
-        let proposal = [self.exclude_at, shorter].into_iter().flatten().min();
+        let entering = self.newcomers.enter_at();
+        let proposal = [self.exclude_at, shorter, entering].into_iter().flatten().min();
         let proposal = proposal.filter(|_| !self.proposing).map(|at| at.max(self.propose_after));
         [lapses, proposal].into_iter().flatten().min()
     }
@@ -224,6 +239,7 @@ impl Leases {
             self.since.entry((*id, member.incarnation)).or_insert(now);
         }
         self.troubles.keep_only(|id| registry.members.contains_key(&id));
+        self.newcomers.follow(now, registry);
         if self.lost.is_empty() {
             self.exclude_at = None;
         }
@@ -233,6 +249,7 @@ impl Leases {
         let member = (renewal.id, renewal.incarnation);
         if self.since.contains_key(&member) {
             self.troubles.report(now, &renewal);
+            self.newcomers.is_in(&renewal);
         }
         match (self.defect, &mut self.running) {
             (Some(Defect::NoRound), _) => return self.answer(now, registry, &renewal, out),
@@ -313,7 +330,8 @@ impl Leases {
         let entry = if self.exclude_at.is_some_and(|at| at <= now) {
             Some(self.view_without_the_lost(registry))
         } else {
-            self.next_lease(now, registry)
+            let entering = self.newcomers.view(now, registry, self.leadership);
+            entering.or_else(|| self.next_lease(now, registry))
         };
         if let Some(entry) = entry {
             self.proposing = true;
@@ -324,6 +342,10 @@ impl Leases {
     fn view_without_the_lost(&self, registry: &Registry) -> Entry {
         let mut members = registry.members.clone();
         members.retain(|id, member| !self.lost.contains(&(*id, member.incarnation)));
+        if members.is_empty() {
+            // There is nobody whose view newcomers would have to wait for.
+            self.newcomers.add_to(&mut members);
+        }
         Entry::View { base_epoch: registry.epoch, decided_by: self.leadership, members }
     }
 

@@ -118,7 +118,7 @@ impl Council {
 }
 
 fn member(incarnation: u64) -> MemberEntry {
-    MemberEntry { incarnation, address: String::new(), clients: String::new() }
+    MemberEntry::new(incarnation, "", "")
 }
 
 /// What a node tells a leader.

@@ -44,7 +44,7 @@ pub(crate) fn define(name: &str, slots: u32) -> Entry {
 
 /// A view with one member.
 pub(crate) fn view(base_epoch: u64, decided_by: Leadership) -> Entry {
-    let member = MemberEntry { incarnation: 1, address: String::new(), clients: String::new() };
+    let member = MemberEntry::new(1, "", "");
     Entry::View { base_epoch, decided_by, members: [(1, member)].into() }
 }
 
