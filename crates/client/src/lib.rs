@@ -78,4 +78,4 @@ pub use service::Refusal;
 pub use service::client::Grant;
 pub use service::event::{Change, Event, Filter};
 pub use service::protocol::{Question, Told};
-pub use tokenwood::{Options, Tokenwood};
+pub use tokenwood::{Open, Options, Tokenwood};

@@ -99,7 +99,7 @@ impl ClientLink {
 }
 
 /// Serves clients, each in a task of its own.
-pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>, me: Identity) {
+pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { return };
@@ -110,15 +110,16 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>, me: Ident
         };
         let shared = shared.clone();
         tokio::spawn(async move {
-            _ = serve(stream, &shared, me).await;
+            _ = serve(stream, &shared).await;
             drop(place);
         });
     }
 }
 
-async fn serve(mut stream: TcpStream, shared: &Arc<Shared>, me: Identity) -> io::Result<()> {
+async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut incoming = Incoming::default();
+    let me = shared.lock().life.me;
     let Ok(version) = timeout(GREETING_LIMIT, greet(&mut stream, &mut incoming, me)).await else {
         return Ok(());
     };
@@ -190,8 +191,23 @@ fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
             state.listens(session, link);
         }
         shared.mind_the_load(state);
-        let (core, out) = state.core_and_out();
-        let reply = act(said, shared, core, now, out);
+        let reply = match said {
+            ToNode::Ask { number, question } => {
+                let what = shared.answer(&question, state, now);
+                if what.is_none() {
+                    let (shared, link) = (shared.clone(), link.clone());
+                    tokio::spawn(async move {
+                        let what = shared.arrange(question).await;
+                        link.tell(&ToClient::Told { number, what });
+                    });
+                }
+                what.map(|what| ToClient::Told { number, what })
+            }
+            said => {
+                let (core, out) = state.core_and_out();
+                act(said, core, now, out)
+            }
+        };
         if let Some(ToClient::Opened { session, .. }) = &reply {
             state.listens(*session, link);
         }
@@ -209,7 +225,7 @@ fn session_of(said: &ToNode) -> Option<SessionId> {
     }
 }
 
-fn act(said: ToNode, shared: &Shared, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
+fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
     match said {
         ToNode::Open { ttl } => Some(match core.open(Some(ttl), now) {
             Ok((session, promise)) => ToClient::Opened { session, promise },
@@ -240,11 +256,10 @@ fn act(said: ToNode, shared: &Shared, core: &mut Core, now: Time, out: &mut Out)
             _ = core.close(session, now, out);
             None
         }
-        ToNode::Ask { number, question } => {
-            Some(ToClient::Told { number, what: shared.answer(&question, core, now) })
-        }
         // The connection it came over has been noted.
         ToNode::Watch(_) => Some(ToClient::Watching),
+        // Answered where more is known than the core knows.
+        ToNode::Ask { .. } => None,
     }
 }
 

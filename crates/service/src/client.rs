@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::{Acquire, Reply};
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
-use crate::session::{Promise, SessionId};
+use crate::session::{SHORTEST_LIFE, Promise, SessionId};
 use crate::time::Time;
 
 /// Holders are told so long before a promise ends, or a twentieth of it if that is longer: telling them takes time.
@@ -25,6 +25,8 @@ const LEAST_MARGIN: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Client {
     ttl: Duration,
+    /// How long the last promise lasted.
+    promised: Duration,
     session: Option<SessionId>,
     /// When each keep-alive that is not answered was sent.
     sent: BTreeMap<u64, Time>,
@@ -69,6 +71,7 @@ impl Client {
     pub fn new(ttl: Duration) -> Client {
         Client {
             ttl,
+            promised: SHORTEST_LIFE,
             session: None,
             sent: BTreeMap::new(),
             sequence: 0,
@@ -86,9 +89,14 @@ impl Client {
         self.session
     }
 
-    /// How long to wait between keep-alives.
+    /// How long the session lives without keep-alives.
+    pub fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// How long to wait between keep-alives: a promise may be shorter than the session, as its node has a lease itself.
     pub fn pace(&self) -> Duration {
-        self.ttl / 3
+        self.promised.min(self.ttl) / 3
     }
 
     /// When the client must stop to believe that it holds anything, unless another promise comes; `None` before the
@@ -220,6 +228,7 @@ impl Client {
 
     fn promised(&mut self, Promise { sequence, lasts }: Promise) {
         let Some(&sent) = self.sent.get(&sequence) else { return };
+        self.promised = Duration::from_nanos(lasts);
         self.deadline = self.deadline.max(Some(believed_until(sent, lasts)));
         self.sent = self.sent.split_off(&(sequence + 1));
         while self.unconfirmed.front().is_some_and(|(confirmed_by, _)| *confirmed_by <= sequence) {

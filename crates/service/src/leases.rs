@@ -329,6 +329,8 @@ impl Leases {
         }
         let entry = if self.exclude_at.is_some_and(|at| at <= now) {
             Some(self.view_without_the_lost(registry))
+        } else if registry.epoch == 0 && self.wanted.is_some() {
+            self.next_lease(now, registry)
         } else {
             let entering = self.newcomers.view(now, registry, self.leadership);
             entering.or_else(|| self.next_lease(now, registry))
@@ -364,7 +366,8 @@ impl Leases {
     /// How long leases shall last, if that can be agreed on now: a shorter time only when nobody believes in the longer
     /// one any more, because it is also what everybody waits for.
     fn next_lease(&mut self, now: Time, registry: &Registry) -> Option<Entry> {
-        let at_once = self.defect == Some(Defect::ShorterAtOnce);
+        // Before the first view nobody has been promised anything.
+        let at_once = registry.epoch == 0 || self.defect == Some(Defect::ShorterAtOnce);
         let lasts = match &mut self.shortening {
             Some(shorter) if at_once || now - shorter.since >= certainly(registry.lease) => {
                 shorter.proposed = true;

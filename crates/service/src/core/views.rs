@@ -36,6 +36,11 @@ impl Core {
         }
     }
 
+    /// The ids of the members that have not yet reported what they had in earlier views.
+    pub fn missing_ends(&self) -> Vec<u32> {
+        self.owing.iter().map(|place| self.view.id(*place)).collect()
+    }
+
     /// Takes out what this node has of each resource. Those of which it has nothing are forgotten.
     fn freeze(&mut self) -> Vec<(u32, Kept)> {
         let numbers: Vec<u32> = self.resources.iter().map(|(number, _)| number).collect();
