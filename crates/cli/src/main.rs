@@ -17,6 +17,7 @@ mod foreground;
 mod inspect_command;
 mod lock_arguments;
 mod locks_command;
+mod members_command;
 mod merge_command;
 mod node_command;
 mod node_file;
@@ -71,6 +72,7 @@ enum Command {
     Watch(watch_command::Arguments),
     /// Show how all nodes of the cluster are doing
     Status(cluster::Asking),
+    Members(members_command::Arguments),
     Node(node_command::Arguments),
     Bench(bench_command::Arguments),
     Storm(storm_command::Arguments),
@@ -111,6 +113,7 @@ Locks:
   tokenwood inspect gpu                             everything about one of them
   tokenwood watch                                   what happens, as it happens
   tokenwood status                                  how the nodes are doing
+  tokenwood members                                 who belongs to the cluster; 'members invite' adds a node
   grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
   tokenwood release $grant                          give it back
   tokenwood bench                                   what locks cost here, beside a bare round trip
@@ -155,6 +158,7 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect_command::run(&arguments),
         Command::Watch(arguments) => watch_command::run(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
+        Command::Members(arguments) => members_command::run(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Storm(arguments) => storm_command::run(&arguments),

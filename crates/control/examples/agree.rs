@@ -36,9 +36,15 @@ async fn measure(folder: &std::path::Path) -> Result<(), Failure> {
     let mut nodes = BTreeMap::new();
     for (node, listener) in listeners {
         let (cluster, folder) = ("agree".to_owned(), folder.join(node.to_string()));
-        let control =
-            Control::start(Config { cluster, node, folder, timing: Timing::default(), lease: None, clock: || Time(0) })
-                .await?;
+        let control = Control::start(Config {
+            cluster,
+            node,
+            folder,
+            timing: Timing::default(),
+            lease: None,
+            clock: || Time(0),
+        })
+        .await?;
         control.listen(listener);
         nodes.insert(node, control);
     }

@@ -21,7 +21,14 @@ const FOLDER: &str = "TOKENWOOD_TEST_CONTROL_FOLDER";
 
 fn config(folder: &Temporary) -> Config {
     let timing = Timing { heartbeat: Duration::from_millis(50), election: Duration::from_millis(300) };
-    Config { cluster: "prod".to_owned(), node: 1, folder: folder.0.clone(), timing, lease: None, clock: || Time(0) }
+    Config {
+        cluster: "prod".to_owned(),
+        node: 1,
+        folder: folder.0.clone(),
+        timing,
+        lease: None,
+        clock: || Time(0),
+    }
 }
 
 /// Defines one name after the other and says so, until it is killed or cannot go on.

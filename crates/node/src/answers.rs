@@ -1,7 +1,7 @@
 //! What a node tells those who ask how things are.
 
-use service::protocol::{Cluster, ClusterNode, Member, Question, Told};
 use service::Time;
+use service::protocol::{Cluster, ClusterNode, Member, Question, Told};
 
 use crate::host::{Shared, State};
 

@@ -47,10 +47,13 @@ pub struct HostConfig {
     /// How long leases last, if this node founds the cluster; and how soon a leader that is silent is replaced.
     pub lease: Duration,
     /// Changes to the defaults of the core.
-    pub tune: fn(&mut Config),
+    pub tune: Tune,
     /// Where a line goes about what happens: connections, views, leases.
     pub log: fn(&str),
 }
+
+/// Changes the defaults of the core, in each life of the node.
+pub type Tune = Box<dyn Fn(&mut Config) + Send + Sync>;
 
 /// How a node comes to a cluster that it does not belong to yet.
 pub enum First {
@@ -123,7 +126,7 @@ pub(crate) struct Shared {
     pub(crate) id: u32,
     /// Where its peers reach it, and where clients do.
     pub(crate) addresses: (String, String),
-    tune: fn(&mut Config),
+    tune: Tune,
     pub(crate) log: fn(&str),
     /// The core wants to be woken earlier than planned.
     earlier: Notify,
@@ -264,7 +267,13 @@ impl Host {
         self.shared.lock().life.peers.unreachable()
     }
 
-    /// Ends all tasks and connections.
+    /// Leaves the others in good order, and stops.
+    pub async fn leave(&self) {
+        life::leave(&self.shared).await;
+        self.stop().await;
+    }
+
+    /// Ends all tasks and connections, as if the process had died.
     pub async fn stop(&self) {
         let tasks = std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {

@@ -127,7 +127,9 @@ impl Shared {
         let mut state = self.lock();
         if state.core.is_leased(clock::now()) {
             // The others have waited longer than any clock that keeps to the bound can take for it.
-            (self.log)("ALARM: left out while this node's clock says that its lease lasts: clocks drift too far");
+            (self.log)(
+                "ALARM: left out while this node's clock says that its lease lasts: clocks drift too far",
+            );
         }
         (self.log)("left out of the view: beginning anew");
         let before = std::mem::replace(&mut state.life, life);
@@ -276,5 +278,14 @@ async fn admit_all(shared: Arc<Shared>, members: BTreeMap<u32, String>) {
             }
         }
         sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Tells the others that they need not wait for this node's lease.
+pub(crate) async fn leave(shared: &Arc<Shared>) {
+    let (me, lease) = (shared.lock().life.me, shared.control.registry().borrow().lease);
+    if shared.lock().core.status().sessions == 0 {
+        // If nobody hears it, they wait.
+        _ = timeout(lease, shared.control.goodbye(me.incarnation)).await;
     }
 }

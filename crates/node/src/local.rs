@@ -66,11 +66,15 @@ impl LocalCluster {
         for _ in 0..nodes {
             for_clients.push(TcpListener::bind("127.0.0.1:0").await?);
         }
-        LocalCluster::start_at(for_clients, tune).await
+        LocalCluster::start_at(for_clients, LEASE, tune).await
     }
 
-    /// The same, one node for each of these places where clients are expected.
-    pub async fn start_at(for_clients: Vec<TcpListener>, tune: fn(&mut Config)) -> io::Result<LocalCluster> {
+    /// The same, one node for each of these places where clients are expected, with leases of this length.
+    pub async fn start_at(
+        for_clients: Vec<TcpListener>,
+        lease: Duration,
+        tune: fn(&mut Config),
+    ) -> io::Result<LocalCluster> {
         let (mut members, mut listeners) = (BTreeMap::new(), Vec::new());
         for (id, for_clients) in (0..).zip(for_clients) {
             let for_peers = TcpListener::bind("127.0.0.1:0").await?;
@@ -88,8 +92,8 @@ impl LocalCluster {
                 clients,
                 folder: cluster.folder.0.join(id.to_string()),
                 first: First::Together(members.clone()),
-                lease: LEASE,
-                tune,
+                lease,
+                tune: Box::new(tune),
                 log: |_| {},
             };
             let started = Host::start(config, for_peers, for_clients).await;

@@ -9,8 +9,14 @@ use service::Time;
 async fn founding_that_was_interrupted_is_completed() {
     let folder = Temporary::new();
     let timing = Timing::default();
-    let config =
-        Config { cluster: "test".to_owned(), node: 1, folder: folder.0.clone(), timing, lease: None, clock: || Time(0) };
+    let config = Config {
+        cluster: "test".to_owned(),
+        node: 1,
+        folder: folder.0.clone(),
+        timing,
+        lease: None,
+        clock: || Time(0),
+    };
     let control = Control::start(config.clone()).await.unwrap();
     // The first entry is on disk, the number of the cluster is not.
     control.plane.raft.initialize(BTreeMap::from([(1, BasicNode::new("127.0.0.1:1"))])).await.unwrap();
