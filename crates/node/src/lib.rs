@@ -7,8 +7,9 @@
 //! - [`handshake`]: who may speak to whom, decided without IO;
 //! - [`transport`]: TCP connections that come and go below links that lose nothing.
 //!
-//! To these, payloads are bytes. [`workbench`] runs any algorithm between them. Begin with [`link`], then read
-//! [`transport::Peers`], which is what a node uses.
+//! To these, payloads are bytes. On them stands a node of the lock service ([`Host`]): the core of `service` between its peers
+//! and its clients, and its lives by what the cluster agrees on. Begin with [`link`], then read [`transport::Peers`],
+//! then `host.rs` and `life.rs`.
 
 mod answers;
 mod clients;
@@ -24,7 +25,6 @@ mod port;
 pub mod transport;
 mod watching;
 pub mod wire;
-pub mod workbench;
 
 pub use control::Invitation;
 pub use host::{First, Host, HostConfig, StartError};

@@ -43,7 +43,8 @@ impl Cluster {
     }
 
     async fn new_address(&mut self, id: u32) -> String {
-        let free = || async { TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string() };
+        let free =
+            || async { TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string() };
         self.addresses.insert(id, (free().await, free().await));
         self.addresses[&id].0.clone()
     }
@@ -142,7 +143,8 @@ async fn what_a_dead_node_held_is_given_to_others_with_a_higher_fence_and_its_ho
     cluster.start_node(1, First::No).await;
     cluster.all_are_members().await;
     drop(next);
-    let again = within("a lock at the node that came back", cluster.client(1).await.mutex("backup").acquire());
+    let again =
+        within("a lock at the node that came back", cluster.client(1).await.mutex("backup").acquire());
     assert!(again.await.unwrap().fence() > fence);
     drop(kept);
     cluster.stop().await;
