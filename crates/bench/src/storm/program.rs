@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use client::{Error, Guard, Lock, Options, Tokenwood};
-use service::Definition;
+use service::{Definition, Time};
 use tokio::time::{sleep, timeout};
 
 use super::ledger::WRITER;
@@ -59,7 +59,7 @@ pub async fn live(
 }
 
 /// A line is written at once and as a whole, so that what is there is true if this process is killed right after.
-fn say(line: &Line) {
+pub fn say(line: &Line) {
     let text = line.write() + "\n";
     let mut stdout = std::io::stdout().lock();
     // If nobody listens any more, the storm is over.
@@ -97,6 +97,7 @@ async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<
     let wanted = dice.below(WANTED.len() as u64) as usize;
     let (lock, group) = lock(tokenwood, wanted, dice);
     let moment = Duration::from_micros(dice.below(50_000));
+    let asked = now();
     let guard = match dice.below(4) {
         0 => match timeout(PATIENCE, lock.acquire()).await {
             Ok(taken) => taken?,
@@ -112,7 +113,7 @@ async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<
             Err(_) => return Ok(false),
         },
     };
-    stay(guard, wanted, group, dice, shared).await;
+    stay(guard, (wanted, group, asked), dice, shared).await;
     Ok(true)
 }
 
@@ -134,13 +135,21 @@ fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<
     }
 }
 
-async fn stay(guard: Guard, wanted: usize, groups: Option<[usize; 2]>, dice: &mut Dice, shared: &Shared) {
+/// Stays inside for a while: with what was wanted, by which groups, and since when.
+async fn stay(
+    guard: Guard,
+    (wanted, groups, asked): (usize, Option<[usize; 2]>, Time),
+    dice: &mut Dice,
+    shared: &Shared,
+) {
     let stay = shared.last_stay.fetch_add(1, Ordering::Relaxed);
     let group = groups.map_or(0, |groups| groups[guard.group() as usize % 2] as u32);
+    // Who is not lost later was inside at this moment, also if this process is paused in between.
+    let at = now();
     if guard.is_lost() {
         return;
     }
-    say(&Line::In { stay, wanted, slot: guard.slot(), fence: guard.fence(), group, at: now() });
+    say(&Line::In { stay, wanted, slot: guard.slot(), fence: guard.fence(), group, asked, at });
     tokio::select! {
         () = sleep(Duration::from_micros(dice.below(10_000))) => {}
         () = guard.lost() => {}
