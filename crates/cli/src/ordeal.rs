@@ -60,6 +60,6 @@ pub(crate) const SCENARIOS: [Scenario; 15] = [
         needs_networks: true,
         ..scenario!("full-disk", "the disk of a voter fills up, and has room again", disks::full_disk)
     },
-    scenario!("slow-disk", "every flush of every voter takes 150 ms longer", disks::slow_disk),
+    scenario!("slow-disk", "every flush of every voter takes a twentieth of a lease longer", disks::slow_disk),
     scenario!("views", "a node leaves and comes back until there were 1,000 views: nothing grows", views::views),
 ];

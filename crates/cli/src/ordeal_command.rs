@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::check_arguments::Format;
 use crate::endpoints::{duration, runtime};
-use crate::ordeal::field::Setup;
+use crate::ordeal::field::{Setup, folder};
 use crate::ordeal::report::Report;
 use crate::ordeal::{SCENARIOS, Scenario, network};
 use crate::output::say;
@@ -82,6 +82,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             signal = signals.next() => bail!("ended by {signal:?}"),
         }
     })?;
+    if arguments.inside {
+        // It stays if anything is kept in it.
+        _ = std::fs::remove_dir(std::env::temp_dir());
+    }
     tell(arguments, &reports);
     Ok(reports.iter().map(Report::ended).max().unwrap_or(Ended::Well))
 }
@@ -110,8 +114,9 @@ async fn go_through(chosen: &[&Scenario], arguments: &Arguments, cannot: Option<
             Some(why) => Report { not_run: Some(why.to_string()), ..Report::of(scenario.name) },
             // A cluster that does not come back, or does not even start, is wrong as well.
             None => (scenario.run)(setup).await.unwrap_or_else(|error| {
-                let wrong = vec![format!("{error:#}")];
-                Report { wrong, ..Report::of(scenario.name) }
+                let (wrong, folder) = (vec![format!("{error:#}")], folder(scenario.name));
+                let evidence = folder.exists().then(|| folder.display().to_string());
+                Report { wrong, evidence, ..Report::of(scenario.name) }
             }),
         };
         if arguments.format == Format::Table {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use client::{Error, Guard, Lock, Options, Tokenwood};
+use client::{Error, Guard, Lock, Options, Refusal, Tokenwood};
 use service::{Definition, Time};
 use tokio::time::{sleep, timeout};
 
@@ -84,7 +84,8 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
             Ok(true) => tally.granted += 1,
             Ok(false) => tally.given_up += 1,
             Err(error) if error.is_taken() => tally.refused += 1,
-            Err(Error::Lost | Error::NoNode(_)) => tally.lost += 1,
+            // It may be that its node has lost touch with the others: the next try may find another.
+            Err(Error::Lost | Error::NoNode(_) | Error::Refused(Refusal::NoLease)) => tally.lost += 1,
             Err(error) => say(&Line::Wrong(error.to_string())),
         }
         sleep(Duration::from_micros(dice.below(5_000))).await;

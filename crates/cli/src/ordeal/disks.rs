@@ -52,7 +52,8 @@ pub(crate) async fn full_disk(setup: Setup) -> Result<Report> {
     if let Some(ended) = &ended {
         field.note(ended);
     }
-    field.report.count("it_ended", ended.is_some());
+    let said = field.said_by(SMALL)?.contains("no longer takes part");
+    field.report.demand(said, || format!("node {SMALL} does not say that its disk is full"));
     fs::remove_file(&filler).context("there is no way to make room")?;
     field.note("there is room again");
     if ended.is_none() {
@@ -68,10 +69,12 @@ pub(crate) async fn full_disk(setup: Setup) -> Result<Report> {
     report
 }
 
-/// The disks of all voters take long to flush, while nodes are killed and come back.
+/// The disks of all voters take a twentieth of a lease to flush, while nodes are killed and come back. With much slower ones
+/// nobody would be elected in time: leases have to be longer then.
 pub(crate) async fn slow_disk(setup: Setup) -> Result<Report> {
+    let millis = (setup.lease / 20).as_millis();
     let mut field = Field::plan("slow-disk", &setup, setup.networks, |_, place| {
-        place.environment.push((control::SLOW_DISK, "150".to_string()));
+        place.environment.push((control::SLOW_DISK, millis.to_string()));
     })?;
     field.launch_all().await?;
     field.editors_everywhere(&usual(&setup))?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Result;
 use bench::storm::{self, Dice, Line, Tally, now, say};
 use clap::Args;
-use client::{Error, Guard, Options, Tokenwood};
+use client::{Error, Guard, Options, Refusal, Tokenwood};
 use service::{Definition, Time};
 use tokio::time::{sleep, timeout};
 
@@ -106,7 +106,9 @@ impl Editor<'_> {
             match taken {
                 Ok(guard) => return Some(guard),
                 Err(Error::Lost) => self.tally.lost += 1,
-                Err(Error::NoNode(_)) => self.tally.refused += 1,
+                Err(Error::NoNode(_) | Error::Refused(Refusal::NoLease | Refusal::Overloaded)) => {
+                    self.tally.refused += 1;
+                }
                 Err(error) => say(&Line::Wrong(error.to_string())),
             }
             if over.load(Ordering::Relaxed) && self.tokenwood.is_none() {

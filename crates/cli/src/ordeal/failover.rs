@@ -90,7 +90,8 @@ async fn holders_of(scenario: &'static str, setup: Setup) -> Result<Report> {
     let mut field = Field::start(scenario, &setup, setup.networks).await?;
     let rounds = if setup.is_short() { 3 } else { 11 };
     for node in field.ids() {
-        field.editor(node, &Load::of(&[OWN + node as usize], 2 * setup.lease))?;
+        let load = Load::of(&[OWN + node as usize], 2 * setup.lease);
+        field.editor(node, &Load { faithful: true, ..load })?;
     }
     let bound = setup.lease * 5 / 4 + Duration::from_millis(500);
     let (mut usual, mut leading, mut ratios) = (Vec::new(), Vec::new(), Vec::new());

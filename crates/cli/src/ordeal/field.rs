@@ -60,13 +60,15 @@ pub(crate) struct Load {
     pub(crate) careless: bool,
     /// Their clock runs wrong.
     pub(crate) clock: Option<String>,
+    /// They want no other node than theirs.
+    pub(crate) faithful: bool,
 }
 
 impl Load {
     /// Clients that want this, and stay inside for up to 10 ms.
     pub(crate) fn of(wanted: &[usize], ttl: Duration) -> Load {
         let section = Duration::from_millis(10);
-        Load { wanted: wanted.to_vec(), ttl, section, careless: false, clock: None }
+        Load { wanted: wanted.to_vec(), ttl, section, careless: false, clock: None, faithful: false }
     }
 }
 
@@ -104,7 +106,7 @@ impl Field {
         network: bool,
         tune: impl Fn(u32, &mut Place),
     ) -> Result<Field> {
-        let folder = std::env::temp_dir().join(format!("tokenwood-ordeal-{scenario}-{}", std::process::id()));
+        let folder = folder(scenario);
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let history = Arc::new(File::create(folder.join("history"))?);
         let network = if network { Some(Network::build(setup.nodes)?) } else { None };
@@ -159,12 +161,19 @@ impl Field {
         _ = writeln!(&*self.history, "{} {what}", storm::now().0);
     }
 
+    /// Everything that a node has said.
+    pub(crate) fn said_by(&self, node: u32) -> Result<String> {
+        Ok(fs::read_to_string(self.folder.join(format!("node-{node}.log")))?)
+    }
+
     /// A client at this node that edits the store. It knows the others too, and is in the network of its node.
     pub(crate) fn editor(&mut self, node: u32, load: &Load) -> Result<u32> {
         let mut place = self.places[node as usize].clone();
         place.environment = load.clock.iter().map(|clock| (client::clock::FAKE, clock.clone())).collect();
         let mut command = place.command()?;
-        command.arg("ordeal-client").args(["--endpoint", &self.endpoints(node).join(",")]);
+        let mut endpoints = self.endpoints(node);
+        endpoints.truncate(if load.faithful { 1 } else { endpoints.len() });
+        command.arg("ordeal-client").args(["--endpoint", &endpoints.join(",")]);
         command.arg("--store").arg(&self.store.path);
         let wanted: Vec<String> = load.wanted.iter().map(usize::to_string).collect();
         command.args(["--want", &wanted.join(",")]);
@@ -349,6 +358,11 @@ impl Field {
         }
         report
     }
+}
+
+/// Where a scenario keeps what happens.
+pub(crate) fn folder(scenario: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tokenwood-ordeal-{scenario}-{}", std::process::id()))
 }
 
 /// Where nodes are: each in its network, or all on this machine's own at ports that are free.

@@ -39,6 +39,10 @@ pub(crate) fn go_inside() -> Result<()> {
     let mut command = Command::new("unshare");
     command.args(UNSHARE).args(["--fork", "--"]).arg(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).arg(INSIDE);
+    // Inside, every ordeal would have the same process id, and take the folders of another for its own.
+    let folder = std::env::temp_dir().join(format!("tokenwood-ordeal-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    command.env("TMPDIR", folder);
     Err(command.exec()).context("namespaces cannot be had")
 }
 
