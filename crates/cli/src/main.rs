@@ -173,7 +173,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Storm(arguments) => storm_command::run(&arguments),
         Command::Swarm(arguments) => swarm_command::run(&arguments),
-        Command::Ordeal(arguments) => ordeal_command::run(&arguments),
+        Command::Ordeal(arguments) => return finish(ordeal_command::run(&arguments)),
         Command::OrdealClient(arguments) => ordeal::editor::run(&arguments),
         Command::OrdealBeat => ordeal::failover::beat(),
         Command::StormClients(arguments) => storm_command::clients(&arguments),

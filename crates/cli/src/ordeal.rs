@@ -41,25 +41,45 @@ macro_rules! scenario {
 
 /// All there are, the most telling first.
 pub(crate) const SCENARIOS: [Scenario; 15] = [
-    scenario!("holder", "the node of a holder is killed: how soon the next one holds, and who knew", failover::holder),
+    scenario!(
+        "holder",
+        "the node of a holder is killed: how soon the next one holds, and who knew",
+        failover::holder
+    ),
     scenario!("holder-3s", "the same with leases of three seconds", failover::holder_3s),
     scenario!("kills", "nodes are killed, also the one that leads, and come back", crashes::kills),
     scenario!("pauses", "nodes are stopped for longer than their lease, and go on", pauses::pauses),
-    scenario!("attack", "clients are stopped inside and write when they go on: the attack on etcd's locks", pauses::attack),
+    scenario!(
+        "attack",
+        "clients are stopped inside and write when they go on: the attack on etcd's locks",
+        pauses::attack
+    ),
     Scenario {
         needs_networks: true,
-        ..scenario!("partitions", "one node cut off, two halves, a pair, one way only", partitions::partitions)
+        ..scenario!(
+            "partitions",
+            "one node cut off, two halves, a pair, one way only",
+            partitions::partitions
+        )
     },
     scenario!("rolling", "all nodes are restarted politely, one after the other", crashes::rolling),
     scenario!("waves", "all nodes are killed, one after the other, then at once", crashes::waves),
     scenario!("majority", "a majority is killed; two come back", crashes::majority),
     scenario!("leader", "the node that leads is killed while others contend for a lock", failover::leader),
     scenario!("clocks", "all clocks are up to 8 % off, and nodes are stopped and killed", clocks::clocks),
-    scenario!("wild-clocks", "clocks are off by half or jump by seconds: only fences still hold", clocks::wild_clocks),
+    scenario!(
+        "wild-clocks",
+        "clocks are off by a factor of two or jump: only fences still hold",
+        clocks::wild_clocks
+    ),
     Scenario {
         needs_networks: true,
         ..scenario!("full-disk", "the disk of a voter fills up, and has room again", disks::full_disk)
     },
-    scenario!("slow-disk", "every flush of every voter takes a twentieth of a lease longer", disks::slow_disk),
-    scenario!("views", "a node leaves and comes back until there were 1,000 views: nothing grows", views::views),
+    scenario!("slow-disk", "every flush of every voter takes a fortieth of a lease longer", disks::slow_disk),
+    scenario!(
+        "views",
+        "a node leaves and comes back until there were 1,000 views: nothing grows",
+        views::views
+    ),
 ];

@@ -56,12 +56,12 @@ pub(crate) struct Arguments {
     outside: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.list {
         let mut rows = vec![["scenario", "what happens"].map(str::to_string).to_vec()];
         rows.extend(SCENARIOS.iter().map(|each| vec![each.name.to_string(), each.about.to_string()]));
         table::print(&rows);
-        return Ok(Ended::Well);
+        return Ok(Ended::Well as u8);
     }
     let chosen = chosen(&arguments.scenarios)?;
     let cannot = match (arguments.inside, arguments.outside) {
@@ -70,24 +70,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         _ => network::cannot(),
     };
     if !arguments.inside && cannot.is_none() {
-        network::go_inside()?;
+        return runtime()?.block_on(network::go_inside());
     }
     if let Some(why) = &cannot {
         eprintln!("tokenwood: nodes share the network of this machine: {why}");
     }
-    let reports = runtime()?.block_on(async {
+    let reports: Result<Option<Vec<Report>>> = runtime()?.block_on(async {
         let mut signals = Signals::listen()?;
         tokio::select! {
-            reports = go_through(&chosen, arguments, cannot.as_deref()) => Ok(reports),
-            signal = signals.next() => bail!("ended by {signal:?}"),
+            reports = go_through(&chosen, arguments, cannot.as_deref()) => Ok(Some(reports)),
+            _ = signals.next() => Ok(None),
+            () = network::until_nobody_is_outside(), if arguments.inside => Ok(None),
         }
-    })?;
+    });
+    let Some(reports) = reports? else {
+        // By now everything that ran has ended; of no use is what it left behind.
+        chosen.iter().for_each(|scenario| _ = std::fs::remove_dir_all(folder(scenario.name)));
+        remove_my_folder(arguments);
+        bail!("ended before its time");
+    };
+    remove_my_folder(arguments);
+    tell(arguments, &reports);
+    Ok(reports.iter().map(Report::ended).max().unwrap_or(Ended::Well) as u8)
+}
+
+/// What was made for the time inside; it stays if anything is kept in it.
+fn remove_my_folder(arguments: &Arguments) {
     if arguments.inside {
-        // It stays if anything is kept in it.
         _ = std::fs::remove_dir(std::env::temp_dir());
     }
-    tell(arguments, &reports);
-    Ok(reports.iter().map(Report::ended).max().unwrap_or(Ended::Well))
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Scenario>> {

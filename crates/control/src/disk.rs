@@ -157,7 +157,8 @@ fn io_error(doing: &'static str, path: &Path, error: io::Error) -> FolderError {
 
 /// The thread: takes everything that waits and writes it in one go.
 fn work(database: &Database, mut folder: Folder, waiting: &mpsc::Receiver<Job>) {
-    let slow = std::env::var(SLOW_DISK).ok().and_then(|millis| millis.parse().ok()).map(Duration::from_millis);
+    let slow =
+        std::env::var(SLOW_DISK).ok().and_then(|millis| millis.parse().ok()).map(Duration::from_millis);
     // After a failed write it is not known what is on disk: nothing may follow.
     let mut broken: Option<String> = None;
     while let Ok(first) = waiting.recv() {

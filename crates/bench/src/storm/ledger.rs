@@ -127,7 +127,8 @@ impl Ledger {
             let Stay { process, asked, from, until, .. } = *stay;
             Arrival { process, wanted, asked, at: from, until }
         };
-        let over = self.over.iter().flat_map(|(wanted, stays)| stays.iter().map(|stay| arrival(*wanted, stay)));
+        let over =
+            self.over.iter().flat_map(|(wanted, stays)| stays.iter().map(|stay| arrival(*wanted, stay)));
         let open = self.open.values().map(|(wanted, stay)| arrival(*wanted, stay));
         let mut all: Vec<Arrival> = over.chain(open).collect();
         all.sort_by_key(|arrival| arrival.at);
@@ -138,8 +139,7 @@ impl Ledger {
     pub fn judge(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.wrong.iter().cloned().map(Finding::Other).collect();
         if let Some((process, _)) = self.open.keys().next() {
-            findings
-                .push(Finding::Other(format!("process {process} ended while somebody in it was inside")));
+            findings.push(Finding::Other(format!("process {process} ended while somebody in it was inside")));
         }
         for (&number, stays) in &self.over {
             let (name, definition) = wanted(number);

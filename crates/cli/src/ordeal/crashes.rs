@@ -70,7 +70,9 @@ pub(crate) async fn rolling(setup: Setup) -> Result<Report> {
     field.report.seconds("slowest_end_seconds", slowest_end.as_secs_f64());
     let longest = field.arrivals().iter().map(|arrival| arrival.at - arrival.asked).max().unwrap_or_default();
     let bound = setup.lease + Duration::from_secs(1);
-    field.report.demand(longest <= bound, || format!("somebody waited for {longest:?}, longer than {bound:?}"));
+    field
+        .report
+        .demand(longest <= bound, || format!("somebody waited for {longest:?}, longer than {bound:?}"));
     field.judge(Mercy::default()).await
 }
 
@@ -120,7 +122,9 @@ pub(crate) async fn majority(setup: Setup) -> Result<Report> {
     let late = arrivals.iter().filter(|arrival| arrival.at > over && arrival.at < back).count();
     field.report.demand(late == 0, || format!("{late} grants by nodes that had lost their majority"));
     let inside = arrivals.iter().filter(|arrival| arrival.at < back && arrival.until > over).count();
-    field.report.demand(inside == 0, || format!("{inside} holders were not told that their node has lost its lease"));
+    field
+        .report
+        .demand(inside == 0, || format!("{inside} holders were not told that their node has lost its lease"));
     field.report.count("grants_after_the_leases", late);
     // As many as make a majority again.
     let come_back = down.len().min(2);
@@ -137,7 +141,9 @@ pub(crate) async fn majority(setup: Setup) -> Result<Report> {
         }
         sleep(Duration::from_millis(20)).await;
     };
-    field.report.demand(resumed.is_some(), || "service does not resume when a majority is there again".to_string());
+    field
+        .report
+        .demand(resumed.is_some(), || "service does not resume when a majority is there again".to_string());
     field.report.seconds("resumed_after_seconds", resumed.unwrap_or(-1.0));
     for node in &down[come_back..] {
         field.launch(*node)?;

@@ -69,10 +69,10 @@ pub(crate) async fn full_disk(setup: Setup) -> Result<Report> {
     report
 }
 
-/// The disks of all voters take a twentieth of a lease to flush, while nodes are killed and come back. With much slower ones
-/// nobody would be elected in time: leases have to be longer then.
+/// The disks of all voters take a fortieth of a lease longer to flush, while nodes are killed and come back. If it takes more
+/// than a sixteenth, votes come too late to be counted, and nobody leads: leases have to be longer for such disks.
 pub(crate) async fn slow_disk(setup: Setup) -> Result<Report> {
-    let millis = (setup.lease / 20).as_millis();
+    let millis = (setup.lease / 40).as_millis();
     let mut field = Field::plan("slow-disk", &setup, setup.networks, |_, place| {
         place.environment.push((control::SLOW_DISK, millis.to_string()));
     })?;

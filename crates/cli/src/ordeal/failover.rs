@@ -49,14 +49,16 @@ impl Holder {
         command.args(["run", HELD, "--endpoint", &field.endpoints(node)[0], "--"]);
         command.arg(std::env::current_exe()?).arg("ordeal-beat");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = Command::from(command).kill_on_drop(true).spawn().context("no holder can be started")?;
+        let mut child =
+            Command::from(command).kill_on_drop(true).spawn().context("no holder can be started")?;
         let beats = BufReader::new(child.stdout.take().context("the holder says nothing")?).lines();
         Ok(Holder { child, beats })
     }
 
     /// The next time that it was alive; `None` when it has ended.
     async fn beat(&mut self) -> Result<Option<Time>> {
-        let line = timeout(PATIENCE, self.beats.next_line()).await.context("a holder neither lives nor ends")??;
+        let line =
+            timeout(PATIENCE, self.beats.next_line()).await.context("a holder neither lives nor ends")??;
         Ok(line.and_then(|line| line.parse().ok()).map(Time))
     }
 
@@ -72,7 +74,8 @@ impl Holder {
 
     fn stop(&self) -> Result<()> {
         let process = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        kill_process(process.context("the holder has ended")?, Signal::TERM).context("the holder gets no signal")
+        kill_process(process.context("the holder has ended")?, Signal::TERM)
+            .context("the holder gets no signal")
     }
 }
 
@@ -98,16 +101,26 @@ async fn holders_of(scenario: &'static str, setup: Setup) -> Result<Report> {
     for round in 0..rounds {
         let leader = field.leader().await?;
         // The last of all is the one that leads; until then whoever does not.
-        let victim = if round + 1 == rounds { leader } else { (leader + 1 + round as u32 % (setup.nodes - 1)) % setup.nodes };
+        let victim = if round + 1 == rounds {
+            leader
+        } else {
+            (leader + 1 + round as u32 % (setup.nodes - 1)) % setup.nodes
+        };
         let killed = one(&mut field, victim, setup.nodes).await?;
         let Killed { took, told_before, code, ratio } = killed;
         field.note(&format!("the next holder {took:?} after node {victim} was killed (leader: {leader})"));
-        field.report.demand(told_before, || format!("round {round}: the command of the old holder still ran"));
-        field.report.demand(code == Some(76), || format!("round {round}: the old holder ended with {code:?}"));
+        field
+            .report
+            .demand(told_before, || format!("round {round}: the command of the old holder still ran"));
+        field
+            .report
+            .demand(code == Some(76), || format!("round {round}: the old holder ended with {code:?}"));
         if victim == leader {
             leading.push(took);
         } else {
-            field.report.demand(took <= bound, || format!("round {round}: the next grant came after {took:?} > {bound:?}"));
+            field.report.demand(took <= bound, || {
+                format!("round {round}: the next grant came after {took:?} > {bound:?}")
+            });
             usual.push(took);
             ratios.push(ratio);
         }
@@ -179,8 +192,12 @@ pub(crate) async fn leader(setup: Setup) -> Result<Report> {
         // Somebody else leads, and the view without it is in use.
         field.until_whole(PATIENCE).await?;
         sleep(setup.lease).await;
-        let all: Vec<Time> =
-            field.arrivals().iter().filter(|arrival| arrival.wanted == wanted).map(|arrival| arrival.at).collect();
+        let all: Vec<Time> = field
+            .arrivals()
+            .iter()
+            .filter(|arrival| arrival.wanted == wanted)
+            .map(|arrival| arrival.at)
+            .collect();
         let gap = |during: bool| {
             let pairs = all.windows(2).filter(|pair| (pair[1] > killed) == during);
             pairs.map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
@@ -200,7 +217,9 @@ pub(crate) async fn leader(setup: Setup) -> Result<Report> {
     field.report.count("lost_by_others", lost);
     field.report.seconds("longest_gap_seconds", longest.as_secs_f64());
     field.report.seconds("longest_gap_before_seconds", usual.as_secs_f64());
-    field.report.demand(lost == 0, || format!("{lost} sessions or grants at other nodes were lost with the leader"));
+    field
+        .report
+        .demand(lost == 0, || format!("{lost} sessions or grants at other nodes were lost with the leader"));
     let at_once = Duration::from_millis(500);
     field.report.demand(longest < at_once, || format!("hand-offs stood still for {longest:?}"));
     field.judge(Mercy::default()).await

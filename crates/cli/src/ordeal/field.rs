@@ -286,10 +286,18 @@ impl Field {
         loop {
             let arrivals = self.arrivals();
             let served = |process: &Process| {
-                arrivals.iter().rev().take_while(|arrival| arrival.at > since).any(|arrival| arrival.process == process.number)
+                arrivals
+                    .iter()
+                    .rev()
+                    .take_while(|arrival| arrival.at > since)
+                    .any(|arrival| arrival.process == process.number)
             };
-            let waiting: Vec<u32> =
-                self.clients.iter().filter(|process| !served(process)).map(|process| process.number).collect();
+            let waiting: Vec<u32> = self
+                .clients
+                .iter()
+                .filter(|process| !served(process))
+                .map(|process| process.number)
+                .collect();
             if waiting.is_empty() || Instant::now() > until {
                 return waiting;
             }
@@ -304,7 +312,8 @@ impl Field {
         let whole = self.until_whole(HEALED_WITHIN).await;
         self.report.demand(whole.is_ok(), || format!("after the faults: {:#}", whole.unwrap_err()));
         let waiting = self.until_served(over, HEALED_WITHIN).await;
-        self.report.demand(waiting.is_empty(), || format!("after the faults processes {waiting:?} are not served"));
+        self.report
+            .demand(waiting.is_empty(), || format!("after the faults processes {waiting:?} are not served"));
         self.clients.iter_mut().for_each(Process::that_is_all);
         for process in std::mem::take(&mut self.clients) {
             let wrong = process.end(&self.ledger).await?;
@@ -326,7 +335,8 @@ impl Field {
         let others = of(|finding| matches!(finding, Finding::Other(_)));
         let report = &mut self.report;
         report.count("grants", arrivals.len());
-        let longest = arrivals.iter().map(|arrival| (arrival.at - arrival.asked).as_secs_f64()).fold(0.0, f64::max);
+        let longest =
+            arrivals.iter().map(|arrival| (arrival.at - arrival.asked).as_secs_f64()).fold(0.0, f64::max);
         report.seconds("longest_wait_seconds", longest);
         if mercy.together {
             report.count("two_inside", together.clone().count());
@@ -340,10 +350,15 @@ impl Field {
         report.count("too_late_for_the_store", count.too_late);
         report.count("lost_updates_without_fences", count.lost_without_fences);
         report.count("lost_updates", count.lost);
-        report.demand(count.lost == 0, || format!("{} updates were lost although fences are checked", count.lost));
+        report.demand(count.lost == 0, || {
+            format!("{} updates were lost although fences are checked", count.lost)
+        });
         let mild = mercy.without_fences || mercy.together;
         report.demand(mild || count.lost_without_fences == 0, || {
-            format!("{} updates were lost without fences, though nobody was paused", count.lost_without_fences)
+            format!(
+                "{} updates were lost without fences, though nobody was paused",
+                count.lost_without_fences
+            )
         });
     }
 
@@ -370,7 +385,8 @@ fn places(nodes: u32, network: Option<&Network>) -> Result<Vec<Place>> {
     let Some(network) = network else {
         let mut taken = Vec::new();
         let mut free = || {
-            let listener = TcpListener::bind("127.0.0.1:0").context("no port on 127.0.0.1 can be listened at")?;
+            let listener =
+                TcpListener::bind("127.0.0.1:0").context("no port on 127.0.0.1 can be listened at")?;
             let address = listener.local_addr()?.to_string();
             taken.push(listener);
             Ok::<_, anyhow::Error>(address)

@@ -2,12 +2,14 @@
 //! is touched: it is made inside a user, process, network and mount namespace, and is gone when the ordeal is.
 
 use std::fs::read_link;
-use std::os::unix::process::CommandExt;
+use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+
+use crate::signals::Signals;
 
 /// Says to the program inside that it is.
 pub(crate) const INSIDE: &str = "--inside";
@@ -34,16 +36,44 @@ pub(crate) fn cannot() -> Option<String> {
     }
 }
 
-/// Becomes the same program with the same arguments in namespaces of its own. Comes back only if that fails.
-pub(crate) fn go_inside() -> Result<()> {
-    let mut command = Command::new("unshare");
+/// Runs the same program with the same arguments in namespaces of its own, and returns its exit code. It ends when its standard
+/// input does, so that nothing stays if this process is killed.
+pub(crate) async fn go_inside() -> Result<u8> {
+    let mut command = tokio::process::Command::new("unshare");
     command.args(UNSHARE).args(["--fork", "--"]).arg(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).arg(INSIDE);
-    // Inside, every ordeal would have the same process id, and take the folders of another for its own.
+    // Inside, every ordeal has the same process id, and would take the folders of another for its own.
     let folder = std::env::temp_dir().join(format!("tokenwood-ordeal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    command.env("TMPDIR", folder);
-    Err(command.exec()).context("namespaces cannot be had")
+    command.env("TMPDIR", folder).stdin(Stdio::piped());
+    let mut signals = Signals::listen()?;
+    let mut child = command.spawn().context("namespaces cannot be had")?;
+    let stdin = child.stdin.take();
+    let status = tokio::select! {
+        status = child.wait() => status?,
+        _ = signals.next() => {
+            drop(stdin);
+            match tokio::time::timeout(Duration::from_secs(5), child.wait()).await {
+                Ok(status) => status?,
+                Err(_) => {
+                    child.kill().await?;
+                    child.wait().await?
+                }
+            }
+        }
+    };
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
+}
+
+/// Comes when standard input ends.
+pub(crate) async fn until_nobody_is_outside() {
+    let (ended, has_ended) = tokio::sync::oneshot::channel();
+    // A thread of its own, because nobody waits for it.
+    std::thread::spawn(move || {
+        _ = std::io::stdin().read_to_end(&mut Vec::new());
+        _ = ended.send(());
+    });
+    _ = has_ended.await;
 }
 
 /// Each node has a namespace, kept by a process that does nothing else.

@@ -69,7 +69,8 @@ impl Report {
         let counted = match &self.not_run {
             Some(why) => why.clone(),
             None => {
-                let each = self.counted.iter().map(|(what, value)| format!("{}: {value}", what.replace('_', " ")));
+                let each =
+                    self.counted.iter().map(|(what, value)| format!("{}: {value}", what.replace('_', " ")));
                 each.collect::<Vec<_>>().join(", ")
             }
         };

@@ -167,7 +167,11 @@ mod tests {
         let paused = store.read("x", 0, 1);
         let next = store.read("x", 0, 2);
         store.write("x", 0, 1, paused);
-        assert_eq!(store.count, Count { too_late: 1, ..Count::default() }, "not even before the next has written");
+        assert_eq!(
+            store.count,
+            Count { too_late: 1, ..Count::default() },
+            "not even before the next has written"
+        );
         store.write("x", 0, 2, next);
         assert_eq!(store.count, Count { updates: 1, too_late: 1, lost: 0, lost_without_fences: 1 });
         assert_eq!(store.hear("read x 0 1"), Some("late 1".to_string()));
