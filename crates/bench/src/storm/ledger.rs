@@ -1,6 +1,6 @@
 //! Who was inside when, and whether that was right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use service::{Definition, Time};
@@ -160,8 +160,11 @@ pub(super) const WRITER: u32 = 1;
 /// Each slot has one holder at a time, and fences rise.
 fn slots_wrong(name: &str, stays: &[Stay], slots: u32) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut last: BTreeMap<u32, Stay> = BTreeMap::new();
+    let (mut last, mut fences): (BTreeMap<u32, Stay>, BTreeSet<(u32, u64)>) = Default::default();
     for stay in in_order(stays) {
+        if !fences.insert((stay.slot, stay.fence)) {
+            findings.push(Finding::Other(format!("{name}: the same fence twice: {stay:?}")));
+        }
         if stay.slot >= slots {
             findings.push(Finding::Other(format!("{name}: slot {} of {slots}", stay.slot)));
         }

@@ -75,7 +75,8 @@ impl Load {
 /// What is judged more mildly than usual.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Mercy {
-    /// Clocks are worse than promised: two may be inside together. Fences still have to hold.
+    /// Clocks are worse than promised: two may be inside together, and then whoever should not be goes in with a lower fence.
+    /// No fence may be given twice, and no update be lost where fences are checked.
     pub(crate) together: bool,
     /// Clients are paused or careless: without fences updates may be lost.
     pub(crate) without_fences: bool,
@@ -339,11 +340,12 @@ impl Field {
             arrivals.iter().map(|arrival| (arrival.at - arrival.asked).as_secs_f64()).fold(0.0, f64::max);
         report.seconds("longest_wait_seconds", longest);
         if mercy.together {
-            report.count("two_inside", together.clone().count());
+            report.count("two_inside", together.count());
+            report.count("lower_fence_later", fences.count());
         } else {
-            report.wrong.extend(together.take(TOLD).map(ToString::to_string));
+            report.wrong.extend(together.take(TOLD).chain(fences.take(TOLD)).map(ToString::to_string));
         }
-        report.wrong.extend(fences.take(TOLD).chain(others.take(TOLD)).map(ToString::to_string));
+        report.wrong.extend(others.take(TOLD).map(ToString::to_string));
         report.demand(!arrivals.is_empty(), || "nobody was ever let in".to_string());
         let count = self.store.count();
         report.count("updates", count.updates);
