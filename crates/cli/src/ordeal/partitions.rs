@@ -60,7 +60,7 @@ pub(crate) async fn partitions(setup: Setup) -> Result<Report> {
     while parted < at_least || begun.elapsed() < setup.time {
         let kind = KINDS[parted % KINDS.len()];
         let leader = field.leader().await?;
-        let node = if parted / KINDS.len() % 2 == 0 { leader } else { field.any_of(&field.ids()) };
+        let node = if (parted / KINDS.len()).is_multiple_of(2) { leader } else { field.any_of(&field.ids()) };
         let from = storm::now();
         let network = field.network.as_ref().context("there is no network to part")?;
         let majority = kind.part(network, node, &field.ids())?;
