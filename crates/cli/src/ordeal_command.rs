@@ -72,6 +72,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if !arguments.inside && cannot.is_none() {
         return runtime()?.block_on(network::go_inside());
     }
+    if arguments.inside {
+        network::arrive()?;
+    }
     if let Some(why) = &cannot {
         eprintln!("tokenwood: nodes share the network of this machine: {why}");
     }

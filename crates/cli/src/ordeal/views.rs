@@ -13,10 +13,12 @@ use super::report::Report;
 /// So many views in a row, and in a short run.
 const VIEWS: u64 = 1000;
 const FEW_VIEWS: u64 = 10;
-/// What has been there from the beginning is measured after so many of a hundred.
-const WARM: u64 = 30;
+/// So often the nodes that have been there from the beginning are measured,
+const SAMPLES: u64 = 10;
+/// and what they have after this one is what they may have in the end.
+const WARM: usize = 2;
 /// Memory and files may be so much larger in the end: what the allocator and the database keep for themselves.
-const SLACK: u64 = 4 << 20;
+const SLACK: u64 = 2 << 20;
 
 /// How much one node has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,24 +35,25 @@ pub(crate) async fn views(setup: Setup) -> Result<Report> {
     }
     let wanted = if setup.is_short() { FEW_VIEWS } else { VIEWS };
     let first = epoch(&field).await?;
-    let (mut now, mut warm) = (first, None);
+    let (mut now, mut sizes) = (first, Vec::new());
     let begun = Instant::now();
     while now < first + wanted {
         field.nodes.end(restless, Signal::TERM, super::field::ENDS_WITHIN).await?;
         field.nodes.launch(restless)?;
         field.until_whole(Duration::from_secs(30)).await?;
         now = epoch(&field).await?;
-        if warm.is_none() && (now - first) * 100 >= wanted * WARM {
-            warm = Some(largest(&field)?);
+        if (now - first) * SAMPLES >= wanted * (sizes.len() as u64 + 1) {
+            sizes.push(largest(&field)?);
         }
     }
-    let (warm, last) = (warm.unwrap_or_default(), largest(&field)?);
+    let last = largest(&field)?;
+    let warm = sizes.get(WARM).copied().unwrap_or(last);
+    let resident: Vec<u64> = sizes.iter().map(|size| size.resident / 1024).collect();
+    let files: Vec<u64> = sizes.iter().map(|size| size.files / 1024).collect();
     field.report.count("views", now - first);
     field.report.seconds("seconds_for_each", begun.elapsed().as_secs_f64() / (now - first) as f64);
-    field.report.count("resident_kib_before", warm.resident / 1024);
-    field.report.count("resident_kib", last.resident / 1024);
-    field.report.count("files_kib_before", warm.files / 1024);
-    field.report.count("files_kib", last.files / 1024);
+    field.report.count("resident_kib", resident);
+    field.report.count("files_kib", files);
     field.report.demand(last.resident <= warm.resident + SLACK, || {
         format!("memory grew from {} to {} bytes", warm.resident, last.resident)
     });
