@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use super::field::{Field, Load, Mercy, Setup};
 use super::report::Report;
 
-/// So many views in a row, and in a short run.
+/// So many views in a row at least, and in a short run.
 const VIEWS: u64 = 1000;
 const FEW_VIEWS: u64 = 10;
 /// So often the nodes that have been there from the beginning are measured,
@@ -37,7 +37,7 @@ pub(crate) async fn views(setup: Setup) -> Result<Report> {
     let first = epoch(&field).await?;
     let (mut now, mut sizes) = (first, Vec::new());
     let begun = Instant::now();
-    while now < first + wanted {
+    while now < first + wanted || begun.elapsed() < setup.time {
         field.nodes.end(restless, Signal::TERM, super::field::ENDS_WITHIN).await?;
         field.nodes.launch(restless)?;
         field.until_whole(Duration::from_secs(30)).await?;
