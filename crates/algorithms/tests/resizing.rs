@@ -300,7 +300,7 @@ fn every_run_of_small_systems_keeps_one_token_for_each_slot() {
 
 /// `RUNS=100000` for more.
 fn runs() -> u64 {
-    std::env::var("RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(4_000)
+    std::env::var("RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(20_000)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use service::client::believed_until;
 use service::protocol::{ToClient, ToNode};
-use service::{Refusal, SessionId};
+use service::{Answer, Refusal, Reply, SessionId};
 
 use crate::clock;
 use crate::error::Error;
@@ -80,6 +80,11 @@ impl Detached {
                 }
                 ToClient::SessionGone { session } if session == self.session => {
                     return Err(Error::Refused(Refusal::NoSuchSession));
+                }
+                ToClient::Answer(Answer { session, request, reply: Reply::Revoked })
+                    if (session, request) == (self.session, self.request) && first.is_empty() =>
+                {
+                    return Err(Error::Refused(Refusal::ForceReleased));
                 }
                 ToClient::NotReleased { session, refusal, .. } if session == self.session => {
                     return Err(Error::Refused(refusal));

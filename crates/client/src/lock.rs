@@ -77,6 +77,11 @@ impl Lock {
         Lock { tokenwood, name: name.into(), definition, want: Want::Slot }
     }
 
+    /// A slot of a mutex or a semaphore, however many it is defined to have.
+    pub(crate) fn any_slot(tokenwood: Tokenwood, name: &str) -> Lock {
+        Lock { want: Want::AnySlot, ..Lock::new(tokenwood, name, Definition::MUTEX) }
+    }
+
     /// Waits until there is a slot. Dropping the future gives up, and nothing is left behind.
     pub async fn acquire(&self) -> Result<Guard, Error> {
         self.ask(Patience::Forever).await

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::host::{Shared, Sink, State};
 use crate::identity::Identity;
+use crate::orders;
 
 /// A client must have greeted after so long.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
@@ -30,6 +31,8 @@ const READ_BYTES: usize = 16 * 1024;
 /// The way to a client far away.
 pub(crate) struct ClientLink {
     stream: TcpStream,
+    /// Where the client is.
+    by: String,
     version: u8,
     outgoing: Mutex<Outgoing>,
     /// Something could not be written at once, or the connection is to end.
@@ -123,7 +126,8 @@ async fn serve(mut stream: TcpStream, shared: &Arc<Shared>, me: Identity) -> io:
         return Ok(());
     };
     let Some(version) = version? else { return Ok(()) };
-    let link = Arc::new(ClientLink { stream, version, outgoing: Mutex::default(), wake: Notify::new() });
+    let by = stream.peer_addr()?.to_string();
+    let link = Arc::new(ClientLink { stream, by, version, outgoing: Mutex::default(), wake: Notify::new() });
     let result = converse(&link, &mut incoming, shared).await;
     // Its sessions live on; they just have nobody to talk to until the client comes back.
     let mut state = shared.lock();
@@ -191,7 +195,7 @@ fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
         }
         shared.mind_the_load(state);
         let (core, out) = state.core_and_out();
-        let reply = act(said, shared, core, now, out);
+        let reply = act(said, &link.by, shared, core, now, out);
         if let Some(ToClient::Opened { session, .. }) = &reply {
             state.listens(*session, link);
         }
@@ -209,14 +213,21 @@ fn session_of(said: &ToNode) -> Option<SessionId> {
     }
 }
 
-fn act(said: ToNode, shared: &Shared, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
+fn act(
+    said: ToNode,
+    by: &str,
+    shared: &Shared,
+    core: &mut Core,
+    now: Time,
+    out: &mut Out,
+) -> Option<ToClient> {
     match said {
         ToNode::Open { ttl } => Some(match core.open(Some(ttl), now) {
             Ok((session, promise)) => ToClient::Opened { session, promise },
             Err(refusal) => ToClient::NotOpened(refusal),
         }),
         ToNode::KeepAlive { session, sequence, settled } => {
-            match core.keep_alive(session, sequence, settled, now) {
+            match core.keep_alive(session, sequence, settled, now, out) {
                 Ok(promise) => Some(ToClient::Promise { session, promise }),
                 // A node that can promise nothing does not answer: the client may still believe what it was promised.
                 Err(Refusal::NoLease) => None,
@@ -245,6 +256,9 @@ fn act(said: ToNode, shared: &Shared, core: &mut Core, now: Time, out: &mut Out)
         }
         // The connection it came over has been noted.
         ToNode::Watch(_) => Some(ToClient::Watching),
+        ToNode::Order { number, order } => {
+            Some(ToClient::Done { number, result: orders::carry_out(&order, by, core, now, out) })
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub mod identity;
 pub mod link;
 mod local;
 mod memory;
+mod orders;
 pub mod transport;
 mod watching;
 pub mod wire;

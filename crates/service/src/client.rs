@@ -34,6 +34,8 @@ pub struct Client {
     last_request: u64,
     asked: BTreeMap<u64, Acquire>,
     held: BTreeMap<u64, Grant>,
+    /// The fences of what was taken away by force, until it is let go of.
+    revoked: BTreeMap<u64, u64>,
     /// Releases and cancels that the node may not have heard of, each with the keep-alive that will confirm it.
     unconfirmed: VecDeque<(u64, ToNode)>,
 }
@@ -60,6 +62,8 @@ pub enum News {
     Granted(u64, Grant),
     /// A request was refused.
     Refused(u64, Refusal),
+    /// What was held by this request is lost, and nothing else: somebody took it away by force. Stop, and release it.
+    Revoked(u64),
     /// The node does not know the session: everything is lost.
     Lost,
 }
@@ -77,6 +81,7 @@ impl Client {
             last_request: 0,
             asked: BTreeMap::new(),
             held: BTreeMap::new(),
+            revoked: BTreeMap::new(),
             unconfirmed: VecDeque::new(),
         }
     }
@@ -112,6 +117,7 @@ impl Client {
         self.over = true;
         self.asked.clear();
         self.held.clear();
+        self.revoked.clear();
         self.unconfirmed.clear();
         self.session.map(|session| ToNode::Close { session })
     }
@@ -168,7 +174,8 @@ impl Client {
     /// Leaves.
     pub fn release(&mut self, request: u64) -> Option<ToNode> {
         let session = self.session?;
-        let Grant { fence, .. } = self.held.remove(&request)?;
+        let held = self.held.remove(&request).map(|grant| grant.fence);
+        let fence = held.or_else(|| self.revoked.remove(&request))?;
         Some(self.confirm_later(ToNode::Release { session, request, fence }))
     }
 
@@ -228,8 +235,12 @@ impl Client {
     }
 
     fn answered(&mut self, request: u64, reply: &Reply) -> Option<News> {
+        if *reply == Reply::Revoked {
+            return self.was_revoked(request);
+        }
         self.asked.remove(&request)?;
         match reply {
+            Reply::Revoked => None,
             Reply::Refused(refusal) => Some(News::Refused(request, refusal.clone())),
             Reply::Granted { slot, fence, group } => {
                 let grant = Grant { slot: *slot, fence: *fence, group: *group };
@@ -237,6 +248,18 @@ impl Client {
                 Some(News::Granted(request, grant))
             }
         }
+    }
+}
+
+impl Client {
+    /// Something was taken away, perhaps before it was known to be held.
+    fn was_revoked(&mut self, request: u64) -> Option<News> {
+        if self.asked.remove(&request).is_some() {
+            return Some(News::Refused(request, Refusal::ForceReleased));
+        }
+        let Grant { fence, .. } = self.held.remove(&request)?;
+        self.revoked.insert(request, fence);
+        Some(News::Revoked(request))
     }
 }
 

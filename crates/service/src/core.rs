@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use self::lease::Lease;
 use crate::client::Grant;
 use crate::event::{Change, Event};
-use crate::name::{self, Definition};
+use crate::name::{self, Definition, Kind};
 use crate::refusal::Refusal;
 use crate::resource::{Armed, Begin, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
@@ -26,6 +26,7 @@ use crate::time::Time;
 use crate::view::View;
 use crate::wish::Want;
 
+mod definitions;
 mod effects;
 mod events;
 mod forgetting;
@@ -33,6 +34,7 @@ mod lease;
 mod peers;
 mod report;
 mod requests;
+mod revoking;
 mod views;
 
 pub use report::{Held, Listing, Status};
@@ -137,6 +139,8 @@ pub enum Reply {
     },
     /// It is not, and does not wait either.
     Refused(Refusal),
+    /// It was inside, and somebody took that away by force. It is let go of when the client releases it.
+    Revoked,
 }
 
 /// What a node says to another.
@@ -209,6 +213,10 @@ struct Request {
     want: Want,
     /// Once it is inside.
     granted: Option<Grant>,
+    /// It asked for so many slots although nothing was defined, and wants no other number.
+    insists: Option<u32>,
+    /// It was taken away by force, and ends then at the latest.
+    revoked: Option<Time>,
 }
 
 /// Something that is due at a time.
@@ -224,6 +232,8 @@ enum Due {
     Forget,
     /// The lease of this node is about to run out, or has.
     Lease,
+    /// The client of this number has certainly stopped to believe in what was taken away from it.
+    Revoked(u32),
 }
 
 /// A node.
@@ -241,8 +251,10 @@ pub struct Core {
     requests: Slab<Request>,
     resources: Slab<Resource>,
     /// The number of each resource. The same name may stand for different things for a while: only its home decides
-    /// which of them it is, and refuses the others.
-    by_name: BTreeMap<Definition, BTreeMap<Arc<str>, u32>>,
+    /// which of them it is, and refuses the others. It also decides how many slots there are.
+    by_name: BTreeMap<Kind, BTreeMap<Arc<str>, u32>>,
+    /// What was agreed on about names, as far as this node has heard.
+    definitions: BTreeMap<Arc<str>, Definition>,
     due: BTreeSet<(Time, Due)>,
     /// Resources that nobody uses, with the time since when, oldest first.
     idle: VecDeque<(Time, u32)>,
@@ -275,6 +287,7 @@ impl Core {
             requests: Slab::new(),
             resources: Slab::new(),
             by_name: BTreeMap::new(),
+            definitions: BTreeMap::new(),
             due: BTreeSet::new(),
             idle: VecDeque::new(),
             origin: Origin { floor, clock: 0 },
@@ -316,6 +329,7 @@ impl Core {
                 Due::Timer(resource, timer) => self.timer_due(resource, timer, now, out),
                 Due::Forget => self.forget_idle(now),
                 Due::Lease => {}
+                Due::Revoked(number) => self.revoked_due(number, now, out),
             }
         }
     }
@@ -343,13 +357,15 @@ impl Core {
         Ok((id, promise))
     }
 
-    /// A client says that it is there, and that it has heard the answers to all requests up to `settled`.
+    /// A client says that it is there, and that it has heard the answers to all requests up to `settled`. Before it is promised
+    /// anything, it has to hear what was taken away from it: whatever is in `out` goes first.
     pub fn keep_alive(
         &mut self,
         id: SessionId,
         sequence: u64,
         settled: u64,
         now: Time,
+        out: &mut Out,
     ) -> Result<Promise, Refusal> {
         let lease_left = self.lease_left(now);
         if lease_left.is_zero() {
@@ -357,6 +373,9 @@ impl Core {
         }
         let session = self.session(id)?;
         session.settles(settled);
+        for &request in session.revoked() {
+            out.answers.push(Answer { session: id, request, reply: Reply::Revoked });
+        }
         Ok(session.promise(sequence, now, lease_left))
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use algorithms::forest::{self, Forest};
+use algorithms::forest::{self, Elsewhere, Forest, Size};
 use algorithms::rooms::{self, Act, Room, Spot};
 use algorithms::{Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,19 @@ impl Content {
             Content::Slots(message) => message.origin(),
             Content::Rooms(rooms::Message::Request(entry)) => Some(entry.node),
             Content::Rooms(_) | Content::Refused { .. } | Content::Report(_) | Content::Age(_) => None,
+        }
+    }
+
+    /// Whether it only says how many slots there are.
+    pub(crate) fn is_resized(&self) -> bool {
+        matches!(self, Content::Slots(message) if matches!(message.body, forest::Body::Resized { .. }))
+    }
+
+    /// What it says about how many slots there are.
+    fn size(&self) -> Option<Size> {
+        match self {
+            Content::Slots(message) => message.size(),
+            _ => None,
         }
     }
 }
@@ -92,7 +105,10 @@ impl Origin {
 /// A resource at a node.
 pub(crate) struct Resource {
     pub(crate) name: Arc<str>,
+    /// What it is, as far as its home has said, or else as it was asked for first.
     pub(crate) definition: Definition,
+    /// What its name is defined as, if it is.
+    pub(crate) defined: Option<Definition>,
     pub(crate) home: NodeId,
     run_by: RunBy,
     /// The timers that run, or are planned to be looked at.
@@ -181,7 +197,8 @@ impl Resource {
             }
         };
         let timers = Vec::new();
-        Resource { name, definition, home, run_by, timers, used: Time(0), listed: false }
+        let defined = None;
+        Resource { name, definition, defined, home, run_by, timers, used: Time(0), listed: false }
     }
 
     /// Lets something happen to it. What it wants done is in `scratch.deeds` afterwards.
@@ -199,8 +216,8 @@ impl Resource {
                     Happening::Cancel(client) => Input::Cancel { client },
                     Happening::Exit(client) => Input::Exit { client },
                     Happening::Deliver(from, Content::Slots(message)) => Input::Deliver { from, message },
-                    Happening::Deliver(_, Content::Report(_)) => {
-                        return scratch.deeds.push(Deed::Never("a slot is at two nodes"));
+                    Happening::Deliver(from, Content::Report(report)) => {
+                        return self.reported_late(place, from, report, scratch, chance);
                     }
                     // The sender takes it for something else, and has been told.
                     Happening::Deliver(..) | Happening::AllReported => return,
@@ -208,6 +225,7 @@ impl Resource {
                 };
                 let site = site(place, self.definition, rules);
                 forest.step(&site, input, &mut Outbox::new(&mut scratch.effects, chance));
+                self.definition = Definition::Slots(forest.size().tokens);
                 scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
             }
             RunBy::Room(rules, room) => {
@@ -233,8 +251,91 @@ impl Resource {
                 if let Some(what) = opening.step(happening) {
                     scratch.deeds.push(Deed::Never(what));
                 }
+                self.expect_slots();
             }
         }
+    }
+
+    /// What its name is defined as has changed.
+    pub(crate) fn is_defined_as(&mut self, definition: Option<Definition>) {
+        self.defined = definition;
+        self.expect_slots();
+    }
+
+    /// As long as it is opening: how many slots it will have. What is defined counts, or else how many there were.
+    fn expect_slots(&mut self) {
+        let RunBy::Opening(opening) = &mut self.run_by else { return };
+        let Some(before) = opening.slots() else { return };
+        let expected = Definition::Slots(self.defined.and_then(Definition::slots).unwrap_or(before));
+        opening.was_corrected |= expected != self.definition;
+        self.definition = expected;
+    }
+
+    /// As long as it is opening: how many slots it will have, if that is not what it was first taken for.
+    pub(crate) fn corrected_slots(&self) -> Option<u32> {
+        match &self.run_by {
+            RunBy::Opening(opening) if opening.was_corrected => self.definition.slots(),
+            _ => None,
+        }
+    }
+
+    /// A node that takes this for something is about to say something. Returns how many slots there are, if that is news.
+    pub(crate) fn hears(&mut self, taken_for: Definition, content: &Content) -> Option<u32> {
+        match &mut self.run_by {
+            RunBy::Opening(opening) => {
+                taken_for.slots().into_iter().for_each(|slots| opening.is_taken_for(slots));
+                None
+            }
+            RunBy::Forest(_, forest) => {
+                let Size { stamp, tokens } = forest.size();
+                let news = content.size().filter(|size| size.stamp > stamp && size.tokens != tokens)?;
+                Some(news.tokens)
+            }
+            RunBy::Room(..) => None,
+        }
+    }
+
+    /// At the home: what to say to a node that takes it for something with another number of slots.
+    pub(crate) fn correction(&self) -> Option<Content> {
+        match &self.run_by {
+            RunBy::Forest(_, forest) => Some(Content::Slots(forest.how_many())),
+            RunBy::Room(..) | RunBy::Opening(_) => None,
+        }
+    }
+
+    /// At the home: from now on it has so many slots.
+    pub(crate) fn resize(
+        &mut self,
+        slots: u32,
+        Begin { place, origin, .. }: Begin,
+        scratch: &mut Scratch,
+        chance: &mut dyn Chance,
+    ) {
+        let RunBy::Forest(rules, forest) = &mut self.run_by else { return };
+        let origin = forest::Origin { floor: origin.floor, clock: origin.clock };
+        let mut out = Outbox::new(&mut scratch.effects, chance);
+        forest.resize(&site(place, self.definition, rules), origin, slots, &mut out);
+        self.definition = Definition::Slots(slots);
+        scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+    }
+
+    /// At the home: a node has slots that are not used any more; those that are were known before.
+    fn reported_late(
+        &mut self,
+        place: Place,
+        from: NodeId,
+        report: Report,
+        scratch: &mut Scratch,
+        chance: &mut dyn Chance,
+    ) {
+        let (RunBy::Forest(rules, forest), Report::Slots(slots, _)) = (&mut self.run_by, report) else {
+            return scratch.deeds.push(Deed::Never("a mutex is reported as a room"));
+        };
+        let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from, version });
+        let late: Vec<Elsewhere> = late.collect();
+        let mut out = Outbox::new(&mut scratch.effects, chance);
+        forest.reported_late(&site(place, self.definition, rules), &late, &mut out);
+        scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
     }
 
     /// Whether nothing would be lost if it were forgotten here; then what to begin with when it is needed again.
@@ -323,6 +424,7 @@ impl Resource {
     /// Begins a view at its home, where it waits for the reports of others.
     pub(crate) fn wait_for_reports(&mut self, kept: Kept) {
         self.run_by = RunBy::Opening(Box::new(Opening::new(kept)));
+        self.expect_slots();
     }
 
     /// Begins a view elsewhere.
@@ -346,8 +448,15 @@ impl Resource {
     ) -> Vec<(NodeId, Content)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
-        let Opened { kept, reported, parked } = opening.open(all);
+        let Opened { kept, reported, parked, differs } = opening.open(all, self.definition);
         self.go_on(kept, Some(reported), begin, scratch, chance);
+        if let RunBy::Forest(rules, forest) = &self.run_by
+            && differs
+        {
+            let site = site(begin.place, self.definition, rules);
+            forest.announce(&site, &mut Outbox::new(&mut scratch.effects, chance));
+            scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+        }
         parked
     }
 

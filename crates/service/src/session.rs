@@ -17,6 +17,9 @@ pub const SHORTEST_LIFE: Duration = Duration::from_millis(500);
 /// The longest: what a client that died holds is kept from others for so long.
 pub const LONGEST_LIFE: Duration = Duration::from_secs(24 * 3600);
 
+/// A client in this process from which something is taken away has so long to stop.
+const TIME_TO_STOP: Duration = Duration::from_secs(1);
+
 /// A session, for ever: nodes never use a number again, and an incarnation is new at every start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionId {
@@ -37,6 +40,8 @@ pub struct Session {
     believed_until: Time,
     /// It ends then, for a client in this process that was told.
     over_at: Option<Time>,
+    /// What was taken away by force, until the client has let go of it: it may not have heard.
+    revoked: Vec<u64>,
     /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a client
     /// that takes and leaves one thing after another costs no memory.
     requests: Vec<(u64, u32)>,
@@ -65,6 +70,7 @@ impl Session {
             ttl,
             believed_until: Time(0),
             over_at: None,
+            revoked: Vec::new(),
             requests: Vec::new(),
             highest_request: 0,
             refused: VecDeque::new(),
@@ -87,6 +93,29 @@ impl Session {
         if let Ok(place) = self.requests.binary_search_by_key(&request, |(number, _)| *number) {
             self.requests.remove(place);
         }
+    }
+
+    /// What is held by a request is taken away by force. Returns until when the client may believe that it holds it: every later
+    /// promise comes after the news.
+    pub(crate) fn revokes(&mut self, request: u64, now: Time) -> Time {
+        if !self.revoked.contains(&request) {
+            self.revoked.push(request);
+        }
+        match self.ttl {
+            Some(_) => self.believed_until,
+            // It hears of it at once, and has a moment to stop.
+            None => self.over_at.unwrap_or(now + TIME_TO_STOP),
+        }
+    }
+
+    /// What was taken away by force and not let go of.
+    pub(crate) fn revoked(&self) -> &[u64] {
+        &self.revoked
+    }
+
+    /// The client has let go of it.
+    pub(crate) fn lets_go(&mut self, request: u64) {
+        self.revoked.retain(|revoked| *revoked != request);
     }
 
     /// A request was refused.

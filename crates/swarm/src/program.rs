@@ -30,7 +30,7 @@ pub(crate) struct Belief {
 impl Belief {
     pub(crate) fn new((name, want): &(u32, Want), grant: Grant) -> Belief {
         let group = match want {
-            Want::Slot => String::new(),
+            Want::Slot | Want::AnySlot => String::new(),
             Want::Read => "readers".to_string(),
             Want::Write => "a writer".to_string(),
             Want::AnyOf(groups) => groups[grant.group as usize].to_string(),

@@ -409,7 +409,7 @@ impl Run {
                 });
             }
             ToNode::KeepAlive { session, sequence, settled } => {
-                heard = match core.keep_alive(session, sequence, settled, now) {
+                heard = match core.keep_alive(session, sequence, settled, now, out) {
                     Ok(promise) => Some(ToClient::Promise { session, promise }),
                     // What it cannot promise it does not answer.
                     Err(Refusal::NoLease) => None,
@@ -426,7 +426,7 @@ impl Run {
                 _ = core.release(session, request, fence, now, out);
             }
             ToNode::Close { session } => _ = core.close(session, now, out),
-            ToNode::Ask { .. } | ToNode::Watch(_) => {}
+            ToNode::Ask { .. } | ToNode::Watch(_) | ToNode::Order { .. } => {}
         });
         if let Some(heard) = heard {
             self.tell(client, heard);

@@ -11,7 +11,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Elsewhere, Entry, Forest, Held, Origin, Out, Size, Slip, TokenId, Via};
+use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Origin, Out, Size, Slip, TokenId, Via};
 use crate::algorithm::NodeId;
 
 impl Forest {
@@ -53,12 +53,12 @@ impl Forest {
 
     /// At the home: tells everybody how many tokens there are.
     pub fn announce(&self, site: &Context<'_>, out: &mut Out<'_>) {
-        site.others().for_each(|node| self.tell_size(node, out));
+        site.others().for_each(|node| out.send(node, self.how_many()));
     }
 
-    /// Tells a node how many tokens there are.
-    pub fn tell_size(&self, node: NodeId, out: &mut Out<'_>) {
-        out.send(node, super::Message { clock: self.clocks.now(), body: Body::Resized { size: self.size } });
+    /// Says how many tokens there are.
+    pub fn how_many(&self) -> Message {
+        Message { clock: self.clocks.now(), body: Body::Resized { size: self.size } }
     }
 
     /// At the home after a change of views: a node has tokens that are not used any more, and says so when the rest was
@@ -219,7 +219,7 @@ impl Forest {
     ) {
         if size.stamp < self.size.stamp {
             // The sender has not heard yet that the token is used again.
-            self.tell_size(from, out);
+            out.send(from, self.how_many());
         }
         self.learn(site, size, out);
         self.end_request(site, via, out);

@@ -102,12 +102,12 @@ impl Core {
         assert!(self.owing.contains(&from), "a node reports after it said that this was all");
         self.about(from, (name, definition), Content::Report(report), now, out);
         self.refuse_guesses(name, definition, now, out);
-        if let Some(number) = self.find(name, definition) {
+        if let Some(number) = self.find(name, definition.kind()) {
             self.open_if_complete(number, now, out);
         }
     }
 
-    fn open_if_complete(&mut self, number: u32, now: Time, out: &mut Out) {
+    pub(super) fn open_if_complete(&mut self, number: u32, now: Time, out: &mut Out) {
         if self.resources.get(number).is_some_and(Resource::can_open) {
             self.open_here(number, now, out);
         }
@@ -115,6 +115,8 @@ impl Core {
 
     /// Opens a resource at its home: from now on it is known what its name stands for.
     fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
+        let slots = self.resources.get(number).and_then(Resource::corrected_slots);
+        slots.into_iter().for_each(|slots| self.send_insisting_away(number, slots, now, out));
         let (begin, all) = (self.begin(), self.owing.is_empty());
         let Some(resource) = self.resources.get_mut(number) else { return };
         let (name, definition) = (resource.name.clone(), resource.definition);
@@ -148,18 +150,19 @@ impl Core {
             } else {
                 self.step(number, Happening::AllReported, now, out);
             }
+            self.fit(number, now, out);
         }
     }
 
     /// At the home: it is known what a name stands for. Who took it for something else is told.
     fn refuse_guesses(&mut self, name: &Arc<str>, defined: Definition, now: Time, out: &mut Out) {
-        let others = self.by_name.iter().filter(|(other, _)| **other != defined);
-        let others: Vec<(Definition, u32)> =
-            others.filter_map(|(other, names)| Some((*other, *names.get(name)?))).collect();
-        for (asked, number) in others {
+        let others = self.by_name.iter().filter(|(other, _)| **other != defined.kind());
+        let others: Vec<u32> = others.filter_map(|(_, names)| names.get(name).copied()).collect();
+        for number in others {
             let Some(resource) = self.resources.get(number).filter(|resource| resource.is_guess()) else {
                 continue;
             };
+            let asked = resource.definition;
             let whom: BTreeSet<NodeId> = resource
                 .parked()
                 .iter()
