@@ -145,15 +145,17 @@ impl Forest {
     /// by it.
     pub(super) fn tidy_retiring(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let home = site.rules.home;
-        for place in self.usable()..self.held.len() {
-            let token = self.held[place].token;
-            let (stays, goes): (Vec<Entry>, Vec<Entry>) = core::mem::take(&mut self.held[place].queue)
-                .into_iter()
-                .partition(|entry| entry.node == home);
-            self.held[place].queue = stays;
-            for entry in goes {
-                self.turn_away(site, entry.node, entry.via.unwrap_or(Via { token, node: site.me }), out);
-            }
+        let mut over = Vec::new();
+        let usable = self.usable();
+        for held in &mut self.held[usable..] {
+            let queue = core::mem::take(&mut held.queue);
+            let (stays, goes): (Vec<Entry>, Vec<Entry>) =
+                queue.into_iter().partition(|entry| entry.node == home);
+            held.queue = stays;
+            over.extend(goes.into_iter().map(|entry| (held.token, entry)));
+        }
+        for (token, Entry { node, via }) in over {
+            self.turn_away(site, node, via.unwrap_or(Via { token, node: site.me }), out);
         }
         let free = |held: &Held, tokens: u32| held.token >= tokens && held.busy.is_none();
         let tokens = self.size.tokens;

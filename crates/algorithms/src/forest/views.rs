@@ -101,7 +101,8 @@ impl Forest {
             for &Elsewhere { token, holder, version } in elsewhere {
                 forest.pointers.set(token, holder, site.rules.home);
                 if forest.uses_tickets(site) {
-                    forest.home().token_left(token, version.max(origin.floor));
+                    // As it was reported: the holder goes on from a floor of its own, which may be lower than that of the home.
+                    forest.home().token_left(token, version);
                 }
             }
             let missing = |token: &TokenId| {
