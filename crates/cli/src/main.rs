@@ -10,9 +10,11 @@ mod check_arguments;
 mod check_command;
 mod check_report;
 mod cluster;
+mod define_command;
 mod dev_command;
 mod endpoints;
 mod errata_command;
+mod force_command;
 mod foreground;
 mod inspect_command;
 mod lock_arguments;
@@ -69,6 +71,11 @@ enum Command {
     Locks(cluster::Asking),
     Inspect(inspect_command::Arguments),
     Watch(watch_command::Arguments),
+    Define(define_command::DefineArguments),
+    Resize(define_command::ResizeArguments),
+    Undefine(define_command::UndefineArguments),
+    /// List what names are defined as
+    Definitions(cluster::Asking),
     /// Show how all nodes of the cluster are doing
     Status(cluster::Asking),
     Node(node_command::Arguments),
@@ -113,6 +120,9 @@ Locks:
   tokenwood status                                  how the nodes are doing
   grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
   tokenwood release $grant                          give it back
+  tokenwood define gpu --slots 4                    say for all what a name stands for, and change it
+  tokenwood resize gpu 8                            while it is in use
+  tokenwood release --force gpu --slot 3            take a lock away from whoever holds it
   tokenwood bench                                   what locks cost here, beside a bare round trip
   tokenwood storm                                   kill clients, cut connections, and check that locks hold
   tokenwood swarm --runs 1000                       the same with nodes that die, in simulated time
@@ -154,6 +164,10 @@ fn main() -> ExitCode {
         Command::Locks(arguments) => locks_command::list(&arguments),
         Command::Inspect(arguments) => inspect_command::run(&arguments),
         Command::Watch(arguments) => watch_command::run(&arguments),
+        Command::Define(arguments) => define_command::define(&arguments),
+        Command::Resize(arguments) => define_command::resize(&arguments),
+        Command::Undefine(arguments) => define_command::undefine(&arguments),
+        Command::Definitions(arguments) => define_command::list(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
