@@ -285,7 +285,7 @@ fn whatever_happens_to_connections_the_holder_knows_first() {
             (dice >> 11) % bound
         };
         let mut world = World::new(&[[900, 1000, 1100][below(3) as usize], [900, 1100][below(2) as usize]]);
-        for _ in 0..300 {
+        for _ in 0..500 {
             let program = below(2) as usize;
             if world.programs[program].client.session().is_none()
                 || !world.programs[program].client.believes(world.clock(program))
@@ -299,8 +299,8 @@ fn whatever_happens_to_connections_the_holder_knows_first() {
                 8..11 => world.wake(below(SECOND / 4)),
                 11..13 => world.keep_alive(program),
                 13 => world.connect(program),
-                14..16 => forced += u32::from(world.force(false).is_ok()),
-                16 => {
+                14 if below(4) == 0 => forced += u32::from(world.force(false).is_ok()),
+                14..16 => {
                     let held = world.programs[program].client.held().keys().next().copied();
                     held.into_iter().for_each(|request| world.release(program, request));
                 }
@@ -315,5 +315,5 @@ fn whatever_happens_to_connections_the_holder_knows_first() {
         let news = world.programs.iter().flat_map(|program| &program.news);
         granted += news.filter(|news| matches!(news, News::Granted(..))).count();
     }
-    assert!(forced > 1000 && granted > 500, "{forced} {granted}");
+    assert!(forced > 500 && granted > 1000, "{forced} {granted}");
 }
