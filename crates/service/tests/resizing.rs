@@ -6,7 +6,7 @@ mod cluster;
 use cluster::{Cluster, Does, NAME};
 use service::protocol::Order;
 use service::registry::Entry;
-use service::{Definition, Refusal};
+use service::{Definition, Refusal, Want};
 
 fn semaphore(slots: u32) -> Option<Definition> {
     Some(Definition::Slots(slots))
@@ -135,6 +135,26 @@ fn orders_that_make_no_sense_are_refused_with_a_reason() {
     assert_eq!(applied.of_definition(&entry), Err(Refusal::DefinedAs { defined, asked }));
 }
 
+#[test]
+fn another_kind_counts_when_nobody_uses_the_name_any_more() {
+    let mut cluster = Cluster::new(2, 6);
+    let holder = cluster.ask(0, Some(1));
+    cluster.settle();
+    cluster.agree(Some(Definition::RwLock));
+    cluster.settle();
+    let (defined, asked) = (Definition::RwLock, Definition::MUTEX);
+    let second = cluster.ask(1, Some(1));
+    assert_eq!(cluster.does(second), &Does::Refused(Refusal::DefinedAs { defined, asked }));
+    assert_eq!(slots(&cluster, &[holder]), [0]);
+    let core = cluster.cores[1].as_ref().unwrap();
+    assert_eq!(core.definitions().get(NAME), Some(&Definition::RwLock));
+    cluster.leave(holder);
+    cluster.settle();
+    let reader = cluster.ask_for(1, Definition::RwLock, Want::Read);
+    cluster.settle();
+    assert_eq!(slots(&cluster, &[reader]), [0]);
+}
+
 /// Anything in any order. What must hold is asserted by the cluster at every answer.
 fn anything(seed: u64) -> u64 {
     let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -145,7 +165,7 @@ fn anything(seed: u64) -> u64 {
         (dice >> 11) as usize % bound.max(1)
     };
     let mut cluster = Cluster::new(2 + below(3) as u32, seed);
-    let (views, lasts) = (seed % 2 == 0, 400 + below(400));
+    let (views, lasts) = (seed.is_multiple_of(2), 400 + below(400));
     for _ in 0..lasts {
         let nodes = cluster.nodes();
         let node = nodes[below(nodes.len())];
@@ -159,7 +179,8 @@ fn anything(seed: u64) -> u64 {
                 cluster.leave(client);
             }
             34..38 => cluster.agree((below(8) > 0).then(|| Definition::Slots(1 + below(4) as u32))),
-            38..46 => cluster.hear(node),
+            38..40 => cluster.catch_up(node),
+            40..46 => cluster.hear(node),
             46..52 => cluster.wake(),
             52..54 if views => {
                 let lost = (below(3) == 0 && nodes.len() > 2).then_some(node);

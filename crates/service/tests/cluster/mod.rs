@@ -125,12 +125,18 @@ impl Cluster {
 
     /// A client asks: for so many slots, or as it is defined. Returns its number.
     pub(crate) fn ask(&mut self, node: usize, slots: Option<u32>) -> u64 {
-        self.requests += 1;
-        let request = self.requests;
         let definition = Definition::Slots(slots.unwrap_or(1));
         let want = if slots.is_some() { Want::Slot } else { Want::AnySlot };
+        self.ask_for(node, definition, want)
+    }
+
+    pub(crate) fn ask_for(&mut self, node: usize, definition: Definition, want: Want) -> u64 {
+        self.requests += 1;
+        let request = self.requests;
         let known = self.cores[node].as_ref().and_then(|core| core.definitions().get(NAME).copied());
-        let by_definition = known.is_some_and(|known| slots.is_none() || known == definition);
+        let by_definition = known.is_some_and(|known| {
+            known == definition || (want == Want::AnySlot && known.kind() == definition.kind())
+        });
         self.clients.push(Client { node, request, does: Does::Waits, by_definition });
         let ask = Acquire { request, name: NAME.into(), definition, want, patience: Patience::Forever };
         let session = self.sessions[node];
@@ -173,6 +179,13 @@ impl Cluster {
             self.heard[node] += 1;
             self.at(node, |core, now, out| core.defined(&name, definition, now, out));
         }
+    }
+
+    /// A node hears of everything that was agreed on, and not of what came between.
+    pub(crate) fn catch_up(&mut self, node: usize) {
+        self.heard[node] = self.agreed.len();
+        let definitions = self.registry.definitions.clone();
+        self.at(node, |core, now, out| core.all_defined(&definitions, now, out));
     }
 
     /// The ways on which something can arrive now: what belongs to a later view waits.
