@@ -69,23 +69,30 @@ impl Core {
     /// may get another number while it waits, what nobody has defined may not.
     fn settle_on(&mut self, ask: &Acquire) -> Result<(u32, Option<u32>), Refusal> {
         let (name, asked) = (&ask.name, ask.definition);
-        let found = self.find(name, asked.kind()).and_then(|number| self.resources.get(number));
-        let defined = match found {
-            Some(resource) => resource.defined,
+        let any_number = ask.want == Want::AnySlot;
+        let fits = |defined: Definition| defined == asked || (any_number && defined.slots().is_some());
+        let found = self.find(name, asked.kind());
+        let resource = found.and_then(|number| Some((number, self.resources.get(number)?)));
+        let defined = match resource {
+            Some((_, resource)) => resource.defined,
             None => self.definitions.get(name).copied(),
         };
-        match defined {
-            Some(defined) if defined == asked => {}
-            Some(defined) if defined.kind() == asked.kind() && ask.want == Want::AnySlot => {}
-            Some(defined) => return Err(Refusal::DefinedAs { defined, asked }),
-            None => self.make_way(name, asked),
+        match (defined, resource) {
+            (Some(defined), Some((number, _))) if fits(defined) => return Ok((number, None)),
+            (None, Some((number, resource))) if resource.definition == asked => {
+                return Ok((number, asked.slots()));
+            }
+            (Some(defined), _) if !fits(defined) => return Err(Refusal::DefinedAs { defined, asked }),
+            (Some(_), _) => {}
+            (None, _) => self.make_way(name, asked),
         }
         let contradicts = |defined| Refusal::Contradicts { defined, asked };
         let number = self.find_or_create(name, asked).map_err(contradicts)?;
-        let Some(insists) = asked.slots().filter(|_| defined.is_none()) else { return Ok((number, None)) };
         match self.resources.get(number) {
-            Some(resource) if resource.definition != asked => Err(contradicts(resource.definition)),
-            _ => Ok((number, Some(insists))),
+            Some(resource) if defined.is_none() && resource.definition != asked => {
+                Err(contradicts(resource.definition))
+            }
+            _ => Ok((number, asked.slots().filter(|_| defined.is_none()))),
         }
     }
 
