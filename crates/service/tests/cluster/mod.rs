@@ -27,6 +27,8 @@ pub(crate) struct Client {
     pub(crate) does: Does,
     /// It asked for what was defined where it asked.
     pub(crate) by_definition: bool,
+    /// How many slots it asked for.
+    pub(crate) slots: Option<u32>,
 }
 
 pub(crate) struct Cluster {
@@ -43,6 +45,8 @@ pub(crate) struct Cluster {
     requests: u64,
     pub(crate) fences: BTreeMap<u32, u64>,
     pub(crate) grants: u64,
+    /// Everybody has heard that there are so many slots: nobody is let in by another.
+    pub(crate) most: Option<u32>,
 }
 
 pub(crate) const NAME: &str = "x";
@@ -72,6 +76,7 @@ impl Cluster {
             requests: 0,
             fences: BTreeMap::new(),
             grants: 0,
+            most: None,
         }
     }
 
@@ -110,8 +115,10 @@ impl Cluster {
                 let highest = self.fences.entry(slot).or_default();
                 assert!(fence > *highest, "fence {fence} of slot {slot} after {highest}");
                 *highest = fence;
+                assert!(self.most.is_none_or(|most| slot < most), "slot {slot} of {:?}", self.most);
                 self.grants += 1;
                 self.clients[place].does = Does::Holds { slot, fence };
+                self.judge_insisting();
             }
             Reply::Refused(Refusal::Cancelled) => _ = self.clients.remove(place),
             Reply::Refused(refusal) => {
@@ -121,6 +128,14 @@ impl Cluster {
             }
             Reply::Revoked => {}
         }
+    }
+
+    /// If nothing was ever defined, nobody is inside with more than it asked for.
+    fn judge_insisting(&self) {
+        let inside = || self.clients.iter().filter(|client| matches!(client.does, Does::Holds { .. }));
+        let wrong =
+            inside().find(|client| client.slots.is_some_and(|slots| inside().count() > slots as usize));
+        assert!(!self.agreed.is_empty() || wrong.is_none(), "{wrong:?} among {:?}", self.clients);
     }
 
     /// A client asks: for so many slots, or as it is defined. Returns its number.
@@ -137,7 +152,8 @@ impl Cluster {
         let by_definition = known.is_some_and(|known| {
             known == definition || (want == Want::AnySlot && known.kind() == definition.kind())
         });
-        self.clients.push(Client { node, request, does: Does::Waits, by_definition });
+        let slots = definition.slots();
+        self.clients.push(Client { node, request, does: Does::Waits, by_definition, slots });
         let ask = Acquire { request, name: NAME.into(), definition, want, patience: Patience::Forever };
         let session = self.sessions[node];
         self.at(node, |core, now, out| core.acquire(session, &ask, now, out));
