@@ -120,8 +120,6 @@ pub(crate) struct Opening {
     ages: BTreeMap<NodeId, u64>,
     /// The numbers of slots that others have taken for right.
     taken_for: BTreeSet<u32>,
-    /// Whether it was taken for something with another number of slots before.
-    pub(crate) was_corrected: bool,
 }
 
 /// An opening that is over.
@@ -139,7 +137,7 @@ impl Opening {
         let room = Reported { holder: None, inside: Vec::new(), opening: None, all: false };
         let reports = Reports { elsewhere: Vec::new(), room };
         let (ages, taken_for) = (BTreeMap::new(), BTreeSet::new());
-        Opening { kept, reports, parked: Vec::new(), ages, taken_for, was_corrected: false }
+        Opening { kept, reports, parked: Vec::new(), ages, taken_for }
     }
 
     pub(crate) fn into_kept(self) -> Kept {
@@ -234,7 +232,7 @@ impl Opening {
 
     /// It is known where everything is, or if `all`, that the rest is nowhere.
     pub(crate) fn open(self, all: bool, definition: Definition) -> Opened {
-        let Opening { kept, mut reports, mut parked, ages, taken_for, .. } = self;
+        let Opening { kept, mut reports, mut parked, ages, taken_for } = self;
         let differs = taken_for.iter().any(|slots| definition.slots().is_some_and(|right| right != *slots));
         reports.room.all = all;
         // Who has waited longer asks first; what one node has said stays in its order.

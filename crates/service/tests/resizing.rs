@@ -155,8 +155,20 @@ fn another_kind_counts_when_nobody_uses_the_name_any_more() {
     assert_eq!(slots(&cluster, &[reader]), [0]);
 }
 
+/// Says which run has failed.
+struct Seed(u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("seed {}", self.0);
+        }
+    }
+}
+
 /// Anything in any order. What must hold is asserted by the cluster at every answer.
 fn anything(seed: u64) -> u64 {
+    let _seed = Seed(seed);
     let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut below = move |bound: usize| {
         dice ^= dice << 13;
@@ -180,7 +192,7 @@ fn anything(seed: u64) -> u64 {
                 cluster.leave(client);
             }
             34..38 if defines => {
-                cluster.agree((below(8) > 0).then(|| Definition::Slots(1 + below(4) as u32)))
+                cluster.agree((below(8) > 0).then(|| Definition::Slots(1 + below(4) as u32)));
             }
             38..40 => cluster.catch_up(node),
             40..46 => cluster.hear(node),
@@ -229,9 +241,15 @@ fn finish(cluster: &mut Cluster, seed: u64) {
     }
 }
 
+/// Seeds that showed errors of ours; `docs/views.md` says which.
+#[test]
+fn what_was_wrong_once_is_not_wrong_again() {
+    [2_324, 33_530].into_iter().for_each(|seed| _ = anything(seed));
+}
+
 #[test]
 fn anything_in_any_order_keeps_slots_apart_and_fences_rising() {
-    let runs = std::env::var("RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2_500);
+    let runs = std::env::var("RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2_000);
     let grants: u64 = (0..runs).map(anything).sum();
     println!("{runs} runs, {grants} grants");
     assert!(grants > 10 * runs, "{grants}");

@@ -66,8 +66,14 @@ impl Core {
         if let Some(slots) = resource.hears(taken_for, &content) {
             self.send_insisting_away(number, slots, now, out);
         }
+        let before = self.resources.get(number).map(|resource| resource.definition);
         let to_be_corrected = content.asks_for().is_some() || matches!(content, Content::Report(_));
         self.step(number, Happening::Deliver(from, content), now, out);
+        // A report may say so too, and there may be another view before all have reported.
+        let after = self.resources.get(number).map(|resource| resource.definition);
+        if let Some(slots) = after.filter(|_| after != before).and_then(Definition::slots) {
+            self.send_insisting_away(number, slots, now, out);
+        }
         let Some(resource) = self.resources.get(number).filter(|_| to_be_corrected) else { return };
         if resource.home == self.me && resource.definition != taken_for {
             let correction = resource.correction();

@@ -115,8 +115,6 @@ impl Core {
 
     /// Opens a resource at its home: from now on it is known what its name stands for.
     fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
-        let slots = self.resources.get(number).and_then(Resource::corrected_slots);
-        slots.into_iter().for_each(|slots| self.send_insisting_away(number, slots, now, out));
         let (begin, all) = (self.begin(), self.owing.is_empty());
         let Some(resource) = self.resources.get_mut(number) else { return };
         let (name, definition) = (resource.name.clone(), resource.definition);

@@ -16,19 +16,9 @@ impl Resource {
 
     /// As long as it is opening: how many slots it will have. What is defined counts, or else how many there were.
     pub(super) fn expect_slots(&mut self) {
-        let RunBy::Opening(opening) = &mut self.run_by else { return };
+        let RunBy::Opening(opening) = &self.run_by else { return };
         let Some(before) = opening.slots() else { return };
-        let expected = Definition::Slots(self.defined.and_then(Definition::slots).unwrap_or(before));
-        opening.was_corrected |= expected != self.definition;
-        self.definition = expected;
-    }
-
-    /// As long as it is opening: how many slots it will have, if that is not what it was first taken for.
-    pub(crate) fn corrected_slots(&self) -> Option<u32> {
-        match &self.run_by {
-            RunBy::Opening(opening) if opening.was_corrected => self.definition.slots(),
-            _ => None,
-        }
+        self.definition = Definition::Slots(self.defined.and_then(Definition::slots).unwrap_or(before));
     }
 
     /// A node that takes this for something is about to say something. Returns how many slots there are, if that is news.
