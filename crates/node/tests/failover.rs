@@ -143,9 +143,9 @@ async fn what_a_dead_node_held_is_given_to_others_with_a_higher_fence_and_its_ho
     cluster.start_node(1, First::No).await;
     cluster.all_are_members().await;
     drop(next);
-    let again =
-        within("a lock at the node that came back", cluster.client(1).await.mutex("backup").acquire());
-    assert!(again.await.unwrap().fence() > fence);
+    let lock = cluster.client(1).await.mutex("backup");
+    let again = within("a lock at the node that came back", lock.acquire()).await.unwrap();
+    assert!(again.fence() > fence);
     drop(kept);
     cluster.stop().await;
 }
