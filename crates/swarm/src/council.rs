@@ -4,7 +4,9 @@
 use service::leases::{Input, Leases, Output, Renewal};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
 use service::view::{Member, View};
-use service::{Time, leases};
+use service::{Defect, Time, leases};
+
+use crate::plan::Plan;
 
 /// A node in one of its lives.
 pub(crate) type Life = (u32, u64);
@@ -17,6 +19,7 @@ pub(crate) struct Reign {
 
 pub(crate) struct Council {
     pub(crate) registry: Registry,
+    defect: Option<Defect>,
     /// The last is the one that leads.
     pub(crate) reigns: Vec<Reign>,
     /// The first view of each member, in its life.
@@ -27,14 +30,15 @@ pub(crate) struct Council {
 
 impl Council {
     /// All of these are members, and the first leads.
-    pub(crate) fn new(ids: &[u32], lease: std::time::Duration, now: Time) -> Council {
+    pub(crate) fn new(ids: &[u32], plan: &Plan, now: Time) -> Council {
         let leadership = Leadership { term: 1, node: ids[0] };
-        let mut registry = Registry { lease, ..Registry::default() };
+        let mut registry = Registry { lease: plan.lease, ..Registry::default() };
         let members = ids.iter().map(|id| (*id, member(1))).collect();
         registry.apply(&Entry::View { base_epoch: 0, decided_by: leadership, members }, leadership);
-        let reigns = vec![Reign { leadership, leases: Leases::new(leadership, now, &registry) }];
+        let leases = Leases::new(leadership, now, &registry).with_defect(plan.defect);
+        let reigns = vec![Reign { leadership, leases }];
         let joined = ids.iter().map(|id| ((*id, 1), 1)).collect();
-        Council { registry, reigns, joined, joining: std::collections::BTreeSet::new() }
+        Council { registry, defect: plan.defect, reigns, joined, joining: std::collections::BTreeSet::new() }
     }
 
     pub(crate) fn leader(&self) -> Option<Leadership> {
@@ -45,7 +49,7 @@ impl Council {
     pub(crate) fn elect(&mut self, node: u32, now: Time) {
         let term = self.leader().map_or(1, |leadership| leadership.term + 1);
         let leadership = Leadership { term, node };
-        let leases = Leases::new(leadership, now, &self.registry);
+        let leases = Leases::new(leadership, now, &self.registry).with_defect(self.defect);
         self.reigns.push(Reign { leadership, leases });
         if self.reigns.len() > 2 {
             self.reigns.remove(0);
@@ -79,6 +83,13 @@ impl Council {
         applied == Applied::Yes && epoch > views
     }
 
+    /// The one who leads wants leases to last so long.
+    pub(crate) fn change_leases(&mut self, lasts: std::time::Duration, now: Time) {
+        if let Some(who) = self.leader() {
+            self.step(who, Input::Lasts(lasts), now);
+        }
+    }
+
     /// Somebody wants to become a member.
     pub(crate) fn join(&mut self, life: Life) {
         self.joining.retain(|(id, _)| *id != life.0);
@@ -89,14 +100,22 @@ impl Council {
     pub(crate) fn let_in(&mut self) -> bool {
         let Some(leadership) = self.leader() else { return false };
         let mut members = self.registry.members.clone();
-        let free: Vec<Life> =
-            self.joining.iter().copied().filter(|life| !members.contains_key(&life.0)).collect();
+        let at_once = self.defect == Some(Defect::RestartReplaces);
+        let free: Vec<Life> = self
+            .joining
+            .iter()
+            .copied()
+            .filter(|life| at_once || !members.contains_key(&life.0))
+            .collect();
         if free.is_empty() {
             return false;
         }
         for life in &free {
             self.joining.remove(life);
             members.insert(life.0, member(life.1));
+            if self.defect == Some(Defect::ReadmitsIncarnation) {
+                self.registry.incarnations.remove(&life.0);
+            }
         }
         let base_epoch = self.registry.epoch;
         self.apply(&Entry::View { base_epoch, decided_by: leadership, members }, leadership)

@@ -12,12 +12,17 @@
 #![forbid(unsafe_code)]
 
 mod clients;
+mod clock;
 mod council;
 mod faults;
+mod judge;
+mod members;
+mod outcome;
 mod plan;
 mod program;
 mod run;
 
+pub use outcome::{outcome, shrunk};
 pub use plan::{Happened, Plan};
 
 /// Runs a plan from a seed. The same plan and seed give the same run.
