@@ -29,6 +29,7 @@ use crate::wish::Want;
 
 mod effects;
 mod events;
+mod exploring;
 mod forgetting;
 mod lease;
 mod leaving;
@@ -202,6 +203,7 @@ pub struct Counts {
 }
 
 /// A client that waits or is inside.
+#[derive(Clone, Debug)]
 struct Request {
     session: u64,
     number: u64,
@@ -232,6 +234,7 @@ enum Due {
 }
 
 /// A node.
+#[derive(Clone)]
 pub struct Core {
     config: Config,
     view: View,
@@ -239,6 +242,8 @@ pub struct Core {
     me: NodeId,
     /// The members, by their places, that have not yet reported what they had in earlier views.
     owing: BTreeSet<NodeId>,
+    /// Others wait for this node to say that it has reported everything: it begins in a later view than it was let in with.
+    is_awaited: bool,
     lease: Lease,
     habits: Habits,
     sessions: BTreeMap<u64, Session>,
@@ -272,6 +277,7 @@ impl Core {
         let me = view.place(config.id).expect("a node starts in a view that it is in");
         Core {
             owing: view.owing(me),
+            is_awaited: view.members[me as usize].joined < view.epoch,
             lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
             view,
             me,
@@ -428,6 +434,7 @@ impl Core {
 }
 
 /// Splitmix: what is left to chance needs to be spread, not secret.
+#[derive(Clone)]
 struct Dice(u64);
 
 impl Chance for Dice {

@@ -37,6 +37,7 @@ impl Report {
 }
 
 /// What a node has of a resource between two views.
+#[derive(Clone, Debug)]
 pub(crate) enum Kept {
     Slots(forest::Kept),
     Room(rooms::Kept<Numbered>),
@@ -103,12 +104,14 @@ impl Kept {
 }
 
 /// What the home has heard.
+#[derive(Clone, Debug)]
 pub(crate) struct Reports {
     pub(crate) elsewhere: Vec<Elsewhere>,
     pub(crate) room: Reported<u64>,
 }
 
 /// A resource at its home while it is not known where everything is.
+#[derive(Clone, Debug)]
 pub(crate) struct Opening {
     kept: Kept,
     reports: Reports,

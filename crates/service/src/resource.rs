@@ -68,7 +68,7 @@ pub(crate) enum Deed {
     Never(&'static str),
 }
 
-/// Lists that are used again for every step.
+/// Lists that are used again for every step, and empty between two.
 #[derive(Default)]
 pub(crate) struct Scratch {
     effects: Vec<Effect<Forest>>,
@@ -90,7 +90,14 @@ impl Origin {
     }
 }
 
+impl Clone for Scratch {
+    fn clone(&self) -> Scratch {
+        Scratch::default()
+    }
+}
+
 /// A resource at a node.
+#[derive(Clone, Debug)]
 pub(crate) struct Resource {
     pub(crate) name: Arc<str>,
     pub(crate) definition: Definition,
@@ -106,6 +113,7 @@ pub(crate) struct Resource {
 
 /// A timer. Most are stopped and started again long before they run out: that moves only `runs_out`, and whoever looks at
 /// the time that was planned plans anew.
+#[derive(Clone, Debug)]
 pub(crate) struct Armed {
     pub(crate) timer: Timer,
     /// When it runs out, if it runs.
@@ -114,6 +122,7 @@ pub(crate) struct Armed {
     pub(crate) planned: Time,
 }
 
+#[derive(Clone, Debug)]
 enum RunBy {
     Forest(forest::Rules, Forest),
     Room(rooms::Rules, Box<Room<Numbered>>),

@@ -131,6 +131,18 @@ impl Run {
         }
     }
 
+    /// What a client and its node say to each other takes long for a while, or what one of them says.
+    pub(crate) fn stall(&mut self) {
+        let client = self.below(self.plan.clients as u64) as usize;
+        let until = Time(self.now.0 + self.below(3_000_000_000));
+        let (node, which) = (self.clients[client].node, self.below(3));
+        for (one, way) in [(0, (1000 + client, node)), (1, (node, 1000 + client))] {
+            if which != one {
+                self.blocked.insert(way, (self.now, until));
+            }
+        }
+    }
+
     /// A client connects again, to the same node.
     pub(crate) fn reconnect(&mut self, client: usize) {
         let (number, _) = self.connections[client];

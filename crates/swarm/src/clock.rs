@@ -29,12 +29,10 @@ impl Clock {
         Time(truth.0.saturating_sub(stood.as_nanos() as u64) / 1000 * self.rate)
     }
 
-    /// Its owner stands still from now until then, or longer if it did already.
+    /// Its owner stands still from now until then, unless it does already: what waits for the end must not be overtaken.
     pub(crate) fn stand(&mut self, now: Time, until: Time) {
         let (from, before) = self.still;
-        if now < before {
-            self.still.1 = before.max(until);
-        } else {
+        if now >= before {
             self.stood += before - from;
             self.still = (now, until);
         }

@@ -23,10 +23,14 @@ pub(crate) struct Machine {
     pub(crate) lease: Lease,
     /// When it entered its view.
     pub(crate) entered: Time,
+    /// It hears then of who leads.
+    pub(crate) news_at: Time,
     /// It is to leave, and not to come back.
     pub(crate) leaves: bool,
     /// The control plane is out of its reach until then.
     pub(crate) cut_off_until: Time,
+    /// The control plane does not hear it until then.
+    pub(crate) mute_until: Time,
     /// Messages of views that it has not heard of, with their senders.
     pub(crate) early: Vec<(usize, PeerMessage)>,
 }
@@ -41,8 +45,10 @@ impl Machine {
             core: None,
             lease: Lease::new(1).with_defect(plan.defect),
             cut_off_until: Time(0),
+            mute_until: Time(0),
             entered: Time(0),
             leaves: false,
+            news_at: Time(0),
             early: Vec::new(),
         }
     }
@@ -76,14 +82,20 @@ impl Run {
         let mut renewal = renewal((machine.id, life), sequence, epoch);
         renewal.unreachable = self.unreachable(node);
         renewal.missing_ends = self.missing_ends(node);
-        let stale = self.below(5) == 0;
+        let stale = self.below(5) == 0 || self.machines[node].news_at > self.now;
         let reigns = self.council.as_ref().map_or(&[][..], |council| &council.reigns);
         let to = if stale { reigns.first() } else { reigns.last() };
         let Some(to) = to.map(|reign| reign.leadership) else { return };
-        if !self.is_cut_off(node) {
-            let after = self.hop();
+        if !self.is_cut_off(node) && self.machines[node].mute_until <= self.now {
+            let after = self.control_hop();
             self.plan_in(after, Event::Lead { who: to, input: Input::Renew(renewal) });
         }
+    }
+
+    /// How long a message to or from a leader takes.
+    fn control_hop(&mut self) -> u64 {
+        let slow = self.plan.late_news && self.below(6) == 0;
+        if slow { self.below(self.plan.lease.as_nanos() as u64 * 3 / 2) } else { self.hop() }
     }
 
     fn unreachable(&self, node: usize) -> Vec<u32> {
@@ -113,9 +125,9 @@ impl Run {
         let Some(council) = &mut self.council else { return };
         let (wanted, changed) = council.step(who, input, now);
         for output in wanted {
-            let after = self.hop();
+            let after = self.control_hop();
             match output {
-                Output::Prove(batch) => self.plan_in(2 * after, Event::Proof { who, batch }),
+                Output::Prove(batch) => self.plan_in(after, Event::Majority { who, batch, after }),
                 Output::RenewOk { id, incarnation, sequence, lasts, latest_epoch } => {
                     let (node, answer) = (Run::index(id), Some((sequence, lasts)));
                     self.plan_in(after, Event::Renewed { node, life: incarnation, answer });
@@ -133,12 +145,12 @@ impl Run {
         }
     }
 
-    /// A leader has asked the others whether it leads.
-    pub(crate) fn proof(&mut self, who: Leadership, batch: u64) {
+    /// A leader has asked the others whether it leads: what they say is back after a while.
+    pub(crate) fn majority(&mut self, who: Leadership, batch: u64, after: u64) {
         let leads = self.council.as_ref().and_then(|council| council.leader()) == Some(who);
         let reached = !self.is_cut_off(Run::index(who.node));
         let input = if leads && reached { Input::Proven(batch) } else { Input::Unproven(batch) };
-        self.lead(who, input);
+        self.plan_in(after, Event::Lead { who, input });
     }
 
     /// Leaders look at their clocks, and let in whoever waits.
@@ -160,7 +172,7 @@ impl Run {
 
     fn can_lead(&self, node: usize) -> bool {
         let machine = &self.machines[node];
-        machine.core.is_some() && !machine.leaves && machine.clock.stands_until() <= self.now && !self.is_cut_off(node)
+        machine.core.is_some() && machine.clock.stands_until() <= self.now && !self.is_cut_off(node)
     }
 
     /// Somebody else comes to lead: because the one who did is gone, or just so.
@@ -172,8 +184,18 @@ impl Run {
         let node = able[self.below(able.len() as u64) as usize];
         let clock = self.node_clock(node);
         self.happened.elections += 1;
+        self.spread_slowly();
         if let Some(council) = &mut self.council {
             council.elect(FIRST + node as u32, clock);
+        }
+    }
+
+    /// Some nodes go on for a while with whoever led before.
+    fn spread_slowly(&mut self) {
+        for node in 0..self.machines.len() {
+            if self.plan.late_news && self.below(3) == 0 {
+                self.machines[node].news_at = self.now + Duration::from_nanos(self.below(6_000_000_000));
+            }
         }
     }
 
@@ -194,7 +216,7 @@ impl Run {
         self.happened.log.push(format!("{} {view:?}", self.now.0));
         self.happened.views += 1;
         for (id, life) in lives {
-            let late = self.plan.late_views && self.below(6) == 0;
+            let late = self.plan.late_news && self.below(6) == 0;
             let after = if late { self.below(2_000_000_000) } else { self.hop() * (1 + self.below(8)) };
             self.plan_in(after, Event::View { node: Run::index(id), life, view: view.clone() });
         }
@@ -202,7 +224,7 @@ impl Run {
 
     /// A node that hears of a later view with its renewal gets it.
     fn fetch_view(&mut self, node: usize, life: u64, latest: u64) {
-        let Some(council) = self.council.as_ref().filter(|_| self.plan.late_views) else { return };
+        let Some(council) = self.council.as_ref().filter(|_| self.plan.late_news) else { return };
         let epoch = self.machines[node].core.as_ref().map_or(0, |core| core.view().epoch);
         if epoch < latest {
             let view = council.view();
@@ -277,7 +299,10 @@ impl Run {
         self.happened.partitions += 1;
         if self.below(3) == 0 {
             let node = self.below(nodes) as usize;
-            self.machines[node].cut_off_until = until;
+            let one_way = self.plan.late_news && self.below(2) == 0;
+            let machine = &mut self.machines[node];
+            let cut = if one_way { &mut machine.mute_until } else { &mut machine.cut_off_until };
+            *cut = until;
             return self.maybe_elect(node);
         }
         let (side, one_way) = (self.below(1 << nodes), self.below(3) == 0);

@@ -14,6 +14,7 @@
 mod clients;
 mod clock;
 mod council;
+pub mod exhaustive;
 mod faults;
 mod judge;
 mod members;

@@ -71,7 +71,7 @@ impl Run {
     }
 
     /// A node that is to leave says goodbye as soon as nobody believes anything there, and is gone when it is no member any
-    /// more.
+    /// more. The last one stays.
     pub(crate) fn goodbye(&mut self, node: usize, life: u64) {
         let machine = &mut self.machines[node];
         let member = self.council.as_ref().and_then(|council| council.life(machine.id)) == Some(life);
@@ -82,7 +82,8 @@ impl Run {
             machine.core = None;
             return self.maybe_elect(node);
         }
-        if core.has_departed() {
+        let others = self.council.as_ref().is_some_and(|council| council.registry.members.len() > 1);
+        if core.has_departed() && others {
             let input = Input::Goodbye { id: machine.id, incarnation: life };
             let leader = self.council.as_ref().and_then(|council| council.leader());
             let after = self.hop();

@@ -50,13 +50,14 @@ pub fn shrunk(plan: &Plan, seed: u64) -> Plan {
 }
 
 /// What is made smaller, in this order: what makes a run shorter first.
-const SHRINKING: [&str; 18] = [
+const SHRINKING: [&str; 19] = [
     "lasts",
     "clients",
     "names",
     "nodes",
     "slots",
     "cuts",
+    "stalls",
     "deaths",
     "naps",
     "crashes",
@@ -66,7 +67,7 @@ const SHRINKING: [&str; 18] = [
     "leaves",
     "elections",
     "lease-changes",
-    "late-views",
+    "late-news",
     "contradict",
     "groups",
 ];

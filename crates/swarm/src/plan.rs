@@ -19,6 +19,8 @@ pub struct Plan {
     pub groups: u32,
     /// How many connections of clients are cut,
     pub cuts: u32,
+    /// how many are slow for a while, in both directions or in one,
+    pub stalls: u32,
     /// how many clients die,
     pub deaths: u32,
     /// and how many stand still for a while.
@@ -37,8 +39,8 @@ pub struct Plan {
     pub elections: u32,
     /// and how many times leases are to become longer or shorter.
     pub lease_changes: u32,
-    /// Whether some nodes hear late of new views.
-    pub late_views: bool,
+    /// Whether what leaders and nodes say to each other may take long, and some hear late of new views and of who leads.
+    pub late_news: bool,
     /// Whether two nodes never reach each other, from a while after the beginning on.
     pub split: bool,
     /// How long leases of nodes last.
@@ -66,6 +68,7 @@ impl Default for Plan {
             slots: 1,
             groups: 0,
             cuts: 0,
+            stalls: 0,
             deaths: 0,
             naps: 0,
             crashes: 0,
@@ -75,7 +78,7 @@ impl Default for Plan {
             leaves: 0,
             elections: 0,
             lease_changes: 0,
-            late_views: false,
+            late_news: false,
             split: false,
             lease: Duration::from_secs(1),
             drift: 10,
@@ -120,20 +123,22 @@ impl Plan {
             joins: [0, 0, 1, 2][below(4) as usize],
             leaves: [0, 0, 1, 2][below(4) as usize],
             lease_changes: [0, 0, 0, 3][below(4) as usize],
-            late_views: below(2) == 0,
+            late_news: below(2) == 0,
+            stalls: below(6) as u32,
             split: false,
             defect: None,
         }
     }
 
     /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
-    pub const KEYS: [&str; 23] = [
+    pub const KEYS: [&str; 24] = [
         "nodes",
         "clients",
         "names",
         "slots",
         "groups",
         "cuts",
+        "stalls",
         "deaths",
         "naps",
         "crashes",
@@ -143,7 +148,7 @@ impl Plan {
         "leaves",
         "elections",
         "lease-changes",
-        "late-views",
+        "late-news",
         "split",
         "contradict",
         "lease",
@@ -159,7 +164,7 @@ impl Plan {
         Some(match key {
             "nodes" => self.nodes as u64,
             "clients" => self.clients as u64,
-            "late-views" => u64::from(self.late_views),
+            "late-news" => u64::from(self.late_news),
             "split" => u64::from(self.split),
             "contradict" => u64::from(self.contradict),
             "lease" => millis(self.lease),
@@ -177,7 +182,7 @@ impl Plan {
         match key {
             "nodes" => self.nodes = value.clamp(1, 16) as usize,
             "clients" => self.clients = value.max(1) as usize,
-            "late-views" => self.late_views = value > 0,
+            "late-news" => self.late_news = value > 0,
             "split" => self.split = value > 0,
             "contradict" => self.contradict = value > 0,
             "lease" => self.lease = millis,
@@ -200,6 +205,7 @@ impl Plan {
             "slots" => &mut self.slots,
             "groups" => &mut self.groups,
             "cuts" => &mut self.cuts,
+            "stalls" => &mut self.stalls,
             "deaths" => &mut self.deaths,
             "naps" => &mut self.naps,
             "crashes" => &mut self.crashes,

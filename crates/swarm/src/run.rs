@@ -51,6 +51,8 @@ pub(crate) enum Event {
     /// A node, in a life.
     Wake(usize, u64),
     Cut,
+    /// A connection is slow for a while.
+    Stall,
     Reconnect(usize),
     Die,
     /// A client stands still for a while.
@@ -76,10 +78,11 @@ pub(crate) enum Event {
         who: Leadership,
         input: Input,
     },
-    /// What a leader's round gave.
-    Proof {
+    /// A leader's round reaches the others; what they say takes so long.
+    Majority {
         who: Leadership,
         batch: u64,
+        after: u64,
     },
     /// What became of a renewal: its number and how long the lease lasts, or nothing.
     Renewed {
@@ -103,7 +106,7 @@ impl Event {
             Event::Said { client, .. } => Some(clients[*client].node),
             Event::Wake(node, _) | Event::Renew(node, _) | Event::Goodbye(node, _) => Some(*node),
             Event::Renewed { node, .. } | Event::View { node, .. } => Some(*node),
-            Event::Lead { who, .. } | Event::Proof { who, .. } => Some((who.node - FIRST) as usize),
+            Event::Lead { who, .. } => Some((who.node - FIRST) as usize),
             _ => None,
         }
     }
@@ -208,7 +211,7 @@ impl Run {
     /// Plans what goes wrong.
     fn plan_faults(&mut self) {
         let Plan { cuts, deaths, crashes, pauses, partitions, elections, lasts, .. } = self.plan;
-        let Plan { naps, joins, leaves, lease_changes, split, .. } = self.plan;
+        let Plan { stalls, naps, joins, leaves, lease_changes, split, .. } = self.plan;
         for (count, fault) in [
             (cuts, Event::Cut),
             (deaths, Event::Die),
@@ -217,6 +220,7 @@ impl Run {
             (partitions, Event::Part),
             (elections, Event::Elect),
             (naps, Event::Nap),
+            (stalls, Event::Stall),
             (joins, Event::Join),
             (leaves, Event::Leave),
             (lease_changes, Event::Lasts),
@@ -335,6 +339,7 @@ impl Run {
             }
             Event::Cut => self.cut(),
             Event::Reconnect(client) => self.reconnect(client),
+            Event::Stall if !ending => self.stall(),
             Event::Nap if !ending => self.nap(),
             Event::Join if !ending => self.join(),
             Event::Leave if !ending => self.leave(),
@@ -344,13 +349,14 @@ impl Run {
             Event::Pause if !ending => self.pause(),
             Event::Part if !ending => self.part(),
             Event::Crash | Event::Pause | Event::Part | Event::Split | Event::Nap => {}
+            Event::Stall => {}
             Event::Join | Event::Leave | Event::Lasts => {}
             Event::Goodbye(node, life) => self.goodbye(node, life),
             Event::Elect => self.elect(),
             Event::Start(node) => self.start(node),
             Event::Renew(node, life) => self.renew(node, life),
             Event::Lead { who, input } => self.lead(who, input),
-            Event::Proof { who, batch } => self.proof(who, batch),
+            Event::Majority { who, batch, after } => self.majority(who, batch, after),
             Event::Renewed { node, life, answer } => self.renewed(node, life, answer),
             Event::Tick => self.tick(),
             Event::View { node, life, view } => self.hear_of_view(node, life, view),

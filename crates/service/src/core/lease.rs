@@ -10,6 +10,7 @@ use super::*;
 const LEAST_MARGIN: Duration = Duration::from_millis(100);
 
 /// How long this node may promise anything.
+#[derive(Clone, Debug)]
 pub(super) struct Lease {
     /// Until then.
     pub(super) until: Time,
@@ -43,6 +44,9 @@ impl Core {
     /// The lease was renewed until this time on this node's clock: counted from when the renewal was sent.
     pub fn renewed(&mut self, until: Time, now: Time, out: &mut Out) {
         self.mind_lease(now, out);
+        if std::mem::take(&mut self.is_awaited) {
+            self.say_that_this_was_all(out);
+        }
         if until <= self.lease.until || until <= now {
             return;
         }
