@@ -242,8 +242,6 @@ pub struct Core {
     me: NodeId,
     /// The members, by their places, that have not yet reported what they had in earlier views.
     owing: BTreeSet<NodeId>,
-    /// Others wait for this node to say that it has reported everything: it begins in a later view than it was let in with.
-    is_awaited: bool,
     lease: Lease,
     habits: Habits,
     sessions: BTreeMap<u64, Session>,
@@ -277,7 +275,6 @@ impl Core {
         let me = view.place(config.id).expect("a node starts in a view that it is in");
         Core {
             owing: view.owing(me),
-            is_awaited: view.members[me as usize].joined < view.epoch,
             lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
             view,
             me,

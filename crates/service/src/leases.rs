@@ -238,7 +238,7 @@ impl Leases {
             self.since.entry((*id, member.incarnation)).or_insert(now);
         }
         self.troubles.keep_only(|id| registry.members.contains_key(&id));
-        self.newcomers.follow(now, registry);
+        self.newcomers.follow(now, registry, self.defect);
         if self.lost.is_empty() {
             self.exclude_at = None;
         }

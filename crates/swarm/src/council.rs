@@ -3,7 +3,6 @@
 
 use service::leases::{Input, Leases, Output, Renewal};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
-use service::view::{Member, View};
 use service::{Defect, Time, leases};
 
 use crate::plan::Plan;
@@ -22,10 +21,6 @@ pub(crate) struct Council {
     defect: Option<Defect>,
     /// The last is the one that leads.
     pub(crate) reigns: Vec<Reign>,
-    /// The first view of each member, in its life.
-    joined: std::collections::BTreeMap<Life, u64>,
-    /// Who asks to be let in.
-    joining: std::collections::BTreeSet<Life>,
 }
 
 impl Council {
@@ -37,8 +32,7 @@ impl Council {
         registry.apply(&Entry::View { base_epoch: 0, decided_by: leadership, members }, leadership);
         let leases = Leases::new(leadership, now, &registry).with_defect(plan.defect);
         let reigns = vec![Reign { leadership, leases }];
-        let joined = ids.iter().map(|id| ((*id, 1), 1)).collect();
-        Council { registry, defect: plan.defect, reigns, joined, joining: std::collections::BTreeSet::new() }
+        Council { registry, defect: plan.defect, reigns }
     }
 
     pub(crate) fn leader(&self) -> Option<Leadership> {
@@ -75,12 +69,10 @@ impl Council {
 
     fn apply(&mut self, entry: &Entry, who: Leadership) -> bool {
         let views = self.registry.epoch;
-        let applied = self.registry.apply(entry, who);
-        let epoch = self.registry.epoch;
-        for (id, member) in &self.registry.members {
-            self.joined.entry((*id, member.incarnation)).or_insert(epoch);
+        if self.defect == Some(Defect::ReadmitsIncarnation) {
+            self.registry.incarnations.clear();
         }
-        applied == Applied::Yes && epoch > views
+        self.registry.apply(entry, who) == Applied::Yes && self.registry.epoch > views
     }
 
     /// The one who leads wants leases to last so long.
@@ -90,53 +82,14 @@ impl Council {
         }
     }
 
-    /// Somebody wants to become a member.
-    pub(crate) fn join(&mut self, life: Life) {
-        self.joining.retain(|(id, _)| *id != life.0);
-        self.joining.insert(life);
-    }
-
-    /// Lets those in who want to, once their old lives have been left out. Whether there is a new view.
-    pub(crate) fn let_in(&mut self) -> bool {
-        let Some(leadership) = self.leader() else { return false };
-        let mut members = self.registry.members.clone();
-        let at_once = self.defect == Some(Defect::RestartReplaces);
-        let free: Vec<Life> = self
-            .joining
-            .iter()
-            .copied()
-            .filter(|life| at_once || !members.contains_key(&life.0))
-            .collect();
-        if free.is_empty() {
-            return false;
-        }
-        for life in &free {
-            self.joining.remove(life);
-            members.insert(life.0, member(life.1));
-            if self.defect == Some(Defect::ReadmitsIncarnation) {
-                self.registry.incarnations.remove(&life.0);
-            }
-        }
-        let base_epoch = self.registry.epoch;
-        self.apply(&Entry::View { base_epoch, decided_by: leadership, members }, leadership)
-    }
-
     /// The life in which a node is a member.
     pub(crate) fn life(&self, id: u32) -> Option<u64> {
         self.registry.members.get(&id).map(|member| member.incarnation)
     }
-
-    /// The view in force.
-    pub(crate) fn view(&self) -> View {
-        let member = |(id, member): (&u32, &MemberEntry)| Member {
-            id: *id,
-            joined: self.joined.get(&(*id, member.incarnation)).copied().unwrap_or(0),
-        };
-        View { epoch: self.registry.epoch, members: self.registry.members.iter().map(member).collect() }
-    }
 }
 
-fn member(incarnation: u64) -> MemberEntry {
+/// A node in this life.
+pub(crate) fn member(incarnation: u64) -> MemberEntry {
     MemberEntry::new(incarnation, "", "")
 }
 

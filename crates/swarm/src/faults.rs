@@ -8,7 +8,7 @@ use service::view::View;
 use service::{Config, Core, Defect, PeerMessage, Time};
 
 use crate::clock::Clock;
-use crate::council::{Life, renewal};
+use crate::council::{Life, member, renewal};
 use crate::plan::Plan;
 use crate::run::{Event, Run};
 
@@ -18,6 +18,8 @@ pub(crate) struct Machine {
     pub(crate) life: u64,
     /// It may stand still.
     pub(crate) clock: Clock,
+    /// Its process runs.
+    pub(crate) up: bool,
     /// `None` while it is down, or not a member yet.
     pub(crate) core: Option<Core>,
     pub(crate) lease: Lease,
@@ -42,6 +44,7 @@ impl Machine {
             id,
             life: 1,
             clock: Clock::new(1000, plan.defect == Some(Defect::NodeClockSleeps)),
+            up: true,
             core: None,
             lease: Lease::new(1).with_defect(plan.defect),
             cut_off_until: Time(0),
@@ -88,13 +91,30 @@ impl Run {
         let Some(to) = to.map(|reign| reign.leadership) else { return };
         if !self.is_cut_off(node) && self.machines[node].mute_until <= self.now {
             let after = self.control_hop();
+            if self.machines[node].core.is_none() || self.asks_again(node) {
+                let input = Input::Enter { id: FIRST + node as u32, member: member(life) };
+                self.plan_in(after, Event::Lead { who: to, input });
+            }
             self.plan_in(after, Event::Lead { who: to, input: Input::Renew(renewal) });
         }
     }
 
+    /// Whether a node that was left out asks to be let in as it is, or goes on in its next life with what it has.
+    fn asks_again(&self, node: usize) -> bool {
+        let goes_on = [Defect::ReadmitsIncarnation, Defect::ResumesAfterExclusion];
+        let Machine { id, life, .. } = self.machines[node];
+        let member = self.council.as_ref().and_then(|council| council.life(id)) == Some(life);
+        self.plan.defect.is_some_and(|defect| goes_on.contains(&defect)) && !member
+    }
+
+    /// Whether news may take long: as long as things go wrong.
+    fn is_slow(&self) -> bool {
+        self.plan.late_news > 0 && self.now.0 < self.plan.lasts.as_nanos() as u64
+    }
+
     /// How long a message to or from a leader takes.
     fn control_hop(&mut self) -> u64 {
-        let slow = self.plan.late_news && self.below(6) == 0;
+        let slow = self.is_slow() && self.below(u64::from(self.plan.late_news)) == 0;
         if slow { self.below(self.plan.lease.as_nanos() as u64 * 3 / 2) } else { self.hop() }
     }
 
@@ -118,7 +138,7 @@ impl Run {
     pub(crate) fn lead(&mut self, who: Leadership, input: Input) {
         let node = Run::index(who.node);
         // A leader that has died does not lead any more.
-        if self.machines[node].core.is_none() {
+        if !self.machines[node].up {
             return;
         }
         let now = self.node_clock(node);
@@ -153,7 +173,7 @@ impl Run {
         self.plan_in(after, Event::Lead { who, input });
     }
 
-    /// Leaders look at their clocks, and let in whoever waits.
+    /// Leaders look at their clocks.
     pub(crate) fn tick(&mut self) {
         self.plan_in(20_000_000, Event::Tick);
         let Some(council) = &self.council else { return };
@@ -164,15 +184,11 @@ impl Run {
                 self.lead(*who, Input::Tick);
             }
         }
-        let works = reigns.last().is_some_and(|who| self.can_lead(Run::index(who.node)));
-        if works && self.council.as_mut().is_some_and(|council| council.let_in()) {
-            self.announce();
-        }
     }
 
     fn can_lead(&self, node: usize) -> bool {
         let machine = &self.machines[node];
-        machine.core.is_some() && machine.clock.stands_until() <= self.now && !self.is_cut_off(node)
+        machine.up && machine.clock.stands_until() <= self.now && !self.is_cut_off(node)
     }
 
     /// Somebody else comes to lead: because the one who did is gone, or just so.
@@ -193,7 +209,7 @@ impl Run {
     /// Some nodes go on for a while with whoever led before.
     fn spread_slowly(&mut self) {
         for node in 0..self.machines.len() {
-            if self.plan.late_news && self.below(3) == 0 {
+            if self.is_slow() && self.below(3) == 0 {
                 self.machines[node].news_at = self.now + Duration::from_nanos(self.below(6_000_000_000));
             }
         }
@@ -210,13 +226,13 @@ impl Run {
 
     fn announce(&mut self) {
         let Some(council) = &self.council else { return };
-        let view = council.view();
+        let view = council.registry.view();
         let lives: Vec<Life> =
             view.members.iter().map(|member| (member.id, council.life(member.id).unwrap_or(0))).collect();
         self.happened.log.push(format!("{} {view:?}", self.now.0));
         self.happened.views += 1;
         for (id, life) in lives {
-            let late = self.plan.late_news && self.below(6) == 0;
+            let late = self.is_slow() && self.below(6) == 0;
             let after = if late { self.below(2_000_000_000) } else { self.hop() * (1 + self.below(8)) };
             self.plan_in(after, Event::View { node: Run::index(id), life, view: view.clone() });
         }
@@ -224,10 +240,10 @@ impl Run {
 
     /// A node that hears of a later view with its renewal gets it.
     fn fetch_view(&mut self, node: usize, life: u64, latest: u64) {
-        let Some(council) = self.council.as_ref().filter(|_| self.plan.late_news) else { return };
+        let Some(council) = self.council.as_ref().filter(|_| self.plan.late_news > 0) else { return };
         let epoch = self.machines[node].core.as_ref().map_or(0, |core| core.view().epoch);
         if epoch < latest {
-            let view = council.view();
+            let view = council.registry.view();
             let after = 2 * self.hop();
             self.plan_in(after, Event::View { node, life, view });
         }
@@ -247,9 +263,8 @@ impl Run {
                 self.happened.log.push(format!("{} node {node} was left out", self.now.0));
                 self.happened.excluded += 1;
                 self.maybe_elect(node);
-                match (self.plan.defect, &mut self.council) {
-                    (Some(Defect::ReadmitsIncarnation), Some(council)) => council.join((FIRST + node as u32, life)),
-                    _ => self.start(node),
+                if self.plan.defect != Some(Defect::ReadmitsIncarnation) {
+                    self.start(node);
                 }
             }
             return;
@@ -273,6 +288,7 @@ impl Run {
         self.happened.crashes += 1;
         let machine = &mut self.machines[node];
         machine.core = None;
+        machine.up = false;
         machine.life += 1;
         machine.early.clear();
         let after = self.below(8_000_000_000);
@@ -299,7 +315,7 @@ impl Run {
         self.happened.partitions += 1;
         if self.below(3) == 0 {
             let node = self.below(nodes) as usize;
-            let one_way = self.plan.late_news && self.below(2) == 0;
+            let one_way = self.plan.late_news > 0 && self.below(2) == 0;
             let machine = &mut self.machines[node];
             let cut = if one_way { &mut machine.mute_until } else { &mut machine.cut_off_until };
             *cut = until;
@@ -332,7 +348,7 @@ impl Run {
         match &machine.core {
             Some(core) if core.view().epoch == view.epoch => return,
             Some(core) if core.view().epoch > view.epoch && !backwards => return,
-            Some(_) => self.at_node(node, |core, now, out| core.enter(view, now, out)),
+            Some(_) => {}
             None => {
                 let config = Config {
                     seed: seed ^ u64::from(id) ^ life,
@@ -341,11 +357,12 @@ impl Run {
                     defect: self.plan.defect,
                     linger,
                     keep_idle: linger,
-                    ..Config::new(id, view)
+                    ..Config::new(id, View::alone(id))
                 };
                 machine.core = Some(Core::new(config));
             }
         }
+        self.at_node(node, |core, now, out| core.enter(view, now, out));
         self.machines[node].entered = self.now;
         for (from, message) in std::mem::take(&mut self.machines[node].early) {
             self.peer(from, node, message);

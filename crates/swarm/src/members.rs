@@ -25,12 +25,12 @@ impl Run {
         machine.lease = Lease::new(machine.life).with_defect(defect);
         machine.early.clear();
         let life: Life = (machine.id, machine.life);
+        machine.up = !machine.leaves;
         if machine.leaves {
             return;
         }
-        if let Some(council) = &mut self.council {
-            council.join(life);
-            let view = council.view();
+        if let Some(council) = &self.council {
+            let view = council.registry.view();
             if defect == Some(Defect::MembersById) && view.place(life.0).is_some() {
                 self.plan_in(1, Event::View { node, life: life.1, view });
             }
@@ -80,6 +80,7 @@ impl Run {
             self.happened.log.push(format!("{} node {node} has left", self.now.0));
             self.happened.left += 1;
             machine.core = None;
+            machine.up = false;
             return self.maybe_elect(node);
         }
         let others = self.council.as_ref().is_some_and(|council| council.registry.members.len() > 1);

@@ -39,8 +39,9 @@ pub struct Plan {
     pub elections: u32,
     /// and how many times leases are to become longer or shorter.
     pub lease_changes: u32,
-    /// Whether what leaders and nodes say to each other may take long, and some hear late of new views and of who leads.
-    pub late_news: bool,
+    /// One in so many messages between leaders and nodes takes long, and some nodes hear late of new views and of who leads;
+    /// 0 for none.
+    pub late_news: u32,
     /// Whether two nodes never reach each other, from a while after the beginning on.
     pub split: bool,
     /// How long leases of nodes last.
@@ -78,7 +79,7 @@ impl Default for Plan {
             leaves: 0,
             elections: 0,
             lease_changes: 0,
-            late_news: false,
+            late_news: 0,
             split: false,
             lease: Duration::from_secs(1),
             drift: 10,
@@ -123,7 +124,7 @@ impl Plan {
             joins: [0, 0, 1, 2][below(4) as usize],
             leaves: [0, 0, 1, 2][below(4) as usize],
             lease_changes: [0, 0, 0, 3][below(4) as usize],
-            late_news: below(2) == 0,
+            late_news: [0, 0, 30, 300][below(4) as usize],
             stalls: below(6) as u32,
             split: false,
             defect: None,
@@ -164,7 +165,6 @@ impl Plan {
         Some(match key {
             "nodes" => self.nodes as u64,
             "clients" => self.clients as u64,
-            "late-news" => u64::from(self.late_news),
             "split" => u64::from(self.split),
             "contradict" => u64::from(self.contradict),
             "lease" => millis(self.lease),
@@ -182,7 +182,6 @@ impl Plan {
         match key {
             "nodes" => self.nodes = value.clamp(1, 16) as usize,
             "clients" => self.clients = value.max(1) as usize,
-            "late-news" => self.late_news = value > 0,
             "split" => self.split = value > 0,
             "contradict" => self.contradict = value > 0,
             "lease" => self.lease = millis,
@@ -215,6 +214,7 @@ impl Plan {
             "leaves" => &mut self.leaves,
             "elections" => &mut self.elections,
             "lease-changes" => &mut self.lease_changes,
+            "late-news" => &mut self.late_news,
             _ => return None,
         })
     }

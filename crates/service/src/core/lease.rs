@@ -44,9 +44,6 @@ impl Core {
     /// The lease was renewed until this time on this node's clock: counted from when the renewal was sent.
     pub fn renewed(&mut self, until: Time, now: Time, out: &mut Out) {
         self.mind_lease(now, out);
-        if std::mem::take(&mut self.is_awaited) {
-            self.say_that_this_was_all(out);
-        }
         if until <= self.lease.until || until <= now {
             return;
         }

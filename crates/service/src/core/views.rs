@@ -18,7 +18,6 @@ impl Core {
         self.habits.floor = floor;
         self.origin = Origin { floor: self.origin.floor.max(floor), clock: 0 };
         self.view = view;
-        self.is_awaited = false;
         self.due.retain(|(_, due)| !matches!(due, Due::Timer(..)));
         let queued = if self.omits(Defect::OldQueuesKept) { self.queued() } else { Vec::new() };
         let frozen = self.freeze();
@@ -53,7 +52,7 @@ impl Core {
         queues.filter(|(_, place, _)| others(*place)).collect()
     }
 
-    pub(super) fn say_that_this_was_all(&mut self, out: &mut Out) {
+    fn say_that_this_was_all(&mut self, out: &mut Out) {
         for to in (0..self.view.members.len() as NodeId).filter(|to| *to != self.me) {
             self.counts.sent += 1;
             out.messages.push((to, PeerMessage { epoch: self.view.epoch, said: Said::End }));

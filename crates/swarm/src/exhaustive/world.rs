@@ -117,6 +117,7 @@ impl World {
             granted: 0,
         };
         (0..size.nodes).for_each(|node| world.begin(node, 1).expect("nobody is inside at the start"));
+        world.links.clear();
         world
     }
 
@@ -241,7 +242,6 @@ impl World {
 
     /// A node begins its life in a view.
     fn begin(&mut self, node: usize, epoch: u64) -> Result<(), String> {
-        let view = self.view_of(epoch);
         let life = self.nodes[node].life;
         let core = Core::new(Config {
             incarnation: life,
@@ -250,11 +250,12 @@ impl World {
             linger: HOP,
             keep_idle: Duration::ZERO,
             defect: self.defect,
-            ..Config::new(FIRST + node as u32, view)
+            ..Config::new(FIRST + node as u32, View::alone(FIRST + node as u32))
         });
         self.nodes[node].core = Some(Arc::new(core));
         self.nodes[node].joins = false;
-        self.at(node, |core, now, out| core.renewed(now + LEASE, now, out))
+        self.at(node, |core, now, out| core.renewed(now + LEASE, now, out))?;
+        self.learn(node, epoch)
     }
 
     fn view_of(&self, epoch: u64) -> View {
