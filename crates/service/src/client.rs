@@ -16,7 +16,7 @@ use crate::core::{Acquire, Reply};
 use crate::defect::Defect;
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
-use crate::session::{SHORTEST_LIFE, Promise, SessionId};
+use crate::session::{Promise, SHORTEST_LIFE, SessionId};
 use crate::time::Time;
 
 /// Holders are told so long before a promise ends, or a twentieth of it if that is longer: telling them takes time.

@@ -219,8 +219,7 @@ impl Opening {
                 reports.room.inside.clear();
             }
             Some(Defect::OpenRoomNewFence) => {
-                reports.room.opening =
-                    reports.room.opening.map(|(group, _)| (group, begin.origin.floor + 1));
+                reports.room.opening = reports.room.opening.map(|(group, _)| (group, begin.origin.floor + 1));
             }
             _ => {}
         }

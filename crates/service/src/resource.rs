@@ -309,7 +309,8 @@ impl Resource {
         match &self.run_by {
             RunBy::Forest(_, forest) => {
                 let queues = forest.tokens_here();
-                let requests = queues.flat_map(|(token, nodes)| nodes.into_iter().map(move |node| (node, token)));
+                let requests =
+                    queues.flat_map(|(token, nodes)| nodes.into_iter().map(move |node| (node, token)));
                 requests.map(|(node, token)| Content::Slots(request(node, token))).collect()
             }
             RunBy::Room(_, room) if room.has_token() => {

@@ -75,13 +75,6 @@ impl Council {
         self.registry.apply(entry, who) == Applied::Yes && self.registry.epoch > views
     }
 
-    /// The one who leads wants leases to last so long.
-    pub(crate) fn change_leases(&mut self, lasts: std::time::Duration, now: Time) {
-        if let Some(who) = self.leader() {
-            self.step(who, Input::Lasts(lasts), now);
-        }
-    }
-
     /// The life in which a node is a member.
     pub(crate) fn life(&self, id: u32) -> Option<u64> {
         self.registry.members.get(&id).map(|member| member.incarnation)

@@ -6,9 +6,11 @@
 //! by their hashes) it also looks whether everybody who waits is served if nothing more goes wrong.
 
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use service::Defect;
+
+use crate::outcome::guarded;
+use crate::plan::pairs;
 
 mod act;
 mod judge;
@@ -59,6 +61,52 @@ impl Default for Size {
     }
 }
 
+impl Size {
+    /// What can be set by name.
+    pub const KEYS: [&str; 9] =
+        ["nodes", "slots", "groups", "clients", "rounds", "failures", "timers", "sample", "most-states"];
+
+    /// Sets several things, as they are typed: `nodes=3,failures=2`.
+    pub fn adjust(&mut self, with: &str) -> Result<(), String> {
+        for (key, value) in pairs(with)? {
+            let count = u32::try_from(value).unwrap_or(u32::MAX);
+            match key {
+                "nodes" => self.nodes = count.clamp(1, 5) as usize,
+                "slots" => self.slots = count.max(1),
+                "groups" => self.groups = count,
+                "clients" => self.clients = count as usize,
+                "rounds" => self.rounds = count,
+                "failures" => self.failures = count,
+                "timers" => self.timers = count,
+                "sample" => self.sample = value,
+                "most-states" => self.most_states = value,
+                _ => return Err(format!("there is no '{key}': use {}", Size::KEYS.join(", "))),
+            }
+        }
+        Ok(())
+    }
+
+    /// A size at which the exploration shows what comes of a defect; `None` if that takes clocks, control planes or clients
+    /// far away, which only the swarm has.
+    pub fn that_shows(defect: Defect) -> Option<Size> {
+        let two = Size { rounds: 2, ..Size::default() };
+        let three = Size { nodes: 3, ..Size::default() };
+        let size = match defect {
+            Defect::NoFloor => Size { timers: 2, ..two },
+            Defect::ExcludesOnSuspicion | Defect::RestartReplaces | Defect::MintsEarly => two,
+            Defect::EndBeforeReport | Defect::FramesWithoutView | Defect::ViewsBackwards => two,
+            Defect::FenceWithoutView | Defect::OldQueuesKept => two,
+            Defect::QuorumOfEnds | Defect::OldEndCounts => three,
+            Defect::RoomMadeEmpty | Defect::CaptainKeepsFollowers | Defect::CompletesToCaptain => {
+                Size { groups: 2, ..three }
+            }
+            Defect::OpenRoomNewFence => Size { groups: 1, ..three },
+            _ => return None,
+        };
+        Some(Size { defect: Some(defect), ..size })
+    }
+}
+
 /// What an exploration has found so far, or in the end.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
@@ -100,14 +148,17 @@ pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
             for act in world.acts() {
                 found.steps += 1;
                 let mut after = world.clone();
-                let outcome = guarded(|| after.act(act));
+                let outcome = guarded(|| after.act(act)).and_then(|outcome| outcome);
                 found.grants += after.granted;
                 found.views = found.views.max(after.epoch());
                 let print = after.fingerprint();
                 let is_new = outcome.is_ok() && known.insert(print);
                 let looked_at = is_new && size.sample > 0 && print.is_multiple_of(size.sample);
                 found.sampled += u64::from(looked_at);
-                let outcome = if looked_at { guarded(|| after.clone().drain()) } else { outcome };
+                let outcome = match looked_at {
+                    true => guarded(|| after.clone().drain()).and_then(|outcome| outcome),
+                    false => outcome,
+                };
                 if let Err(wrong) = outcome {
                     let mut way = way_to(&reached, number);
                     way.push(act.to_string());
@@ -130,15 +181,6 @@ pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
     }
     found.complete = true;
     found
-}
-
-/// A node that finds that it does what it cannot says so by a panic.
-fn guarded(act: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|panic| {
-        let what = panic.downcast_ref::<String>().cloned();
-        let what = what.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        Err(what.unwrap_or_else(|| "a node ended".to_string()))
-    })
 }
 
 fn way_to(reached: &[Reached], mut number: u32) -> Vec<String> {

@@ -200,6 +200,7 @@ impl Run {
         let node = able[self.below(able.len() as u64) as usize];
         let clock = self.node_clock(node);
         self.happened.elections += 1;
+        self.happened.log.push(format!("{} node {node} leads", self.now.0));
         self.spread_slowly();
         if let Some(council) = &mut self.council {
             council.elect(FIRST + node as u32, clock);

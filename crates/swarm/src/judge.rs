@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use service::Answer;
 use service::core::Reply;
 use service::time::DRIFT_PERCENT;
-use service::Answer;
 
 use crate::program::Belief;
 use crate::run::Run;

@@ -106,11 +106,8 @@ impl Run {
     /// Leases are to become longer or shorter.
     pub(crate) fn change_leases(&mut self) {
         let lasts = Duration::from_secs(1 + self.below(3));
-        let leader = self.council.as_ref().and_then(|council| council.leader());
-        let Some(node) = leader.map(|leader| Run::index(leader.node)) else { return };
-        let now = self.node_clock(node);
-        if let Some(council) = &mut self.council {
-            council.change_leases(lasts, now);
+        if let Some(who) = self.council.as_ref().and_then(|council| council.leader()) {
+            self.lead(who, Input::Lasts(lasts));
         }
     }
 }

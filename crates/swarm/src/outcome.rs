@@ -9,11 +9,16 @@ const MOST_TRIES: u32 = 120;
 
 /// Runs a plan from a seed. A node that finds that it does what it cannot is a violation like any other.
 pub fn outcome(plan: &Plan, seed: u64) -> Happened {
-    catch_unwind(AssertUnwindSafe(|| crate::run(plan, seed))).unwrap_or_else(|panic| {
+    guarded(|| crate::run(plan, seed))
+        .unwrap_or_else(|wrong| Happened { violations: vec![wrong], ..Happened::default() })
+}
+
+/// Does something. A node that finds that it does what it cannot says so by a panic.
+pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(act)).map_err(|panic| {
         let what = panic.downcast_ref::<String>().cloned();
         let what = what.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        let violations = vec![what.unwrap_or_else(|| "a node ended".to_string())];
-        Happened { violations, ..Happened::default() }
+        what.unwrap_or_else(|| "a node ended".to_string())
     })
 }
 

@@ -198,6 +198,16 @@ impl Plan {
         true
     }
 
+    /// Plans something else under several names, as it is typed: `nodes=3,clients=9`.
+    pub fn adjust(&mut self, with: &str) -> Result<(), String> {
+        for (key, value) in pairs(with)? {
+            if !self.set(key, value) {
+                return Err(format!("there is no '{key}': use {}", Plan::KEYS.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
     fn count(&mut self, key: &str) -> Option<&mut u32> {
         Some(match key {
             "names" => &mut self.names,
@@ -222,9 +232,21 @@ impl Plan {
     /// In what this plan differs from another, as it is typed.
     pub fn differences(&self, other: &Plan) -> String {
         let differs = |key: &&&str| self.get(key) != other.get(key);
-        let typed = Plan::KEYS.iter().filter(differs).map(|key| format!("{key}={}", self.get(key).unwrap_or(0)));
+        let typed =
+            Plan::KEYS.iter().filter(differs).map(|key| format!("{key}={}", self.get(key).unwrap_or(0)));
         typed.collect::<Vec<_>>().join(",")
     }
+}
+
+/// Names and numbers, as they are typed: `nodes=3,clients=9`.
+pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, String> {
+    let typed = with.split(',').filter(|typed| !typed.trim().is_empty());
+    let pairs = typed.map(|typed| {
+        let (key, value) = typed.split_once('=')?;
+        Some((key.trim(), value.trim().parse().ok()?))
+    });
+    let pairs: Option<Vec<(&str, u64)>> = pairs.collect();
+    pairs.ok_or_else(|| format!("'{with}' is not NAME=NUMBER,…"))
 }
 
 /// How a run went.

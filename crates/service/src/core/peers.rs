@@ -10,7 +10,8 @@ impl Core {
         self.mind_lease(now, out);
         self.counts.received += 1;
         let old_end = self.omits(Defect::OldEndCounts) && message.said == Said::End;
-        let of_this_view = message.epoch == self.view.epoch || old_end || self.omits(Defect::FramesWithoutView);
+        let of_this_view =
+            message.epoch == self.view.epoch || old_end || self.omits(Defect::FramesWithoutView);
         if !of_this_view {
             self.counts.of_other_views += 1;
             return;

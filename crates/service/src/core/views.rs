@@ -47,7 +47,10 @@ impl Core {
     fn queued(&self) -> Vec<(u32, NodeId, Content)> {
         let others = |place: NodeId| place != self.me && self.view.members.len() > place as usize;
         let queues = self.resources.iter().flat_map(|(number, resource)| {
-            resource.queued().into_iter().filter_map(move |request| Some((number, request.asks_for()?, request)))
+            resource
+                .queued()
+                .into_iter()
+                .filter_map(move |request| Some((number, request.asks_for()?, request)))
         });
         queues.filter(|(_, place, _)| others(*place)).collect()
     }

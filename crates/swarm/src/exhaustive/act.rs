@@ -85,7 +85,8 @@ impl World {
         if let Some(core) = &node.core {
             let backwards = self.defect == Some(Defect::ViewsBackwards);
             let epochs = self.views_of(number);
-            let others = epochs.filter(|epoch| *epoch > core.view().epoch || backwards && *epoch < core.view().epoch);
+            let others =
+                epochs.filter(|epoch| *epoch > core.view().epoch || backwards && *epoch < core.view().epoch);
             acts.extend(others.map(|epoch| Act::Learn(number, epoch)));
             if may_fail && is_member {
                 acts.push(Act::Crash(number));
@@ -100,7 +101,9 @@ impl World {
                 acts.push(Act::Discover(number));
             }
             if self.timers > 0 {
-                acts.extend(core.timers().into_iter().map(|(resource, timer)| Act::Timer(number, resource, timer)));
+                acts.extend(
+                    core.timers().into_iter().map(|(resource, timer)| Act::Timer(number, resource, timer)),
+                );
                 if core.wakes_at().is_some_and(|at| at <= node.now) {
                     acts.push(Act::Forget(number));
                 }

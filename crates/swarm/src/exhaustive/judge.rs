@@ -84,6 +84,9 @@ impl World {
             Act::Timer(..) => Some(5),
             _ => None,
         };
-        acts.into_iter().filter_map(|act| Some((rank(&act)?, act))).min_by_key(|(rank, _)| *rank).map(|(_, act)| act)
+        acts.into_iter()
+            .filter_map(|act| Some((rank(&act)?, act)))
+            .min_by_key(|(rank, _)| *rank)
+            .map(|(_, act)| act)
     }
 }

@@ -161,7 +161,9 @@ impl World {
 
     /// A message of a later view waits until its receiver is there.
     pub(crate) fn can_deliver(&self, from: usize, to: usize) -> bool {
-        let (Some(core), Some(mails)) = (&self.nodes[to].core, self.links.get(&(from, to))) else { return false };
+        let (Some(core), Some(mails)) = (&self.nodes[to].core, self.links.get(&(from, to))) else {
+            return false;
+        };
         mails.front().is_some_and(|mail| mail.1.epoch <= core.view().epoch)
     }
 
