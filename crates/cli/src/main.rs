@@ -38,6 +38,7 @@ mod simulate_command;
 mod sockets_command;
 mod storm_command;
 mod swarm_command;
+mod swarm_exhaustive;
 mod sweep_command;
 mod sweep_file;
 mod sweep_grid;

@@ -60,6 +60,8 @@ pub enum Refusal {
     NoLease,
     /// Too much waits to be sent to a node that is out of reach or does not keep up.
     Overloaded,
+    /// The node is about to leave the cluster.
+    Leaving,
 }
 
 impl fmt::Display for Refusal {
@@ -105,6 +107,7 @@ impl fmt::Display for Refusal {
             Refusal::Overloaded => {
                 f.write_str("another node is out of reach, and too much waits to be sent to it: try later")
             }
+            Refusal::Leaving => f.write_str("this node is leaving the cluster: try another"),
             Refusal::NoLease => f.write_str("this node has lost touch with the cluster: try another"),
         }
     }

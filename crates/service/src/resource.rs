@@ -7,6 +7,7 @@ use algorithms::rooms::{self, Act, Room, Spot};
 use algorithms::{Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
+use crate::defect::Defect;
 use crate::name::Definition;
 use crate::opening::{Kept, Opened, Opening, Report, Reports};
 use crate::time::Time;
@@ -67,7 +68,7 @@ pub(crate) enum Deed {
     Never(&'static str),
 }
 
-/// Lists that are used again for every step.
+/// Lists that are used again for every step, and empty between two.
 #[derive(Default)]
 pub(crate) struct Scratch {
     effects: Vec<Effect<Forest>>,
@@ -89,7 +90,14 @@ impl Origin {
     }
 }
 
+impl Clone for Scratch {
+    fn clone(&self) -> Scratch {
+        Scratch::default()
+    }
+}
+
 /// A resource at a node.
+#[derive(Clone, Debug)]
 pub(crate) struct Resource {
     pub(crate) name: Arc<str>,
     pub(crate) definition: Definition,
@@ -105,6 +113,7 @@ pub(crate) struct Resource {
 
 /// A timer. Most are stopped and started again long before they run out: that moves only `runs_out`, and whoever looks at
 /// the time that was planned plans anew.
+#[derive(Clone, Debug)]
 pub(crate) struct Armed {
     pub(crate) timer: Timer,
     /// When it runs out, if it runs.
@@ -113,6 +122,7 @@ pub(crate) struct Armed {
     pub(crate) planned: Time,
 }
 
+#[derive(Clone, Debug)]
 enum RunBy {
     Forest(forest::Rules, Forest),
     Room(rooms::Rules, Box<Room<Numbered>>),
@@ -129,6 +139,8 @@ pub(crate) struct Habits {
     pub(crate) linger: u32,
     /// Fences of this view are higher than this.
     pub(crate) floor: u64,
+    /// A rule to leave out.
+    pub(crate) defect: Option<Defect>,
 }
 
 impl Habits {
@@ -137,7 +149,14 @@ impl Habits {
     }
 
     pub(crate) fn of_room(self, home: NodeId) -> rooms::Rules {
-        rooms::Rules::service(home, self.passes, self.linger, self.floor)
+        let omits = match self.defect {
+            Some(Defect::CaptainKeepsFollowers) => Some(rooms::Shortcut::KeepsFollowers),
+            Some(Defect::CompletesToCaptain) => Some(rooms::Shortcut::CompletesToCaptain),
+            _ => None,
+        };
+        let mut rules = rooms::Rules::service(home, self.passes, self.linger, self.floor);
+        rules.omits = omits;
+        rules
     }
 }
 
@@ -281,6 +300,27 @@ impl Resource {
         }
     }
 
+    /// Requests of other nodes that wait for tokens that are here.
+    pub(crate) fn queued(&self) -> Vec<Content> {
+        let request = |origin, token| forest::Message {
+            clock: 0,
+            body: forest::Body::Request { origin, token, front: false },
+        };
+        match &self.run_by {
+            RunBy::Forest(_, forest) => {
+                let queues = forest.tokens_here();
+                let requests =
+                    queues.flat_map(|(token, nodes)| nodes.into_iter().map(move |node| (node, token)));
+                requests.map(|(node, token)| Content::Slots(request(node, token))).collect()
+            }
+            RunBy::Room(_, room) if room.has_token() => {
+                let requests = room.queue().iter().cloned();
+                requests.map(|entry| Content::Rooms(rooms::Message::Request(entry))).collect()
+            }
+            RunBy::Room(..) | RunBy::Opening(_) => Vec::new(),
+        }
+    }
+
     /// Requests of other nodes that this node keeps until its own has been served.
     pub(crate) fn parked(&self) -> Vec<Content> {
         match &self.run_by {
@@ -315,7 +355,7 @@ impl Resource {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         match std::mem::replace(&mut self.run_by, blank) {
             RunBy::Forest(_, forest) => Kept::Slots(forest.freeze()),
-            RunBy::Room(_, room) => Kept::Room(room.freeze()),
+            RunBy::Room(rules, room) => Kept::Room(room.freeze(&rules)),
             RunBy::Opening(opening) => opening.into_kept(),
         }
     }
@@ -346,7 +386,7 @@ impl Resource {
     ) -> Vec<(NodeId, Content)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
-        let Opened { kept, reported, parked } = opening.open(all);
+        let Opened { kept, reported, parked } = opening.open(all, begin);
         self.go_on(kept, Some(reported), begin, scratch, chance);
         parked
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::time::{Time, certainly};
 
@@ -123,10 +124,21 @@ impl Session {
     }
 
     /// Answers a keep-alive. `lease_left` is how long the node itself may promise anything.
-    pub fn promise(&mut self, sequence: u64, now: Time, lease_left: Duration) -> Promise {
-        let lasts = self.ttl.unwrap_or(lease_left).min(lease_left);
+    pub fn promise(
+        &mut self,
+        sequence: u64,
+        now: Time,
+        lease_left: Duration,
+        defect: Option<Defect>,
+    ) -> Promise {
+        let lasts = match (self.ttl, defect) {
+            (Some(ttl), Some(Defect::BeyondLease)) => ttl,
+            (ttl, _) => ttl.unwrap_or(lease_left).min(lease_left),
+        };
         // What it holds is kept for as long as was asked for, even if less can be promised.
-        self.believed_until = self.believed_until.max(now + certainly(self.ttl.unwrap_or(lasts)));
+        let kept = self.ttl.unwrap_or(lasts);
+        let wait = if defect == Some(Defect::NoMargin) { kept } else { certainly(kept) };
+        self.believed_until = self.believed_until.max(now + wait);
         Promise { sequence, lasts: u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX) }
     }
 
@@ -145,7 +157,7 @@ mod tests {
     #[test]
     fn a_promise_never_exceeds_the_nodes_own_lease() {
         let mut session = Session::new(Some(10 * SECOND));
-        let promise = session.promise(1, Time(0), 2 * SECOND);
+        let promise = session.promise(1, Time(0), 2 * SECOND, None);
         assert_eq!(promise, Promise { sequence: 1, lasts: 2_000_000_000 });
         assert!(session.ends().unwrap() >= Time(0) + 10 * SECOND * 11 / 9, "it is kept longer than promised");
     }
@@ -153,7 +165,7 @@ mod tests {
     #[test]
     fn clients_inside_the_process_do_not_end_before_it() {
         let mut session = Session::new(None);
-        session.promise(1, Time(0), SECOND);
+        session.promise(1, Time(0), SECOND, None);
         assert_eq!(session.ends(), None);
     }
 }
