@@ -235,7 +235,7 @@ fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClie
             match core.keep_alive(session, sequence, settled, now) {
                 Ok(promise) => Some(ToClient::Promise { session, promise }),
                 // A node that can promise nothing does not answer: the client may still believe what it was promised.
-                Err(Refusal::NoLease) => None,
+                Err(Refusal::NoLease | Refusal::Leaving) => None,
                 Err(_) => Some(ToClient::SessionGone { session }),
             }
         }

@@ -36,6 +36,8 @@ pub struct Session {
     pub ttl: Option<Duration>,
     /// Until then the client may believe, whatever its clock.
     believed_until: Time,
+    /// Until then what it holds is kept for it, even if less could be promised.
+    kept_until: Time,
     /// It ends then, for a client in this process that was told.
     over_at: Option<Time>,
     /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a client
@@ -65,6 +67,7 @@ impl Session {
         Session {
             ttl,
             believed_until: Time(0),
+            kept_until: Time(0),
             over_at: None,
             requests: Vec::new(),
             highest_request: 0,
@@ -135,16 +138,20 @@ impl Session {
             (Some(ttl), Some(Defect::BeyondLease)) => ttl,
             (ttl, _) => ttl.unwrap_or(lease_left).min(lease_left),
         };
-        // What it holds is kept for as long as was asked for, even if less can be promised.
-        let kept = self.ttl.unwrap_or(lasts);
-        let wait = if defect == Some(Defect::NoMargin) { kept } else { certainly(kept) };
-        self.believed_until = self.believed_until.max(now + wait);
+        let certainly = |time| if defect == Some(Defect::NoMargin) { time } else { certainly(time) };
+        self.believed_until = self.believed_until.max(now + certainly(lasts));
+        self.kept_until = self.kept_until.max(now + certainly(self.ttl.unwrap_or(lasts)));
         Promise { sequence, lasts: u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX) }
     }
 
-    /// When the client has certainly stopped to believe, if it sends no further keep-alive.
+    /// When it ends, if no further keep-alive comes: not before the client has certainly stopped to believe.
     pub fn ends(&self) -> Option<Time> {
-        self.over_at.or(self.ttl.map(|_| self.believed_until))
+        self.over_at.or(self.ttl.map(|_| self.kept_until))
+    }
+
+    /// Whether the client can certainly not believe any more that it holds something.
+    pub(crate) fn is_given_up(&self, now: Time) -> bool {
+        self.over_at.unwrap_or(self.believed_until) <= now
     }
 }
 

@@ -73,9 +73,10 @@ impl Run {
     /// A node that is to leave says goodbye as soon as nobody believes anything there, and is gone when it is no member any
     /// more. The last one stays.
     pub(crate) fn goodbye(&mut self, node: usize, life: u64) {
+        let clock = self.node_clock(node);
         let machine = &mut self.machines[node];
         let member = self.council.as_ref().and_then(|council| council.life(machine.id)) == Some(life);
-        let Some(core) = machine.core.as_ref().filter(|_| machine.life == life) else { return };
+        let Some(core) = machine.core.as_mut().filter(|_| machine.life == life) else { return };
         if !member {
             self.happened.log.push(format!("{} node {node} has left", self.now.0));
             self.happened.left += 1;
@@ -84,7 +85,7 @@ impl Run {
             return self.maybe_elect(node);
         }
         let others = self.council.as_ref().is_some_and(|council| council.registry.members.len() > 1);
-        if core.has_departed() && others {
+        if others && core.has_departed(clock) {
             let input = Input::Goodbye { id: machine.id, incarnation: life };
             let leader = self.council.as_ref().and_then(|council| council.leader());
             let after = self.hop();

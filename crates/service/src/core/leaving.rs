@@ -26,9 +26,18 @@ impl Core {
         self.tell_those_in_this_process(until, out);
     }
 
-    /// Whether this node is to leave, and nobody can believe any more that it holds something here.
-    pub fn has_departed(&self) -> bool {
-        self.departs.is_some() && (self.requests.len() == 0 || self.omits(Defect::LeavesWhileBusy))
+    /// Whether this node is to leave, and nobody can believe any more that it holds something here. From then on nothing is
+    /// promised to anybody.
+    pub fn has_departed(&mut self, now: Time) -> bool {
+        if self.departs.is_none() {
+            return false;
+        }
+        let believes = |session: &Session| session.clients().next().is_some() && !session.is_given_up(now);
+        let departed = !self.sessions.values().any(believes) || self.omits(Defect::LeavesWhileBusy);
+        if departed {
+            self.departs = Some(now);
+        }
+        departed
     }
 
     /// Whether this node still promises anything to this session.
