@@ -235,7 +235,7 @@ impl Client {
         }
     }
 
-    fn promised(&mut self, Promise { sequence, lasts }: Promise, now: Time) {
+    fn promised(&mut self, Promise { sequence, lasts, .. }: Promise, now: Time) {
         let sent = match self.defect {
             Some(Defect::ClientCountsFromReceipt) => Some(now),
             Some(Defect::ReplyNotMatched) => self.sent.values().next_back().copied(),
@@ -281,7 +281,7 @@ mod tests {
     const ID: SessionId = SessionId { node: 0, incarnation: 1, number: 1 };
 
     fn promise(sequence: u64, lasts: u64) -> Promise {
-        Promise { sequence, lasts }
+        Promise { sequence, lasts, kept: lasts }
     }
 
     fn opened() -> Client {

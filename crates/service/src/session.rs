@@ -59,6 +59,9 @@ pub struct Promise {
     pub sequence: u64,
     /// For how long, in nanoseconds.
     pub lasts: u64,
+    /// What the session holds is kept for so long, in nanoseconds, as long as its node is not lost: longer than can be promised,
+    /// because a node has a lease itself.
+    pub kept: u64,
 }
 
 impl Session {
@@ -141,7 +144,8 @@ impl Session {
         let certainly = |time| if defect == Some(Defect::NoMargin) { time } else { certainly(time) };
         self.believed_until = self.believed_until.max(now + certainly(lasts));
         self.kept_until = self.kept_until.max(now + certainly(self.ttl.unwrap_or(lasts)));
-        Promise { sequence, lasts: u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX) }
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Promise { sequence, lasts: nanos(lasts), kept: nanos(self.ttl.unwrap_or(lasts)) }
     }
 
     /// When it ends, if no further keep-alive comes: not before the client has certainly stopped to believe.
@@ -165,7 +169,7 @@ mod tests {
     fn a_promise_never_exceeds_the_nodes_own_lease() {
         let mut session = Session::new(Some(10 * SECOND));
         let promise = session.promise(1, Time(0), 2 * SECOND, None);
-        assert_eq!(promise, Promise { sequence: 1, lasts: 2_000_000_000 });
+        assert_eq!(promise, Promise { sequence: 1, lasts: 2_000_000_000, kept: 10_000_000_000 });
         assert!(session.ends().unwrap() >= Time(0) + 10 * SECOND * 11 / 9, "it is kept longer than promised");
     }
 
