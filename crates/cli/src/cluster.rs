@@ -22,6 +22,11 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
+    /// Where to ask, one after the other.
+    pub(crate) fn endpoints(&self) -> Vec<String> {
+        self.endpoints.named()
+    }
+
     /// Asks all members.
     pub(crate) fn ask_all(&self, question: &Question) -> Result<Vec<Answered>> {
         runtime()?.block_on(ask_all(&self.endpoints, question))
@@ -86,7 +91,8 @@ pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<Member>> {
     Err(Error::NoNode(tried)).context(NO_CLUSTER)
 }
 
-async fn ask(endpoint: &str, question: Question) -> Result<Told, Error> {
+/// Asks one node.
+pub(crate) async fn ask(endpoint: &str, question: Question) -> Result<Told, Error> {
     Observer::connect(endpoint).await?.ask(question).await
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::endpoints::{USUAL_PORTS, runtime};
+use crate::node_file::Length;
 use crate::node_processes::{Nodes, Place};
 use crate::signals::Signals;
 use crate::{Ended, output};
@@ -20,9 +21,12 @@ pub(crate) struct Arguments {
     /// How many nodes
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     nodes: u32,
-    /// Each node is a process of its own
+    /// Each node is a process of its own: kill one and see what happens
     #[arg(long)]
     processes: bool,
+    /// How long leases of nodes last: what a node that dies holds is free again about that much later
+    #[arg(long, default_value = "3s")]
+    lease: Length,
     /// Write a JSON file with ids, process ids and endpoints when the cluster is ready
     #[arg(long, value_name = "FILE")]
     ready_file: Option<PathBuf>,
@@ -43,12 +47,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 }
 
 async fn in_process(arguments: &Arguments) -> Result<()> {
-    let cluster = LocalCluster::start_at(for_clients(arguments.nodes).await?, |_| {}).await?;
+    let cluster =
+        LocalCluster::start_at(for_clients(arguments.nodes).await?, arguments.lease.0, |_| {}).await?;
     let endpoints = (0..).zip(cluster.endpoints.clone());
     let running: Vec<Running> =
         endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
     for node in &running {
-        Nodes::none().until_connected(&node.endpoint).await?;
+        Nodes::none().until_connected(&node.endpoint, running.len()).await?;
     }
     ready(arguments, &running)?;
     until_stopped().await?;
@@ -72,14 +77,15 @@ async fn processes(arguments: &Arguments) -> Result<()> {
         .collect::<Result<Vec<_>>>()?;
     // Each node binds its ports anew.
     drop((for_clients, for_peers));
-    let mut nodes = Nodes::start("dev", &places, &[])?;
+    let lease = arguments.lease.to_string();
+    let mut nodes = Nodes::start("dev", &places, &["--lease", &lease])?;
     let running: Vec<Running> = nodes
         .ids_and_pids()
         .zip(&places)
         .map(|((id, pid), place)| Running { id, pid, endpoint: place.clients.clone() })
         .collect();
     for node in &running {
-        nodes.until_connected(&node.endpoint).await?;
+        nodes.until_connected(&node.endpoint, running.len()).await?;
     }
     ready(arguments, &running)?;
     tokio::select! {

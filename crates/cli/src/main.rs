@@ -19,6 +19,7 @@ mod foreground;
 mod inspect_command;
 mod lock_arguments;
 mod locks_command;
+mod members_command;
 mod merge_command;
 mod node_command;
 mod node_file;
@@ -39,6 +40,7 @@ mod simulate_command;
 mod sockets_command;
 mod storm_command;
 mod swarm_command;
+mod swarm_exhaustive;
 mod sweep_command;
 mod sweep_file;
 mod sweep_grid;
@@ -78,6 +80,7 @@ enum Command {
     Definitions(cluster::Asking),
     /// Show how all nodes of the cluster are doing
     Status(cluster::Asking),
+    Members(members_command::Arguments),
     Node(node_command::Arguments),
     Bench(bench_command::Arguments),
     Storm(storm_command::Arguments),
@@ -118,6 +121,7 @@ Locks:
   tokenwood inspect gpu                             everything about one of them
   tokenwood watch                                   what happens, as it happens
   tokenwood status                                  how the nodes are doing
+  tokenwood members                                 who belongs to the cluster; 'members invite' adds a node
   grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
   tokenwood release $grant                          give it back
   tokenwood define gpu --slots 4                    say for all what a name stands for, and change it
@@ -169,6 +173,7 @@ fn main() -> ExitCode {
         Command::Undefine(arguments) => define_command::undefine(&arguments),
         Command::Definitions(arguments) => define_command::list(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
+        Command::Members(arguments) => members_command::run(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Storm(arguments) => storm_command::run(&arguments),

@@ -1,4 +1,4 @@
-//! `tokenwood node`: one node of a cluster whose members are known.
+//! `tokenwood node`: one node of a cluster.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use node::{Host, HostConfig, Identity, Member, View};
+use control::folder;
+use node::{First, Host, HostConfig, Invitation};
 use tokio::net::TcpListener;
 
 use crate::dev_command::until_stopped;
@@ -15,7 +16,11 @@ use crate::endpoints::runtime;
 use crate::node_file::{Address, Length, MemberId, NodeFile, Settings};
 use crate::{Ended, output};
 
-/// Run one node of a cluster whose members are known and stay the same
+/// Run one node of a cluster
+///
+/// A new cluster: start all its nodes with the same list of members (--member), each with its --id and an empty folder
+/// (--data). One more node: 'tokenwood members invite' gives an invitation to start it with (--join). Again: the folder knows
+/// to whom it belongs.
 ///
 /// Flags override the environment, and that overrides the file.
 #[derive(Args)]
@@ -29,10 +34,16 @@ pub(crate) struct Arguments {
     /// The name of the cluster, the same on all its nodes [default: tokenwood]
     #[arg(long, env = "TOKENWOOD_CLUSTER")]
     cluster: Option<String>,
-    /// Which of the members this is
+    /// The number of this node [default: the one in its folder or its invitation]
     #[arg(long, env = "TOKENWOOD_ID")]
     id: Option<u32>,
-    /// A member and where its peers reach it, as ID=HOST:PORT; name all, this node included
+    /// The folder where this node keeps what the cluster has agreed on [default: tokenwood-data]
+    #[arg(long, value_name = "FOLDER", env = "TOKENWOOD_DATA")]
+    data: Option<PathBuf>,
+    /// Join a cluster with this invitation, which 'tokenwood members invite' gave; it counts once
+    #[arg(long, value_name = "INVITATION", env = "TOKENWOOD_JOIN", conflicts_with = "members")]
+    join: Option<Invitation>,
+    /// A member of a new cluster and where its peers reach it, as ID=HOST:PORT; name all, this node included
     #[arg(
         long = "member",
         value_name = "ID=HOST:PORT",
@@ -41,9 +52,12 @@ pub(crate) struct Arguments {
         value_parser = member
     )]
     members: Vec<(u32, Address)>,
-    /// Where to listen for peers [default: the address of this member]
+    /// Where to listen for peers [default: the address of this member, or 127.0.0.1:7700]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_LISTEN")]
     listen: Option<Address>,
+    /// Where peers on other machines reach this node [default: the address of this member, or where it listens for them]
+    #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_REACHED_AT")]
+    reached_at: Option<Address>,
     /// Where to listen for clients [default: 127.0.0.1:7710]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_CLIENTS")]
     clients: Option<Address>,
@@ -51,9 +65,10 @@ pub(crate) struct Arguments {
     /// this machine, the host of this member with that port]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_ADVERTISE")]
     advertise: Option<Address>,
-    /// The life that all members are in: give all of them a higher number when the cluster is started anew [default: 1]
-    #[arg(long, env = "TOKENWOOD_INCARNATION")]
-    incarnation: Option<u64>,
+    /// How long leases of nodes last in a new cluster: what a node that dies holds is free again about that much later, and a
+    /// node that cannot reach the others for that long loses what its clients hold [default: 3s]
+    #[arg(long, env = "TOKENWOOD_LEASE")]
+    lease: Option<Length>,
     /// How long a token that nobody uses stays where it was used last before it goes home [default: 10s]
     #[arg(long, env = "TOKENWOOD_LINGER")]
     linger: Option<Length>,
@@ -68,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         output::print(format_args!("{settings}"));
         return Ok(Ended::Well);
     }
-    runtime()?.block_on(serve(settings))?;
+    runtime()?.block_on(serve(settings, arguments.join.clone()))?;
     Ok(Ended::Well)
 }
 
@@ -78,9 +93,14 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
         Some(file) => NodeFile::read(file)?,
         None => NodeFile::default(),
     };
-    let Some(id) = arguments.id.or(file.id) else {
+    let data = arguments.data.clone().or(file.data).unwrap_or_else(|| "tokenwood-data".into());
+    let known = folder::whose(&data)?;
+    let invited = arguments.join.as_ref().map(|invitation| (invitation.id, invitation.cluster.clone()));
+    let known = known.map(|identity| (identity.node, identity.cluster)).or(invited);
+    let Some(id) = arguments.id.or(file.id).or(known.as_ref().map(|(id, _)| *id)) else {
         bail!(
-            "which of the members is this? Say it with --id, TOKENWOOD_ID or 'id = …' in the file of --config"
+            "which node is this? Say it with --id, TOKENWOOD_ID or 'id = …' in the file of --config; or name its folder \
+             with --data"
         );
     };
     let mut members: BTreeMap<u32, Address> =
@@ -93,51 +113,89 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
             bail!("member {id} is named twice");
         }
     }
-    let Some(mine) = members.get(&id) else {
-        bail!("node {id} is not among the members: name it too, with --member {id}=HOST:PORT");
+    let mine = match members.get(&id) {
+        Some(mine) => mine.clone(),
+        None if members.is_empty() => address("127.0.0.1:7700")?,
+        None => bail!("node {id} is not among the members: name it too, with --member {id}=HOST:PORT"),
     };
+    let named = arguments.cluster.clone().or(file.cluster);
+    let length = |flag: Option<Length>, file: Option<Length>, seconds| {
+        flag.or(file).unwrap_or(Length(Duration::from_secs(seconds)))
+    };
+    let lease = length(arguments.lease, file.lease, 3);
+    if lease.0 < SHORTEST_LEASE {
+        bail!("leases of {lease} are too short: {} at least", Length(SHORTEST_LEASE));
+    }
+    let listen = arguments.listen.clone().or(file.listen).unwrap_or_else(|| mine.clone());
     Ok(Settings {
-        cluster: arguments.cluster.clone().or(file.cluster).unwrap_or_else(|| "tokenwood".to_string()),
+        cluster: named.or(known.map(|(_, name)| name)).unwrap_or_else(|| "tokenwood".to_string()),
         id,
-        incarnation: arguments.incarnation.or(file.incarnation).unwrap_or(1),
-        listen: arguments.listen.clone().or(file.listen).unwrap_or_else(|| mine.clone()),
+        data,
+        reached_at: match arguments.reached_at.clone().or(file.reached_at) {
+            Some(address) => address,
+            None if members.is_empty() => listen.clone(),
+            None => mine,
+        },
+        listen,
         clients: match arguments.clients.clone().or(file.clients) {
             Some(clients) => clients,
-            None => "127.0.0.1:7710".parse().map_err(anyhow::Error::msg)?,
+            None => address("127.0.0.1:7710")?,
         },
         advertise: arguments.advertise.clone().or(file.advertise),
-        linger: arguments.linger.or(file.linger).unwrap_or(Length(Duration::from_secs(10))),
-        keep_idle: arguments.keep_idle.or(file.keep_idle).unwrap_or(Length(Duration::from_secs(10))),
+        lease,
+        linger: length(arguments.linger, file.linger, 10),
+        keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
         members,
     })
 }
 
-async fn serve(settings: Settings) -> Result<()> {
-    let Settings { cluster, id, incarnation, members, listen: address, clients, .. } = settings;
-    let (advertise, linger, keep_idle) = (settings.advertise, settings.linger.0, settings.keep_idle.0);
+/// Shorter leases would be lost to short pauses of machines.
+const SHORTEST_LEASE: Duration = Duration::from_millis(500);
+
+fn address(text: &str) -> Result<Address> {
+    text.parse().map_err(anyhow::Error::msg)
+}
+
+async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()> {
+    let Settings { cluster, id, members, listen: address, clients, .. } = settings;
+    let (linger, keep_idle) = (settings.linger.0, settings.keep_idle.0);
     let for_peers = listen(&address, "peers").await?;
     let for_clients = listen(&clients, "clients").await?;
     let listens = for_clients.local_addr().context("where clients are listened for is not known")?;
-    let advertised = match advertise {
+    let advertised = match settings.advertise {
         Some(advertise) => advertise.to_string(),
-        None => advertised(listens, &members[&id]),
+        None => advertised(listens, &settings.reached_at),
     };
-    let identity = |id| Identity { id, incarnation };
-    let members = members
-        .into_iter()
-        .map(|(id, address)| Member { identity: identity(id), address: address.to_string() });
+    let first = match invitation {
+        Some(invitation) => First::Invited(invitation),
+        None if members.is_empty() => First::No,
+        None => First::Together(members.into_iter().map(|(id, at)| (id, at.to_string())).collect()),
+    };
     let config = HostConfig {
         cluster,
-        me: identity(id),
-        view: View { epoch: 1, members: members.collect() },
+        id,
+        peers: settings.reached_at.to_string(),
         clients: advertised,
+        folder: settings.data,
+        first,
+        lease: settings.lease.0,
         tune: Box::new(move |config| (config.linger, config.keep_idle) = (linger, keep_idle)),
         log: |line| eprintln!("{line}"),
     };
-    let host = Host::start(config, for_peers, for_clients)?;
+    let host = Host::start(config, for_peers, for_clients).await?;
     output::print(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
-    until_stopped().await?;
-    host.stop().await;
+    tokio::select! {
+        stopped = until_stopped() => stopped?,
+        why = host.control().failed() => {
+            host.stop().await;
+            bail!("this node cannot take part any more: {why}. See to it, and start the node again");
+        }
+    }
+    // A second request to end is one to end at once.
+    tokio::select! {
+        () = host.leave() => {}
+        stopped = until_stopped() => stopped?,
+    }
     Ok(())
 }
 

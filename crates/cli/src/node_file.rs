@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -19,10 +19,12 @@ use crate::endpoints::duration;
 pub(crate) struct NodeFile {
     pub(crate) cluster: Option<String>,
     pub(crate) id: Option<u32>,
-    pub(crate) incarnation: Option<u64>,
+    pub(crate) data: Option<PathBuf>,
     pub(crate) listen: Option<Address>,
+    pub(crate) reached_at: Option<Address>,
     pub(crate) clients: Option<Address>,
     pub(crate) advertise: Option<Address>,
+    pub(crate) lease: Option<Length>,
     pub(crate) linger: Option<Length>,
     pub(crate) keep_idle: Option<Length>,
     #[serde(default)]
@@ -129,11 +131,13 @@ impl TryFrom<String> for MemberId {
 pub(crate) struct Settings {
     pub(crate) cluster: String,
     pub(crate) id: u32,
-    pub(crate) incarnation: u64,
+    pub(crate) data: PathBuf,
     pub(crate) members: BTreeMap<u32, Address>,
     pub(crate) listen: Address,
+    pub(crate) reached_at: Address,
     pub(crate) clients: Address,
     pub(crate) advertise: Option<Address>,
+    pub(crate) lease: Length,
     pub(crate) linger: Length,
     pub(crate) keep_idle: Length,
 }
@@ -145,10 +149,11 @@ impl fmt::Display for Settings {
         let text = |text: &dyn fmt::Display| json!(text.to_string());
         writeln!(f, "# The name of the cluster, the same on all its nodes.")?;
         writeln!(f, "cluster = {}\n", text(&self.cluster))?;
-        writeln!(f, "# Which of the members this is.\nid = {}\n", self.id)?;
-        writeln!(f, "# The life that all members are in: a higher number when the cluster is started anew.")?;
-        writeln!(f, "incarnation = {}\n", self.incarnation)?;
+        writeln!(f, "# The number of this node.\nid = {}\n", self.id)?;
+        writeln!(f, "# The folder where it keeps what the cluster has agreed on.")?;
+        writeln!(f, "data = {}\n", text(&self.data.display()))?;
         writeln!(f, "# Where to listen for peers.\nlisten = {}\n", text(&self.listen))?;
+        writeln!(f, "# Where peers reach this node.\nreached_at = {}\n", text(&self.reached_at))?;
         writeln!(f, "# Where to listen for clients.\nclients = {}\n", text(&self.clients))?;
         if let Some(advertise) = &self.advertise {
             writeln!(
@@ -157,11 +162,15 @@ impl fmt::Display for Settings {
                 text(advertise)
             )?;
         }
+        writeln!(f, "# How long leases of nodes last in a new cluster.\nlease = {}\n", text(&self.lease))?;
         writeln!(f, "# How long a token that nobody uses stays where it was used last before it goes home.")?;
         writeln!(f, "linger = {}\n", text(&self.linger))?;
         writeln!(f, "# How long a name that nobody uses is remembered.")?;
         writeln!(f, "keep_idle = {}\n", text(&self.keep_idle))?;
-        writeln!(f, "# All members, and where their peers reach them.\n[members]")?;
+        if self.members.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "# All members of a new cluster, and where their peers reach them.\n[members]")?;
         self.members.iter().try_for_each(|(id, address)| writeln!(f, "{id} = {}", text(address)))
     }
 }

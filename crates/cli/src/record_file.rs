@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use node::workbench::{Plan, Report, Tally, Watch, judge};
 use serde::{Deserialize, Serialize};
+use workbench::{Plan, Report, Tally, Watch, judge};
 
 const FORMAT: &str = "tokenwood-record";
 const VERSION: u32 = 1;

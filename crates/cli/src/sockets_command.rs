@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use figures::Effort;
 use figures::thesis::sockets::{self, Measured, Sample};
-use node::workbench::{self, Plan, Report, Tally};
+use workbench::{self, Plan, Report, Tally};
 
 use crate::endpoints::{duration, runtime};
 use crate::progress::Progress;

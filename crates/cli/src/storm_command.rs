@@ -134,7 +134,7 @@ async fn rage(arguments: &Arguments) -> Result<Outcome> {
     let (places, mut proxies) = places(arguments.nodes).await?;
     let mut nodes = Nodes::start("storm", &places, &["--linger", SOON, "--keep-idle", SOON])?;
     for place in &places {
-        nodes.until_connected(&place.clients).await?;
+        nodes.until_connected(&place.clients, places.len()).await?;
     }
     let mut endpoints = Vec::new();
     for place in &places {

@@ -79,4 +79,4 @@ pub use service::client::Grant;
 pub use service::event::{Change, Event, Filter, ForceReleased};
 pub use service::name::Definition;
 pub use service::protocol::{Question, Told};
-pub use tokenwood::{Options, Tokenwood};
+pub use tokenwood::{Open, Options, Tokenwood};

@@ -187,12 +187,34 @@ impl Shared {
                 retry = FIRST_RETRY;
             }
         }
-        let mut state = self.lock();
-        state.client.end();
-        // Whoever waits learns of the loss when the other end of its channel is gone.
-        state.waiting.clear();
-        drop(state);
+        let goodbye = {
+            let mut state = self.lock();
+            // Whoever waits learns of the loss when the other end of its channel is gone.
+            state.waiting.clear();
+            let goodbye = state.client.end();
+            goodbye.filter(|_| !state.closing)
+        };
         self.lost.send_modify(Losses::lose_all);
+        if let Some(goodbye) = goodbye {
+            self.give_back(&goodbye).await;
+        }
+    }
+
+    /// What was lost may still be kept at the node, for as long as the session was to live: others need not wait for that.
+    async fn give_back(&self, goodbye: &ToNode) {
+        let until = clock::now() + self.lock().client.ttl();
+        while clock::now() < until {
+            if let Ok(connection) = Connection::open(&self.endpoint).await {
+                let mut bytes = Vec::new();
+                frame::put(connection.version, goodbye, &mut bytes);
+                // A few bytes on a fresh connection are taken at once, or it is broken.
+                _ = connection.stream.writable().await;
+                if connection.stream.try_write(&bytes).is_ok() {
+                    return;
+                }
+            }
+            sleep(LONGEST_RETRY).await;
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -210,8 +232,8 @@ impl Shared {
         mut connection: Connection,
         opened: &mut Option<oneshot::Sender<Result<(), Refusal>>>,
     ) -> bool {
-        let pace = self.begin(&connection);
-        let mut next_keep_alive = clock::now() + pace;
+        self.begin(&connection);
+        let mut next_keep_alive = clock::now() + self.lock().client.pace();
         loop {
             let more_to_write = !self.lock().outgoing.is_empty();
             let deadline = self.lock().client.deadline().unwrap_or(Time(u64::MAX));
@@ -229,8 +251,8 @@ impl Shared {
             }
             let now = clock::now();
             if now >= next_keep_alive {
-                next_keep_alive = now + pace;
                 let mut state = self.lock();
+                next_keep_alive = now + state.client.pace();
                 if let Some(said) = state.client.keep_alive(now) {
                     state.say(&said);
                     self.flush(&mut state);
@@ -239,8 +261,8 @@ impl Shared {
         }
     }
 
-    /// Says what has to be said first on a connection. Returns how long to wait between keep-alives.
-    fn begin(&self, connection: &Connection) -> Duration {
+    /// Says what has to be said first on a connection.
+    fn begin(&self, connection: &Connection) {
         let mut state = self.lock();
         state.stream = Some((connection.stream.clone(), connection.version));
         state.outgoing.clear();
@@ -248,7 +270,6 @@ impl Shared {
             state.say(&said);
         }
         self.flush(&mut state);
-        state.client.pace()
     }
 
     /// Hears what has come in, and writes what waits. Says whether the session is over.

@@ -1,7 +1,7 @@
 //! The way into a cluster.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use service::Definition;
@@ -20,7 +20,7 @@ pub struct Tokenwood {
 
 enum Source {
     Far { endpoints: Vec<String>, options: Options, current: Mutex<Option<Arc<Remote>>> },
-    Near(Arc<dyn Backend>),
+    Near(Near),
 }
 
 /// How a session is to be.
@@ -58,8 +58,8 @@ impl Tokenwood {
     }
 
     /// A node in this process.
-    pub fn embedded(backend: Arc<dyn Backend>) -> Tokenwood {
-        Tokenwood { source: Arc::new(Source::Near(backend)) }
+    pub fn embedded(open: Open) -> Tokenwood {
+        Tokenwood { source: Arc::new(Source::Near(Near { open, current: std::sync::Mutex::new(None) })) }
     }
 
     /// A mutex: one holder at a time.
@@ -92,7 +92,7 @@ impl Tokenwood {
     /// The session to use now; a new one if the last was lost.
     pub(crate) async fn backend(&self) -> Result<Arc<dyn Backend>, Error> {
         match &*self.source {
-            Source::Near(backend) => Ok(backend.clone()),
+            Source::Near(near) => near.backend(),
             Source::Far { .. } => Ok(self.remote().await?),
         }
     }
@@ -115,6 +115,28 @@ impl Tokenwood {
             }
         }
         Err(Error::NoNode(tried))
+    }
+}
+
+/// A node in this process: opens a session there.
+pub type Open = Box<dyn Fn() -> Result<Arc<dyn Backend>, Error> + Send + Sync>;
+
+/// Sessions at a node in this process, one after the other.
+struct Near {
+    open: Open,
+    current: std::sync::Mutex<Option<Arc<dyn Backend>>>,
+}
+
+impl Near {
+    /// A session that is alive: another one when the one before was lost.
+    fn backend(&self) -> Result<Arc<dyn Backend>, Error> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(backend) = current.as_ref().filter(|backend| backend.is_alive()) {
+            return Ok(backend.clone());
+        }
+        let backend = (self.open)()?;
+        *current = Some(backend.clone());
+        Ok(backend)
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use control::{Config, Control, Timing};
 use service::Definition;
+use service::Time;
 use service::registry::{Entry, Leadership};
 use tokio::net::TcpListener;
 
@@ -35,7 +36,15 @@ async fn measure(folder: &std::path::Path) -> Result<(), Failure> {
     let mut nodes = BTreeMap::new();
     for (node, listener) in listeners {
         let (cluster, folder) = ("agree".to_owned(), folder.join(node.to_string()));
-        let control = Control::start(Config { cluster, node, folder, timing: Timing::default() }).await?;
+        let control = Control::start(Config {
+            cluster,
+            node,
+            folder,
+            timing: Timing::default(),
+            lease: None,
+            clock: || Time(0),
+        })
+        .await?;
         control.listen(listener);
         nodes.insert(node, control);
     }

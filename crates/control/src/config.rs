@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use openraft::SnapshotPolicy;
+use service::Time;
 
 /// The log is cut off whenever it has grown by so many entries.
 const ENTRIES_PER_SNAPSHOT: u64 = 500;
@@ -26,6 +27,10 @@ pub struct Config {
     pub folder: PathBuf,
     /// How long things may take.
     pub timing: Timing,
+    /// How long leases last in a cluster that has not agreed on it yet.
+    pub lease: Option<Duration>,
+    /// What leases are counted on: a clock that also counts time asleep.
+    pub clock: fn() -> Time,
 }
 
 /// How long things may take.
@@ -45,6 +50,11 @@ impl Default for Timing {
 }
 
 impl Timing {
+    /// For leases of this length: a leader is replaced soon enough that nobody's lease runs out over it.
+    pub fn for_lease(lease: Duration) -> Timing {
+        Timing { heartbeat: lease / 30, election: lease / 4 }
+    }
+
     /// What has not been agreed on for so long may take for ever.
     pub(crate) fn patience(&self) -> Duration {
         2 * self.election

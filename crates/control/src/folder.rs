@@ -208,6 +208,15 @@ impl Folder {
     }
 }
 
+/// Whose a folder is; `None` if it is empty or not there. Nothing is changed, and nothing is locked.
+pub fn whose(path: &Path) -> Result<Option<Identity>, FolderError> {
+    match fs::read(path.join(IDENTITY)) {
+        Ok(text) => parse(path, &text).map(|(identity, ..)| Some(identity)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FolderError::Io { doing: "read whose it is:", path: path.to_owned(), error }),
+    }
+}
+
 /// The file that says whose a folder is.
 fn text(Identity { cluster, cluster_id, node }: &Identity, mark: u64, has_database: bool) -> String {
     let id = cluster_id.map_or("none".to_owned(), |id| format!("{id:016x}"));

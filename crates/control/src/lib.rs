@@ -12,16 +12,23 @@
 mod config;
 mod control;
 mod disk;
+mod error;
 pub mod folder;
+mod invitation;
+mod leading;
 mod machine;
 mod network;
+mod plane;
 mod server;
 mod store;
 #[cfg(test)]
 mod temporary;
 mod types;
+pub mod voters;
 mod wire;
 
 pub use config::{Config, ConfigError, Timing};
-pub use control::{ChangeError, Control, FoundError, NotLeading, ProposeError, StartError};
-pub use wire::{Hello, MAGIC, Refusal};
+pub use control::Control;
+pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
+pub use invitation::{Invitation, NoInvitation};
+pub use wire::{FIRST_BYTES, Hello, MAGIC, Refusal, is_for_us};

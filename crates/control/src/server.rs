@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use openraft::error::{ClientWriteError, RaftError};
+use openraft::error::RaftError;
 use service::frame::Incoming;
 use service::registry::Entry as Proposal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,9 +14,8 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::disk::Disk;
 use crate::network::Local;
-use crate::types::Raft;
+use crate::plane::Plane;
 use crate::wire::{self, Hello, Refusal, Request, Response, VERSION};
 
 /// How many connections are served at once. Each peer needs one.
@@ -26,24 +25,14 @@ const AT_ONCE: usize = 32;
 /// A caller that has been silent for so long is forgotten; it connects again when it needs to.
 const IDLE: Duration = Duration::from_secs(120);
 
-/// What is needed to answer.
-#[derive(Clone)]
-pub(crate) struct Server {
-    pub(crate) local: Arc<Local>,
-    pub(crate) raft: Raft,
-    pub(crate) disk: Arc<Disk>,
-    /// How long a proposal may take.
-    pub(crate) patience: Duration,
-}
-
-impl Server {
+impl Plane {
     /// Serves whoever calls, until it is dropped.
     pub(crate) async fn listen(self, listener: TcpListener) {
         let mut connections = JoinSet::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
             let place = room.clone().acquire_owned().await.expect("never closed");
-            let Ok((mut stream, _)) = listener.accept().await else {
+            let Ok((stream, _)) = listener.accept().await else {
                 // Out of file descriptors, most likely: some will come back.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
@@ -52,19 +41,17 @@ impl Server {
             let server = self.clone();
             connections.spawn(async move {
                 let _place = place;
-                let hello = timeout(server.local.patience, wire::read_hello(&mut stream)).await;
-                if let Ok(Ok(hello)) = hello {
-                    // How a connection ends concerns only the caller.
-                    _ = server.serve(stream, &hello).await;
-                }
+                // How a connection ends concerns only the caller.
+                _ = server.serve(stream).await;
             });
         }
     }
 
-    /// Serves a connection whose greeting has been read, until it ends.
-    pub(crate) async fn serve(&self, mut stream: TcpStream, hello: &Hello) -> io::Result<()> {
+    /// Serves a connection until it ends.
+    pub(crate) async fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        let judged = self.judge(hello).await;
+        let hello = timeout(self.local.patience, wire::read_hello(&mut stream)).await??;
+        let judged = self.judge(&hello).await;
         timeout(self.local.patience, wire::answer(&mut stream, &judged)).await??;
         if judged.is_err() {
             return Ok(());
@@ -140,7 +127,7 @@ impl Server {
             // Only the first election of a cluster is held among nodes that know nothing. Otherwise this one may have lost its
             // folder, and with it what it voted for.
             Request::Vote(rpc)
-                if rpc.last_log_id.is_some_and(|last| last.index > 0) && !self.knows_something().await =>
+                if rpc.last_log_id.is_some_and(|last| last.index > 0) && !self.is_initialized().await =>
             {
                 Response::Failed("it knows nothing yet, and does not vote".to_owned())
             }
@@ -152,25 +139,11 @@ impl Server {
                 Err(RaftError::APIError(error)) => Response::Snapshot(Err(error)),
                 Err(RaftError::Fatal(error)) => failed(&error),
             },
-            Request::Propose(entry @ Proposal::Define { .. }) => self.propose(entry).await,
+            Request::Propose(entry @ Proposal::Define { .. }) => self.propose_here(entry).await,
+            Request::Leader(question) => self.ask_here(question).await,
+            Request::PassOn(question) => self.ask_leader(question).await,
             // A view is decided under one leadership and must not reach another.
             Request::Propose(_) => Response::Failed("only definitions are proposed for others".to_owned()),
-        }
-    }
-
-    async fn knows_something(&self) -> bool {
-        self.raft.is_initialized().await.unwrap_or(false)
-    }
-
-    /// Proposes at this node, which has to lead.
-    pub(crate) async fn propose(&self, entry: Proposal) -> Response {
-        match timeout(self.patience, self.raft.client_write(entry)).await {
-            Ok(Ok(written)) => Response::Proposed(written.data),
-            Ok(Err(RaftError::APIError(ClientWriteError::ForwardToLeader(to)))) => {
-                Response::NotLeading(to.leader_id.and_then(|leader| u32::try_from(leader).ok()))
-            }
-            Ok(Err(error)) => Response::Failed(error.to_string()),
-            Err(_) => Response::Unknown,
         }
     }
 }

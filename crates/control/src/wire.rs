@@ -1,7 +1,9 @@
 //! What nodes say to each other about consensus: a greeting, then questions and answers in frames, each with a number.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use openraft::error::InstallSnapshotError;
 use openraft::raft::{
@@ -10,7 +12,8 @@ use openraft::raft::{
 };
 use serde::{Deserialize, Serialize};
 use service::frame::{self, FrameError, LENGTH_BYTES};
-use service::registry::{Applied, Entry as Proposal};
+use service::leases::Renewal;
+use service::registry::{Applied, Entry as Proposal, MemberEntry};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -21,6 +24,20 @@ pub(crate) const VERSION: u8 = 1;
 /// What every greeting begins with: other bytes than greetings between the nodes of a view, so that one port can serve
 /// both.
 pub const MAGIC: [u8; 8] = *b"tokenwc\n";
+/// So many bytes of a connection say whether it is for the control plane.
+pub const FIRST_BYTES: usize = LENGTH_BYTES + 1 + MAGIC.len();
+
+/// Whether a connection that begins with these bytes is for the control plane; `None` if that takes more of them.
+pub fn is_for_us(first: &[u8]) -> Option<bool> {
+    let behind_length = first.get(LENGTH_BYTES..)?;
+    let expected: Vec<u8> = std::iter::once(GREETING).chain(MAGIC).collect();
+    let compared = behind_length.len().min(expected.len());
+    if behind_length[..compared] != expected[..compared] {
+        return Some(false);
+    }
+    (compared == expected.len()).then_some(true)
+}
+
 /// The longest greeting or answer to one, which are read before it is known who sends them.
 pub(crate) const LONGEST_GREETING: usize = 4096;
 /// In the place of the version in greetings, whose layout never changes.
@@ -85,6 +102,22 @@ pub(crate) enum Request {
     Snapshot(InstallSnapshotRequest<Types>),
     /// To be proposed by the leader. Only what does not depend on who leads.
     Propose(Proposal),
+    /// For the node that is asked, which has to lead.
+    Leader(ForLeader),
+    /// For whoever leads, as far as the node that is asked knows.
+    PassOn(ForLeader),
+}
+
+/// A question to whoever leads.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ForLeader {
+    Renew(Renewal),
+    Enter { id: u32, member: MemberEntry },
+    Goodbye { id: u32, incarnation: u64 },
+    Lasts(Duration),
+    Invite { lasts: Duration },
+    Join { id: u32, secret: u128, address: String },
+    Remove { id: u32 },
 }
 
 /// Its answer.
@@ -100,6 +133,21 @@ pub(crate) enum Response {
     Unknown,
     /// It cannot be answered.
     Failed(String),
+    /// What became of a renewal.
+    Renewed {
+        latest_epoch: u64,
+        lasts: Option<Duration>,
+    },
+    /// The leader will see to it, or has.
+    Noted,
+    Invited {
+        id: u32,
+        secret: u128,
+        cluster_id: u64,
+        nodes: BTreeMap<u32, String>,
+    },
+    /// The leader will not.
+    Refused(String),
 }
 
 pub(crate) fn encode<T: Serialize>(id: u64, content: &T) -> Vec<u8> {
@@ -108,8 +156,7 @@ pub(crate) fn encode<T: Serialize>(id: u64, content: &T) -> Vec<u8> {
     bytes
 }
 
-/// Reads the greeting of a caller. Whoever shares a port with others has read its bytes, and decodes them with
-/// [`Hello::decode`].
+/// Reads the greeting of a caller.
 pub(crate) async fn read_hello(stream: &mut TcpStream) -> io::Result<Hello> {
     let body = read_greeting(stream).await?;
     Hello::decode(&body).map_err(io::Error::other)
@@ -173,6 +220,21 @@ mod tests {
         let expected = b"\x10\0\0\0\0tokenwc\n\x01\x01c\xac\x02\x01\x02";
         assert_eq!(hello().encode(), expected);
         assert_eq!(Hello::decode(&expected[4..]), Ok(hello()));
+    }
+
+    #[test]
+    fn the_first_bytes_tell_whom_a_call_is_for() {
+        let call = hello().encode();
+        for (bytes, expected) in [
+            (&b""[..], None),
+            (&call[..4], None),
+            (&call[..12], None),
+            (&call[..FIRST_BYTES], Some(true)),
+            (b"\x10\0\0\0\0tokenwl\n", Some(false)),
+            (b"GET / HTTP/1.1", Some(false)),
+        ] {
+            assert_eq!(is_for_us(bytes), expected, "{bytes:?}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use control::folder::FolderError;
 use control::{Config, Control, FoundError, StartError, Timing};
 use service::Definition;
+use service::Time;
 use service::registry::{Applied, Entry};
 
 #[path = "../src/temporary.rs"]
@@ -19,7 +20,14 @@ use temporary::Temporary;
 const QUICK: Timing = Timing { heartbeat: Duration::from_millis(50), election: Duration::from_millis(300) };
 
 fn config(folder: &Temporary, cluster: &str, node: u32) -> Config {
-    Config { cluster: cluster.to_owned(), node, folder: folder.0.clone(), timing: QUICK }
+    Config {
+        cluster: cluster.to_owned(),
+        node,
+        folder: folder.0.clone(),
+        timing: QUICK,
+        lease: None,
+        clock: || Time(0),
+    }
 }
 
 /// A cluster of one, with something agreed on, that was stopped.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use control::{Config, Control, Timing};
 use service::Definition;
+use service::Time;
 use service::registry::Entry;
 
 #[path = "../src/temporary.rs"]
@@ -20,7 +21,14 @@ const FOLDER: &str = "TOKENWOOD_TEST_CONTROL_FOLDER";
 
 fn config(folder: &Temporary) -> Config {
     let timing = Timing { heartbeat: Duration::from_millis(50), election: Duration::from_millis(300) };
-    Config { cluster: "prod".to_owned(), node: 1, folder: folder.0.clone(), timing }
+    Config {
+        cluster: "prod".to_owned(),
+        node: 1,
+        folder: folder.0.clone(),
+        timing,
+        lease: None,
+        clock: || Time(0),
+    }
 }
 
 /// Defines one name after the other and says so, until it is killed or cannot go on.

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::host::{Shared, Sink, State};
 use crate::identity::Identity;
-use crate::orders;
+use crate::orders::{self, Carried};
 
 /// A client must have greeted after so long.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
@@ -102,7 +102,7 @@ impl ClientLink {
 }
 
 /// Serves clients, each in a task of its own.
-pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>, me: Identity) {
+pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { return };
@@ -113,15 +113,16 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>, me: Ident
         };
         let shared = shared.clone();
         tokio::spawn(async move {
-            _ = serve(stream, &shared, me).await;
+            _ = serve(stream, &shared).await;
             drop(place);
         });
     }
 }
 
-async fn serve(mut stream: TcpStream, shared: &Arc<Shared>, me: Identity) -> io::Result<()> {
+async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut incoming = Incoming::default();
+    let me = shared.lock().life.me;
     let Ok(version) = timeout(GREETING_LIMIT, greet(&mut stream, &mut incoming, me)).await else {
         return Ok(());
     };
@@ -194,8 +195,38 @@ fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
             state.listens(session, link);
         }
         shared.mind_the_load(state);
-        let (core, out) = state.core_and_out();
-        let reply = act(said, &link.by, shared, core, now, out);
+        let reply = match said {
+            ToNode::Ask { number, question } => {
+                let what = shared.answer(&question, state, now);
+                if what.is_none() {
+                    let (shared, link) = (shared.clone(), link.clone());
+                    tokio::spawn(async move {
+                        let what = shared.arrange(question).await;
+                        link.tell(&ToClient::Told { number, what });
+                    });
+                }
+                what.map(|what| ToClient::Told { number, what })
+            }
+            ToNode::Order { number, order } => {
+                let (core, out) = state.core_and_out();
+                match orders::carry_out(&order, &link.by, core, now, out) {
+                    Ok(Carried::Done(done)) => Some(ToClient::Done { number, result: Ok(done) }),
+                    Err(refusal) => Some(ToClient::Done { number, result: Err(refusal) }),
+                    Ok(Carried::ToBeAgreedOn(entry)) => {
+                        let (shared, link) = (shared.clone(), link.clone());
+                        tokio::spawn(async move {
+                            let result = orders::agree(&shared, entry).await;
+                            link.tell(&ToClient::Done { number, result });
+                        });
+                        None
+                    }
+                }
+            }
+            said => {
+                let (core, out) = state.core_and_out();
+                act(said, core, now, out)
+            }
+        };
         if let Some(ToClient::Opened { session, .. }) = &reply {
             state.listens(*session, link);
         }
@@ -213,14 +244,7 @@ fn session_of(said: &ToNode) -> Option<SessionId> {
     }
 }
 
-fn act(
-    said: ToNode,
-    by: &str,
-    shared: &Shared,
-    core: &mut Core,
-    now: Time,
-    out: &mut Out,
-) -> Option<ToClient> {
+fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
     match said {
         ToNode::Open { ttl } => Some(match core.open(Some(ttl), now) {
             Ok((session, promise)) => ToClient::Opened { session, promise },
@@ -230,7 +254,7 @@ fn act(
             match core.keep_alive(session, sequence, settled, now, out) {
                 Ok(promise) => Some(ToClient::Promise { session, promise }),
                 // A node that can promise nothing does not answer: the client may still believe what it was promised.
-                Err(Refusal::NoLease) => None,
+                Err(Refusal::NoLease | Refusal::Leaving) => None,
                 Err(_) => Some(ToClient::SessionGone { session }),
             }
         }
@@ -251,14 +275,10 @@ fn act(
             _ = core.close(session, now, out);
             None
         }
-        ToNode::Ask { number, question } => {
-            Some(ToClient::Told { number, what: shared.answer(&question, core, now) })
-        }
         // The connection it came over has been noted.
         ToNode::Watch(_) => Some(ToClient::Watching),
-        ToNode::Order { number, order } => {
-            Some(ToClient::Done { number, result: orders::carry_out(&order, by, core, now, out) })
-        }
+        // Answered where more is known than the core knows.
+        ToNode::Ask { .. } | ToNode::Order { .. } => None,
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::host::{Shared, Sink};
 
-/// A session of this process. It ends with the node.
+/// A session of this process. It ends with the node, and with its lease.
 pub(crate) struct Near {
     shared: Weak<Shared>,
     session: SessionId,
@@ -26,11 +26,10 @@ struct Waiting {
 }
 
 impl Near {
-    /// Opens a session that ends when what is returned is dropped, or with the node.
-    pub(crate) fn open(shared: &Arc<Shared>) -> Arc<dyn Backend> {
+    /// Opens a session that ends when what is returned is dropped, or with the node's lease.
+    pub(crate) fn open(shared: &Arc<Shared>) -> Result<Arc<dyn Backend>, Error> {
         let near = shared.happen(|state, now| {
-            let opened = state.core.open(None, now);
-            let (session, _) = opened.expect("sessions of this process are few");
+            let (session, _) = state.core.open(None, now)?;
             let near = Arc::new(Near {
                 shared: Arc::downgrade(shared),
                 session,
@@ -38,9 +37,9 @@ impl Near {
                 lost: watch::channel(Losses::default()).0,
             });
             state.sinks.insert(session.number, Sink::Near(near.clone()));
-            near
-        });
-        Arc::new(Owned(near))
+            Ok::<_, Refusal>(near)
+        })?;
+        Ok(Arc::new(Owned(near)))
     }
 
     /// An answer that did not come at once.
@@ -55,7 +54,7 @@ impl Near {
         }
     }
 
-    /// The node stops: everything is lost.
+    /// Everything is lost: the node stops, is about to lose its lease, or was left out.
     pub(crate) fn end(&self) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).answers.clear();
         self.lost.send_modify(Losses::lose_all);
@@ -146,7 +145,8 @@ impl Near {
             };
             waiting.answers.remove(&request);
             self.lost.send_if_modified(|losses| losses.let_go(request));
-            debug_assert!(left.is_ok(), "{left:?}");
+            // What was lost is not left.
+            debug_assert!(left.is_ok() || self.lost.borrow().are_all(), "{left:?}");
         });
     }
 }

@@ -5,13 +5,17 @@
 //! out after the core is free again, together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use algorithms::NodeId;
 use client::clock;
+use control::Control;
 use service::core::{Config, Out};
 use service::protocol::ToClient;
+use service::view::View;
 use service::{Answer, Core, PeerMessage, Time, frame};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -19,27 +23,94 @@ use tokio::task::JoinHandle;
 
 use crate::clients::{self, ClientLink};
 use crate::embedded::Near;
-use crate::identity::{Identity, View};
+use crate::life::{self, Life};
 use crate::link::Limits;
 use crate::memory;
-use crate::transport::{self, Inbox, Notice, Peers, StartError};
+use crate::port;
+use crate::transport::{self, Inbox, Notice, Peers};
 use crate::watching::Watcher;
 
 /// What a node is told when it starts.
 pub struct HostConfig {
     /// The cluster: nodes of another are refused.
     pub cluster: String,
-    /// Who this node is.
-    pub me: Identity,
-    /// Who belongs to the cluster, this node included.
-    pub view: View,
+    /// The number of this node, for ever.
+    pub id: u32,
+    /// Where its peers reach this node, as `host:port`.
+    pub peers: String,
     /// Where clients reach this node, as `host:port`: told to whoever asks for the members.
     pub clients: String,
+    /// Where what the cluster agrees on is kept. One folder per node, for as long as it belongs to the cluster.
+    pub folder: PathBuf,
+    /// How this node comes to the cluster, if its folder is empty.
+    pub first: First,
+    /// How long leases last, if this node founds the cluster; and how soon a leader that is silent is replaced.
+    pub lease: Duration,
     /// Changes to the defaults of the core.
-    pub tune: Box<dyn FnOnce(&mut Config) + Send>,
-    /// Where a line goes about each connection that comes, breaks or is turned away.
+    pub tune: Tune,
+    /// Where a line goes about what happens: connections, views, leases.
     pub log: fn(&str),
 }
+
+/// Changes the defaults of the core, in each life of the node.
+pub type Tune = Box<dyn Fn(&mut Config) + Send + Sync>;
+
+/// How a node comes to a cluster that it does not belong to yet.
+pub enum First {
+    /// It belongs to one: that is in its folder.
+    No,
+    /// All of these begin together, by their ids and where peers reach them. The one with the lowest id founds the
+    /// cluster; the others wait until it calls them.
+    Together(BTreeMap<u32, String>),
+    /// It was invited.
+    Invited(control::Invitation),
+}
+
+/// Why a node does not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// Its part of what the cluster agrees on does not.
+    Control(control::StartError),
+    /// Its name or an address is too long.
+    Transport(transport::StartError),
+    /// The cluster cannot be founded.
+    Found(control::FoundError),
+    /// The cluster does not let it in.
+    Join(control::AskError),
+    /// Its folder is empty, and nothing was said about where it belongs.
+    Nowhere(PathBuf),
+    /// It is not among those who begin together.
+    NotAmong(u32),
+    /// It was invited under another number.
+    OtherId {
+        /// The one it was invited under.
+        invited: u32,
+        /// The one it was started with.
+        started: u32,
+    },
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Control(error) => error.fmt(f),
+            StartError::Transport(error) => error.fmt(f),
+            StartError::Found(error) => error.fmt(f),
+            StartError::Join(error) => error.fmt(f),
+            StartError::Nowhere(folder) => write!(
+                f,
+                "{} belongs to no cluster yet: name all members, or come with an invitation",
+                folder.display()
+            ),
+            StartError::NotAmong(id) => write!(f, "node {id} is not among the members: name it too"),
+            StartError::OtherId { invited, started } => {
+                write!(f, "the invitation is for node {invited}, this is node {started}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
 
 /// A running node. Clones are the same; it runs until [`Host::stop`].
 #[derive(Clone)]
@@ -48,19 +119,26 @@ pub struct Host {
 }
 
 pub(crate) struct Shared {
-    state: Mutex<State>,
-    peers: OnceLock<Peers>,
+    state: OnceLock<Mutex<State>>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) cluster: String,
     /// This node.
-    pub(crate) me: Identity,
-    /// Where clients reach this node.
-    pub(crate) clients: String,
+    pub(crate) id: u32,
+    /// Where its peers reach it, and where clients do.
+    pub(crate) addresses: (String, String),
+    tune: Tune,
+    pub(crate) log: fn(&str),
     /// The core wants to be woken earlier than planned.
     earlier: Notify,
+    /// The lease should be renewed now.
+    pub(crate) renew_now: Notify,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 pub(crate) struct State {
     pub(crate) core: Core,
+    /// What belongs to this life of the node, as the core does.
+    pub(crate) life: Life,
     out: Out,
     /// Who gets the answers of each session.
     pub(crate) sinks: BTreeMap<u64, Sink>,
@@ -83,63 +161,100 @@ pub(crate) enum Sink {
 /// If more messages than this wait for a peer, nobody is let in anew.
 const MOST_WAITING: usize = 1 << 16;
 /// What a link keeps for a peer that does not acknowledge: more than all clients that are there already can cause.
-const LIMITS: Limits = Limits { payloads: 1 << 24, bytes: 1 << 32 };
+pub(crate) const LIMITS: Limits = Limits { payloads: 1 << 24, bytes: 1 << 32 };
 
 impl Host {
-    /// Starts a node that listens here for its peers and there for its clients. Belongs into a tokio runtime.
-    pub fn start(
+    /// Starts a node that listens here for its peers and there for its clients. Belongs into a tokio runtime. It serves
+    /// clients as soon as it is a member: see [`Host::until_member`].
+    pub async fn start(
         config: HostConfig,
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig { cluster, me, view, clients, tune, log } = config;
-        let ids = view.members.iter().map(|member| member.identity.id);
-        let mut core = Config::new(me.id, service::view::View::of(view.epoch, ids));
-        core.view.place(me.id).ok_or(StartError::NotAMember(me))?;
-        (core.incarnation, core.seed) = (me.incarnation, me.incarnation ^ u64::from(me.id));
-        tune(&mut core);
+        let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, log } = config;
+        let timing = control::Timing::for_lease(lease);
+        let control = control::Config {
+            cluster: cluster.clone(),
+            node: id,
+            folder: folder.clone(),
+            timing,
+            lease: Some(lease),
+            clock: clock::now,
+        };
+        let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
+        let shared = Arc::new(Shared {
+            state: OnceLock::new(),
+            control: control.clone(),
+            cluster,
+            id,
+            addresses: (peers, clients),
+            tune,
+            log,
+            earlier: Notify::new(),
+            renew_now: Notify::new(),
+            tasks: Mutex::default(),
+        });
+        let life = match Life::begin(&shared) {
+            Ok(life) => life,
+            Err(error) => {
+                control.stop().await;
+                return Err(StartError::Transport(error));
+            }
+        };
         let state = State {
-            core: Core::new(core),
+            core: shared.new_core(life.me.incarnation),
+            life,
             out: Out::default(),
             sinks: BTreeMap::new(),
             watchers: Vec::new(),
             planned: None,
             behind: None,
         };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            peers: OnceLock::new(),
-            me,
-            clients: clients.clone(),
-            earlier: Notify::new(),
-            tasks: Mutex::default(),
-        });
-        // A peer may have something to say before this is over: it waits until the answer has a way out.
-        let nothing_happens = shared.lock();
-        let peers = Peers::start(
-            transport::Config {
-                limits: LIMITS,
-                clients: clients.clone(),
-                ..transport::Config::new(&cluster, me)
-            },
-            view,
-            for_peers,
-            Arc::new(Door { shared: shared.clone(), log }),
-        )?;
-        _ = shared.peers.set(peers);
-        drop(nothing_happens);
+        _ = shared.state.set(Mutex::new(state));
+        let port = tokio::spawn(port::listen(for_peers, shared.clone()));
+        let host = Host { shared: shared.clone() };
+        if let Err(error) = life::first(&shared, first, folder).await {
+            port.abort();
+            host.stop().await;
+            return Err(error);
+        }
         let tasks = [
-            tokio::spawn(clients::listen(for_clients, shared.clone(), me)),
+            port,
+            tokio::spawn(clients::listen(for_clients, shared.clone())),
             tokio::spawn(keep_time(shared.clone())),
+            tokio::spawn(life::follow_views(shared.clone())),
+            tokio::spawn(life::keep_lease(shared.clone())),
             tokio::spawn(memory::keep_giving_back(shared.clone())),
         ];
-        shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).extend(tasks);
-        Ok(Host { shared })
+        tasks.into_iter().for_each(|task| shared.employ(task));
+        Ok(host)
+    }
+
+    /// Waits until this node is a member with a lease, and connected to at least so many others.
+    pub async fn until_member(&self, others: usize) {
+        loop {
+            let (ready, peers) = {
+                let state = self.shared.lock();
+                let ready = state.core.is_leased(clock::now());
+                (ready, state.life.peers.clone())
+            };
+            let connected = peers.count().saturating_sub(peers.unreachable().len());
+            if ready && connected >= others {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// What the cluster agrees on, as this node sees it.
+    pub fn control(&self) -> &Control {
+        &self.shared.control
     }
 
     /// A way in for this process: locks of this node without a connection.
     pub fn embedded(&self) -> client::Tokenwood {
-        client::Tokenwood::embedded(Near::open(&self.shared))
+        let shared = self.shared.clone();
+        client::Tokenwood::embedded(Box::new(move || Near::open(&shared)))
     }
 
     /// How the node is doing.
@@ -149,10 +264,16 @@ impl Host {
 
     /// The peers without a connection, and for how long that has been so.
     pub fn unreachable(&self) -> BTreeMap<NodeId, Duration> {
-        self.shared.peers().unreachable()
+        self.shared.lock().life.peers.unreachable()
     }
 
-    /// Ends all tasks and connections.
+    /// Leaves the others in good order, and stops.
+    pub async fn leave(&self) {
+        life::leave(&self.shared).await;
+        self.stop().await;
+    }
+
+    /// Ends all tasks and connections, as if the process had died.
     pub async fn stop(&self) {
         let tasks = std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {
@@ -166,14 +287,31 @@ impl Host {
                 Sink::Near(near) => near.end(),
             }
         }
-        self.shared.peers().stop().await;
+        let peers = self.shared.lock().life.peers.clone();
+        peers.stop().await;
+        self.shared.control.stop().await;
     }
 }
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // Whoever panicked over the core left it in the middle of something: this node must not grant anything any more.
-        self.state.lock().expect("the core has failed, and this node with it")
+        let state = self.state.get().expect("nothing happens before there is a core");
+        state.lock().expect("the core has failed, and this node with it")
+    }
+
+    /// A task that ends with the node.
+    pub(crate) fn employ(&self, task: JoinHandle<()>) {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+    }
+
+    /// A core that is in no view yet, and grants nothing before it is.
+    pub(crate) fn new_core(&self, incarnation: u64) -> Core {
+        let mut config = Config::new(self.id, View::alone(self.id));
+        (config.incarnation, config.seed) = (incarnation, incarnation ^ u64::from(self.id));
+        config.leased = true;
+        (self.tune)(&mut config);
+        Core::new(config)
     }
 
     /// Lets something happen at the core, and carries out what it wants.
@@ -181,18 +319,21 @@ impl Shared {
         let mut state = self.lock();
         let result = act(&mut state, clock::now());
         let written = self.carry_out(&mut state);
-        drop(state);
-        written.into_iter().for_each(|peer| self.peers().flush(peer));
+        if !written.is_empty() {
+            let peers = state.life.peers.clone();
+            drop(state);
+            written.into_iter().for_each(|peer| peers.flush(peer));
+        }
         result
     }
 
     /// Passes on what the core wants done. Returns the peers that something was queued for.
     fn carry_out(&self, state: &mut State) -> BTreeSet<NodeId> {
         let mut written = BTreeSet::new();
-        let State { core, out, sinks, watchers, planned, behind } = state;
+        let State { core, life, out, sinks, watchers, planned, behind } = state;
         for (to, message) in out.messages.drain(..) {
             let peer = core.view().id(to);
-            if self.queue(peer, &message) {
+            if queue(&life.peers, peer, &message) {
                 *behind = Some(peer);
             }
             written.insert(peer);
@@ -205,8 +346,10 @@ impl Shared {
             }
         }
         for session in out.ended.drain(..) {
-            if let Some(Sink::Far(link)) = sinks.remove(&session.number) {
-                link.tell(&ToClient::SessionGone { session });
+            match sinks.remove(&session.number) {
+                Some(Sink::Far(link)) => link.tell(&ToClient::SessionGone { session }),
+                Some(Sink::Near(near)) => near.end(),
+                None => {}
             }
         }
         if let Some(events) = &mut out.events {
@@ -220,25 +363,10 @@ impl Shared {
         written
     }
 
-    /// Queues a message. Says whether so much waits for this peer that nobody should be let in anew.
-    fn queue(&self, peer: NodeId, message: &PeerMessage) -> bool {
-        let peers = self.peers();
-        let mut payload = Vec::new();
-        frame::append(message, &mut payload);
-        // What those who are there already may have to say is bounded, and the link takes it all.
-        if let Err(error) = peers.queue(peer, payload) {
-            panic!("a message to node {peer} cannot be kept: {error}");
-        }
-        peers.kept(peer) > MOST_WAITING
-    }
-
-    pub(crate) fn peers(&self) -> &Peers {
-        self.peers.get().expect("nothing happens before the peers are there")
-    }
-
     /// As long as too much waits for some peer, nobody is let in anew.
     pub(crate) fn mind_the_load(&self, state: &mut State) {
-        state.behind = state.behind.filter(|peer| self.peers().kept(*peer) > MOST_WAITING);
+        let peers = &state.life.peers;
+        state.behind = state.behind.filter(|peer| peers.kept(*peer) > MOST_WAITING);
         state.core.let_newcomers_in(state.behind.is_none());
     }
 }
@@ -249,6 +377,14 @@ impl State {
         (&mut self.core, &mut self.out)
     }
 
+    /// What is known of sessions belongs to an earlier life. Returns who has to be told.
+    pub(crate) fn forget_everything(&mut self) -> BTreeMap<u64, Sink> {
+        let events = (!self.watchers.is_empty()).then(Vec::new);
+        self.out = Out { events, ..Out::default() };
+        (self.planned, self.behind) = (None, None);
+        std::mem::take(&mut self.sinks)
+    }
+
     /// Takes the answer to this request out of what waits to be passed on.
     pub(crate) fn take_answer(&mut self, session: u64, request: u64) -> Option<Answer> {
         let is_it = |answer: &Answer| answer.session.number == session && answer.request == request;
@@ -257,27 +393,41 @@ impl State {
     }
 }
 
-/// Where peers' messages arrive.
-struct Door {
-    shared: Arc<Shared>,
-    log: fn(&str),
+/// Queues a message. Says whether so much waits for this peer that nobody should be let in anew.
+fn queue(peers: &Peers, peer: NodeId, message: &PeerMessage) -> bool {
+    let mut payload = Vec::new();
+    frame::append(message, &mut payload);
+    // What those who are there already may have to say is bounded, and the link takes it all.
+    if let Err(error) = peers.queue(peer, payload) {
+        panic!("a message to node {peer} cannot be kept: {error}");
+    }
+    peers.kept(peer) > MOST_WAITING
+}
+
+/// Where peers' messages to one life of the node arrive.
+pub(crate) struct Door {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) incarnation: u64,
 }
 
 impl Inbox for Door {
     async fn received(&self, from: NodeId, _epoch: u64, payload: &[u8]) {
         match frame::whole::<PeerMessage>(payload) {
             Ok(message) => self.shared.happen(|state, now| {
+                if state.life.me.incarnation != self.incarnation {
+                    return;
+                }
                 let (core, out) = state.core_and_out();
                 if let Some(from) = core.view().place(from) {
                     core.receive(from, message, now, out);
                 }
             }),
-            Err(error) => (self.log)(&format!("node {from} sends what nobody understands: {error}")),
+            Err(error) => (self.shared.log)(&format!("node {from} sends what nobody understands: {error}")),
         }
     }
 
     fn notice(&self, notice: Notice) {
-        (self.log)(&notice.to_string());
+        (self.shared.log)(&notice.to_string());
     }
 }
 

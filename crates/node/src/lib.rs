@@ -7,8 +7,9 @@
 //! - [`handshake`]: who may speak to whom, decided without IO;
 //! - [`transport`]: TCP connections that come and go below links that lose nothing.
 //!
-//! To these, payloads are bytes. [`workbench`] runs any algorithm between them. Begin with [`link`], then read
-//! [`transport::Peers`], which is what a node uses.
+//! To these, payloads are bytes. On them stands a node of the lock service ([`Host`]): the core of `service` between its peers
+//! and its clients, and its lives by what the cluster agrees on. Begin with [`link`], then read [`transport::Peers`],
+//! then `host.rs` and `life.rs`.
 
 mod answers;
 mod clients;
@@ -16,16 +17,18 @@ mod embedded;
 pub mod handshake;
 pub mod host;
 pub mod identity;
+mod life;
 pub mod link;
 mod local;
 mod memory;
 mod orders;
+mod port;
 pub mod transport;
 mod watching;
 pub mod wire;
-pub mod workbench;
 
-pub use host::{Host, HostConfig};
+pub use control::Invitation;
+pub use host::{First, Host, HostConfig, StartError};
 pub use identity::{Identity, Member, View};
 pub use link::{Limits, Link};
 pub use local::LocalCluster;

@@ -1,13 +1,15 @@
 //! A whole cluster in this process, over loopback: for tests of programs that use locks, and to measure.
 
-use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use std::{fs, io};
 
 use service::Config;
 use tokio::net::TcpListener;
 
-use crate::host::{Host, HostConfig};
-use crate::identity::{Identity, Member, View};
+use crate::host::{First, Host, HostConfig};
 
 /// Nodes that run in this process, on ports that were free.
 pub struct LocalCluster {
@@ -15,7 +17,29 @@ pub struct LocalCluster {
     pub hosts: Vec<Host>,
     /// Where clients reach each.
     pub endpoints: Vec<String>,
+    folder: Folder,
 }
+
+/// What is kept on disk goes with the cluster.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Folder(std::env::temp_dir().join(format!("tokenwood-local-{}-{count}", std::process::id())))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Nobody needs it any more, and there is nobody to tell.
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A process that is busy with tests may stand still for a while.
+const LEASE: Duration = Duration::from_secs(10);
 
 impl LocalCluster {
     /// Starts so many nodes with the defaults. Belongs into a tokio runtime.
@@ -42,29 +66,41 @@ impl LocalCluster {
         for _ in 0..nodes {
             for_clients.push(TcpListener::bind("127.0.0.1:0").await?);
         }
-        LocalCluster::start_at(for_clients, tune).await
+        LocalCluster::start_at(for_clients, LEASE, tune).await
     }
 
-    /// The same, one node for each of these places where clients are expected.
-    pub async fn start_at(for_clients: Vec<TcpListener>, tune: fn(&mut Config)) -> io::Result<LocalCluster> {
-        // New at every start, so that nothing of an earlier cluster is mistaken for this one.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let incarnation = since.map_or(1, |since| since.as_micros() as u64);
-        let (mut members, mut listeners) = (Vec::new(), Vec::new());
+    /// The same, one node for each of these places where clients are expected, with leases of this length.
+    pub async fn start_at(
+        for_clients: Vec<TcpListener>,
+        lease: Duration,
+        tune: fn(&mut Config),
+    ) -> io::Result<LocalCluster> {
+        let (mut members, mut listeners) = (BTreeMap::new(), Vec::new());
         for (id, for_clients) in (0..).zip(for_clients) {
             let for_peers = TcpListener::bind("127.0.0.1:0").await?;
-            let identity = Identity { id, incarnation };
-            members.push(Member { identity, address: for_peers.local_addr()?.to_string() });
-            listeners.push((identity, for_peers, for_clients));
+            members.insert(id, for_peers.local_addr()?.to_string());
+            listeners.push((id, for_peers, for_clients));
         }
-        let view = View { epoch: 1, members };
-        let mut cluster = LocalCluster { hosts: Vec::new(), endpoints: Vec::new() };
-        for (me, for_peers, for_clients) in listeners {
+        let mut cluster = LocalCluster { hosts: Vec::new(), endpoints: Vec::new(), folder: Folder::new() };
+        for (id, for_peers, for_clients) in listeners {
             let clients = for_clients.local_addr()?.to_string();
             cluster.endpoints.push(clients.clone());
-            let (name, view) = ("local".to_string(), view.clone());
-            let config = HostConfig { cluster: name, me, view, clients, tune: Box::new(tune), log: |_| {} };
-            cluster.hosts.push(Host::start(config, for_peers, for_clients).map_err(io::Error::other)?);
+            let config = HostConfig {
+                cluster: "local".to_string(),
+                id,
+                peers: members[&id].clone(),
+                clients,
+                folder: cluster.folder.0.join(id.to_string()),
+                first: First::Together(members.clone()),
+                lease,
+                tune: Box::new(tune),
+                log: |_| {},
+            };
+            let started = Host::start(config, for_peers, for_clients).await;
+            cluster.hosts.push(started.map_err(io::Error::other)?);
+        }
+        for host in &cluster.hosts {
+            host.until_member(members.len() - 1).await;
         }
         Ok(cluster)
     }

@@ -4,31 +4,44 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use service::core::Out;
 use service::protocol::{Done, Order};
+use service::registry::Entry;
 use service::{Core, Refusal, Time};
 
+use crate::host::Shared;
+
+/// How far an order is carried out.
+pub(crate) enum Carried {
+    Done(Done),
+    /// The nodes have to agree on this first.
+    ToBeAgreedOn(Entry),
+}
+
 /// Carries out an order of whoever is at this address.
-///
-/// What [`Core::proposal`] returns an entry for is not carried out here, but agreed on: it is to be proposed to the control plane,
-/// and the answer given when that has said what became of it (`Applied::of_definition`). Whatever is agreed on goes into
-/// [`Core::all_defined`], at every node.
 pub(crate) fn carry_out(
     order: &Order,
     by: &str,
     core: &mut Core,
     now: Time,
     out: &mut Out,
-) -> Result<Done, Refusal> {
-    match (core.proposal(order)?, order) {
-        (None, Order::ForceRelease { name, slot, fence, at_once }) => {
-            let released = core.force_release(name, (*slot, *fence), *at_once, by, now, out)?;
-            // The audit line: it has to be there also if nobody watches.
-            released
-                .iter()
-                .for_each(|released| eprintln!("tokenwood: {} {released}", utc(SystemTime::now())));
-            Ok(Done::ForceReleased(released))
-        }
-        _ => Err(Refusal::NotAgreed("this cluster has fixed members and no control plane".to_string())),
+) -> Result<Carried, Refusal> {
+    if let Some(entry) = core.proposal(order)? {
+        return Ok(Carried::ToBeAgreedOn(entry));
     }
+    let Order::ForceRelease { name, slot, fence, at_once } = order else {
+        return Ok(Carried::Done(Done::Agreed));
+    };
+    let released = core.force_release(name, (*slot, *fence), *at_once, by, now, out)?;
+    // The audit line: it has to be there also if nobody watches.
+    released.iter().for_each(|released| eprintln!("tokenwood: {} {released}", utc(SystemTime::now())));
+    Ok(Carried::Done(Done::ForceReleased(released)))
+}
+
+/// Has the nodes agree on a definition.
+pub(crate) async fn agree(shared: &Shared, entry: Entry) -> Result<Done, Refusal> {
+    let applied = shared.control.propose(entry.clone()).await;
+    let applied = applied.map_err(|error| Refusal::NotAgreed(error.to_string()))?;
+    applied.of_definition(&entry)?;
+    Ok(Done::Agreed)
 }
 
 /// A moment as `2026-01-31 23:59:59 UTC`.

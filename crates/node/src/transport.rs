@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use algorithms::NodeId;
-use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -31,6 +30,7 @@ mod peer;
 mod stream;
 mod trouble;
 
+pub use listener::Calls;
 use outlet::Outlet;
 use peer::{Arrivals, Caretaker, Peer};
 pub use trouble::Trouble;
@@ -269,7 +269,7 @@ impl Peers {
     pub fn start<I: Inbox>(
         config: Config,
         view: View,
-        listener: TcpListener,
+        calls: impl Into<Calls>,
         inbox: Arc<I>,
     ) -> Result<Peers, StartError> {
         let Config { cluster, me, versions, clients, limits, timing } = config;
@@ -304,7 +304,7 @@ impl Peers {
         });
         let peers = Peers { shared: shared.clone() };
         peers.install(view);
-        peers.tasks().listener = Some(runtime.spawn(listener::listen(listener, shared, inbox)));
+        peers.tasks().listener = Some(runtime.spawn(listener::listen(calls.into(), shared, inbox)));
         Ok(peers)
     }
 
@@ -331,6 +331,11 @@ impl Peers {
     pub fn unreachable(&self) -> BTreeMap<NodeId, Duration> {
         let roster = self.roster();
         roster.peers.iter().filter_map(|(&id, peer)| Some((id, peer.outlet.unreachable()?))).collect()
+    }
+
+    /// How many peers there are in this view.
+    pub fn count(&self) -> usize {
+        self.roster().peers.len()
     }
 
     /// Where clients reach each peer, as far as it has said.

@@ -20,7 +20,7 @@ async fn fence_of(observer: &mut Observer, name: &str) -> (u32, u64) {
 async fn what_is_taken_away_is_lost_and_nothing_else() {
     let cluster = LocalCluster::start(3).await.unwrap();
     let far = Tokenwood::connect([cluster.endpoints[0].clone()]).await.unwrap();
-    let near = cluster.hosts[0].embedded();
+    let near = cluster.hosts[0].embedded().unwrap();
     let mut observer = Observer::connect(&cluster.endpoints[0]).await.unwrap();
     let mut watching = Observer::connect(&cluster.endpoints[0]).await.unwrap();
     watching.watch(Filter { names: vec!["x".to_string()], prefixes: Vec::new() }).await.unwrap();
@@ -69,17 +69,26 @@ async fn a_holder_is_not_waited_for_if_the_operator_says_so() {
 }
 
 #[tokio::test]
-async fn what_nodes_cannot_agree_on_is_refused() {
-    let cluster = LocalCluster::start(1).await.unwrap();
+async fn definitions_are_agreed_on_and_change_while_names_are_in_use() {
+    let cluster = LocalCluster::start(3).await.unwrap();
     let mut observer = Observer::connect(&cluster.endpoints[0]).await.unwrap();
     let refused = observer.define("gpu", Some(Definition::Slots(0))).await;
     assert_eq!(refused, Err(Error::Refused(Refusal::Slots(0))));
     assert_eq!(observer.resize("gpu", 3).await, Err(Error::Refused(Refusal::NotDefined)));
-    let refused = observer.define("gpu", Some(Definition::Slots(4))).await;
-    assert!(matches!(refused, Err(Error::Refused(Refusal::NotAgreed(_)))), "{refused:?}");
     // Without a definition it is a mutex.
-    let tokenwood = Tokenwood::connect(cluster.endpoints.clone()).await.unwrap();
-    let _guard = tokenwood.as_defined("gpu").acquire().await.unwrap();
+    let tokenwood = Tokenwood::connect([cluster.endpoints[0].clone()]).await.unwrap();
+    let first = tokenwood.as_defined("gpu").acquire().await.unwrap();
     assert!(tokenwood.as_defined("gpu").try_acquire().await.is_err_and(|error| error.is_taken()));
+    observer.define("gpu", Some(Definition::Slots(1))).await.unwrap();
+    let waits = tokio::spawn({
+        let tokenwood = tokenwood.clone();
+        async move { tokenwood.as_defined("gpu").acquire().await }
+    });
+    observer.resize("gpu", 2).await.unwrap();
+    let second = tokio::time::timeout(SOON, waits).await.expect("there is a second slot").unwrap().unwrap();
+    assert_ne!(first.slot(), second.slot());
+    let (defined, asked) = (Definition::Slots(2), Definition::Room);
+    let refused = observer.define("gpu", Some(Definition::Room)).await;
+    assert_eq!(refused, Err(Error::Refused(Refusal::DefinedAs { defined, asked })));
     cluster.stop().await;
 }

@@ -13,9 +13,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{Acquire, Reply};
+use crate::defect::Defect;
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
-use crate::session::{Promise, SessionId};
+use crate::session::{Promise, SHORTEST_LIFE, SessionId};
 use crate::time::Time;
 
 /// Holders are told so long before a promise ends, or a twentieth of it if that is longer: telling them takes time.
@@ -24,7 +25,10 @@ const LEAST_MARGIN: Duration = Duration::from_millis(100);
 /// A session as its client sees it.
 #[derive(Clone, Debug)]
 pub struct Client {
+    defect: Option<Defect>,
     ttl: Duration,
+    /// How long the last promise lasted.
+    promised: Duration,
     session: Option<SessionId>,
     /// When each keep-alive that is not answered was sent.
     sent: BTreeMap<u64, Time>,
@@ -72,7 +76,9 @@ impl Client {
     /// A session that is to live so long without keep-alives.
     pub fn new(ttl: Duration) -> Client {
         Client {
+            defect: None,
             ttl,
+            promised: SHORTEST_LIFE,
             session: None,
             sent: BTreeMap::new(),
             sequence: 0,
@@ -86,14 +92,25 @@ impl Client {
         }
     }
 
+    /// The same with a rule left out, to see that it is needed.
+    #[must_use]
+    pub fn with_defect(self, defect: Option<Defect>) -> Client {
+        Client { defect, ..self }
+    }
+
     /// Its id, once it is open.
     pub fn session(&self) -> Option<SessionId> {
         self.session
     }
 
-    /// How long to wait between keep-alives.
+    /// How long the session lives without keep-alives.
+    pub fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// How long to wait between keep-alives: a promise may be shorter than the session, as its node has a lease itself.
     pub fn pace(&self) -> Duration {
-        self.ttl / 3
+        self.promised.min(self.ttl) / 3
     }
 
     /// When the client must stop to believe that it holds anything, unless another promise comes; `None` before the
@@ -206,12 +223,12 @@ impl Client {
         match heard {
             ToClient::Opened { session, promise } if self.session.is_none() => {
                 self.session = Some(*session);
-                self.promised(*promise);
+                self.promised(*promise, now);
                 Some(News::Opened)
             }
             ToClient::NotOpened(refusal) if self.session.is_none() => Some(News::NotOpened(refusal.clone())),
             ToClient::Promise { session, promise } if Some(*session) == self.session => {
-                self.promised(*promise);
+                self.promised(*promise, now);
                 None
             }
             ToClient::SessionGone { session } if Some(*session) == self.session => {
@@ -225,8 +242,14 @@ impl Client {
         }
     }
 
-    fn promised(&mut self, Promise { sequence, lasts }: Promise) {
-        let Some(&sent) = self.sent.get(&sequence) else { return };
+    fn promised(&mut self, Promise { sequence, lasts, .. }: Promise, now: Time) {
+        let sent = match self.defect {
+            Some(Defect::ClientCountsFromReceipt) => Some(now),
+            Some(Defect::ReplyNotMatched) => self.sent.values().next_back().copied(),
+            _ => self.sent.get(&sequence).copied(),
+        };
+        let Some(sent) = sent else { return };
+        self.promised = Duration::from_nanos(lasts);
         self.deadline = self.deadline.max(Some(believed_until(sent, lasts)));
         self.sent = self.sent.split_off(&(sequence + 1));
         while self.unconfirmed.front().is_some_and(|(confirmed_by, _)| *confirmed_by <= sequence) {
@@ -281,7 +304,7 @@ mod tests {
     const ID: SessionId = SessionId { node: 0, incarnation: 1, number: 1 };
 
     fn promise(sequence: u64, lasts: u64) -> Promise {
-        Promise { sequence, lasts }
+        Promise { sequence, lasts, kept: lasts }
     }
 
     fn opened() -> Client {

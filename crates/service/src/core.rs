@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::lease::Lease;
 use crate::client::Grant;
+use crate::defect::Defect;
 use crate::event::{Change, Event};
 use crate::name::{self, Definition, Kind};
 use crate::refusal::Refusal;
@@ -29,8 +30,10 @@ use crate::wish::Want;
 mod definitions;
 mod effects;
 mod events;
+mod exploring;
 mod forgetting;
 mod lease;
+mod leaving;
 mod peers;
 mod report;
 mod requests;
@@ -66,6 +69,8 @@ pub struct Config {
     pub most_sessions: usize,
     /// Decides whatever is left to chance.
     pub seed: u64,
+    /// A rule to leave out, to see that it is needed.
+    pub defect: Option<Defect>,
 }
 
 impl Config {
@@ -84,6 +89,7 @@ impl Config {
             most_requests: 1_000_000,
             most_sessions: 100_000,
             seed: 1,
+            defect: None,
         }
     }
 }
@@ -201,6 +207,7 @@ pub struct Counts {
 }
 
 /// A client that waits or is inside.
+#[derive(Clone, Debug)]
 struct Request {
     session: u64,
     number: u64,
@@ -237,6 +244,7 @@ enum Due {
 }
 
 /// A node.
+#[derive(Clone)]
 pub struct Core {
     config: Config,
     view: View,
@@ -264,6 +272,8 @@ pub struct Core {
     scratch: Scratch,
     counts: Counts,
     lets_newcomers_in: bool,
+    /// Until when sessions are kept alive, if this node is to leave.
+    departs: Option<Time>,
 }
 
 impl Core {
@@ -273,15 +283,15 @@ impl Core {
         let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
         let linger = u32::try_from(hops).unwrap_or(u32::MAX);
         let (passes, view) = (config.passes, config.view.clone());
-        let floor = view.floor();
+        let floor = if config.defect == Some(Defect::FenceWithoutView) { 0 } else { view.floor() };
         let me = view.place(config.id).expect("a node starts in a view that it is in");
         Core {
             owing: view.owing(me),
             lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
             view,
             me,
+            habits: Habits { passes, linger, floor, defect: config.defect },
             config,
-            habits: Habits { passes, linger, floor },
             sessions: BTreeMap::new(),
             last_session: 0,
             requests: Slab::new(),
@@ -295,11 +305,17 @@ impl Core {
             scratch: Scratch::default(),
             counts: Counts::default(),
             lets_newcomers_in: true,
+            departs: None,
         }
     }
 
     fn place(&self) -> Place {
         Place { me: self.me, nodes: self.view.members.len() as u32 }
+    }
+
+    /// Whether this rule is left out.
+    fn omits(&self, rule: Defect) -> bool {
+        self.config.defect == Some(rule)
     }
 
     fn begin(&self) -> Begin {
@@ -339,6 +355,9 @@ impl Core {
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
         }
+        if self.departs.is_some() {
+            return Err(Refusal::Leaving);
+        }
         if ttl.is_some_and(|ttl| !(SHORTEST_LIFE..=LONGEST_LIFE).contains(&ttl)) {
             return Err(Refusal::TimeToLive);
         }
@@ -348,7 +367,7 @@ impl Core {
         self.last_session += 1;
         let number = self.last_session;
         let mut session = Session::new(ttl);
-        let promise = session.promise(0, now, self.lease_left(now));
+        let promise = session.promise(0, now, self.lease_left(now), self.config.defect);
         if let Some(ends) = session.ends() {
             self.due.insert((ends, Due::Session(number)));
         }
@@ -371,12 +390,16 @@ impl Core {
         if lease_left.is_zero() {
             return Err(Refusal::NoLease);
         }
+        if self.is_mine(id) && !self.keeps_alive(id, now) {
+            return Err(Refusal::Leaving);
+        }
+        let defect = self.config.defect;
         let session = self.session(id)?;
         session.settles(settled);
         for &request in session.revoked() {
             out.answers.push(Answer { session: id, request, reply: Reply::Revoked });
         }
-        Ok(session.promise(sequence, now, lease_left))
+        Ok(session.promise(sequence, now, lease_left, defect))
     }
 
     /// A client ends its session, with everything in it.
@@ -393,7 +416,8 @@ impl Core {
     }
 
     fn is_mine(&self, id: SessionId) -> bool {
-        id.node == self.config.id && id.incarnation == self.config.incarnation
+        self.omits(Defect::SessionMoves)
+            || id.node == self.config.id && id.incarnation == self.config.incarnation
     }
 
     fn session(&mut self, id: SessionId) -> Result<&mut Session, Refusal> {
@@ -426,6 +450,7 @@ impl Core {
 }
 
 /// Splitmix: what is left to chance needs to be spread, not secret.
+#[derive(Clone)]
 struct Dice(u64);
 
 impl Chance for Dice {

@@ -13,20 +13,23 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{Entry, Leadership, Registry};
+use crate::defect::Defect;
+use crate::registry::{Entry, Leadership, MemberEntry, Registry};
 use crate::time::{Time, certainly};
 
-mod defect;
 mod lease;
+mod newcomer;
 #[cfg(test)]
 mod tests;
 mod trouble;
 
-pub use defect::Defect;
 pub use lease::Lease;
 
 /// Nodes whose time is up within so long of each other are left out of one view together.
 pub const EXCLUSIONS_WITHIN: Duration = Duration::from_millis(100);
+
+/// Newcomers within so long of each other enter one view together.
+pub const NEWCOMERS_WITHIN: Duration = Duration::from_millis(50);
 
 /// A node renews its lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +64,13 @@ pub enum Input {
         id: u32,
         /// Its incarnation.
         incarnation: u64,
+    },
+    /// Somebody wants to become a member. Says so again and again until it is one.
+    Enter {
+        /// The node.
+        id: u32,
+        /// Its incarnation, and where it is reached.
+        member: MemberEntry,
     },
     /// Leases are to last so long from now on.
     Lasts(Duration),
@@ -130,6 +140,7 @@ pub struct Leases {
     rounds: u64,
     /// Who cannot reach whom, and since when.
     troubles: trouble::Troubles,
+    newcomers: newcomer::Newcomers,
     /// How long leases are to last, until it is agreed on.
     wanted: Option<Duration>,
     shortening: Option<Shortening>,
@@ -163,6 +174,7 @@ impl Leases {
             running: None,
             rounds: 0,
             troubles: trouble::Troubles::default(),
+            newcomers: newcomer::Newcomers::default(),
             wanted: None,
             shortening: None,
             proposing: false,
@@ -193,6 +205,7 @@ impl Leases {
                 self.begin_round(out);
             }
             Input::Goodbye { id, incarnation } => self.goodbye(now, (id, incarnation)),
+            Input::Enter { id, member } => self.newcomers.knock(now, id, member),
             Input::Lasts(lasts) => self.wanted = Some(lasts),
             Input::Proposed => (self.proposing, self.propose_after) = (false, now + EXCLUSIONS_WITHIN),
             Input::Tick => {}
@@ -207,7 +220,8 @@ impl Leases {
         let counted = self.since.iter().filter(|(member, _)| !self.lost.contains(member));
         let lapses = counted.map(|(_, since)| *since + wait).min();
         let shorter = self.shortening.map(|shortening| shortening.since + wait);
-        let proposal = [self.exclude_at, shorter].into_iter().flatten().min();
+        let entering = self.newcomers.enter_at();
+        let proposal = [self.exclude_at, shorter, entering].into_iter().flatten().min();
         let proposal = proposal.filter(|_| !self.proposing).map(|at| at.max(self.propose_after));
         [lapses, proposal].into_iter().flatten().min()
     }
@@ -224,6 +238,7 @@ impl Leases {
             self.since.entry((*id, member.incarnation)).or_insert(now);
         }
         self.troubles.keep_only(|id| registry.members.contains_key(&id));
+        self.newcomers.follow(now, registry, self.defect);
         if self.lost.is_empty() {
             self.exclude_at = None;
         }
@@ -233,6 +248,7 @@ impl Leases {
         let member = (renewal.id, renewal.incarnation);
         if self.since.contains_key(&member) {
             self.troubles.report(now, &renewal);
+            self.newcomers.is_in(&renewal);
         }
         match (self.defect, &mut self.running) {
             (Some(Defect::NoRound), _) => return self.answer(now, registry, &renewal, out),
@@ -264,7 +280,11 @@ impl Leases {
         let latest_epoch = registry.epoch;
         let refused =
             self.refused.contains(&(id, incarnation)) && self.defect != Some(Defect::RenewsDuringExclusion);
-        match self.since.get_mut(&(id, incarnation)) {
+        let member = match self.defect {
+            Some(Defect::MembersById) => self.since.keys().find(|(other, _)| *other == id).copied(),
+            _ => Some((id, incarnation)),
+        };
+        match member.and_then(|member| self.since.get_mut(&member)) {
             Some(since) if !refused => {
                 *since = now;
                 let lasts = self.shortening.map_or(registry.lease, |shorter| shorter.to.min(registry.lease));
@@ -285,8 +305,11 @@ impl Leases {
 
     /// Refuses whoever must have lost its lease, for good, and one of two that cannot reach each other.
     fn give_up_the_lost(&mut self, now: Time, registry: &Registry) {
-        let wait =
-            if self.defect == Some(Defect::NoDrift) { registry.lease } else { certainly(registry.lease) };
+        let wait = match self.defect {
+            Some(Defect::NoDrift) => registry.lease,
+            Some(Defect::ExcludesOnSuspicion) => registry.lease / 3,
+            _ => certainly(registry.lease),
+        };
         for (member, since) in &self.since {
             if now - *since >= wait && self.lost.insert(*member) {
                 self.refused.insert(*member);
@@ -299,6 +322,9 @@ impl Leases {
             .filter(|(member, _)| !self.refused.contains(member))
             .map(|((id, _), since)| (*id, *since))
             .collect();
+        if self.defect == Some(Defect::UnreachablePair) {
+            return;
+        }
         if let Some(id) = self.troubles.victim(now, registry.lease, &renewed, self.leadership.node) {
             let member = self.since.keys().find(|(other, _)| *other == id);
             self.refused.extend(member);
@@ -312,8 +338,11 @@ impl Leases {
         }
         let entry = if self.exclude_at.is_some_and(|at| at <= now) {
             Some(self.view_without_the_lost(registry))
-        } else {
+        } else if registry.epoch == 0 && self.wanted.is_some() {
             self.next_lease(now, registry)
+        } else {
+            let entering = self.newcomers.view(now, registry, self.leadership);
+            entering.or_else(|| self.next_lease(now, registry))
         };
         if let Some(entry) = entry {
             self.proposing = true;
@@ -324,6 +353,10 @@ impl Leases {
     fn view_without_the_lost(&self, registry: &Registry) -> Entry {
         let mut members = registry.members.clone();
         members.retain(|id, member| !self.lost.contains(&(*id, member.incarnation)));
+        if members.is_empty() {
+            // There is nobody whose view newcomers would have to wait for.
+            self.newcomers.add_to(&mut members);
+        }
         Entry::View { base_epoch: registry.epoch, decided_by: self.leadership, members }
     }
 
@@ -342,7 +375,8 @@ impl Leases {
     /// How long leases shall last, if that can be agreed on now: a shorter time only when nobody believes in the longer
     /// one any more, because it is also what everybody waits for.
     fn next_lease(&mut self, now: Time, registry: &Registry) -> Option<Entry> {
-        let at_once = self.defect == Some(Defect::ShorterAtOnce);
+        // Before the first view nobody has been promised anything.
+        let at_once = registry.epoch == 0 || self.defect == Some(Defect::ShorterAtOnce);
         let lasts = match &mut self.shortening {
             Some(shorter) if at_once || now - shorter.since >= certainly(registry.lease) => {
                 shorter.proposed = true;

@@ -10,8 +10,9 @@ use algorithms::rooms::{self, Reported};
 use algorithms::{ClientId, NodeId};
 use serde::{Deserialize, Serialize};
 
+use crate::defect::Defect;
 use crate::name::Definition;
-use crate::resource::{Content, Happening};
+use crate::resource::{Begin, Content, Happening};
 use crate::wish::Numbered;
 
 /// What a node has of a resource.
@@ -36,6 +37,7 @@ impl Report {
 }
 
 /// What a node has of a resource between two views.
+#[derive(Clone, Debug)]
 pub(crate) enum Kept {
     Slots(forest::Kept),
     Room(rooms::Kept<Numbered>),
@@ -105,12 +107,14 @@ impl Kept {
 }
 
 /// What the home has heard.
+#[derive(Clone, Debug)]
 pub(crate) struct Reports {
     pub(crate) elsewhere: Vec<Elsewhere>,
     pub(crate) room: Reported<u64>,
 }
 
 /// A resource at its home while it is not known where everything is.
+#[derive(Clone, Debug)]
 pub(crate) struct Opening {
     kept: Kept,
     reports: Reports,
@@ -231,10 +235,20 @@ impl Opening {
     }
 
     /// It is known where everything is, or if `all`, that the rest is nowhere.
-    pub(crate) fn open(self, all: bool, definition: Definition) -> Opened {
+    pub(crate) fn open(self, all: bool, definition: Definition, begin: Begin) -> Opened {
         let Opening { kept, mut reports, mut parked, ages, taken_for } = self;
         let differs = taken_for.iter().any(|slots| definition.slots().is_some_and(|right| right != *slots));
         reports.room.all = all;
+        match begin.habits.defect {
+            Some(Defect::RoomMadeEmpty) => {
+                reports.room.opening = None;
+                reports.room.inside.clear();
+            }
+            Some(Defect::OpenRoomNewFence) => {
+                reports.room.opening = reports.room.opening.map(|(group, _)| (group, begin.origin.floor + 1));
+            }
+            _ => {}
+        }
         // Who has waited longer asks first; what one node has said stays in its order.
         parked.sort_by_key(|(from, _)| std::cmp::Reverse(ages.get(from).copied().unwrap_or(0)));
         Opened { kept, reported: reports, parked, differs }

@@ -172,8 +172,54 @@ pub enum Question {
     List,
     /// What this node knows of a name.
     Inspect(String),
+    /// Who belongs to the cluster, who leads it, and how the node that is asked stands in it.
+    Cluster,
+    /// Invite a node, for so long.
+    Invite(Duration),
+    /// Forget a node that was stopped, for good.
+    Remove(u32),
+    /// Leases are to last so long.
+    Lease(Duration),
     /// What names are defined as.
     Definitions,
+}
+
+/// Who belongs to the cluster, as far as the node that is asked knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// The name of the cluster.
+    pub name: String,
+    /// Who answers.
+    pub asked: u32,
+    /// The number of the latest view,
+    pub epoch: u64,
+    /// and of the one that this node is in; 0 if it is in none.
+    pub in_view: u64,
+    /// How long leases last,
+    pub lease: Duration,
+    /// and how much is left of this node's.
+    pub lease_left: Duration,
+    /// Who leads.
+    pub leader: Option<u32>,
+    /// The ids of nodes that were invited and have not come yet.
+    pub invited: Vec<u32>,
+    /// Everybody who belongs to it, by id.
+    pub nodes: Vec<ClusterNode>,
+}
+
+/// A node that belongs to the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterNode {
+    /// Its id.
+    pub id: u32,
+    /// Where its peers reach it.
+    pub address: String,
+    /// Where clients reach it, if it is a member now,
+    pub clients: Option<String>,
+    /// and in which life.
+    pub incarnation: Option<u64>,
+    /// Whether it votes.
+    pub votes: bool,
 }
 
 /// What a node says.
@@ -252,6 +298,14 @@ pub enum Told {
         /// What it is here: nothing, if nobody uses it here.
         listings: Vec<Listing>,
     },
+    /// Who belongs to the cluster.
+    Cluster(Cluster),
+    /// What the node that was invited has to be started with.
+    Invited(String),
+    /// It is done.
+    Done,
+    /// It was not done, and why.
+    NotDone(String),
     /// What names are defined as, as far as this node has heard, in the order of names.
     Definitions(Vec<(Arc<str>, Definition)>),
 }

@@ -60,6 +60,8 @@ pub enum Refusal {
     NoLease,
     /// Too much waits to be sent to a node that is out of reach or does not keep up.
     Overloaded,
+    /// The node is about to leave the cluster.
+    Leaving,
     /// The name is defined as something else.
     DefinedAs {
         /// What it is defined as.
@@ -120,6 +122,7 @@ impl fmt::Display for Refusal {
             Refusal::Overloaded => {
                 f.write_str("another node is out of reach, and too much waits to be sent to it: try later")
             }
+            Refusal::Leaving => f.write_str("this node is leaving the cluster: try another"),
             Refusal::DefinedAs { defined, asked: Definition::Slots(_) } if defined.slots().is_some() => {
                 write!(f, "this is defined as {defined}: ask for that, or without a number")
             }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::Definition;
 use crate::refusal::Refusal;
+use crate::view::{Member, View};
 
 /// A member of a view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,25 @@ pub struct MemberEntry {
     pub address: String,
     /// Where clients reach it.
     pub clients: String,
+    /// The number of the first view that it was in, in this life. Applying a view sets it, whatever was proposed.
+    pub joined: u64,
+}
+
+impl MemberEntry {
+    /// A node in this life, reached by its peers and by clients at these addresses.
+    pub fn new(incarnation: u64, address: &str, clients: &str) -> MemberEntry {
+        let (address, clients) = (address.to_owned(), clients.to_owned());
+        MemberEntry { incarnation, address, clients, joined: 0 }
+    }
+}
+
+/// A node that may join the cluster, once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invitation {
+    /// Whoever knows it may join under this id.
+    pub secret: u128,
+    /// Until then, in seconds since 1970 on the clock of whoever leads.
+    pub until: u64,
 }
 
 /// Who led when something was decided: a term, and the node that led in it.
@@ -62,6 +82,13 @@ pub enum Entry {
         /// worth nothing under another leadership.
         decided_by: Leadership,
     },
+    /// A node may join under a new id; or `None`: the invitation was used or withdrawn.
+    Invite {
+        /// The id.
+        id: u32,
+        /// What it has to know.
+        invitation: Option<Invitation>,
+    },
 }
 
 /// What was agreed on so far.
@@ -79,6 +106,8 @@ pub struct Registry {
     pub lease: Duration,
     /// How often that was changed.
     pub lease_changes: u64,
+    /// Who may join, by the ids that they will have.
+    pub invitations: BTreeMap<u32, Invitation>,
 }
 
 /// What became of an entry.
@@ -116,6 +145,7 @@ impl Default for Registry {
             definitions: BTreeMap::new(),
             lease: Duration::from_secs(3),
             lease_changes: 0,
+            invitations: BTreeMap::new(),
         }
     }
 }
@@ -131,11 +161,13 @@ impl Registry {
                 if members.iter().any(|(id, member)| self.was_here(*id, member)) {
                     return Applied::OldIncarnation;
                 }
-                for (id, member) in members {
+                self.epoch += 1;
+                let before = std::mem::replace(&mut self.members, members.clone());
+                for (id, member) in &mut self.members {
+                    let stayed = before.get(id).filter(|before| before.incarnation == member.incarnation);
+                    member.joined = stayed.map_or(self.epoch, |before| before.joined);
                     self.incarnations.insert(*id, member.incarnation);
                 }
-                self.epoch += 1;
-                self.members = members.clone();
             }
             Entry::Define { name, definition: Some(definition) } => {
                 let defined = self.definitions.get(name);
@@ -152,8 +184,34 @@ impl Registry {
                 self.lease_changes += 1;
                 self.lease = *lasts;
             }
+            Entry::Invite { id, invitation: Some(invitation) } => {
+                // Ids are never used twice.
+                if *id < self.next_id() {
+                    return Applied::Outdated;
+                }
+                self.invitations.insert(*id, invitation.clone());
+            }
+            Entry::Invite { id, invitation: None } => {
+                if self.invitations.remove(id).is_none() {
+                    return Applied::Outdated;
+                }
+                // From now on the id counts as used, whether or not the node ever becomes a member.
+                self.incarnations.entry(*id).or_insert(0);
+            }
         }
         Applied::Yes
+    }
+
+    /// The lowest id that nobody has had or was promised, and all above it.
+    pub fn next_id(&self) -> u32 {
+        let last = |ids: Option<&u32>| ids.map_or(0, |id| id.saturating_add(1));
+        last(self.incarnations.keys().next_back()).max(last(self.invitations.keys().next_back()))
+    }
+
+    /// The view in force.
+    pub fn view(&self) -> View {
+        let member = |(id, member): (&u32, &MemberEntry)| Member { id: *id, joined: member.joined };
+        View { epoch: self.epoch, members: self.members.iter().map(member).collect() }
     }
 
     /// Whether this incarnation, or a later one of this node, has been in a view, and is not in the one that is.
@@ -171,9 +229,8 @@ mod tests {
     const FIRST: Leadership = Leadership { term: 1, node: 0 };
 
     fn view(base_epoch: u64, incarnations: &[(u32, u64)]) -> Entry {
-        let member =
-            |incarnation| MemberEntry { incarnation, address: String::new(), clients: String::new() };
-        let members = incarnations.iter().map(|&(id, incarnation)| (id, member(incarnation))).collect();
+        let member = |&(id, incarnation)| (id, MemberEntry::new(incarnation, "", ""));
+        let members = incarnations.iter().map(member).collect();
         Entry::View { base_epoch, decided_by: FIRST, members }
     }
 
@@ -196,6 +253,33 @@ mod tests {
         assert_eq!(registry.apply(&view(2, &[(0, 5), (1, 5)]), FIRST), Applied::OldIncarnation);
         assert_eq!(registry.apply(&view(2, &[(0, 5), (1, 4)]), FIRST), Applied::OldIncarnation);
         assert_eq!(registry.apply(&view(2, &[(0, 5), (1, 6)]), FIRST), Applied::Yes);
+    }
+
+    #[test]
+    fn a_member_has_joined_when_its_life_first_was_in_a_view() {
+        let mut registry = Registry::default();
+        registry.apply(&view(0, &[(0, 5), (1, 5)]), FIRST);
+        registry.apply(&view(1, &[(0, 5)]), FIRST);
+        registry.apply(&view(2, &[(0, 5), (1, 6)]), FIRST);
+        let joined: Vec<_> = registry.view().members.iter().map(|member| member.joined).collect();
+        assert_eq!(joined, [1, 3]);
+    }
+
+    #[test]
+    fn an_invitation_is_used_once_and_its_id_never_again() {
+        let mut registry = Registry::default();
+        registry.apply(&view(0, &[(4, 1)]), FIRST);
+        assert_eq!(registry.next_id(), 5);
+        let invite = |id, secret: Option<u128>| Entry::Invite {
+            id,
+            invitation: secret.map(|secret| Invitation { secret, until: 0 }),
+        };
+        assert_eq!(registry.apply(&invite(4, Some(7)), FIRST), Applied::Outdated);
+        assert_eq!(registry.apply(&invite(5, Some(7)), FIRST), Applied::Yes);
+        assert_eq!(registry.apply(&invite(5, Some(8)), FIRST), Applied::Outdated);
+        assert_eq!(registry.apply(&invite(5, None), FIRST), Applied::Yes);
+        assert_eq!(registry.apply(&invite(5, None), FIRST), Applied::Outdated);
+        assert_eq!(registry.next_id(), 6);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use algorithms::rooms::{self, Act, Room, Spot};
 use algorithms::{Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
+use crate::defect::Defect;
 use crate::name::Definition;
 use crate::opening::{Kept, Opened, Opening, Report, Reports};
 use crate::time::Time;
@@ -82,7 +83,7 @@ pub(crate) enum Deed {
     Never(&'static str),
 }
 
-/// Lists that are used again for every step.
+/// Lists that are used again for every step, and empty between two.
 #[derive(Default)]
 pub(crate) struct Scratch {
     effects: Vec<Effect<Forest>>,
@@ -104,7 +105,14 @@ impl Origin {
     }
 }
 
+impl Clone for Scratch {
+    fn clone(&self) -> Scratch {
+        Scratch::default()
+    }
+}
+
 /// A resource at a node.
+#[derive(Clone, Debug)]
 pub(crate) struct Resource {
     pub(crate) name: Arc<str>,
     /// What it is, as far as its home has said, or else as it was asked for first.
@@ -123,6 +131,7 @@ pub(crate) struct Resource {
 
 /// A timer. Most are stopped and started again long before they run out: that moves only `runs_out`, and whoever looks at
 /// the time that was planned plans anew.
+#[derive(Clone, Debug)]
 pub(crate) struct Armed {
     pub(crate) timer: Timer,
     /// When it runs out, if it runs.
@@ -131,6 +140,7 @@ pub(crate) struct Armed {
     pub(crate) planned: Time,
 }
 
+#[derive(Clone, Debug)]
 enum RunBy {
     Forest(forest::Rules, Forest),
     Room(rooms::Rules, Box<Room<Numbered>>),
@@ -147,6 +157,8 @@ pub(crate) struct Habits {
     pub(crate) linger: u32,
     /// Fences of this view are higher than this.
     pub(crate) floor: u64,
+    /// A rule to leave out.
+    pub(crate) defect: Option<Defect>,
 }
 
 impl Habits {
@@ -155,7 +167,14 @@ impl Habits {
     }
 
     pub(crate) fn of_room(self, home: NodeId) -> rooms::Rules {
-        rooms::Rules::service(home, self.passes, self.linger, self.floor)
+        let omits = match self.defect {
+            Some(Defect::CaptainKeepsFollowers) => Some(rooms::Shortcut::KeepsFollowers),
+            Some(Defect::CompletesToCaptain) => Some(rooms::Shortcut::CompletesToCaptain),
+            _ => None,
+        };
+        let mut rules = rooms::Rules::service(home, self.passes, self.linger, self.floor);
+        rules.omits = omits;
+        rules
     }
 }
 
@@ -302,6 +321,27 @@ impl Resource {
         }
     }
 
+    /// Requests of other nodes that wait for tokens that are here.
+    pub(crate) fn queued(&self) -> Vec<Content> {
+        let request = |origin, token| forest::Message {
+            clock: 0,
+            body: forest::Body::Request { origin, token, front: false },
+        };
+        match &self.run_by {
+            RunBy::Forest(_, forest) => {
+                let queues = forest.tokens_here();
+                let requests =
+                    queues.flat_map(|(token, nodes)| nodes.into_iter().map(move |node| (node, token)));
+                requests.map(|(node, token)| Content::Slots(request(node, token))).collect()
+            }
+            RunBy::Room(_, room) if room.has_token() => {
+                let requests = room.queue().iter().cloned();
+                requests.map(|entry| Content::Rooms(rooms::Message::Request(entry))).collect()
+            }
+            RunBy::Room(..) | RunBy::Opening(_) => Vec::new(),
+        }
+    }
+
     /// Requests of other nodes that this node keeps until its own has been served.
     pub(crate) fn parked(&self) -> Vec<Content> {
         match &self.run_by {
@@ -336,7 +376,7 @@ impl Resource {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         match std::mem::replace(&mut self.run_by, blank) {
             RunBy::Forest(_, forest) => Kept::Slots(forest.freeze()),
-            RunBy::Room(_, room) => Kept::Room(room.freeze()),
+            RunBy::Room(rules, room) => Kept::Room(room.freeze(&rules)),
             RunBy::Opening(opening) => opening.into_kept(),
         }
     }
@@ -368,7 +408,7 @@ impl Resource {
     ) -> Vec<(NodeId, Content)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
-        let Opened { kept, reported, parked, differs } = opening.open(all, self.definition);
+        let Opened { kept, reported, parked, differs } = opening.open(all, self.definition, begin);
         self.go_on(kept, Some(reported), begin, scratch, chance);
         if let RunBy::Forest(rules, forest) = &self.run_by
             && differs

@@ -35,6 +35,11 @@ impl View {
         View { epoch, members }
     }
 
+    /// A node that has not been in any view yet: it is alone, and enters the first view it hears of.
+    pub fn alone(id: u32) -> View {
+        View::of(0, [id])
+    }
+
     /// The place of a member.
     pub fn place(&self, id: u32) -> Option<NodeId> {
         let place = self.members.binary_search_by_key(&id, |member| member.id).ok()?;

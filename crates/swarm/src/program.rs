@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use service::client::{Client, Grant};
 use service::{Time, Want};
 
+use crate::clock::Clock;
+
 /// A program that uses the service.
 pub(crate) struct Program {
     pub(crate) node: usize,
-    /// How fast its clock runs, in thousandths.
-    pub(crate) rate: u64,
+    pub(crate) clock: Clock,
     pub(crate) client: Client,
     pub(crate) dead: bool,
     /// The name that each request is for, and what is wanted.
@@ -39,9 +40,16 @@ impl Belief {
     }
 }
 
+impl Belief {
+    /// Whether both may be in a room at once: in the same group, by the same opening.
+    pub(crate) fn shares(&self, other: &Belief) -> bool {
+        self.group == other.group && self.fence == other.fence && !self.alone && !other.alone
+    }
+}
+
 impl Program {
     pub(crate) fn clock(&self, truth: Time) -> Time {
-        Time(truth.0 / 1000 * self.rate)
+        self.clock.at(truth)
     }
 
     pub(crate) fn believes(&self, truth: Time) -> bool {

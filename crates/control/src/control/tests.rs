@@ -3,19 +3,27 @@
 use super::*;
 use crate::config::Timing;
 use crate::temporary::Temporary;
+use service::Time;
 
 #[tokio::test]
 async fn founding_that_was_interrupted_is_completed() {
     let folder = Temporary::new();
     let timing = Timing::default();
-    let config = Config { cluster: "test".to_owned(), node: 1, folder: folder.0.clone(), timing };
+    let config = Config {
+        cluster: "test".to_owned(),
+        node: 1,
+        folder: folder.0.clone(),
+        timing,
+        lease: None,
+        clock: || Time(0),
+    };
     let control = Control::start(config.clone()).await.unwrap();
     // The first entry is on disk, the number of the cluster is not.
-    control.server.raft.initialize(BTreeMap::from([(1, BasicNode::new("127.0.0.1:1"))])).await.unwrap();
+    control.plane.raft.initialize(BTreeMap::from([(1, BasicNode::new("127.0.0.1:1"))])).await.unwrap();
     control.stop().await;
 
     let control = Control::start(config.clone()).await.unwrap();
-    let drawn = *control.server.local.cluster_id.lock().await;
+    let drawn = *control.plane.local.cluster_id.lock().await;
     assert!(drawn.is_some());
     let again = control.found(&BTreeMap::from([(1, "127.0.0.1:1".to_owned())])).await;
     assert_eq!(again, Err(FoundError::Already));
@@ -23,6 +31,6 @@ async fn founding_that_was_interrupted_is_completed() {
     control.stop().await;
 
     let control = Control::start(config).await.unwrap();
-    assert_eq!(*control.server.local.cluster_id.lock().await, drawn);
+    assert_eq!(*control.plane.local.cluster_id.lock().await, drawn);
     control.stop().await;
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use control::{Config, Control, Timing};
 use service::Definition;
+use service::Time;
 use service::registry::{Entry, Leadership, MemberEntry, Registry};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
@@ -44,7 +45,7 @@ pub(crate) fn define(name: &str, slots: u32) -> Entry {
 
 /// A view with one member.
 pub(crate) fn view(base_epoch: u64, decided_by: Leadership) -> Entry {
-    let member = MemberEntry { incarnation: 1, address: String::new(), clients: String::new() };
+    let member = MemberEntry::new(1, "", "");
     Entry::View { base_epoch, decided_by, members: [(1, member)].into() }
 }
 
@@ -88,7 +89,14 @@ impl Cluster {
     pub(crate) async fn start(&mut self, id: u32) {
         let node = self.nodes.get_mut(&id).unwrap();
         let folder = node.folder.0.clone();
-        let config = Config { cluster: "test".to_owned(), node: id, folder, timing: self.timing };
+        let config = Config {
+            cluster: "test".to_owned(),
+            node: id,
+            folder,
+            timing: self.timing,
+            lease: None,
+            clock: || Time(0),
+        };
         let control = Control::start(config).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         node.proxy.leads_to(listener.local_addr().unwrap());

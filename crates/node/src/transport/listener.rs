@@ -1,11 +1,13 @@
 //! Who calls: hellos are read and judged here, and good connections handed to the task of their peer.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -22,8 +24,41 @@ const MOST_GREETINGS: usize = 64;
 /// How long to wait when the operating system has no connections left to give.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
+/// Where calls come from.
+pub enum Calls {
+    /// A port of our own.
+    Port(TcpListener),
+    /// A port that somebody else listens at for several.
+    PassedOn(mpsc::Receiver<(TcpStream, SocketAddr)>),
+}
+
+impl From<TcpListener> for Calls {
+    fn from(listener: TcpListener) -> Calls {
+        Calls::Port(listener)
+    }
+}
+
+impl From<mpsc::Receiver<(TcpStream, SocketAddr)>> for Calls {
+    fn from(calls: mpsc::Receiver<(TcpStream, SocketAddr)>) -> Calls {
+        Calls::PassedOn(calls)
+    }
+}
+
+impl Calls {
+    async fn next(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
+        match self {
+            Calls::Port(listener) => listener.accept().await,
+            Calls::PassedOn(calls) => match calls.recv().await {
+                Some(call) => Ok(call),
+                // Nobody calls any more.
+                None => std::future::pending().await,
+            },
+        }
+    }
+}
+
 /// Accepts connections, for as long as the task is not aborted.
-pub(crate) async fn listen<I: Inbox>(listener: TcpListener, shared: Arc<Shared>, inbox: Arc<I>) {
+pub(crate) async fn listen<I: Inbox>(mut calls: Calls, shared: Arc<Shared>, inbox: Arc<I>) {
     let mut greetings = JoinSet::new();
     loop {
         while greetings.try_join_next().is_some() {}
@@ -31,7 +66,7 @@ pub(crate) async fn listen<I: Inbox>(listener: TcpListener, shared: Arc<Shared>,
             greetings.join_next().await;
             continue;
         }
-        match listener.accept().await {
+        match calls.next().await {
             Ok((stream, address)) => {
                 greetings.spawn(greet(stream, address, shared.clone(), inbox.clone()));
             }

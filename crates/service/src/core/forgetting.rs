@@ -23,7 +23,7 @@ impl Core {
             return Ok(number);
         }
         let home = self.view.home(name);
-        let opening = home == self.me && !self.owing.is_empty();
+        let opening = home == self.me && !self.knows_enough();
         if home == self.me {
             self.give_up_other_definitions(name)?;
         }
@@ -117,7 +117,9 @@ impl Core {
         for armed in &resource.timers {
             self.due.remove(&(armed.planned, Due::Timer(number, armed.timer)));
         }
-        self.origin.rise_to(resource.droppable(place).unwrap_or_default());
+        if !self.omits(Defect::NoFloor) {
+            self.origin.rise_to(resource.droppable(place).unwrap_or_default());
+        }
         self.origin.rise_to(resource.clock());
         let kind = resource.definition.kind();
         if let Some(names) = self.by_name.get_mut(&kind) {

@@ -10,7 +10,10 @@ impl Core {
     pub fn receive(&mut self, from: NodeId, message: PeerMessage, now: Time, out: &mut Out) {
         self.mind_lease(now, out);
         self.counts.received += 1;
-        if message.epoch != self.view.epoch {
+        let old_end = self.omits(Defect::OldEndCounts) && message.said == Said::End;
+        let of_this_view =
+            message.epoch == self.view.epoch || old_end || self.omits(Defect::FramesWithoutView);
+        if !of_this_view {
             self.counts.of_other_views += 1;
             return;
         }

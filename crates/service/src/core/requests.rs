@@ -37,6 +37,9 @@ impl Core {
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
         }
+        if self.departs.is_some() {
+            return Err(Refusal::Leaving);
+        }
         if !self.lets_newcomers_in {
             return Err(Refusal::Overloaded);
         }

@@ -23,7 +23,7 @@ struct Leading {
 impl Leading {
     /// Begins at second 0, with these members, all in their first life.
     fn new(members: &[u32]) -> Leading {
-        let member = || MemberEntry { incarnation: 1, address: String::new(), clients: String::new() };
+        let member = || MemberEntry::new(1, "", "");
         let members = members.iter().map(|id| (*id, member())).collect();
         let registry = Registry { epoch: 1, members, lease: LEASE, ..Registry::default() };
         Leading { leases: Leases::new(LEADER, at(0.0), &registry), registry }
@@ -151,7 +151,7 @@ fn who_joins_has_as_long_as_everybody() {
     let mut leading = Leading::new(&[0]);
     leading.renewed(10.0, renewal(0, 1));
     leading.renewed(20.0, renewal(0, 2));
-    let member = MemberEntry { incarnation: 1, address: String::new(), clients: String::new() };
+    let member = MemberEntry::new(1, "", "");
     leading.registry.members.insert(7, member);
     assert_eq!(leading.step(20.0, Input::Tick), []);
     leading.renewed(29.0, renewal(0, 3));
@@ -269,4 +269,65 @@ fn a_lease_counts_from_when_the_renewal_was_sent() {
     assert_eq!(lease.until(), at(29.0), "it goes on");
     (0..1000).for_each(|_| _ = lease.renew(at(21.0)));
     assert!(format!("{lease:?}").len() < 5000, "what is never answered is forgotten");
+}
+
+fn enter(id: u32, incarnation: u64) -> Input {
+    Input::Enter { id, member: MemberEntry::new(incarnation, "", "") }
+}
+
+#[test]
+fn a_newcomer_enters_when_everybody_is_in_the_view() {
+    let mut leading = Leading::new(&[0, 1]);
+    assert_eq!(leading.step(1.0, enter(7, 3)), []);
+    leading.renewed(1.1, renewal(0, 1));
+    assert_eq!(leading.step(2.0, Input::Tick), [], "a member may not know this view yet");
+    leading.renewed(2.1, renewal(1, 1));
+    assert_eq!(leading.step(2.12, enter(8, 2)), [], "others may follow within a moment");
+    assert_eq!(leading.leases.next_tick(&leading.registry), Some(at(2.1) + NEWCOMERS_WITHIN));
+    let out = leading.step(2.2, Input::Tick);
+    leading.agree(2.2, &out);
+    assert_eq!(leading.members(), [0, 1, 7, 8]);
+    assert_eq!(leading.registry.members[&7].joined, 2);
+    assert_eq!(leading.step(4.0, enter(7, 3)), [], "it is in already");
+}
+
+#[test]
+fn who_comes_back_waits_until_its_old_life_is_over() {
+    let mut leading = Leading::new(&[0, 1]);
+    leading.renewed(0.0, renewal(1, 1));
+    for tenth in 0..=110_u32 {
+        let now = f64::from(tenth) / 10.0;
+        leading.renewed(now, renewal(0, tenth.into()));
+        assert_eq!(leading.step(now, enter(1, 2)), [], "at {now}");
+        assert_eq!(leading.members(), [0, 1]);
+    }
+    let out = leading.step(11.2, Input::Tick);
+    leading.agree(11.2, &out);
+    assert_eq!(leading.members(), [0]);
+    leading.renewed(11.3, Renewal { epoch: 2, ..renewal(0, 200) });
+    leading.step(11.3, enter(1, 2));
+    let out = leading.step(11.4, Input::Tick);
+    leading.agree(11.4, &out);
+    assert_eq!(leading.registry.members[&1].incarnation, 2);
+}
+
+#[test]
+fn after_everybody_was_lost_those_who_came_back_are_the_next_view() {
+    let mut leading = Leading::new(&[0, 1]);
+    leading.step(10.0, enter(0, 2));
+    leading.step(10.5, enter(1, 2));
+    assert_eq!(leading.step(11.0, Input::Tick), []);
+    let out = leading.step(11.1, Input::Tick);
+    leading.agree(11.1, &out);
+    assert_eq!((leading.members(), leading.registry.epoch), (vec![0, 1], 2));
+}
+
+#[test]
+fn who_stops_asking_is_not_let_in() {
+    let mut leading = Leading::new(&[0]);
+    leading.step(0.0, enter(7, 3));
+    for second in 9..15_u32 {
+        leading.renewed(f64::from(second), renewal(0, second.into()));
+        assert_eq!(leading.step(f64::from(second) + 0.1, Input::Tick), []);
+    }
 }

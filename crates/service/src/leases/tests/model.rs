@@ -303,7 +303,7 @@ impl World {
         holder.incarnation = incarnation;
         holder.lease = Lease::new(incarnation).with_defect(defect(self.omission));
         let mut members = plane.registry.members.clone();
-        let member = MemberEntry { incarnation, address: String::new(), clients: String::new() };
+        let member = MemberEntry::new(incarnation, "", "");
         members.insert(number as u32, member);
         let entry = Entry::View { base_epoch: plane.registry.epoch, decided_by: self.leads, members };
         self.post(Mail::Proposal { plane: self.leads.node as usize, under: self.leads, entry });
@@ -372,7 +372,7 @@ impl World {
         if self.omission == Some(omitted) && under != self.leads {
             match &mut entry {
                 Entry::View { decided_by, .. } | Entry::Lease { decided_by, .. } => *decided_by = self.leads,
-                Entry::Define { .. } => {}
+                Entry::Define { .. } | Entry::Invite { .. } => {}
             }
             self.log.push((Some(entry), self.leads));
         } else if here {
@@ -423,7 +423,17 @@ fn every_rule_is_needed() {
         Omission::TableKept,
         Omission::RepeatedLease,
     ];
-    for omission in Defect::ALL.map(Omission::Of).into_iter().chain(drivers) {
+    let of_tables = [
+        Defect::CountedFromReceipt,
+        Defect::NoRound,
+        Defect::JoinsRunningRound,
+        Defect::NewLeaderDoesNotWait,
+        Defect::NoDrift,
+        Defect::RenewsDuringExclusion,
+        Defect::ShorterAtOnce,
+        Defect::ExcludesOnSuspicion,
+    ];
+    for omission in of_tables.map(Omission::Of).into_iter().chain(drivers) {
         let found = first_violation(omission);
         println!("{omission:?}: {found:?}");
         assert!(found.is_some(), "{omission:?} shows nowhere");

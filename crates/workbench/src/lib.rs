@@ -8,20 +8,21 @@
 //! The algorithms run unchanged; what they need of channels is what links give. One that is nothing without bounds on time
 //! is refused, because no socket keeps them.
 
+#![forbid(unsafe_code)]
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Groups, NodeId, Refusal, Setting};
 use client::clock;
+use node::transport::{Config, Inbox, Peers};
+use node::{Identity, Member, View};
 use serde::{Deserialize, Serialize};
 use service::Time;
 use tokio::net::TcpListener;
 use tokio::sync::SetOnce;
 use tokio::time::timeout;
-
-use crate::identity::{Identity, Member, View};
-use crate::transport::{Config, Inbox, Peers};
 
 mod collector;
 mod dice;

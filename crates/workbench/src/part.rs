@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::line::{Answer, Hello, Line, Order};
 use super::{Plan, Report, Seated};
-use crate::identity::Member;
+use node::Member;
 
 /// So much of a report goes into a frame; some is left for what is around it.
 const PIECE: usize = service::frame::LONGEST_BODY / 2;

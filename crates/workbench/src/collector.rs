@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::line::{Answer, Hello, Line, Order};
 use super::{Counts, Plan, Report, identity};
-use crate::identity::Member;
+use node::Member;
 
 /// All nodes must be there after so long.
 const GATHERING_LIMIT: Duration = Duration::from_secs(20);

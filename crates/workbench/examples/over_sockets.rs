@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use algorithms::Setting;
-use node::workbench::{Plan, run};
+use workbench::{Plan, run};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,8 +6,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{Counts, Plan};
-use crate::identity::Member;
 use algorithms::NodeId;
+use node::Member;
 
 /// Both ends are the same program.
 const VERSION: u8 = 1;

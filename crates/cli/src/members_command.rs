@@ -1,0 +1,172 @@
+//! `tokenwood members`: who belongs to the cluster, and how that is changed.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use client::{Error, Question, Told};
+use serde_json::{Value, json};
+use service::protocol::{Cluster, ClusterNode};
+
+use crate::check_arguments::Format;
+use crate::cluster::{Asking, reason};
+use crate::endpoints::{NO_CLUSTER, duration, runtime};
+use crate::output::say;
+use crate::{Ended, cluster, table};
+
+/// Show who belongs to the cluster; invite nodes, remove them
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    change: Option<Change>,
+    #[command(flatten)]
+    asking: Asking,
+}
+
+#[derive(Subcommand)]
+enum Change {
+    /// Invite one more node: start it with 'tokenwood node --join INVITATION'
+    Invite {
+        /// How long the invitation can be used
+        #[arg(long, default_value = "24h", value_parser = duration)]
+        lasts: Duration,
+        #[command(flatten)]
+        asking: Asking,
+    },
+    /// Forget a node that was stopped, for good; its number is never used again
+    Remove {
+        /// Its number
+        id: u32,
+        #[command(flatten)]
+        asking: Asking,
+    },
+    /// Change how long leases of nodes last
+    Lease {
+        /// How long: what a node that dies holds is free again about that much later
+        #[arg(value_parser = duration)]
+        lasts: Duration,
+        #[command(flatten)]
+        asking: Asking,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    match &arguments.change {
+        None => show(&arguments.asking),
+        Some(Change::Invite { lasts, asking }) => invite(*lasts, asking),
+        Some(Change::Remove { id, asking }) => {
+            change(asking, Question::Remove(*id), &format!("Node {id} is forgotten."))
+        }
+        Some(Change::Lease { lasts, asking }) => {
+            if !(Duration::from_millis(500)..=Duration::from_secs(600)).contains(lasts) {
+                bail!("leases last between 500ms and 10m");
+            }
+            let said = format!("Leases will last {lasts:?}.");
+            change(asking, Question::Lease(*lasts), &said)
+        }
+    }
+}
+
+fn show(asking: &Asking) -> Result<Ended> {
+    let Told::Cluster(cluster) = ask(asking, &Question::Cluster)? else { bail!(OTHER_VERSION) };
+    if asking.format == Format::Json {
+        say!("{}", as_json(&cluster));
+        return Ok(Ended::Well);
+    }
+    say!(
+        "Cluster '{}', view {}, leases of {:?}, as node {} sees it:\n",
+        cluster.name,
+        cluster.epoch,
+        cluster.lease,
+        cluster.asked
+    );
+    let heading = ["node", "state", "votes", "peers reach it at", "clients at"];
+    let mut rows = vec![heading.map(str::to_string).to_vec()];
+    rows.extend(cluster.nodes.iter().map(|node| row(node, cluster.leader)));
+    rows.extend(cluster.invited.iter().map(|id| vec![id.to_string(), "invited".to_string()]));
+    table::print(&rows);
+    if cluster.leader.is_none() {
+        say!("\nNobody leads: members cannot change until a majority of the voters is there again.");
+    }
+    Ok(Ended::Well)
+}
+
+fn row(node: &ClusterNode, leader: Option<u32>) -> Vec<String> {
+    let state = match (node.incarnation, leader == Some(node.id)) {
+        (Some(_), true) => "member, leads",
+        (Some(_), false) => "member",
+        (None, true) => "leads, no member yet",
+        (None, false) => "away",
+    };
+    let votes = if node.votes { "yes" } else { "no" };
+    let clients = node.clients.clone().unwrap_or_else(|| "–".to_string());
+    vec![node.id.to_string(), state.to_string(), votes.to_string(), node.address.clone(), clients]
+}
+
+fn as_json(cluster: &Cluster) -> Value {
+    let node = |node: &ClusterNode| {
+        json!({
+            "node": node.id,
+            "member": node.incarnation.is_some(),
+            "incarnation": node.incarnation,
+            "votes": node.votes,
+            "leads": cluster.leader == Some(node.id),
+            "address": node.address,
+            "endpoint": node.clients,
+        })
+    };
+    json!({
+        "cluster": cluster.name,
+        "asked": cluster.asked,
+        "view": cluster.epoch,
+        "in_view": cluster.in_view,
+        "lease_seconds": cluster.lease.as_secs_f64(),
+        "lease_left_seconds": cluster.lease_left.as_secs_f64(),
+        "leader": cluster.leader,
+        "invited": cluster.invited,
+        "nodes": cluster.nodes.iter().map(node).collect::<Vec<_>>(),
+    })
+}
+
+fn invite(lasts: Duration, asking: &Asking) -> Result<Ended> {
+    let word = match ask(asking, &Question::Invite(lasts))? {
+        Told::Invited(word) => word,
+        Told::NotDone(why) => bail!(why),
+        _ => bail!(OTHER_VERSION),
+    };
+    match asking.format {
+        Format::Json => say!("{}", json!({ "invitation": word, "seconds": lasts.as_secs() })),
+        // Alone, so that a script can take it as it is.
+        _ => say!("{word}"),
+    }
+    Ok(Ended::Well)
+}
+
+fn change(asking: &Asking, question: Question, said: &str) -> Result<Ended> {
+    match ask(asking, &question)? {
+        Told::Done => {}
+        Told::NotDone(why) => bail!(why),
+        _ => bail!(OTHER_VERSION),
+    }
+    match asking.format {
+        Format::Json => say!("{}", json!({ "done": true })),
+        _ => say!("{said}"),
+    }
+    Ok(Ended::Well)
+}
+
+const OTHER_VERSION: &str = "the node answers something else: is it of another version?";
+
+/// Asks the first node that answers.
+fn ask(asking: &Asking, question: &Question) -> Result<Told> {
+    runtime()?.block_on(async {
+        let mut tried = Vec::new();
+        for endpoint in asking.endpoints() {
+            match cluster::ask(&endpoint, question.clone()).await {
+                Ok(told) => return Ok(told),
+                Err(error) => tried.push((endpoint, reason(error))),
+            }
+        }
+        Err(Error::NoNode(tried)).context(NO_CLUSTER)
+    })
+}

@@ -1,0 +1,175 @@
+//! Why something did not happen, each in a line that says what to do.
+
+use std::fmt;
+
+use crate::config::ConfigError;
+use crate::folder::FolderError;
+use crate::plane::LONGEST_ENTRY;
+use crate::wire::Response;
+
+/// Why the control plane of a node does not start. Nothing was changed.
+#[derive(Debug)]
+pub enum StartError {
+    /// The configuration makes no sense.
+    Config(ConfigError),
+    /// The data folder cannot be used.
+    Folder(FolderError),
+    /// Consensus does not start.
+    Raft(String),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Config(error) => error.fmt(f),
+            StartError::Folder(error) => error.fmt(f),
+            StartError::Raft(error) => write!(f, "consensus does not start: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// Why a cluster was not founded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundError {
+    /// Not 1, 3, 5 or 7 voters.
+    Voters(usize),
+    /// The founding node is not among the voters.
+    NotAmong,
+    /// This node belongs to a cluster already.
+    Already,
+    /// The node has stopped, or cannot write.
+    Stopped(String),
+}
+
+impl fmt::Display for FoundError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FoundError::Voters(count) => write!(f, "{count} voters: name 1, 3, 5 or 7"),
+            FoundError::NotAmong => {
+                f.write_str("the node that founds a cluster is one of its voters: name it too")
+            }
+            FoundError::Already => {
+                f.write_str("this node belongs to a cluster already: start it without founding one")
+            }
+            FoundError::Stopped(why) => write!(f, "the control plane has stopped: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for FoundError {}
+
+/// Why a proposal was not agreed on. It may be later all the same, unless it was too long: whoever proposes it again looks
+/// at the registry first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProposeError {
+    /// Another node leads.
+    NotLeading {
+        /// Which, if that is known here.
+        leader: Option<u32>,
+    },
+    /// No majority answered in time.
+    Unknown,
+    /// Longer than what can be agreed on.
+    TooLong(usize),
+    /// The control plane of this node, or of the one that leads, has stopped.
+    Stopped(String),
+}
+
+impl fmt::Display for ProposeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProposeError::NotLeading { leader: Some(leader) } => write!(f, "node {leader} leads: ask it"),
+            ProposeError::NotLeading { leader: None } => {
+                f.write_str("no node leads at the moment: try again in some seconds")
+            }
+            ProposeError::Unknown => f.write_str(
+                "no majority of the voters answered: it may be agreed on later, look before trying again",
+            ),
+            ProposeError::TooLong(bytes) => {
+                write!(f, "{bytes} bytes, where {LONGEST_ENTRY} can be agreed on at once")
+            }
+            ProposeError::Stopped(why) => write!(f, "the control plane has stopped: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ProposeError {}
+
+/// Why the voters are as they were, or on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeError {
+    /// Not 1, 3, 5 or 7 voters.
+    Voters(usize),
+    /// The node has not been admitted.
+    Unknown(u32),
+    /// The node was admitted, but has not answered.
+    Unheard(u32),
+    /// Another change is under way.
+    InProgress,
+    /// It was not agreed on.
+    Propose(ProposeError),
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChangeError::Voters(count) => write!(f, "{count} voters: name 1, 3, 5 or 7"),
+            ChangeError::Unknown(node) => write!(f, "node {node} is not known: admit it first"),
+            ChangeError::Unheard(node) => {
+                write!(
+                    f,
+                    "node {node} was admitted, but does not answer: see whether it runs, and at that address"
+                )
+            }
+            ChangeError::InProgress => f.write_str("another change is under way: try again when it is done"),
+            ChangeError::Propose(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ChangeError {}
+
+/// It could not be shown that this node leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotLeading;
+
+impl fmt::Display for NotLeading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this node does not lead, or cannot reach a majority of the voters")
+    }
+}
+
+impl std::error::Error for NotLeading {}
+
+/// Why whoever leads did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AskError {
+    /// Nobody leads, as far as this node knows, or whoever does cannot be reached.
+    NoLeader,
+    /// It refused.
+    Refused(String),
+}
+
+impl AskError {
+    pub(crate) fn of(response: Response) -> AskError {
+        match response {
+            Response::Refused(why) | Response::Failed(why) => AskError::Refused(why),
+            _ => AskError::NoLeader,
+        }
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::NoLeader => {
+                f.write_str("no node leads at the moment, or it cannot be reached: try again in some seconds")
+            }
+            AskError::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}

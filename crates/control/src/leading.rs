@@ -1,0 +1,363 @@
+//! What a node does while it leads: it confirms leases, decides on views, lets nodes join and keeps the voters in order.
+//!
+//! The decisions are those of [`service::leases`]; this lets them happen. Everything belongs to one leadership, and is
+//! forgotten with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use service::Time;
+use service::leases::{Input, Leases, Output};
+use service::registry::{Applied, Entry, Invitation, Leadership, Registry};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::error::ChangeError;
+use crate::folder;
+use crate::plane::Plane;
+use crate::voters;
+use crate::wire::{ForLeader, Response};
+
+/// So often the voters are looked at.
+const UPKEEP: Duration = Duration::from_secs(1);
+/// A voter that has been away for so many leases is replaced, if somebody can.
+const MISSED_AFTER: u32 = 10;
+
+/// A question to the leader, and where its answer goes.
+pub(crate) struct Ask {
+    pub(crate) question: ForLeader,
+    pub(crate) answer: oneshot::Sender<Response>,
+}
+
+/// Leads whenever this node does, until it is dropped.
+pub(crate) async fn lead(plane: Plane, mut asks: mpsc::Receiver<Ask>) {
+    let mut leadership = plane.leadership.clone();
+    loop {
+        let current = *leadership.borrow_and_update();
+        if let Some(current) = current {
+            Reign::new(&plane, current).last(&mut asks).await;
+            continue;
+        }
+        tokio::select! {
+            changed = leadership.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+            }
+            ask = asks.recv() => {
+                let Some(Ask { answer, .. }) = ask else { return };
+                _ = answer.send(Response::NotLeading(plane.leader().filter(|it| *it != plane.config.node)));
+            }
+        }
+    }
+}
+
+/// Something that was begun has ended.
+enum Done {
+    Round(u64, bool),
+    Proposed,
+    /// The voters are in order, as far as possible.
+    Upkeep,
+    /// Something whose answer has been sent.
+    Answered,
+}
+
+/// A renewal that waits for its answer: node, incarnation, number.
+type Renewing = (u32, u64, u64);
+
+/// One leadership.
+struct Reign<'a> {
+    plane: &'a Plane,
+    leadership: Leadership,
+    leases: Leases,
+    renewing: BTreeMap<Renewing, oneshot::Sender<Response>>,
+    /// Since when nodes that could be members are none.
+    absent: BTreeMap<u32, Time>,
+    /// What was begun. It ends with this.
+    jobs: JoinSet<Done>,
+    upkeep_at: Time,
+    upkeep_runs: bool,
+}
+
+impl<'a> Reign<'a> {
+    fn new(plane: &'a Plane, leadership: Leadership) -> Reign<'a> {
+        let now = (plane.config.clock)();
+        let registry = plane.registry.borrow().clone();
+        Reign {
+            plane,
+            leadership,
+            leases: Leases::new(leadership, now, &registry),
+            renewing: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            jobs: JoinSet::new(),
+            upkeep_at: now + UPKEEP,
+            upkeep_runs: false,
+        }
+    }
+
+    fn now(&self) -> Time {
+        (self.plane.config.clock)()
+    }
+
+    fn registry(&self) -> Arc<Registry> {
+        self.plane.registry.borrow().clone()
+    }
+
+    /// Leads until it is over.
+    async fn last(mut self, asks: &mut mpsc::Receiver<Ask>) {
+        let (mut leadership, mut registry) = (self.plane.leadership.clone(), self.plane.registry.clone());
+        registry.mark_changed();
+        if let Some(lease) = self.plane.config.lease.filter(|_| registry.borrow().epoch == 0) {
+            // Before anybody has one.
+            self.step(Input::Lasts(lease));
+        }
+        loop {
+            if *leadership.borrow_and_update() != Some(self.leadership) {
+                return;
+            }
+            let next = self
+                .leases
+                .next_tick(&self.registry())
+                .map_or(self.upkeep_at, |next| next.min(self.upkeep_at));
+            let pause = pin!(tokio::time::sleep(next - self.now()));
+            tokio::select! {
+                changed = leadership.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                }
+                ask = asks.recv() => match ask {
+                    Some(Ask { question, answer }) => self.asked(question, answer),
+                    None => return,
+                },
+                _ = registry.changed() => {
+                    self.note_absence();
+                    self.step(Input::Tick);
+                }
+                Some(done) = self.jobs.join_next(), if !self.jobs.is_empty() => match done {
+                    Ok(Done::Round(round, true)) => self.step(Input::Proven(round)),
+                    Ok(Done::Round(round, false)) => self.step(Input::Unproven(round)),
+                    Ok(Done::Proposed) => self.step(Input::Proposed),
+                    Ok(Done::Upkeep) => self.upkeep_runs = false,
+                    Ok(Done::Answered) | Err(_) => {}
+                },
+                () = pause => {
+                    self.step(Input::Tick);
+                    self.keep_up();
+                }
+            }
+        }
+    }
+
+    /// Lets something happen, and does what is wanted.
+    fn step(&mut self, input: Input) {
+        let (now, registry) = (self.now(), self.registry());
+        let mut out = Vec::new();
+        self.leases.step(now, &registry, input, &mut out);
+        for output in out {
+            let (plane, leadership) = (self.plane.clone(), self.leadership);
+            match output {
+                Output::Prove(round) => {
+                    self.jobs.spawn(async move {
+                        Done::Round(round, plane.prove_leadership(leadership).await.is_ok())
+                    });
+                }
+                Output::Propose(entry) => {
+                    self.jobs.spawn(async move {
+                        // What became of it is in the registry.
+                        _ = plane.propose_here(entry).await;
+                        Done::Proposed
+                    });
+                }
+                Output::RenewOk { id, incarnation, sequence, latest_epoch, lasts } => {
+                    self.renewed((id, incarnation, sequence), latest_epoch, Some(lasts));
+                }
+                Output::RenewNo { id, incarnation, sequence, latest_epoch } => {
+                    self.renewed((id, incarnation, sequence), latest_epoch, None);
+                }
+            }
+        }
+    }
+
+    fn renewed(&mut self, (id, incarnation, sequence): Renewing, latest_epoch: u64, lasts: Option<Duration>) {
+        if let Some(answer) = self.renewing.remove(&(id, incarnation, sequence)) {
+            _ = answer.send(Response::Renewed { latest_epoch, lasts });
+        }
+        // Earlier ones have been overtaken.
+        let overtaken = self.renewing.range((id, incarnation, 0)..(id, incarnation, sequence));
+        let overtaken: Vec<Renewing> = overtaken.map(|(renewing, _)| *renewing).collect();
+        overtaken.iter().for_each(|renewing| _ = self.renewing.remove(renewing));
+    }
+
+    fn asked(&mut self, question: ForLeader, answer: oneshot::Sender<Response>) {
+        match question {
+            ForLeader::Renew(renewal) => {
+                let renewing = (renewal.id, renewal.incarnation, renewal.sequence);
+                self.renewing.insert(renewing, answer);
+                self.step(Input::Renew(renewal));
+            }
+            ForLeader::Enter { id, member } => self.lets_in(id, member, answer),
+            ForLeader::Goodbye { id, incarnation } => {
+                self.step(Input::Goodbye { id, incarnation });
+                _ = answer.send(Response::Noted);
+            }
+            ForLeader::Lasts(lasts) => {
+                self.step(Input::Lasts(lasts));
+                _ = answer.send(Response::Noted);
+            }
+            ForLeader::Invite { lasts } => self.answer_by(answer, invite(self.plane.clone(), lasts)),
+            ForLeader::Join { id, secret, address } => {
+                self.answer_by(answer, join(self.plane.clone(), id, secret, address));
+            }
+            ForLeader::Remove { id } => self.answer_by(answer, remove(self.plane.clone(), id)),
+        }
+    }
+
+    /// Answers when it is clear what.
+    fn answer_by(
+        &mut self,
+        answer: oneshot::Sender<Response>,
+        answering: impl Future<Output = Response> + Send + 'static,
+    ) {
+        self.jobs.spawn(async move {
+            _ = answer.send(answering.await);
+            Done::Answered
+        });
+    }
+
+    /// A node wants to become a member. It has to be known, and is reached where it says.
+    fn lets_in(
+        &mut self,
+        id: u32,
+        member: service::registry::MemberEntry,
+        answer: oneshot::Sender<Response>,
+    ) {
+        match self.plane.nodes().get(&id) {
+            Some(address) if *address == member.address => {
+                self.step(Input::Enter { id, member });
+                _ = answer.send(Response::Noted);
+            }
+            Some(_) => {
+                let plane = self.plane.clone();
+                self.answer_by(answer, async move {
+                    let moved = plane.admit(id, &member.address).await;
+                    moved.map_or_else(|error| Response::Refused(error.to_string()), |()| Response::Noted)
+                });
+            }
+            None => {
+                _ = answer.send(Response::Refused(format!("node {id} is not known here: invite it first")));
+            }
+        }
+    }
+
+    fn note_absence(&mut self) {
+        let (now, registry) = (self.now(), self.registry());
+        let nodes = self.plane.nodes();
+        self.absent.retain(|id, _| nodes.contains_key(id) && !registry.members.contains_key(id));
+        for id in nodes.keys().filter(|id| !registry.members.contains_key(id)) {
+            self.absent.entry(*id).or_insert(now);
+        }
+    }
+
+    /// Now and then: replaces voters that are gone, and makes more voters when there are nodes for it.
+    fn keep_up(&mut self) {
+        let now = self.now();
+        if now < self.upkeep_at {
+            return;
+        }
+        self.upkeep_at = now + UPKEEP;
+        if self.upkeep_runs {
+            return;
+        }
+        self.note_absence();
+        let registry = self.registry();
+        let missed = self.absent.iter().filter(|(_, since)| now - **since >= registry.lease * MISSED_AFTER);
+        let missed: BTreeSet<u32> = missed.map(|(id, _)| *id).collect();
+        let nodes = self.plane.nodes();
+        let present = registry.members.keys().copied().filter(|id| nodes.contains_key(id)).collect();
+        let nobody = BTreeSet::new();
+        let (voters, leader) = (self.plane.voters(), self.leadership.node);
+        if let Some(voters) = voters::wanted(&voters, &present, &missed, &nobody, leader) {
+            let plane = self.plane.clone();
+            self.upkeep_runs = true;
+            self.jobs.spawn(async move {
+                // If it fails, it is tried again.
+                _ = plane.change_voters(&voters).await;
+                Done::Upkeep
+            });
+        }
+    }
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Invites a node: it gets the next id, and a secret.
+async fn invite(plane: Plane, lasts: Duration) -> Response {
+    let registry = plane.registry.borrow().clone();
+    let known = plane.nodes().keys().next_back().map_or(0, |id| id.saturating_add(1));
+    let id = registry.next_id().max(known);
+    let secret = u128::from(folder::drawn()) << 64 | u128::from(folder::drawn());
+    let invitation = Invitation { secret, until: unix_seconds().saturating_add(lasts.as_secs()) };
+    match plane.propose_here(Entry::Invite { id, invitation: Some(invitation) }).await {
+        Response::Proposed(Applied::Yes) => {
+            let cluster_id = plane.local.cluster_id.lock().await.unwrap_or(0);
+            Response::Invited { id, secret, cluster_id, nodes: plane.nodes() }
+        }
+        Response::Proposed(_) => {
+            Response::Refused("somebody else was invited meanwhile: try again".to_owned())
+        }
+        other => other,
+    }
+}
+
+/// Somebody comes with an invitation. It counts once; but whoever used it may say the same again.
+async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response {
+    if plane.nodes().get(&id).is_some_and(|known| *known == address) {
+        return Response::Noted;
+    }
+    let invitation = plane.registry.borrow().invitations.get(&id).cloned();
+    if invitation.as_ref().is_none_or(|invitation| invitation.secret != secret) {
+        return Response::Refused("this invitation is not known: it was used or withdrawn".to_owned());
+    }
+    if invitation.is_some_and(|invitation| invitation.until < unix_seconds()) {
+        return Response::Refused("this invitation is too old: ask for a new one".to_owned());
+    }
+    match plane.propose_here(Entry::Invite { id, invitation: None }).await {
+        Response::Proposed(Applied::Yes) => {}
+        Response::Proposed(_) => return Response::Refused("this invitation was used just now".to_owned()),
+        other => return other,
+    }
+    match plane.admit(id, &address).await {
+        // It will hear as soon as it can be reached.
+        Ok(()) | Err(ChangeError::Unheard(_)) => Response::Noted,
+        Err(error) => Response::Refused(error.to_string()),
+    }
+}
+
+/// A node is to be forgotten for good. It is no member any more; its vote goes to somebody else if need be.
+async fn remove(plane: Plane, id: u32) -> Response {
+    let refused = |why: String| Response::Refused(why);
+    let registry = plane.registry.borrow().clone();
+    if registry.members.contains_key(&id) {
+        return refused(format!("node {id} is running as a member: stop it first, then remove it"));
+    }
+    if !plane.nodes().contains_key(&id) {
+        return refused(format!("there is no node {id}"));
+    }
+    let (current, leader) = (plane.voters(), plane.config.node);
+    if current.contains(&id) {
+        let present = registry.members.keys().copied().collect();
+        let wanted = voters::wanted(&current, &present, &BTreeSet::new(), &BTreeSet::from([id]), leader);
+        let Some(wanted) = wanted else {
+            return refused(format!("node {id} is the last that votes"));
+        };
+        if let Err(error) = plane.change_voters(&wanted).await {
+            return refused(error.to_string());
+        }
+    }
+    plane.dismiss(id).await.map_or_else(|error| refused(error.to_string()), |()| Response::Noted)
+}
