@@ -55,6 +55,7 @@ fn what_does_not_take_clocks_is_found_by_exploring() {
     let found: Vec<(Defect, Explored)> =
         quietly(|| sizes.map(|(defect, size)| (defect, explore(&size, |_| {}))).collect());
     for (defect, explored) in &found {
+        println!("explored {}: {:?}", defect.name(), explored.wrong.as_ref().map(|(_, way)| way.len()));
         assert!(explored.wrong.is_some(), "{} is not found in {} states", defect.name(), explored.states);
     }
     assert!(found.len() >= 15);
