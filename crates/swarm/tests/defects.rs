@@ -93,3 +93,10 @@ fn a_failure_is_made_smaller() {
     typed.adjust(&smaller.differences(&plan)).unwrap();
     assert_eq!(typed, smaller);
 }
+
+/// A node that tells again what it gave, after its lease has run out, gives nothing: the client knows that it is over.
+#[test]
+fn what_is_told_again_is_not_given_again() {
+    let happened = outcome(&Plan::drawn(2691), 2691);
+    assert_eq!(happened.wrong(), None);
+}
