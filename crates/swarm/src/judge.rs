@@ -18,8 +18,13 @@ impl Run {
         self.plan.drift <= u64::from(DRIFT_PERCENT)
     }
 
-    /// A node answers a client.
+    /// A node answers a client. What it says again is no other grant: if its lease has run out meanwhile, the client knows
+    /// that what it hears is over.
     pub(crate) fn judge_answer(&mut self, client: usize, answer: &Answer) {
+        let granted = matches!(answer.reply, Reply::Granted { .. });
+        if !granted || !self.told.insert((answer.session, answer.request)) {
+            return;
+        }
         self.judge_order(client, answer);
         if self.within_bounds() {
             self.judge_knowledge(client, answer);
@@ -42,7 +47,7 @@ impl Run {
         }
     }
 
-    /// A node gives something to a client, or tells it again what it gave: fences rise in the order of grants. If clocks are
+    /// A node gives something to a client: fences rise in the order of grants. If clocks are
     /// worse than allowed, a node may go on in a view that is over, but never with a fence of a later one.
     fn judge_order(&mut self, client: usize, answer: &Answer) {
         let Reply::Granted { slot, fence, .. } = answer.reply else { return };

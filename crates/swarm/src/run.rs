@@ -1,7 +1,7 @@
 //! The run: time, links, and what is judged.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::time::Duration;
 
 use service::client::Client;
@@ -9,7 +9,7 @@ use service::leases::Input;
 use service::protocol::{ToClient, ToNode};
 use service::registry::Leadership;
 use service::view::View;
-use service::{Config, Core, Defect, Out, PeerMessage, Refusal, Time};
+use service::{Config, Core, Defect, Out, PeerMessage, Refusal, SessionId, Time};
 
 use crate::clock::Clock;
 use crate::council::Council;
@@ -145,6 +145,8 @@ pub(crate) struct Run {
     pub(crate) given: BTreeMap<(u32, u32, u64), u64>,
     /// The highest fence of each name and slot that a client has heard of, and its group.
     pub(crate) fences: BTreeMap<(u32, u32), (u64, String)>,
+    /// The requests that nodes have granted.
+    pub(crate) told: BTreeSet<(SessionId, u64)>,
     /// How many events were judged.
     pub(crate) judged: u64,
     pub(crate) happened: Happened,
@@ -184,6 +186,7 @@ impl Run {
             latest: BTreeMap::new(),
             given: BTreeMap::new(),
             fences: BTreeMap::new(),
+            told: BTreeSet::new(),
             judged: 0,
             happened: Happened::default(),
         };

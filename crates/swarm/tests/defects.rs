@@ -55,6 +55,7 @@ fn what_does_not_take_clocks_is_found_by_exploring() {
     let found: Vec<(Defect, Explored)> =
         quietly(|| sizes.map(|(defect, size)| (defect, explore(&size, |_| {}))).collect());
     for (defect, explored) in &found {
+        println!("explored {}: {:?}", defect.name(), explored.wrong.as_ref().map(|(_, way)| way.len()));
         assert!(explored.wrong.is_some(), "{} is not found in {} states", defect.name(), explored.states);
     }
     assert!(found.len() >= 15);
@@ -91,4 +92,11 @@ fn a_failure_is_made_smaller() {
     let mut typed = plan.clone();
     typed.adjust(&smaller.differences(&plan)).unwrap();
     assert_eq!(typed, smaller);
+}
+
+/// A node that tells again what it gave, after its lease has run out, gives nothing: the client knows that it is over.
+#[test]
+fn what_is_told_again_is_not_given_again() {
+    let happened = outcome(&Plan::drawn(2691), 2691);
+    assert_eq!(happened.wrong(), None);
 }
