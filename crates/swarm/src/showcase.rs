@@ -24,7 +24,7 @@ const fn shows(defect: Defect, seed: u64, with: &'static str) -> Showcase {
 pub const SHOWCASES: [Showcase; 36] = [
     shows(
         Defect::CountedFromReceipt,
-        50,
+        6,
         "names=1,partitions=20,elections=12,lease=1000,section=3000,late-news=6,crashes=0,clients=15",
     ),
     shows(
@@ -52,7 +52,7 @@ pub const SHOWCASES: [Showcase; 36] = [
     shows(Defect::EndBeforeReport, 4, ""),
     shows(Defect::OldEndCounts, 39, ""),
     shows(Defect::FramesWithoutView, 1, ""),
-    shows(Defect::ViewsBackwards, 50, "late-news=6"),
+    shows(Defect::ViewsBackwards, 8, "late-news=6"),
     shows(Defect::FenceWithoutView, 1, ""),
     shows(Defect::NoFloor, 1, ""),
     shows(Defect::OldQueuesKept, 1, ""),
@@ -61,13 +61,13 @@ pub const SHOWCASES: [Showcase; 36] = [
     shows(Defect::NoMargin, 15, ""),
     shows(
         Defect::FreedAtLapse,
-        8,
+        15,
         "names=1,section=3000,partitions=15,lease=3000,groups=0,clients=15,slots=1",
     ),
     shows(Defect::FreedOnDisconnect, 2, ""),
     shows(Defect::SessionMoves, 1, ""),
-    shows(Defect::ClientCountsFromReceipt, 13, SLOW),
-    shows(Defect::ReplyNotMatched, 99, SLOWER),
+    shows(Defect::ClientCountsFromReceipt, 41, SLOW),
+    shows(Defect::ReplyNotMatched, 176, SLOWER),
     shows(Defect::ClientClockSleeps, 1, ""),
     shows(Defect::NodeClockSleeps, 33, "names=1,section=500,pauses=15,lease=1000"),
     shows(Defect::RoomMadeEmpty, 1, "names=1,section=3000,crashes=6,groups=2"),
