@@ -97,6 +97,8 @@ impl Run {
     fn want(&mut self, slots: u32) -> (Definition, Want) {
         let groups = self.plan.groups;
         match groups {
+            // Some insist on a number, others take what is defined.
+            0 if self.plan.resizes > 0 && self.below(4) > 0 => (Definition::MUTEX, Want::AnySlot),
             0 => (Definition::Slots(slots), Want::Slot),
             1 if self.below(3) == 0 => (Definition::RwLock, Want::Write),
             1 => (Definition::RwLock, Want::Read),

@@ -25,6 +25,8 @@ pub(crate) struct Machine {
     pub(crate) lease: Lease,
     /// When it entered its view.
     pub(crate) entered: Time,
+    /// How many changes of definitions it has heard of.
+    pub(crate) defined: u64,
     /// It hears then of who leads.
     pub(crate) news_at: Time,
     /// It is to leave, and not to come back.
@@ -50,6 +52,7 @@ impl Machine {
             cut_off_until: Time(0),
             mute_until: Time(0),
             entered: Time(0),
+            defined: 0,
             leaves: false,
             news_at: Time(0),
             early: Vec::new(),
@@ -186,7 +189,7 @@ impl Run {
         }
     }
 
-    fn can_lead(&self, node: usize) -> bool {
+    pub(crate) fn can_lead(&self, node: usize) -> bool {
         let machine = &self.machines[node];
         machine.up && machine.clock.stands_until() <= self.now && !self.is_cut_off(node)
     }
@@ -363,6 +366,7 @@ impl Run {
                 machine.core = Some(Core::new(config));
             }
         }
+        self.hear_of_all_definitions(node);
         self.at_node(node, |core, now, out| core.enter(view, now, out));
         self.machines[node].entered = self.now;
         for (from, message) in std::mem::take(&mut self.machines[node].early) {

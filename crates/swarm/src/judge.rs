@@ -75,7 +75,8 @@ impl Run {
             }
         } else {
             let twice = same.iter().filter(|other| other.slot == belief.slot).count() > 1;
-            if twice || (!self.plan.contradict && same.len() > self.plan.slots as usize) {
+            let most = self.plan.slots.max(self.most_slots.get(&belief.name).copied().unwrap_or(0));
+            if twice || (!self.plan.contradict && same.len() > most as usize) {
                 problems.push(format!("clients believe in slots that are taken: {same:?}"));
             }
         }

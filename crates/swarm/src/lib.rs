@@ -14,6 +14,7 @@
 mod clients;
 mod clock;
 mod council;
+mod definitions;
 pub mod exhaustive;
 mod faults;
 mod judge;

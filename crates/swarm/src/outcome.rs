@@ -55,7 +55,7 @@ pub fn shrunk(plan: &Plan, seed: u64) -> Plan {
 }
 
 /// What is made smaller, in this order: what makes a run shorter first.
-const SHRINKING: [&str; 19] = [
+const SHRINKING: [&str; 20] = [
     "lasts",
     "clients",
     "names",
@@ -72,6 +72,7 @@ const SHRINKING: [&str; 19] = [
     "leaves",
     "elections",
     "lease-changes",
+    "resizes",
     "late-news",
     "contradict",
     "groups",

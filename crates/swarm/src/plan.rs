@@ -39,6 +39,8 @@ pub struct Plan {
     pub elections: u32,
     /// and how many times leases are to become longer or shorter.
     pub lease_changes: u32,
+    /// How many times a name gets more slots or fewer, while it is used.
+    pub resizes: u32,
     /// One in so many messages between leaders and nodes takes long, and some nodes hear late of new views and of who leads;
     /// 0 for none.
     pub late_news: u32,
@@ -79,6 +81,7 @@ impl Default for Plan {
             leaves: 0,
             elections: 0,
             lease_changes: 0,
+            resizes: 0,
             late_news: 0,
             split: false,
             lease: Duration::from_secs(1),
@@ -127,12 +130,13 @@ impl Plan {
             late_news: [0, 0, 30, 300][below(4) as usize],
             stalls: below(6) as u32,
             split: false,
+            resizes: if groups == 0 { [0, 2, 8][below(3) as usize] } else { 0 },
             defect: None,
         }
     }
 
     /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
-    pub const KEYS: [&str; 24] = [
+    pub const KEYS: [&str; 25] = [
         "nodes",
         "clients",
         "names",
@@ -149,6 +153,7 @@ impl Plan {
         "leaves",
         "elections",
         "lease-changes",
+        "resizes",
         "late-news",
         "split",
         "contradict",
@@ -224,6 +229,7 @@ impl Plan {
             "leaves" => &mut self.leaves,
             "elections" => &mut self.elections,
             "lease-changes" => &mut self.lease_changes,
+            "resizes" => &mut self.resizes,
             "late-news" => &mut self.late_news,
             _ => return None,
         })
@@ -268,6 +274,8 @@ pub struct Happened {
     pub excluded: u64,
     /// Nodes that joined for the first time.
     pub joined: u64,
+    /// How many times a name got more slots or fewer.
+    pub resized: u64,
     /// Nodes that left.
     pub left: u64,
     /// Partitions.

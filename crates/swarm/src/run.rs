@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use service::client::Client;
@@ -9,7 +10,7 @@ use service::leases::Input;
 use service::protocol::{ToClient, ToNode};
 use service::registry::Leadership;
 use service::view::View;
-use service::{Config, Core, Defect, Out, PeerMessage, Refusal, SessionId, Time};
+use service::{Config, Core, Defect, Definition, Out, PeerMessage, Refusal, SessionId, Time};
 
 use crate::clock::Clock;
 use crate::council::Council;
@@ -70,6 +71,15 @@ pub(crate) enum Event {
     Goodbye(usize, u64),
     Elect,
     /// Leases are to become longer or shorter.
+    /// A name gets more slots, or fewer.
+    Define,
+    /// A node, in a life, hears what names are defined as after so many changes.
+    Defined {
+        node: usize,
+        life: u64,
+        number: u64,
+        definitions: BTreeMap<Arc<str>, Definition>,
+    },
     Lasts,
     Start(usize),
     Renew(usize, u64),
@@ -106,6 +116,7 @@ impl Event {
             Event::Said { client, .. } => Some(clients[*client].node),
             Event::Wake(node, _) | Event::Renew(node, _) | Event::Goodbye(node, _) => Some(*node),
             Event::Renewed { node, .. } | Event::View { node, .. } => Some(*node),
+            Event::Defined { node, .. } => Some(*node),
             Event::Lead { who, .. } => Some((who.node - FIRST) as usize),
             _ => None,
         }
@@ -135,6 +146,10 @@ pub(crate) struct Run {
     pub(crate) machines: Vec<Machine>,
     /// If nodes may fail.
     pub(crate) council: Option<Council>,
+    /// How many times a name was defined.
+    pub(crate) definitions: u64,
+    /// The most slots that each name was ever defined to have: whoever is inside stays when there are fewer.
+    pub(crate) most_slots: BTreeMap<u32, u32>,
     /// The ways between nodes on which nothing arrives: since when, and until when.
     pub(crate) blocked: BTreeMap<(usize, usize), (Time, Time)>,
     pub(crate) clients: Vec<Program>,
@@ -159,7 +174,7 @@ impl Run {
         let linger = Duration::from_millis([10, 200, 10_000][seed as usize % 3]);
         let may_fail = plan.split
             || plan.crashes + plan.pauses + plan.partitions + plan.elections > 0
-            || plan.joins + plan.leaves + plan.lease_changes > 0;
+            || plan.joins + plan.leaves + plan.lease_changes + plan.resizes > 0;
         let config = |id: u32| Config {
             seed: seed ^ u64::from(id),
             linger,
@@ -178,6 +193,8 @@ impl Run {
             events: BTreeMap::new(),
             machines: ids.clone().map(machine).collect(),
             council: None,
+            definitions: 0,
+            most_slots: BTreeMap::new(),
             blocked: BTreeMap::new(),
             seed,
             linger,
@@ -214,7 +231,7 @@ impl Run {
     /// Plans what goes wrong.
     fn plan_faults(&mut self) {
         let Plan { cuts, deaths, crashes, pauses, partitions, elections, lasts, .. } = self.plan;
-        let Plan { stalls, naps, joins, leaves, lease_changes, split, .. } = self.plan;
+        let Plan { stalls, naps, joins, leaves, lease_changes, resizes, split, .. } = self.plan;
         for (count, fault) in [
             (cuts, Event::Cut),
             (deaths, Event::Die),
@@ -227,6 +244,7 @@ impl Run {
             (joins, Event::Join),
             (leaves, Event::Leave),
             (lease_changes, Event::Lasts),
+            (resizes, Event::Define),
             (u32::from(split), Event::Split),
         ] {
             for _ in 0..count {
@@ -348,12 +366,16 @@ impl Run {
             Event::Leave if !ending => self.leave(),
             Event::Split if !ending => self.split(),
             Event::Lasts if !ending => self.change_leases(),
+            Event::Define if !ending => self.define(),
+            Event::Defined { node, life, number, definitions } => {
+                self.hear_of_definitions(node, life, number, &definitions);
+            }
             Event::Crash if !ending => self.crash(),
             Event::Pause if !ending => self.pause(),
             Event::Part if !ending => self.part(),
             Event::Crash | Event::Pause | Event::Part | Event::Split | Event::Nap => {}
             Event::Stall => {}
-            Event::Join | Event::Leave | Event::Lasts => {}
+            Event::Join | Event::Leave | Event::Lasts | Event::Define => {}
             Event::Goodbye(node, life) => self.goodbye(node, life),
             Event::Elect => self.elect(),
             Event::Start(node) => self.start(node),

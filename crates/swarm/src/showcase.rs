@@ -95,7 +95,7 @@ impl Showcase {
 
     /// The plan from any seed, with or without the defect.
     pub fn plan(&self, seed: u64, defect: Option<Defect>) -> Plan {
-        let mut plan = Plan { defect, ..Plan::drawn(seed) };
+        let mut plan = Plan { defect, resizes: 0, ..Plan::drawn(seed) };
         plan.adjust(self.with).expect("what is written here can be planned");
         plan
     }
