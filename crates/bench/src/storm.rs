@@ -12,8 +12,8 @@ mod proxy;
 use client::clock;
 use service::{Definition, Time};
 
-pub use ledger::{Ledger, Tally};
-pub use program::live;
+pub use ledger::{Arrival, Finding, Ledger, Tally};
+pub use program::{live, say};
 pub use proxy::Proxy;
 
 /// Something that clients want.
@@ -37,16 +37,44 @@ pub const WANTED: [Wanted; 8] = [
     Wanted { name: "storm/hall", definition: Definition::Room },
 ];
 
+/// What is wanted by this number. Beyond those that are listed there are mutexes, as many as anybody likes.
+pub fn wanted(number: usize) -> (String, Definition) {
+    match WANTED.get(number) {
+        Some(wanted) => (wanted.name.to_string(), wanted.definition),
+        None => (format!("storm/own-{number}"), Definition::MUTEX),
+    }
+}
+
 /// The groups of rooms.
 const GROUPS: [&str; 3] = ["red", "green", "blue"];
 
 /// What a client writes down, a line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Line {
-    /// It went in: its number for that, which resource, by which slot, fence and group, and when.
-    In { stay: u64, wanted: usize, slot: u32, fence: u64, group: u32, at: Time },
+pub enum Line {
+    /// It went in.
+    In {
+        /// Its number for that,
+        stay: u64,
+        /// which resource,
+        wanted: usize,
+        /// by which slot,
+        slot: u32,
+        /// fence
+        fence: u64,
+        /// and group,
+        group: u32,
+        /// since when it had wanted to,
+        asked: Time,
+        /// and when.
+        at: Time,
+    },
     /// It stopped to believe that it is inside.
-    Out { stay: u64, at: Time },
+    Out {
+        /// Its number for that,
+        stay: u64,
+        /// and when.
+        at: Time,
+    },
     /// Something is wrong.
     Wrong(String),
     /// At the end: what became of all requests.
@@ -56,8 +84,8 @@ enum Line {
 impl Line {
     fn write(&self) -> String {
         match self {
-            Line::In { stay, wanted, slot, fence, group, at } => {
-                format!("in {stay} {wanted} {slot} {fence} {group} {}", at.0)
+            Line::In { stay, wanted, slot, fence, group, asked, at } => {
+                format!("in {stay} {wanted} {slot} {fence} {group} {} {}", asked.0, at.0)
             }
             Line::Out { stay, at } => format!("out {stay} {}", at.0),
             Line::Wrong(what) => format!("wrong {what}"),
@@ -75,12 +103,13 @@ impl Line {
         }
         let numbers: Vec<u64> = rest.split(' ').map(|number| number.parse().ok()).collect::<Option<_>>()?;
         Some(match (kind, &numbers[..]) {
-            ("in", &[stay, wanted, slot, fence, group, at]) => Line::In {
+            ("in", &[stay, wanted, slot, fence, group, asked, at]) => Line::In {
                 stay,
                 wanted: usize::try_from(wanted).ok()?,
                 slot: u32::try_from(slot).ok()?,
                 fence,
                 group: u32::try_from(group).ok()?,
+                asked: Time(asked),
                 at: Time(at),
             },
             ("out", &[stay, at]) => Line::Out { stay, at: Time(at) },
@@ -113,7 +142,7 @@ impl Dice {
 
 /// Now, by the clock that all processes share.
 pub fn now() -> Time {
-    clock::now()
+    clock::machine_now()
 }
 
 #[cfg(test)]
@@ -123,7 +152,7 @@ mod tests {
     #[test]
     fn lines_can_be_read_again_and_halves_cannot() {
         let lines = [
-            Line::In { stay: 3, wanted: 1, slot: 0, fence: 1 << 40, group: 2, at: Time(5) },
+            Line::In { stay: 3, wanted: 1, slot: 0, fence: 1 << 40, group: 2, asked: Time(4), at: Time(5) },
             Line::Out { stay: 3, at: Time(9) },
             Line::Wrong("waits in vain".to_string()),
             Line::Sum(Tally { granted: 1, refused: 2, given_up: 3, lost: 4 }),

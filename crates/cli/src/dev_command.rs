@@ -72,7 +72,7 @@ async fn processes(arguments: &Arguments) -> Result<()> {
         .zip(&for_clients)
         .map(|(peers, clients)| {
             let (peers, clients) = (peers.local_addr()?.to_string(), clients.local_addr()?.to_string());
-            Ok(Place { reached_at: peers.clone(), peers, clients })
+            Ok(Place { reached_at: peers.clone(), peers, clients, ..Place::default() })
         })
         .collect::<Result<Vec<_>>>()?;
     // Each node binds its ports anew.

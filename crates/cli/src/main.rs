@@ -9,6 +9,7 @@ mod candidates;
 mod check_arguments;
 mod check_command;
 mod check_report;
+mod client_processes;
 mod cluster;
 mod define_command;
 mod dev_command;
@@ -24,6 +25,8 @@ mod merge_command;
 mod node_command;
 mod node_file;
 mod node_processes;
+mod ordeal;
+mod ordeal_command;
 mod output;
 mod plan_arguments;
 mod progress;
@@ -85,6 +88,12 @@ enum Command {
     Bench(bench_command::Arguments),
     Storm(storm_command::Arguments),
     Swarm(swarm_command::Arguments),
+    Ordeal(ordeal_command::Arguments),
+    #[command(hide = true)]
+    OrdealClient(ordeal::editor::Arguments),
+    /// A command that says all the time that it runs
+    #[command(hide = true)]
+    OrdealBeat,
     #[command(hide = true)]
     StormClients(storm_command::ClientArguments),
     Check(Box<check_arguments::Arguments>),
@@ -130,6 +139,7 @@ Locks:
   tokenwood bench                                   what locks cost here, beside a bare round trip
   tokenwood storm                                   kill clients, cut connections, and check that locks hold
   tokenwood swarm --runs 1000                       the same with nodes that die, in simulated time
+  tokenwood ordeal                                  and with real ones: killed, stopped, cut off, out of disk
 
 The workbench:
   tokenwood algorithms                              what there is: kind, source, needs, cost
@@ -178,6 +188,9 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench_command::run(&arguments),
         Command::Storm(arguments) => storm_command::run(&arguments),
         Command::Swarm(arguments) => swarm_command::run(&arguments),
+        Command::Ordeal(arguments) => return finish(ordeal_command::run(&arguments)),
+        Command::OrdealClient(arguments) => ordeal::editor::run(&arguments),
+        Command::OrdealBeat => ordeal::failover::beat(),
         Command::StormClients(arguments) => storm_command::clients(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Simulate(arguments) => simulate_command::run(&arguments),

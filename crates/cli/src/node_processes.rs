@@ -1,20 +1,34 @@
 //! Nodes of a cluster on this machine, each a process of its own.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use client::{Observer, Question, Told};
+use client::{Observer, Question, Told, clock};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Processes that end with this one.
 pub(crate) struct Nodes {
-    nodes: Vec<Node>,
+    nodes: BTreeMap<u32, Node>,
+    plan: Plan,
     folder: Folder,
+}
+
+/// How the nodes are started.
+#[derive(Default)]
+struct Plan {
+    cluster: String,
+    places: Vec<Place>,
+    settings: Vec<String>,
+    /// Where everything that nodes say is kept.
+    logs: Option<PathBuf>,
 }
 
 /// Where the nodes keep what they have agreed on: of no use when they are gone.
@@ -29,16 +43,15 @@ impl Drop for Folder {
 
 /// A node that is a process of its own.
 struct Node {
-    id: u32,
     child: Child,
     last_words: LastWords,
-    /// It has ended, and that was said.
+    /// It has ended, and that was said or meant.
     ended: bool,
 }
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        for node in &mut self.nodes {
+        for node in self.nodes.values_mut() {
             _ = node.child.kill();
             _ = node.child.wait();
         }
@@ -46,6 +59,7 @@ impl Drop for Nodes {
 }
 
 /// Where a node is.
+#[derive(Clone, Default)]
 pub(crate) struct Place {
     /// Where its peers reach it,
     pub(crate) reached_at: String,
@@ -53,6 +67,27 @@ pub(crate) struct Place {
     pub(crate) peers: String,
     /// and for clients.
     pub(crate) clients: String,
+    /// It lives in the network of this process.
+    pub(crate) network_of: Option<u32>,
+    /// What else it finds in its environment.
+    pub(crate) environment: Vec<(&'static str, String)>,
+}
+
+impl Place {
+    /// A command of this program that runs there.
+    pub(crate) fn command(&self) -> Result<Command> {
+        let program = std::env::current_exe()?;
+        let mut command = match self.network_of {
+            None => Command::new(program),
+            Some(process) => {
+                let mut command = Command::new("nsenter");
+                command.arg(format!("--net=/proc/{process}/ns/net")).arg("--").arg(program);
+                command
+            }
+        };
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        Ok(command)
+    }
 }
 
 impl Nodes {
@@ -61,34 +96,96 @@ impl Nodes {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("tokenwood-nodes-{}-{count}", std::process::id());
-        Nodes { nodes: Vec::new(), folder: Folder(std::env::temp_dir().join(name)) }
+        let folder = Folder(std::env::temp_dir().join(name));
+        Nodes { nodes: BTreeMap::new(), plan: Plan::default(), folder }
     }
 
     /// Starts a node at each of these places, with ids from 0 and these further settings.
     pub(crate) fn start(cluster: &str, places: &[Place], settings: &[&str]) -> Result<Nodes> {
-        let member = |(id, place): (usize, &Place)| format!("{id}={}", place.reached_at);
-        let members = places.iter().enumerate().map(member).collect::<Vec<_>>().join(",");
-        let mut nodes = Nodes::none();
-        for (id, place) in (0..).zip(places) {
-            let mut command = Command::new(std::env::current_exe()?);
-            command.args(["node", "--cluster", cluster, "--id", &u32::to_string(&id)]);
-            command.args(["--listen", &place.peers, "--clients", &place.clients]);
-            command.arg("--data").arg(nodes.folder.0.join(id.to_string()));
-            command.args(["--member", &members]).args(settings);
-            // What is meant for other nodes.
-            for setting in ["CONFIG", "ADVERTISE", "REACHED_AT", "JOIN"] {
-                command.env_remove(format!("TOKENWOOD_{setting}"));
-            }
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-            let mut child = command.spawn().context("a node cannot be started")?;
-            let last_words = LastWords::listen_to(child.stderr.take());
-            nodes.nodes.push(Node { id, child, last_words, ended: false });
+        let mut nodes = Nodes::planned(cluster, places, settings, None);
+        for id in (0..).take(places.len()) {
+            nodes.launch(id)?;
         }
         Ok(nodes)
     }
 
+    /// The same, without starting any yet.
+    pub(crate) fn planned(
+        cluster: &str,
+        places: &[Place],
+        settings: &[&str],
+        logs: Option<PathBuf>,
+    ) -> Nodes {
+        let settings = settings.iter().map(|setting| setting.to_string()).collect();
+        let mut nodes = Nodes::none();
+        nodes.plan = Plan { cluster: cluster.to_string(), places: places.to_vec(), settings, logs };
+        nodes
+    }
+
+    /// Where this node keeps what was agreed on.
+    pub(crate) fn data(&self, id: u32) -> PathBuf {
+        self.folder.0.join(id.to_string())
+    }
+
+    /// Starts this node, or starts it again from its folder.
+    pub(crate) fn launch(&mut self, id: u32) -> Result<()> {
+        let Plan { cluster, places, settings, logs } = &self.plan;
+        let member = |(id, place): (usize, &Place)| format!("{id}={}", place.reached_at);
+        let members = places.iter().enumerate().map(member).collect::<Vec<_>>().join(",");
+        let place = places.get(id as usize).with_context(|| format!("there is no node {id}"))?;
+        let mut command = place.command()?;
+        command.args(["node", "--cluster", cluster, "--id", &id.to_string()]);
+        command.args(["--listen", &place.peers, "--clients", &place.clients]);
+        command.arg("--data").arg(self.data(id));
+        command.args(["--member", &members]).args(settings);
+        // What is meant for other nodes.
+        for setting in ["CONFIG", "ADVERTISE", "REACHED_AT", "JOIN"] {
+            command.env_remove(format!("TOKENWOOD_{setting}"));
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let log = match logs {
+            Some(folder) => {
+                Some(File::options().append(true).create(true).open(folder.join(format!("node-{id}.log")))?)
+            }
+            None => None,
+        };
+        let mut child = command.spawn().context("a node cannot be started")?;
+        let last_words = LastWords::listen_to(child.stderr.take(), log);
+        self.nodes.insert(id, Node { child, last_words, ended: false });
+        Ok(())
+    }
+
+    /// Those that run, as far as this program wants them to.
+    pub(crate) fn running(&self) -> Vec<u32> {
+        self.nodes.iter().filter(|(_, node)| !node.ended).map(|(id, _)| *id).collect()
+    }
+
+    /// Sends a signal to a node.
+    pub(crate) fn signal(&self, id: u32, signal: Signal) -> Result<()> {
+        let node = self.nodes.get(&id).with_context(|| format!("node {id} does not run"))?;
+        let process = Pid::from_raw(node.child.id().cast_signed()).context("a node has no process id")?;
+        kill_process(process, signal).with_context(|| format!("node {id} gets no signal"))
+    }
+
+    /// Ends a node with this signal and waits until it is gone; then without asking.
+    pub(crate) async fn end(&mut self, id: u32, signal: Signal, patience: Duration) -> Result<()> {
+        self.signal(id, signal)?;
+        let node = self.nodes.get_mut(&id).with_context(|| format!("node {id} does not run"))?;
+        node.ended = true;
+        let until = Instant::now() + patience;
+        while node.child.try_wait()?.is_none() {
+            if Instant::now() > until {
+                node.child.kill()?;
+                node.child.wait()?;
+                bail!("node {id} does not end within {patience:?} after {signal:?}{}", node.last_words);
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
+
     pub(crate) fn ids_and_pids(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.nodes.iter().map(|node| (node.id, node.child.id()))
+        self.nodes.iter().map(|(id, node)| (*id, node.child.id()))
     }
 
     /// Waits until the node at this endpoint answers, is one of so many members and connected to all others.
@@ -107,10 +204,10 @@ impl Nodes {
 
     /// A node that has ended since this was last asked: which, how, and what it said last.
     pub(crate) fn failure(&mut self) -> Result<Option<String>> {
-        for node in self.nodes.iter_mut().filter(|node| !node.ended) {
+        for (id, node) in self.nodes.iter_mut().filter(|(_, node)| !node.ended) {
             if let Some(status) = node.child.try_wait()? {
                 node.ended = true;
-                return Ok(Some(format!("node {} has ended ({status}){}", node.id, node.last_words)));
+                return Ok(Some(format!("node {id} has ended ({status}){}", node.last_words)));
             }
         }
         Ok(None)
@@ -131,13 +228,17 @@ impl Nodes {
 struct LastWords(Arc<Mutex<String>>);
 
 impl LastWords {
-    fn listen_to(stderr: Option<ChildStderr>) -> LastWords {
+    fn listen_to(stderr: Option<ChildStderr>, mut log: Option<File>) -> LastWords {
         let last = Arc::new(Mutex::new(String::new()));
         let kept = last.clone();
         std::thread::spawn(move || {
             for line in
                 stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
             {
+                if let Some(log) = &mut log {
+                    // Whoever reads it later wants to know when.
+                    _ = writeln!(log, "{} {line}", clock::machine_now().0);
+                }
                 *kept.lock().unwrap_or_else(PoisonError::into_inner) = line;
             }
         });
@@ -154,7 +255,7 @@ impl fmt::Display for LastWords {
     }
 }
 
-async fn is_connected(endpoint: &str, expected: usize) -> bool {
+pub(crate) async fn is_connected(endpoint: &str, expected: usize) -> bool {
     let Ok(mut observer) = Observer::connect(endpoint).await else { return false };
     let Ok(Told::Cluster(cluster)) = observer.ask(Question::Cluster).await else { return false };
     if cluster.lease_left.is_zero() {

@@ -2,8 +2,7 @@
 //! judge who finds out whether anybody was ever inside who should not have been.
 
 use std::io::Read;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -11,14 +10,12 @@ use bench::storm::{self, Dice, Ledger, Proxy};
 use clap::Args;
 use client::{Observer, Question, Told};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
-use tokio::process::{Child, ChildStdin, Command};
-use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::Ended;
 use crate::check_arguments::Format;
+use crate::client_processes::{Crew, PATIENCE, Process, lock};
 use crate::endpoints::{duration, runtime};
 use crate::node_processes::{Nodes, Place};
 use crate::output::say;
@@ -72,8 +69,6 @@ const KILLS: Duration = Duration::from_millis(1500);
 const CUTS: Duration = Duration::from_millis(40);
 /// What nobody uses is forgotten after so long at each of two steps.
 const SOON: &str = "500ms";
-/// Everything must have ended after so long.
-const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Lives as clients until standard input ends.
 pub(crate) fn clients(arguments: &ClientArguments) -> Result<Ended> {
@@ -88,7 +83,7 @@ pub(crate) fn clients(arguments: &ClientArguments) -> Result<Ended> {
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let outcome = runtime()?.block_on(rage(arguments))?;
     let Outcome { ledger, killed, cut, mut wrong } = outcome;
-    wrong.extend(ledger.judge());
+    wrong.extend(ledger.judge().iter().map(ToString::to_string));
     let tally = ledger.tally();
     match arguments.format {
         Format::Json => say!(
@@ -143,11 +138,12 @@ async fn rage(arguments: &Arguments) -> Result<Outcome> {
         proxies.push(proxy);
     }
     let ledger = Arc::new(Mutex::new(Ledger::default()));
-    let mut crew =
-        Crew { endpoints, ledger: ledger.clone(), ttl: arguments.ttl, started: 0, seed: arguments.seed };
+    let mut crew = Crew::new(ledger.clone(), None);
+    let (crowd, here) = (Crowd { endpoints, ttl: arguments.ttl, seed: arguments.seed }, Place::default());
     let mut processes = Vec::new();
     for first in (0..arguments.clients).step_by(TOGETHER as usize) {
-        processes.push(crew.start(TOGETHER.min(arguments.clients - first))?);
+        let clients = TOGETHER.min(arguments.clients - first);
+        processes.push((clients, crowd.start(&mut crew, clients, &here)?));
     }
     let mut dice = Dice::new(arguments.seed);
     let (mut killed, mut cut) = (0, 0);
@@ -159,17 +155,18 @@ async fn rage(arguments: &Arguments) -> Result<Outcome> {
         if last_kill.elapsed() >= KILLS {
             last_kill = Instant::now();
             let which = dice.below(processes.len() as u64) as usize;
-            let clients = processes[which].clients;
-            let victim = std::mem::replace(&mut processes[which], crew.start(clients)?);
+            let clients = processes[which].0;
+            let next = crowd.start(&mut crew, clients, &here)?;
+            let victim = std::mem::replace(&mut processes[which].1, next);
             victim.kill(&ledger).await?;
             killed += 1;
         }
     }
     let mut wrong = Vec::new();
-    for process in &mut processes {
-        process.stdin = None;
+    for (_, process) in &mut processes {
+        process.that_is_all();
     }
-    for process in processes {
+    for (_, process) in processes {
         wrong.extend(process.end(&ledger).await?);
     }
     wrong.extend(left_behind(&places, arguments.ttl).await?);
@@ -189,85 +186,30 @@ async fn places(nodes: u32) -> Result<(Vec<Place>, Vec<Proxy>)> {
         let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string());
         let proxy = Proxy::start(address(&peers)?).await.context(cannot)?;
         let reached_at = proxy.address.clone();
-        places.push(Place { reached_at, peers: address(&peers)?, clients: address(&clients)? });
+        let (peers_at, clients_at) = (address(&peers)?, address(&clients)?);
+        places.push(Place { reached_at, peers: peers_at, clients: clients_at, ..Place::default() });
         proxies.push(proxy);
         taken.push((peers, clients));
     }
     Ok((places, proxies))
 }
 
-/// What is needed to start clients.
-struct Crew {
-    endpoints: Vec<String>,
-    ledger: Arc<Mutex<Ledger>>,
-    ttl: Duration,
-    started: u32,
-    seed: u64,
+/// What clients of a storm are told.
+pub(crate) struct Crowd {
+    pub(crate) endpoints: Vec<String>,
+    pub(crate) ttl: Duration,
+    pub(crate) seed: u64,
 }
 
-/// A process with clients.
-struct Process {
-    number: u32,
-    clients: u64,
-    child: Child,
-    /// It ends when this does.
-    stdin: Option<ChildStdin>,
-    /// Writes down what it says.
-    scribe: JoinHandle<()>,
-}
-
-impl Crew {
-    fn start(&mut self, clients: u64) -> Result<Process> {
-        self.started += 1;
-        let number = self.started;
-        let mut command = Command::new(std::env::current_exe()?);
+impl Crowd {
+    /// Starts so many clients in a process of their own.
+    pub(crate) fn start(&self, crew: &mut Crew, clients: u64, place: &Place) -> Result<Process> {
+        let mut command = place.command()?;
         command.arg("storm-clients").args(["--endpoint", &self.endpoints.join(",")]);
         command.args(["--clients", &clients.to_string(), "--ttl", &format!("{}ms", self.ttl.as_millis())]);
-        command.args(["--seed", &(self.seed * 1_000_003 + u64::from(number)).to_string()]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().context("clients cannot be started")?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().context("clients say nothing")?);
-        let ledger = self.ledger.clone();
-        let scribe = tokio::spawn(async move {
-            let mut lines = BufReader::new(stdout).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
-                lock(&ledger).write_down(number, &line);
-            }
-        });
-        Ok(Process { number, clients, child, stdin, scribe })
+        command.args(["--seed", &(self.seed * 1_000_003 + u64::from(crew.next())).to_string()]);
+        crew.start(command)
     }
-}
-
-impl Process {
-    /// Kills it. Whoever was inside there is so until it is dead.
-    async fn kill(mut self, ledger: &Mutex<Ledger>) -> Result<()> {
-        self.child.kill().await.context("clients cannot be killed")?;
-        let died = storm::now();
-        _ = self.scribe.await;
-        lock(ledger).died(self.number, died);
-        Ok(())
-    }
-
-    /// Waits until it has ended by itself. What is wrong if it does not.
-    async fn end(mut self, ledger: &Mutex<Ledger>) -> Result<Option<String>> {
-        let wrong = match timeout(PATIENCE, self.child.wait()).await {
-            Ok(status) => {
-                let status = status.context("clients cannot be waited for")?;
-                (!status.success()).then(|| format!("process {} ended with {status}", self.number))
-            }
-            Err(_) => Some(format!("process {} does not end", self.number)),
-        };
-        if wrong.is_some() {
-            self.kill(ledger).await?;
-        } else {
-            _ = self.scribe.await;
-        }
-        Ok(wrong)
-    }
-}
-
-fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
-    ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits until no node remembers anything. What is wrong if that does not come.

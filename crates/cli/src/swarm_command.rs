@@ -73,6 +73,7 @@ struct Sum {
     crashes: u64,
     excluded: u64,
     joined: u64,
+    resized: u64,
     left: u64,
     partitions: u64,
     elections: u64,
@@ -188,6 +189,7 @@ impl Sum {
         self.crashes += happened.crashes;
         self.excluded += happened.excluded;
         self.joined += happened.joined;
+        self.resized += happened.resized;
         self.left += happened.left;
         self.partitions += happened.partitions;
         self.elections += happened.elections;
@@ -250,6 +252,7 @@ impl Sum {
                     "violated": seeds(&self.violations),
                     "left_waiting": seeds(&self.stuck),
                     "joined": self.joined,
+                    "resized": self.resized,
                     "left": self.left,
                     "again": smallest,
                 })
@@ -258,10 +261,10 @@ impl Sum {
         }
         let numbers = [self.grants, self.views, self.crashes, self.partitions, self.elections, self.excluded];
         let [grants, views, crashes, partitions, elections, excluded] = numbers.map(table::grouped);
-        let [joined, left] = [self.joined, self.left].map(table::grouped);
+        let [joined, left, resized] = [self.joined, self.left, self.resized].map(table::grouped);
         say!("{} runs, {}.", table::grouped(self.runs), self.pace(begun));
         say!(
-            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were left out alive, {joined} joined, {left} left, {partitions} partitions, {elections} times somebody else led."
+            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were left out alive, {joined} joined, {left} left, {partitions} partitions, {resized} names got more slots or fewer, {elections} times somebody else led."
         );
         if arguments.drift > 10 {
             let times = table::grouped(self.excused);

@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use openraft::storage::LogFlushed;
 use redb::backends::InMemoryBackend;
@@ -23,6 +24,9 @@ use crate::types::{LogEntry, LogId, SnapshotMeta, Types, Vote};
 const LOG: TableDefinition<u64, &[u8]> = TableDefinition::new("log");
 /// What there is one of.
 const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
+
+/// Every flush takes so many milliseconds longer, as on a disk that is busy: to see what comes of it.
+pub const SLOW_DISK: &str = "TOKENWOOD_SLOW_DISK";
 
 const MARK: &str = "mark";
 const VOTE: &str = "vote";
@@ -153,6 +157,8 @@ fn io_error(doing: &'static str, path: &Path, error: io::Error) -> FolderError {
 
 /// The thread: takes everything that waits and writes it in one go.
 fn work(database: &Database, mut folder: Folder, waiting: &mpsc::Receiver<Job>) {
+    let slow =
+        std::env::var(SLOW_DISK).ok().and_then(|millis| millis.parse().ok()).map(Duration::from_millis);
     // After a failed write it is not known what is on disk: nothing may follow.
     let mut broken: Option<String> = None;
     while let Ok(first) = waiting.recv() {
@@ -174,6 +180,7 @@ fn work(database: &Database, mut folder: Folder, waiting: &mpsc::Receiver<Job>) 
         }
         if broken.is_none() {
             let flush = stop || writes.iter().any(|write| !matches!(write, Write::Committed(_)));
+            slow.filter(|_| flush).into_iter().for_each(thread::sleep);
             broken = commit(database, &writes, flush).err();
         }
         for tell in tells {

@@ -29,6 +29,7 @@ mod wire;
 
 pub use config::{Config, ConfigError, Timing};
 pub use control::Control;
+pub use disk::SLOW_DISK;
 pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
 pub use invitation::{Invitation, NoInvitation};
 pub use wire::{FIRST_BYTES, Hello, MAGIC, Refusal, is_for_us};

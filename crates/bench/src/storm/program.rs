@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use client::{Error, Guard, Lock, Options, Tokenwood};
-use service::Definition;
+use client::{Error, Guard, Lock, Options, Refusal, Tokenwood};
+use service::{Definition, Time};
 use tokio::time::{sleep, timeout};
 
 use super::ledger::WRITER;
@@ -59,7 +59,7 @@ pub async fn live(
 }
 
 /// A line is written at once and as a whole, so that what is there is true if this process is killed right after.
-fn say(line: &Line) {
+pub fn say(line: &Line) {
     let text = line.write() + "\n";
     let mut stdout = std::io::stdout().lock();
     // If nobody listens any more, the storm is over.
@@ -84,7 +84,8 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
             Ok(true) => tally.granted += 1,
             Ok(false) => tally.given_up += 1,
             Err(error) if error.is_taken() => tally.refused += 1,
-            Err(Error::Lost | Error::NoNode(_)) => tally.lost += 1,
+            // It may be that its node has lost touch with the others: the next try may find another.
+            Err(Error::Lost | Error::NoNode(_) | Error::Refused(Refusal::NoLease)) => tally.lost += 1,
             Err(error) => say(&Line::Wrong(error.to_string())),
         }
         sleep(Duration::from_micros(dice.below(5_000))).await;
@@ -97,6 +98,7 @@ async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<
     let wanted = dice.below(WANTED.len() as u64) as usize;
     let (lock, group) = lock(tokenwood, wanted, dice);
     let moment = Duration::from_micros(dice.below(50_000));
+    let asked = now();
     let guard = match dice.below(4) {
         0 => match timeout(PATIENCE, lock.acquire()).await {
             Ok(taken) => taken?,
@@ -112,7 +114,7 @@ async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<
             Err(_) => return Ok(false),
         },
     };
-    stay(guard, wanted, group, dice, shared).await;
+    stay(guard, (wanted, group, asked), dice, shared).await;
     Ok(true)
 }
 
@@ -134,13 +136,21 @@ fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<
     }
 }
 
-async fn stay(guard: Guard, wanted: usize, groups: Option<[usize; 2]>, dice: &mut Dice, shared: &Shared) {
+/// Stays inside for a while: with what was wanted, by which groups, and since when.
+async fn stay(
+    guard: Guard,
+    (wanted, groups, asked): (usize, Option<[usize; 2]>, Time),
+    dice: &mut Dice,
+    shared: &Shared,
+) {
     let stay = shared.last_stay.fetch_add(1, Ordering::Relaxed);
     let group = groups.map_or(0, |groups| groups[guard.group() as usize % 2] as u32);
+    // Who is not lost later was inside at this moment, also if this process is paused in between.
+    let at = now();
     if guard.is_lost() {
         return;
     }
-    say(&Line::In { stay, wanted, slot: guard.slot(), fence: guard.fence(), group, at: now() });
+    say(&Line::In { stay, wanted, slot: guard.slot(), fence: guard.fence(), group, asked, at });
     tokio::select! {
         () = sleep(Duration::from_micros(dice.below(10_000))) => {}
         () = guard.lost() => {}

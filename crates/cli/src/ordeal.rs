@@ -1,0 +1,85 @@
+//! What nodes and clients go through in `tokenwood ordeal`: one file for each kind of trouble, and what they share.
+
+mod clocks;
+mod crashes;
+mod disks;
+pub(crate) mod editor;
+pub(crate) mod failover;
+pub(crate) mod field;
+pub(crate) mod network;
+mod partitions;
+mod pauses;
+pub(crate) mod report;
+mod store;
+mod views;
+
+use std::pin::Pin;
+
+use anyhow::Result;
+use field::Setup;
+use report::Report;
+
+/// Something that a cluster goes through.
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    /// What it is, in a line.
+    pub(crate) about: &'static str,
+    /// It cannot be done without networks of its own.
+    pub(crate) needs_networks: bool,
+    pub(crate) run: fn(Setup) -> Running,
+}
+
+/// A scenario while it runs.
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Report>>>>;
+
+/// A scenario that can do without networks of its own.
+macro_rules! scenario {
+    ($name:literal, $about:literal, $run:path) => {
+        Scenario { name: $name, about: $about, needs_networks: false, run: |setup| Box::pin($run(setup)) }
+    };
+}
+
+/// All there are, the most telling first.
+pub(crate) const SCENARIOS: [Scenario; 15] = [
+    scenario!(
+        "holder",
+        "the node of a holder is killed: how soon the next one holds, and who knew",
+        failover::holder
+    ),
+    scenario!("holder-3s", "the same with leases of three seconds", failover::holder_3s),
+    scenario!("kills", "nodes are killed, also the one that leads, and come back", crashes::kills),
+    scenario!("pauses", "nodes are stopped for longer than their lease, and go on", pauses::pauses),
+    scenario!(
+        "attack",
+        "clients are stopped inside and write when they go on: the attack on etcd's locks",
+        pauses::attack
+    ),
+    Scenario {
+        needs_networks: true,
+        ..scenario!(
+            "partitions",
+            "one node cut off, two halves, a pair, one way only",
+            partitions::partitions
+        )
+    },
+    scenario!("rolling", "all nodes are restarted politely, one after the other", crashes::rolling),
+    scenario!("waves", "all nodes are killed, one after the other, then at once", crashes::waves),
+    scenario!("majority", "a majority is killed; two come back", crashes::majority),
+    scenario!("leader", "the node that leads is killed while others contend for a lock", failover::leader),
+    scenario!("clocks", "all clocks are up to 8 % off, and nodes are stopped and killed", clocks::clocks),
+    scenario!(
+        "wild-clocks",
+        "clocks are off by a factor of two or jump: only fences still hold",
+        clocks::wild_clocks
+    ),
+    Scenario {
+        needs_networks: true,
+        ..scenario!("full-disk", "the disk of a voter fills up, and has room again", disks::full_disk)
+    },
+    scenario!("slow-disk", "every flush of every voter takes a fortieth of a lease longer", disks::slow_disk),
+    scenario!(
+        "views",
+        "a node leaves and comes back until there were 1,000 views: nothing grows",
+        views::views
+    ),
+];

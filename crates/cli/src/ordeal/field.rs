@@ -1,0 +1,410 @@
+//! Where an ordeal takes place: nodes, clients and the store they write to, and how it all is judged in the end.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use bench::storm::{self, Arrival, Dice, Finding, Ledger};
+use client::{Observer, Question, Told};
+use rustix::process::Signal;
+use service::Time;
+use service::protocol::Cluster;
+use tokio::time::{sleep, timeout};
+
+use super::network::{Network, address};
+use super::report::Report;
+use super::store::OpenStore;
+use crate::client_processes::{Crew, Process, lock};
+use crate::node_processes::{Nodes, Place, is_connected};
+use crate::storm_command::Crowd;
+
+/// What the user asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup {
+    pub(crate) nodes: u32,
+    pub(crate) lease: Duration,
+    /// How long things go wrong in each scenario.
+    pub(crate) time: Duration,
+    pub(crate) seed: u64,
+    /// Whether there can be networks of its own.
+    pub(crate) networks: bool,
+}
+
+impl Setup {
+    /// Whether only a short look is wanted.
+    pub(crate) fn is_short(&self) -> bool {
+        self.time < Duration::from_secs(10)
+    }
+}
+
+/// After the last fault everybody is served within so long.
+const HEALED_WITHIN: Duration = Duration::from_secs(30);
+/// Who is asked to end does so within so long.
+pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(15);
+/// Of what is wrong, so much is told of each kind.
+const TOLD: usize = 5;
+
+/// How clients are.
+#[derive(Clone)]
+pub(crate) struct Load {
+    /// What they want, by number: mutexes and semaphores.
+    pub(crate) wanted: Vec<usize>,
+    pub(crate) ttl: Duration,
+    /// How long they stay inside, at most.
+    pub(crate) section: Duration,
+    /// They do not look whether they have lost the lock.
+    pub(crate) careless: bool,
+    /// Their clock runs wrong.
+    pub(crate) clock: Option<String>,
+    /// They want no other node than theirs.
+    pub(crate) faithful: bool,
+}
+
+impl Load {
+    /// Clients that want this, and stay inside for up to 10 ms.
+    pub(crate) fn of(wanted: &[usize], ttl: Duration) -> Load {
+        let section = Duration::from_millis(10);
+        Load { wanted: wanted.to_vec(), ttl, section, careless: false, clock: None, faithful: false }
+    }
+}
+
+/// What is judged more mildly than usual.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Mercy {
+    /// Clocks are worse than promised: two may be inside together, and then whoever should not be goes in with a lower fence.
+    /// No fence may be given twice, and no update be lost where fences are checked.
+    pub(crate) together: bool,
+    /// Clients are paused or careless: without fences updates may be lost.
+    pub(crate) without_fences: bool,
+}
+
+/// Nodes, clients and a store.
+pub(crate) struct Field {
+    pub(crate) nodes: Nodes,
+    pub(crate) places: Vec<Place>,
+    pub(crate) network: Option<Network>,
+    pub(crate) dice: Dice,
+    pub(crate) clients: Vec<Process>,
+    pub(crate) store: OpenStore,
+    pub(crate) ledger: Arc<Mutex<Ledger>>,
+    pub(crate) report: Report,
+    crew: Crew,
+    seed: u64,
+    history: Arc<File>,
+    folder: PathBuf,
+    begun: Instant,
+}
+
+impl Field {
+    /// Plans a cluster; no node runs yet. With `network` every node has one of its own; `tune` may change where a node is.
+    pub(crate) fn plan(
+        scenario: &'static str,
+        setup: &Setup,
+        network: bool,
+        tune: impl Fn(u32, &mut Place),
+    ) -> Result<Field> {
+        let folder = folder(scenario);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let history = Arc::new(File::create(folder.join("history"))?);
+        let network = if network { Some(Network::build(setup.nodes)?) } else { None };
+        let mut places = places(setup.nodes, network.as_ref())?;
+        (0..).zip(&mut places).for_each(|(id, place)| tune(id, place));
+        let lease = format!("{}ms", setup.lease.as_millis());
+        let nodes = Nodes::planned("ordeal", &places, &["--lease", &lease], Some(folder.clone()));
+        let ledger = Arc::new(Mutex::new(Ledger::default()));
+        Ok(Field {
+            nodes,
+            places,
+            network,
+            dice: Dice::new(setup.seed),
+            clients: Vec::new(),
+            store: OpenStore::open(folder.join("store"))?,
+            crew: Crew::new(ledger.clone(), Some(history.clone())),
+            ledger,
+            report: Report::of(scenario),
+            seed: setup.seed,
+            history,
+            folder,
+            begun: Instant::now(),
+        })
+    }
+
+    /// The same, with all nodes running and connected.
+    pub(crate) async fn start(scenario: &'static str, setup: &Setup, network: bool) -> Result<Field> {
+        let mut field = Field::plan(scenario, setup, network, |_, _| {})?;
+        field.launch_all().await?;
+        Ok(field)
+    }
+
+    /// Starts all nodes and waits until they are connected.
+    pub(crate) async fn launch_all(&mut self) -> Result<()> {
+        for id in self.ids() {
+            self.nodes.launch(id)?;
+        }
+        self.until_whole(HEALED_WITHIN).await.map(|_| ())
+    }
+
+    pub(crate) fn ids(&self) -> Vec<u32> {
+        (0..).take(self.places.len()).collect()
+    }
+
+    /// One of these, at random.
+    pub(crate) fn any_of(&mut self, ids: &[u32]) -> u32 {
+        ids[self.dice.below(ids.len() as u64) as usize]
+    }
+
+    /// Writes into the history what is done.
+    pub(crate) fn note(&self, what: &str) {
+        _ = writeln!(&*self.history, "{} {what}", storm::now().0);
+    }
+
+    /// Everything that a node has said.
+    pub(crate) fn said_by(&self, node: u32) -> Result<String> {
+        Ok(fs::read_to_string(self.folder.join(format!("node-{node}.log")))?)
+    }
+
+    /// A client at this node that edits the store. It knows the others too, and is in the network of its node.
+    pub(crate) fn editor(&mut self, node: u32, load: &Load) -> Result<u32> {
+        let mut place = self.places[node as usize].clone();
+        place.environment = load.clock.iter().map(|clock| (client::clock::FAKE, clock.clone())).collect();
+        let mut command = place.command()?;
+        let mut endpoints = self.endpoints(node);
+        endpoints.truncate(if load.faithful { 1 } else { endpoints.len() });
+        command.arg("ordeal-client").args(["--endpoint", &endpoints.join(",")]);
+        command.arg("--store").arg(&self.store.path);
+        let wanted: Vec<String> = load.wanted.iter().map(usize::to_string).collect();
+        command.args(["--want", &wanted.join(",")]);
+        command.args(["--ttl", &format!("{}ms", load.ttl.as_millis())]);
+        command.args(["--section", &format!("{}ms", load.section.as_millis())]);
+        command.args(["--seed", &(self.seed * 1_000_003 + u64::from(self.crew.next())).to_string()]);
+        if load.careless {
+            command.arg("--careless");
+        }
+        let process = self.crew.start(command)?;
+        let number = process.number;
+        self.note(&format!("process {number} is a client of node {node}"));
+        self.clients.push(process);
+        Ok(number)
+    }
+
+    /// A client at each node, and some of a storm at the first, who want rooms and read-write locks as well.
+    pub(crate) fn editors_everywhere(&mut self, load: &Load) -> Result<()> {
+        for node in self.ids() {
+            self.editor(node, load)?;
+        }
+        let crowd = Crowd { endpoints: self.endpoints(0), ttl: load.ttl, seed: self.seed };
+        let place = self.places[0].clone();
+        self.clients.push(crowd.start(&mut self.crew, 3, &Place { environment: Vec::new(), ..place })?);
+        Ok(())
+    }
+
+    /// Where all nodes are, this one first.
+    pub(crate) fn endpoints(&self, first: u32) -> Vec<String> {
+        let mut endpoints: Vec<String> = self.places.iter().map(|place| place.clients.clone()).collect();
+        endpoints.rotate_left(first as usize);
+        endpoints
+    }
+
+    /// Ends a node by this signal.
+    pub(crate) async fn end(&mut self, node: u32, signal: Signal) -> Result<()> {
+        self.note(&format!("{signal:?} to node {node}"));
+        self.nodes.end(node, signal, ENDS_WITHIN).await
+    }
+
+    /// Starts a node again.
+    pub(crate) fn launch(&mut self, node: u32) -> Result<()> {
+        self.note(&format!("start of node {node}"));
+        self.nodes.launch(node)
+    }
+
+    /// Sends a signal to a node.
+    pub(crate) fn signal(&self, node: u32, signal: Signal) -> Result<()> {
+        self.note(&format!("{signal:?} to node {node}"));
+        self.nodes.signal(node, signal)
+    }
+
+    /// What a node says of the cluster, if it answers soon. It is asked from where this program is.
+    pub(crate) async fn ask(&self, node: u32) -> Option<Cluster> {
+        let asking = async {
+            let mut observer = Observer::connect(&self.places[node as usize].clients).await.ok()?;
+            match observer.ask(Question::Cluster).await.ok()? {
+                Told::Cluster(cluster) => Some(cluster),
+                _ => None,
+            }
+        };
+        timeout(Duration::from_millis(300), asking).await.ok()?
+    }
+
+    /// Who leads, as somebody says who runs.
+    pub(crate) async fn leader(&self) -> Result<u32> {
+        for _ in 0..100 {
+            let running = self.nodes.running();
+            for node in &running {
+                let leader = self.ask(*node).await.and_then(|cluster| cluster.leader);
+                if let Some(leader) = leader.filter(|leader| running.contains(leader)) {
+                    return Ok(leader);
+                }
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        anyhow::bail!("nobody leads")
+    }
+
+    /// Waits until all nodes that run are connected to each other and nobody else is a member. Returns how long it took.
+    pub(crate) async fn until_whole(&mut self, patience: Duration) -> Result<Duration> {
+        let begun = Instant::now();
+        let running = self.nodes.running();
+        for node in &running {
+            let endpoint = self.places[*node as usize].clients.clone();
+            loop {
+                let connected = is_connected(&endpoint, running.len());
+                if timeout(Duration::from_secs(1), connected).await.is_ok_and(|connected| connected) {
+                    break;
+                }
+                if let Some(failure) = self.nodes.failure()? {
+                    anyhow::bail!(failure);
+                }
+                if begun.elapsed() > patience {
+                    anyhow::bail!("node {node} is not connected to all others after {patience:?}");
+                }
+                sleep(Duration::from_millis(10)).await;
+            }
+        }
+        Ok(begun.elapsed())
+    }
+
+    pub(crate) fn arrivals(&self) -> Vec<Arrival> {
+        lock(&self.ledger).arrivals()
+    }
+
+    /// Waits until every client has been let in after this moment; says who was not.
+    pub(crate) async fn until_served(&self, since: Time, patience: Duration) -> Vec<u32> {
+        let until = Instant::now() + patience;
+        loop {
+            let arrivals = self.arrivals();
+            let served = |process: &Process| {
+                arrivals
+                    .iter()
+                    .rev()
+                    .take_while(|arrival| arrival.at > since)
+                    .any(|arrival| arrival.process == process.number)
+            };
+            let waiting: Vec<u32> = self
+                .clients
+                .iter()
+                .filter(|process| !served(process))
+                .map(|process| process.number)
+                .collect();
+            if waiting.is_empty() || Instant::now() > until {
+                return waiting;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// All faults are over: everybody must be served, and then everything is judged.
+    pub(crate) async fn judge(mut self, mercy: Mercy) -> Result<Report> {
+        self.note("the faults are over");
+        let over = storm::now();
+        let whole = self.until_whole(HEALED_WITHIN).await;
+        self.report.demand(whole.is_ok(), || format!("after the faults: {:#}", whole.unwrap_err()));
+        let waiting = self.until_served(over, HEALED_WITHIN).await;
+        self.report
+            .demand(waiting.is_empty(), || format!("after the faults processes {waiting:?} are not served"));
+        self.clients.iter_mut().for_each(Process::that_is_all);
+        for process in std::mem::take(&mut self.clients) {
+            let wrong = process.end(&self.ledger).await?;
+            self.report.wrong.extend(wrong);
+        }
+        if let Some(failure) = self.nodes.failure()? {
+            self.report.wrong.push(failure);
+        }
+        self.judge_history(mercy);
+        Ok(self.close())
+    }
+
+    fn judge_history(&mut self, mercy: Mercy) {
+        let ledger = std::mem::take(&mut *lock(&self.ledger));
+        let (findings, arrivals) = (ledger.judge(), ledger.arrivals());
+        let of = |kind: fn(&Finding) -> bool| findings.iter().filter(move |finding| kind(finding));
+        let together = of(|finding| matches!(finding, Finding::Together(_)));
+        let fences = of(|finding| matches!(finding, Finding::Fence(_)));
+        let others = of(|finding| matches!(finding, Finding::Other(_)));
+        let report = &mut self.report;
+        report.count("grants", arrivals.len());
+        let longest =
+            arrivals.iter().map(|arrival| (arrival.at - arrival.asked).as_secs_f64()).fold(0.0, f64::max);
+        report.seconds("longest_wait_seconds", longest);
+        if mercy.together {
+            report.count("two_inside", together.count());
+            report.count("lower_fence_later", fences.count());
+        } else {
+            report.wrong.extend(together.take(TOLD).chain(fences.take(TOLD)).map(ToString::to_string));
+        }
+        report.wrong.extend(others.take(TOLD).map(ToString::to_string));
+        report.demand(!arrivals.is_empty(), || "nobody was ever let in".to_string());
+        let count = self.store.count();
+        report.count("updates", count.updates);
+        report.count("too_late_for_the_store", count.too_late);
+        report.count("lost_updates_without_fences", count.lost_without_fences);
+        report.count("lost_updates", count.lost);
+        report.demand(count.lost == 0, || {
+            format!("{} updates were lost although fences are checked", count.lost)
+        });
+        let mild = mercy.without_fences || mercy.together;
+        report.demand(mild || count.lost_without_fences == 0, || {
+            format!(
+                "{} updates were lost without fences, though nobody was paused",
+                count.lost_without_fences
+            )
+        });
+    }
+
+    /// Ends everything without judging clients. What happened is kept if anything is wrong.
+    pub(crate) fn close(self) -> Report {
+        let Field { mut report, folder, begun, .. } = self;
+        report.seconds("seconds", begun.elapsed().as_secs_f64());
+        if report.wrong.is_empty() {
+            _ = fs::remove_dir_all(&folder);
+        } else {
+            report.evidence = Some(folder.display().to_string());
+        }
+        report
+    }
+}
+
+/// Where a scenario keeps what happens.
+pub(crate) fn folder(scenario: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tokenwood-ordeal-{scenario}-{}", std::process::id()))
+}
+
+/// Where nodes are: each in its network, or all on this machine's own at ports that are free.
+fn places(nodes: u32, network: Option<&Network>) -> Result<Vec<Place>> {
+    let Some(network) = network else {
+        let mut taken = Vec::new();
+        let mut free = || {
+            let listener =
+                TcpListener::bind("127.0.0.1:0").context("no port on 127.0.0.1 can be listened at")?;
+            let address = listener.local_addr()?.to_string();
+            taken.push(listener);
+            Ok::<_, anyhow::Error>(address)
+        };
+        return (0..nodes)
+            .map(|_| {
+                let peers = free()?;
+                Ok(Place { reached_at: peers.clone(), peers, clients: free()?, ..Place::default() })
+            })
+            .collect();
+    };
+    let place = |node| {
+        let peers = format!("{}:7700", address(node));
+        let clients = format!("{}:7710", address(node));
+        let network_of = Some(network.process(node));
+        Place { reached_at: peers.clone(), peers, clients, network_of, ..Place::default() }
+    };
+    Ok((0..nodes).map(place).collect())
+}

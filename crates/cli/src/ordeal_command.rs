@@ -1,0 +1,155 @@
+//! `tokenwood ordeal`: real nodes, real clients and everything that can go wrong, judged afterwards.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::check_arguments::Format;
+use crate::endpoints::{duration, runtime};
+use crate::ordeal::field::{Setup, folder};
+use crate::ordeal::report::Report;
+use crate::ordeal::{SCENARIOS, Scenario, network};
+use crate::output::say;
+use crate::signals::Signals;
+use crate::{Ended, table};
+
+/// Kill, stop, cut off and starve real nodes, and check that locks hold
+///
+/// Starts nodes and clients as processes of their own, each node in a network of its own where that is allowed. Clients
+/// count up numbers in a store, under locks: once in a store that checks fences, once in one that does not. What goes wrong
+/// depends on the scenario. Afterwards it is judged from what all of them wrote down: whether ever more were inside than
+/// may be, whether fences rose, whether an update was lost, and whether everybody was served in the end.
+///
+/// Nothing outside is touched: networks and small disks are made in namespaces that end with this program, clocks run wrong
+/// only in single processes. Exit code 1 if anything is wrong, 3 if something could not be run. If anything is wrong,
+/// what happened is kept in a folder.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// What to go through; everything if nothing is named
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+    /// Show what there is, and end
+    #[arg(long)]
+    list: bool,
+    /// What everything left to chance is drawn from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How long things go wrong in each scenario; less than 10 is a short look
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    seconds: u64,
+    /// How many nodes
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=9))]
+    nodes: u32,
+    /// How long leases of nodes last, where the scenario does not say
+    #[arg(long, value_parser = duration, default_value = "1s")]
+    lease: Duration,
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// This program is inside namespaces of its own
+    #[arg(long, hide = true)]
+    inside: bool,
+    /// Do without namespaces
+    #[arg(long, hide = true)]
+    outside: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+    if arguments.list {
+        let mut rows = vec![["scenario", "what happens"].map(str::to_string).to_vec()];
+        rows.extend(SCENARIOS.iter().map(|each| vec![each.name.to_string(), each.about.to_string()]));
+        table::print(&rows);
+        return Ok(Ended::Well as u8);
+    }
+    let chosen = chosen(&arguments.scenarios)?;
+    let cannot = match (arguments.inside, arguments.outside) {
+        (true, _) => None,
+        (_, true) => Some("--outside was said".to_string()),
+        _ => network::cannot(),
+    };
+    if !arguments.inside && cannot.is_none() {
+        return runtime()?.block_on(network::go_inside());
+    }
+    if let Some(why) = &cannot {
+        eprintln!("tokenwood: nodes share the network of this machine: {why}");
+    }
+    let reports: Result<Option<Vec<Report>>> = runtime()?.block_on(async {
+        let mut signals = Signals::listen()?;
+        tokio::select! {
+            reports = go_through(&chosen, arguments, cannot.as_deref()) => Ok(Some(reports)),
+            _ = signals.next() => Ok(None),
+            () = network::until_nobody_is_outside(), if arguments.inside => Ok(None),
+        }
+    });
+    let Some(reports) = reports? else {
+        // By now everything that ran has ended; of no use is what it left behind.
+        chosen.iter().for_each(|scenario| _ = std::fs::remove_dir_all(folder(scenario.name)));
+        remove_my_folder(arguments);
+        bail!("ended before its time");
+    };
+    remove_my_folder(arguments);
+    tell(arguments, &reports);
+    Ok(reports.iter().map(Report::ended).max().unwrap_or(Ended::Well) as u8)
+}
+
+/// What was made for the time inside; it stays if anything is kept in it.
+fn remove_my_folder(arguments: &Arguments) {
+    if arguments.inside {
+        _ = std::fs::remove_dir(std::env::temp_dir());
+    }
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Scenario>> {
+    for name in names {
+        if !SCENARIOS.iter().any(|scenario| scenario.name == name) {
+            bail!("there is no scenario '{name}': 'tokenwood ordeal --list' shows what there is");
+        }
+    }
+    let is_chosen = |scenario: &&Scenario| names.is_empty() || names.iter().any(|name| name == scenario.name);
+    Ok(SCENARIOS.iter().filter(is_chosen).collect())
+}
+
+async fn go_through(chosen: &[&Scenario], arguments: &Arguments, cannot: Option<&str>) -> Vec<Report> {
+    let setup = Setup {
+        nodes: arguments.nodes,
+        lease: arguments.lease,
+        time: Duration::from_secs(arguments.seconds),
+        seed: arguments.seed,
+        networks: cannot.is_none(),
+    };
+    let mut reports = Vec::new();
+    for scenario in chosen {
+        let report = match cannot.filter(|_| scenario.needs_networks) {
+            Some(why) => Report { not_run: Some(why.to_string()), ..Report::of(scenario.name) },
+            // A cluster that does not come back, or does not even start, is wrong as well.
+            None => (scenario.run)(setup).await.unwrap_or_else(|error| {
+                let (wrong, folder) = (vec![format!("{error:#}")], folder(scenario.name));
+                let evidence = folder.exists().then(|| folder.display().to_string());
+                Report { wrong, evidence, ..Report::of(scenario.name) }
+            }),
+        };
+        if arguments.format == Format::Table {
+            eprintln!("{}", report.as_row().join("  "));
+        }
+        reports.push(report);
+    }
+    reports
+}
+
+fn tell(arguments: &Arguments, reports: &[Report]) {
+    if arguments.format == Format::Json {
+        let wrong: usize = reports.iter().map(|report| report.wrong.len()).sum();
+        let each: Vec<Value> = reports.iter().map(Report::as_json).collect();
+        say!("{}", json!({ "seed": arguments.seed, "violations": wrong, "scenarios": each }));
+        return;
+    }
+    let mut rows = vec![["scenario", "verdict", "counted"].map(str::to_string).to_vec()];
+    rows.extend(reports.iter().map(Report::as_row));
+    table::print(&rows);
+    for report in reports {
+        report.wrong.iter().for_each(|wrong| say!("WRONG in {}: {wrong}", report.scenario));
+        report.evidence.iter().for_each(|folder| say!("What happened is in {folder}"));
+    }
+}

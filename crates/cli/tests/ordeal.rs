@@ -1,0 +1,51 @@
+//! Short ordeals of real nodes. The long form is `tokenwood ordeal`.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+fn ordeal(scenarios: &[&str], settings: &[&str]) -> (Option<i32>, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_tokenwood"))
+        .arg("ordeal")
+        .args(scenarios)
+        .args(["--seconds", "3", "--format", "json"])
+        .args(settings)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let told = serde_json::from_str(&text).unwrap_or_else(|_| panic!("not JSON: {text}\n{said}"));
+    (output.status.code(), told)
+}
+
+/// What a scenario counted. If it could not be run here, that is said plainly.
+fn clean<'a>(told: &'a Value, scenario: &str) -> Option<&'a Value> {
+    let all = told["scenarios"].as_array().unwrap();
+    let found = all.iter().find(|each| each["scenario"] == scenario).unwrap();
+    assert_eq!(found["wrong"], Value::Array(Vec::new()), "{found:#}");
+    if let Some(why) = found["not_run"].as_str() {
+        eprintln!("'{scenario}' could not be run here: {why}");
+        return None;
+    }
+    assert!(found["counted"]["grants"].as_u64().unwrap() > 0, "{found:#}");
+    Some(&found["counted"])
+}
+
+/// One after the other, so that they do not slow each other down.
+#[test]
+fn locks_hold_when_nodes_and_clients_are_killed_stopped_and_cut_off() {
+    let scenarios = ["holder", "kills", "pauses", "attack", "partitions", "majority"];
+    let (code, told) = ordeal(&scenarios, &["--nodes", "3"]);
+    let run = scenarios.map(|scenario| clean(&told, scenario).is_some());
+    assert_eq!(code, Some(if run.contains(&false) { 3 } else { 0 }), "{told:#}");
+    let attack = clean(&told, "attack").unwrap();
+    assert!(attack["too_late_for_the_store"].as_u64().unwrap() > 0, "nobody came too late: {attack}");
+    assert!(attack["lost_updates_without_fences"].as_u64().unwrap() > 0, "the attack does nothing: {attack}");
+}
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    let (code, told) = ordeal(&["partitions"], &["--outside"]);
+    assert_eq!(code, Some(3));
+    assert!(told["scenarios"][0]["not_run"].is_string(), "{told}");
+}
