@@ -188,7 +188,7 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         stopped = until_stopped() => stopped?,
         why = host.control().failed() => {
             host.stop().await;
-            bail!("this node cannot take part any more: {why}. See to it, and start the node again");
+            bail!("this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again");
         }
     }
     // A second request to end is one to end at once.

@@ -272,19 +272,6 @@ impl Control {
         self.plane.dismiss(node).await
     }
 
-    /// Comes when consensus has stopped at this node by itself, with the reason: its disk is full, for instance.
-    pub async fn failure(&self) -> String {
-        let mut metrics = self.plane.raft.metrics();
-        loop {
-            if let Err(fatal) = &metrics.borrow_and_update().running_state {
-                return fatal.to_string();
-            }
-            if metrics.changed().await.is_err() {
-                return std::future::pending().await;
-            }
-        }
-    }
-
     /// Stops taking part, closes the files and lets go of the folder.
     pub async fn stop(&self) {
         // What it waits for has then ended, whether well or not.

@@ -209,7 +209,9 @@ pub(crate) async fn keep_lease(shared: Arc<Shared>) {
     loop {
         if let Some(why) = shared.control.failure() {
             // Nothing that is agreed on is heard of any more: this node must not go on for long.
-            return (shared.log)(&format!("this node does not take part in agreeing any more: {why}"));
+            return (shared.log)(&format!(
+                "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
+            ));
         }
         let pause = shared.control.registry().borrow().lease / 6;
         if renewals.len() < RENEWALS {
