@@ -24,6 +24,7 @@ mod message;
 mod paper;
 mod pointers;
 mod requests;
+mod resizing;
 mod rules;
 mod service;
 mod views;
@@ -32,9 +33,9 @@ use clocks::Clocks;
 pub use defects::Printed;
 pub use forgetting::Origin;
 use hunt::Home;
-pub use message::{Body, Entry, Message, Ticket, Via};
+pub use message::{Body, Entry, Message, Size, Ticket, Via};
 use pointers::Pointers;
-pub use rules::Rules;
+pub use rules::{Rules, Slip};
 pub use views::{Elsewhere, Kept, KeptToken};
 
 /// A token, numbered from 0; its number is the slot that it gives.
@@ -56,18 +57,6 @@ const TIMERS: usize = 4;
 const HUNT_AFTER: u32 = 5;
 /// How many hops the home waits before it fetches the token of a resource that has only one: it has lingered already.
 const FETCH_AFTER: u32 = 20;
-
-/// How long a timer runs. With several tokens the home hears of idle ones soon, because somebody may wait for one; a
-/// single one is looked for by nobody, and lingers where it was used last.
-fn patience(site: &Context<'_>, timer: Timer) -> Wait {
-    let hops = match timer {
-        HUNGRY => HUNT_AFTER,
-        IDLE if site.tokens > 1 => HUNT_AFTER,
-        FETCH if site.tokens == 1 => FETCH_AFTER,
-        _ => site.rules.linger,
-    };
-    Wait { hops, sections: 0 }
-}
 
 const SUITE: &[Scope] = &[
     // Without timers, that is, without hunt.
@@ -109,6 +98,8 @@ pub struct Forest {
     forgetting: bool,
     /// What only the home knows, if it is not what it knows at the start.
     home: Option<Box<Home>>,
+    /// How many tokens there are, as far as this node has heard. Tokens with higher numbers are not used any more.
+    size: Size,
     clocks: Clocks,
 }
 
@@ -200,7 +191,46 @@ impl Algorithm for Forest {
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
-        let mut before = self.due(site);
+        let before = self.due(site);
+        let before = self.take(site, before, input, out);
+        self.finish(site, before, out);
+    }
+
+    fn count(&self, site: &Site<'_, Self>, census: &mut Census) {
+        if self.wait.is_some() {
+            census.asks(site.me);
+        }
+        census.queue(self.node_queue.len());
+        self.node_queue.iter().for_each(|&node| census.request_of(node));
+        for held in &self.held {
+            census.token_of_slot_here(held.token);
+            census.queue(held.queue.len());
+            held.queue.iter().for_each(|entry| census.request_of(entry.node));
+        }
+    }
+
+    fn count_message(message: &Message, to: NodeId, census: &mut Census) {
+        message.body.count(to, census);
+    }
+
+    fn kind(message: &Message) -> &'static str {
+        message.body.kind()
+    }
+
+    fn words(message: &Message) -> u32 {
+        message.body.words()
+    }
+}
+
+impl Forest {
+    /// Handles an input. Returns which timers ran before it, but for the one that has run out.
+    fn take(
+        &mut self,
+        site: &Context<'_>,
+        mut before: [bool; TIMERS],
+        input: Input<Forest>,
+        out: &mut Out<'_>,
+    ) -> [bool; TIMERS] {
         match input {
             Input::Request { client, .. } => {
                 self.waiters.push_back(client);
@@ -217,6 +247,11 @@ impl Algorithm for Forest {
                 self.expire(site, timer, out);
             }
         }
+        before
+    }
+
+    /// Ends a step: looks after what must hold, and starts and stops timers.
+    fn finish(&mut self, site: &Context<'_>, before: [bool; TIMERS], out: &mut Out<'_>) {
         if self.home.as_deref().is_some_and(Home::is_plain) {
             self.home = None;
         }
@@ -224,40 +259,25 @@ impl Algorithm for Forest {
         let after = self.due(site);
         for timer in 0..TIMERS {
             match (before[timer], after[timer]) {
-                (false, true) => out.arm(timer, patience(site, timer)),
+                (false, true) => out.arm(timer, self.patience(site, timer)),
                 (true, false) => out.disarm(timer),
                 _ => {}
             }
         }
     }
 
-    fn count(&self, site: &Site<'_, Self>, census: &mut Census) {
-        if self.wait.is_some() {
-            census.asks(site.me);
-        }
-        census.queue(self.node_queue.len());
-        self.node_queue.iter().for_each(|&node| census.request_of(node));
-        for held in &self.held {
-            census.token_of_slot_here(held.token);
-            census.queue(held.queue.len());
-            held.queue.iter().for_each(|entry| census.request_of(entry.node));
-        }
+    /// How long a timer runs. With several tokens the home hears of idle ones soon, because somebody may wait for one; a
+    /// single one is looked for by nobody, and lingers where it was used last. What is to be retired lingers nowhere.
+    fn patience(&self, site: &Context<'_>, timer: Timer) -> Wait {
+        let hops = match timer {
+            HUNGRY => HUNT_AFTER,
+            IDLE if self.size.tokens > 1 || self.has_retiring() => HUNT_AFTER,
+            FETCH if self.size.tokens == 1 || self.fetches_retiring(site) => FETCH_AFTER,
+            _ => site.rules.linger,
+        };
+        Wait { hops, sections: 0 }
     }
 
-    fn count_message(message: &Message, _: NodeId, census: &mut Census) {
-        message.body.count(census);
-    }
-
-    fn kind(message: &Message) -> &'static str {
-        message.body.kind()
-    }
-
-    fn words(message: &Message) -> u32 {
-        message.body.words()
-    }
-}
-
-impl Forest {
     /// Sends a message, or handles it at once if it is for this node.
     fn send(&mut self, site: &Context<'_>, to: NodeId, body: Body, out: &mut Out<'_>) {
         let message = Message { clock: self.clocks.now(), body };
@@ -271,7 +291,12 @@ impl Forest {
     fn receive(&mut self, site: &Context<'_>, from: NodeId, message: Message, out: &mut Out<'_>) {
         match message.body {
             Body::Request { origin, token, front } => self.on_request(site, origin, token, front, out),
-            Body::Token { token, version, queue } => self.on_token(site, token, version, queue, out),
+            Body::Token { token, version, queue, size } => {
+                self.learn(site, size, out);
+                self.on_token(site, token, version, queue, out);
+            }
+            Body::Gone { via, size } => self.on_gone(site, from, via, size, out),
+            Body::Resized { size } => self.on_resized(site, size, out),
             Body::Hungry => self.on_hungry(site, from, out),
             Body::Idle { ticket, new } => self.on_idle(site, ticket, new, out),
             Body::Offer { ticket } => self.on_offer(site, ticket, out),
@@ -299,7 +324,7 @@ impl Forest {
 
     /// Which timers have to run.
     fn due(&self, site: &Context<'_>) -> [bool; TIMERS] {
-        if !uses_tickets(site) {
+        if !self.uses_tickets(site) {
             return [false; TIMERS];
         }
         [
@@ -313,19 +338,20 @@ impl Forest {
     /// What must hold after every step.
     fn check(&self, site: &Context<'_>, out: &mut Out<'_>) {
         let demand = !self.waiters.is_empty();
-        if demand && self.wait.is_none() && self.held.len() < site.tokens as usize {
+        if demand && self.wait.is_none() && self.usable() < self.size.tokens as usize {
             out.never("a client waits and its node has not asked");
         }
-        if !self.node_queue.is_empty() && (self.wait.is_none() || !self.held.is_empty()) {
+        // Only a token that is to be retired is waited for beside others.
+        let retired = |node: &NodeId| *node == site.rules.home && self.wait >= Some(self.size.tokens);
+        let beside = self.usable() > 0 && !self.node_queue.iter().all(retired);
+        if beside || (self.wait.is_none() && !self.node_queue.is_empty()) {
             out.never("requests are parked at a node that does not wait, or that has a token");
         }
-        let queues = self.held.iter().any(|held| !held.queue.is_empty());
+        let (usable, retiring) = self.held.split_at(self.usable());
+        let queues = usable.iter().any(|held| !held.queue.is_empty());
         for held in &self.held {
             if self.wait == Some(held.token) {
                 out.never("a node waits for a token that it has");
-            }
-            if held.busy.is_none() && (demand || queues) {
-                out.never("a token is idle and somebody waits here");
             }
             if held.passed > site.rules.passes {
                 out.never("too many went before the head of the queue");
@@ -334,29 +360,36 @@ impl Forest {
                 out.never("a node is in the queue of a token that it has");
             }
         }
+        if usable.iter().any(|held| held.busy.is_none()) && (demand || queues) {
+            out.never("a token is idle and somebody waits here");
+        }
+        if retiring.iter().flat_map(|held| &held.queue).any(|entry| entry.node != site.rules.home) {
+            out.never("somebody waits for a token that is not used any more");
+        }
         if site.me != site.rules.home && self.pointers.lead_to(site.me) {
             out.never("a node points to itself");
         }
-        let ways = self.held.len() + usize::from(self.wait.is_some()) + self.pointers.count_elsewhere();
-        if site.me == site.rules.home && ways != site.tokens as usize {
+        let waits = self.wait.is_some_and(|token| token < self.size.tokens);
+        let ways = usable.len() + usize::from(waits) + self.pointers.count_elsewhere_below(self.size.tokens);
+        if site.me == site.rules.home && ways != self.size.tokens as usize {
             out.never("the home has lost the way to a token");
         }
+    }
+
+    /// Whether waiters and idle tokens look for each other.
+    fn hunts(&self, site: &Context<'_>) -> bool {
+        site.rules.hunt && self.size.tokens > 1
+    }
+
+    /// Whether the home has to know of idle tokens.
+    fn uses_tickets(&self, site: &Context<'_>) -> bool {
+        self.hunts(site) || site.rules.forget
     }
 
     /// Where in the list a token is, if it is here.
     fn place_of(&self, token: TokenId) -> Option<usize> {
         self.held.binary_search_by_key(&token, |held| held.token).ok()
     }
-}
-
-/// Whether waiters and idle tokens look for each other.
-fn hunts(site: &Context<'_>) -> bool {
-    site.rules.hunt && site.tokens > 1
-}
-
-/// Whether the home has to know of idle tokens.
-fn uses_tickets(site: &Context<'_>) -> bool {
-    hunts(site) || site.rules.forget
 }
 
 fn printed(site: &Context<'_>, error: Printed) -> bool {

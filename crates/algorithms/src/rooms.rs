@@ -28,7 +28,7 @@ pub use defects::Printed;
 pub use message::{Act, Entry, Message};
 pub use room::{Origin, Room, Spot};
 pub use rules::{QueueOrder, Rules};
-pub use views::{Kept, KeptToken, Reported};
+pub use views::{Kept, KeptToken, Reported, Shortcut};
 pub use wish::{Choice, Wish};
 
 /// A room of the workbench.

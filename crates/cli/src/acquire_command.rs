@@ -8,10 +8,11 @@ use client::{Detached, Error};
 use serde_json::{Value, json};
 
 use crate::check_arguments::Format;
+use crate::cluster::Asking;
 use crate::endpoints::{duration, runtime};
 use crate::lock_arguments::{LOST, LockArguments};
 use crate::output::say;
-use crate::table;
+use crate::{force_command, table};
 
 /// Take a lock and leave it held, for scripts
 ///
@@ -40,13 +41,26 @@ pub(crate) struct RenewArguments {
     shown: Shown,
 }
 
-/// Release what 'tokenwood acquire' has taken
+/// Release what 'tokenwood acquire' has taken, or with --force what anybody holds
 ///
-/// Exit code: 76 if it was not held any more.
+/// With --force the holder is told that it has lost the lock, and somebody else is let in when it has let go, or has certainly
+/// stopped to believe that it holds it. Exit code: 76 if it was not held any more.
 #[derive(Args)]
 pub(crate) struct ReleaseArguments {
-    /// What 'tokenwood acquire' has printed
-    grant: Detached,
+    /// What 'tokenwood acquire' has printed; with --force the name of a lock
+    #[arg(value_name = "GRANT|NAME")]
+    what: String,
+    /// Take it away from whoever holds it; nodes write down who asked for that
+    #[arg(long)]
+    force: bool,
+    /// Which of the slots, if several are held
+    #[arg(long, requires = "force")]
+    slot: Option<u32>,
+    /// Do not wait until the holder knows: this breaks exclusion, and only fences tell the two apart
+    #[arg(long, requires = "force")]
+    now: bool,
+    #[command(flatten)]
+    asking: Asking,
 }
 
 #[derive(Args)]
@@ -87,7 +101,12 @@ pub(crate) fn renew(arguments: &RenewArguments) -> Result<u8> {
 }
 
 pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
-    match runtime()?.block_on(arguments.grant.release()) {
+    let ReleaseArguments { what, force, slot, now, asking } = arguments;
+    if *force {
+        return force_command::force(what, *slot, *now, asking);
+    }
+    let grant: Detached = what.parse()?;
+    match runtime()?.block_on(grant.release()) {
         Ok(()) => Ok(0),
         Err(error) => not_held(error),
     }

@@ -31,6 +31,18 @@ impl Asking {
     pub(crate) fn ask_all(&self, question: &Question) -> Result<Vec<Answered>> {
         runtime()?.block_on(ask_all(&self.endpoints, question))
     }
+
+    /// A connection to the first node that answers.
+    pub(crate) async fn first(&self) -> Result<Observer> {
+        let mut tried = Vec::new();
+        for endpoint in self.endpoints.named() {
+            match Observer::connect(&endpoint).await {
+                Ok(observer) => return Ok(observer),
+                Err(error) => tried.push((endpoint, reason(error))),
+            }
+        }
+        Err(Error::NoNode(tried)).context(NO_CLUSTER)
+    }
 }
 
 /// A member and what it answered, or why it did not.

@@ -20,7 +20,7 @@ pub(crate) const LOST: u8 = 76;
 pub(crate) struct LockArguments {
     /// The name of the lock
     pub(crate) name: String,
-    /// How many may hold it at once; everybody has to say the same [default: 1]
+    /// How many may hold it at once; everybody has to say the same [default: as many as it is defined to have, or 1]
     #[arg(long, short = 'k', value_name = "K")]
     slots: Option<u32>,
     /// Hold a room instead, in this group: together with everybody in the same, never with others. Several, as A,B or
@@ -80,7 +80,10 @@ impl LockArguments {
         match (self.shared, self.exclusive) {
             (true, _) => tokenwood.rwlock(name).read(),
             (_, true) => tokenwood.rwlock(name).write(),
-            _ => tokenwood.semaphore(name, self.slots.unwrap_or(1)),
+            _ => match self.slots {
+                Some(slots) => tokenwood.semaphore(name, slots),
+                None => tokenwood.as_defined(name),
+            },
         }
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn kind(definition: Definition) -> (&'static str, u32) {
 pub(crate) fn deed(client: &Held) -> String {
     let verb = if client.granted.is_some() { "holds" } else { "waits" };
     match (&client.want, client.want.group(client.granted.as_ref())) {
-        (Want::Slot, _) => verb.to_string(),
+        (Want::Slot | Want::AnySlot, _) => verb.to_string(),
         (Want::Read, _) => format!("{verb} (reads)"),
         (Want::Write, _) => format!("{verb} (writes)"),
         (Want::AnyOf(_), Some(group)) => format!("{verb} (group {group})"),

@@ -11,9 +11,11 @@ mod check_command;
 mod check_report;
 mod client_processes;
 mod cluster;
+mod define_command;
 mod dev_command;
 mod endpoints;
 mod errata_command;
+mod force_command;
 mod foreground;
 mod inspect_command;
 mod lock_arguments;
@@ -41,6 +43,7 @@ mod simulate_command;
 mod sockets_command;
 mod storm_command;
 mod swarm_command;
+mod swarm_exhaustive;
 mod sweep_command;
 mod sweep_file;
 mod sweep_grid;
@@ -73,6 +76,11 @@ enum Command {
     Locks(cluster::Asking),
     Inspect(inspect_command::Arguments),
     Watch(watch_command::Arguments),
+    Define(define_command::DefineArguments),
+    Resize(define_command::ResizeArguments),
+    Undefine(define_command::UndefineArguments),
+    /// List what names are defined as
+    Definitions(cluster::Asking),
     /// Show how all nodes of the cluster are doing
     Status(cluster::Asking),
     Members(members_command::Arguments),
@@ -125,6 +133,9 @@ Locks:
   tokenwood members                                 who belongs to the cluster; 'members invite' adds a node
   grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
   tokenwood release $grant                          give it back
+  tokenwood define gpu --slots 4                    say for all what a name stands for, and change it
+  tokenwood resize gpu 8                            while it is in use
+  tokenwood release --force gpu --slot 3            take a lock away from whoever holds it
   tokenwood bench                                   what locks cost here, beside a bare round trip
   tokenwood storm                                   kill clients, cut connections, and check that locks hold
   tokenwood swarm --runs 1000                       the same with nodes that die, in simulated time
@@ -167,6 +178,10 @@ fn main() -> ExitCode {
         Command::Locks(arguments) => locks_command::list(&arguments),
         Command::Inspect(arguments) => inspect_command::run(&arguments),
         Command::Watch(arguments) => watch_command::run(&arguments),
+        Command::Define(arguments) => define_command::define(&arguments),
+        Command::Resize(arguments) => define_command::resize(&arguments),
+        Command::Undefine(arguments) => define_command::undefine(&arguments),
+        Command::Definitions(arguments) => define_command::list(&arguments),
         Command::Status(arguments) => locks_command::status(&arguments),
         Command::Members(arguments) => members_command::run(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),

@@ -184,8 +184,18 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
     };
     let host = Host::start(config, for_peers, for_clients).await?;
     output::print(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
-    until_stopped().await?;
-    host.leave().await;
+    tokio::select! {
+        stopped = until_stopped() => stopped?,
+        why = host.control().failed() => {
+            host.stop().await;
+            bail!("this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again");
+        }
+    }
+    // A second request to end is one to end at once.
+    tokio::select! {
+        () = host.leave() => {}
+        stopped = until_stopped() => stopped?,
+    }
     Ok(())
 }
 

@@ -1,45 +1,64 @@
 //! `tokenwood swarm`: whole clusters with faults in simulated time, one after the other, from seeds.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use serde_json::json;
-use swarm::{Happened, Plan};
+use service::Defect;
+use swarm::{Happened, Plan, SHOWCASES, Showcase};
 
 use crate::check_arguments::Format;
 use crate::output::say;
-use crate::{Ended, table};
+use crate::{Ended, swarm_exhaustive, table};
 
 /// Run whole clusters with faults in simulated time, and judge what their clients believe
 ///
 /// Each seed draws a cluster, resources, clients, delays, clocks, and what goes wrong: nodes that die, stand still and come back,
-/// partitions in both directions or one, leaders that change, connections that are cut, clients that vanish. The nodes decide with
-/// the code of production. Exit code 0 if all is well, 1 if somebody was inside who should not have been, 3 if somebody was not
+/// partitions in both directions or one, leaders that change, nodes that join and leave, connections that are slow or cut, clients
+/// that vanish. The nodes decide with the code of production. What fails is made smaller, and the last line says how to see it
+/// again. Exit code 0 if all is well, 1 if somebody was inside who should not have been, 3 if somebody was not
 /// served in the end or something was not forgotten.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The first seed
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// How many seeds, from the first upwards
-    #[arg(long, default_value_t = 100)]
-    runs: u64,
+    /// The first seed [default: 1; with --defect one that shows it]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many seeds, from the first upwards [default: 100; with --defect 1]
+    #[arg(long)]
+    runs: Option<u64>,
     /// Stop after so many minutes, however many seeds are left
     #[arg(long)]
     minutes: Option<u64>,
     /// By how many percent clocks are off at most; beyond 10 too many may be inside, but fences must not fall
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=90))]
     drift: u64,
+    /// Plan this instead of what is drawn, as NAME=NUMBER,…: nodes, clients, names, slots, groups, cuts, stalls, deaths, naps,
+    /// crashes, pauses, partitions, joins, leaves, elections, lease-changes, late-news, split, contradict, lease, section, hop,
+    /// lasts; with --exhaustive: nodes, slots, groups, clients, rounds, failures, timers, sample, most-states
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(crate) with: String,
+    /// Leave out this rule of the protocol, to see that it is needed
+    #[arg(long, value_parser = named)]
+    pub(crate) defect: Option<Defect>,
+    /// List the rules that can be left out
+    #[arg(long)]
+    defects: bool,
+    /// Instead of drawing: explore everything that can happen to a small cluster, in every order
+    #[arg(long, conflicts_with_all = ["seed", "runs", "minutes", "drift", "log"])]
+    exhaustive: bool,
     /// Show what happened in each run, event by event
     #[arg(long)]
     log: bool,
     /// Lines for people, or one JSON object for scripts at the end
     #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    pub(crate) format: Format,
+}
+
+fn named(name: &str) -> Result<Defect, String> {
+    Defect::named(name).ok_or_else(|| "no such rule: 'tokenwood swarm --defects' lists them".to_string())
 }
 
 /// What all runs gave together.
@@ -53,12 +72,23 @@ struct Sum {
     views: u64,
     crashes: u64,
     excluded: u64,
+    joined: u64,
+    resized: u64,
+    left: u64,
     partitions: u64,
     elections: u64,
     simulated: Duration,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    if arguments.defects {
+        list(arguments);
+        return Ok(Ended::Well);
+    }
+    if arguments.exhaustive {
+        return swarm_exhaustive::run(arguments);
+    }
+    arguments.plan(1).map_err(|wrong| anyhow!("--with: {wrong}"))?;
     let begun = Instant::now();
     let limit = arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes));
     let (next, sum) = (AtomicU64::new(0), Mutex::new(Sum::default()));
@@ -70,11 +100,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             scope.spawn(|| {
                 while limit.is_none_or(|limit| begun.elapsed() < limit) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= arguments.runs {
+                    if number >= arguments.runs() {
                         return;
                     }
-                    let seed = arguments.seed + number;
-                    let happened = one(arguments, seed);
+                    let seed = arguments.first() + number;
+                    let happened = arguments
+                        .plan(seed)
+                        .map_or_else(|_| Happened::default(), |plan| swarm::outcome(&plan, seed));
                     let mut sum = sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     sum.add(arguments, seed, happened);
                     sum.progress(arguments, begun);
@@ -82,9 +114,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             });
         }
     });
-    let _ = std::panic::take_hook();
     let sum = sum.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    sum.tell(arguments, begun);
+    let smallest = sum.first_wrong().map(|seed| again(arguments, seed));
+    let _ = std::panic::take_hook();
+    sum.tell(arguments, begun, smallest.as_deref());
     Ok(match (sum.violations.is_empty(), sum.stuck.is_empty()) {
         (false, _) => Ended::Violated,
         (true, false) => Ended::Unknown,
@@ -92,14 +125,59 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     })
 }
 
-fn one(arguments: &Arguments, seed: u64) -> Happened {
-    let plan = Plan { drift: arguments.drift, ..Plan::drawn(seed) };
-    catch_unwind(AssertUnwindSafe(|| swarm::run(&plan, seed))).unwrap_or_else(|panic| {
-        let what = panic.downcast_ref::<String>().cloned();
-        let what = what.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        let violations = vec![what.unwrap_or_else(|| "a node ended".to_string())];
-        Happened { violations, ..Happened::default() }
-    })
+impl Arguments {
+    fn first(&self) -> u64 {
+        self.seed.unwrap_or_else(|| self.defect.map_or(1, |defect| Showcase::of(defect).seed))
+    }
+
+    fn runs(&self) -> u64 {
+        self.runs.unwrap_or(if self.defect.is_some() { 1 } else { 100 })
+    }
+
+    /// What a seed stands for, before anything is changed.
+    fn drawn(&self, seed: u64) -> Plan {
+        let drawn = Plan { drift: self.drift, ..Plan::drawn(seed) };
+        self.defect.map_or(drawn, |defect| Showcase::of(defect).plan(seed, Some(defect)))
+    }
+
+    fn plan(&self, seed: u64) -> Result<Plan, String> {
+        let mut plan = self.drawn(seed);
+        plan.drift = self.drift;
+        plan.adjust(&self.with)?;
+        Ok(plan)
+    }
+}
+
+/// The shortest command that was found to show the failure of a seed.
+fn again(arguments: &Arguments, seed: u64) -> String {
+    let plan = arguments.plan(seed).unwrap_or_else(|_| arguments.drawn(seed));
+    let smallest = swarm::shrunk(&plan, seed);
+    let with = smallest.differences(&arguments.drawn(seed));
+    let mut command = format!("tokenwood swarm --seed {seed} --runs 1");
+    if arguments.drift != 10 {
+        command += &format!(" --drift {}", arguments.drift);
+    }
+    if let Some(defect) = arguments.defect {
+        command += &format!(" --defect {}", defect.name());
+    }
+    if !with.is_empty() {
+        command += &format!(" --with {with}");
+    }
+    command + " --log"
+}
+
+fn list(arguments: &Arguments) {
+    if arguments.format == Format::Json {
+        let defects: Vec<_> = SHOWCASES
+            .iter()
+            .map(|shown| json!({ "name": shown.defect.name(), "about": shown.defect.about(), "seed": shown.seed }))
+            .collect();
+        return say!("{}", json!({ "defects": defects }));
+    }
+    let longest = Defect::ALL.iter().map(|defect| defect.name().len()).max().unwrap_or(0);
+    for defect in Defect::ALL {
+        say!("{:longest$}  {}", defect.name(), defect.about());
+    }
 }
 
 impl Sum {
@@ -110,6 +188,9 @@ impl Sum {
         self.views += happened.views;
         self.crashes += happened.crashes;
         self.excluded += happened.excluded;
+        self.joined += happened.joined;
+        self.resized += happened.resized;
+        self.left += happened.left;
         self.partitions += happened.partitions;
         self.elections += happened.elections;
         self.simulated += happened.simulated;
@@ -118,15 +199,13 @@ impl Sum {
             (None, Some(stuck)) => format!("STUCK {stuck}"),
             (None, None) => "well".to_string(),
         };
-        if arguments.format == Format::Table && (arguments.log || judged != "well" || arguments.runs <= 20) {
+        if arguments.format == Format::Table && (arguments.log || judged != "well" || arguments.runs() <= 20)
+        {
             happened.log.iter().filter(|_| arguments.log).for_each(|line| say!("  {line}"));
             let Happened { grants, views, crashes, partitions, .. } = happened;
             say!(
                 "seed {seed}: {grants} grants, {views} views, {crashes} crashes, {partitions} partitions: {judged}"
             );
-            if judged != "well" {
-                say!("  again: tokenwood swarm --seed {seed} --runs 1 --drift {} --log", arguments.drift);
-            }
         }
         self.violations.extend(happened.violations.into_iter().map(|wrong| (seed, wrong)));
         self.stuck.extend(happened.stuck.into_iter().map(|stuck| (seed, stuck)));
@@ -134,8 +213,8 @@ impl Sum {
 
     /// Now and then a line says how far it has come.
     fn progress(&self, arguments: &Arguments, begun: Instant) {
-        if self.runs.is_multiple_of(100) && self.runs < arguments.runs {
-            eprintln!("{} of {} runs, {}", self.runs, arguments.runs, self.pace(begun));
+        if self.runs.is_multiple_of(100) && self.runs < arguments.runs() {
+            eprintln!("{} of {} runs, {}", self.runs, arguments.runs(), self.pace(begun));
         }
     }
 
@@ -145,7 +224,13 @@ impl Sum {
         format!("{hours:.1} simulated hours, {faster:.0} for each real one")
     }
 
-    fn tell(&self, arguments: &Arguments, begun: Instant) {
+    /// The first seed that shows something wrong; a violation rather than somebody who is stuck.
+    fn first_wrong(&self) -> Option<u64> {
+        let first = |of: &[(u64, String)]| of.iter().map(|(seed, _)| *seed).min();
+        first(&self.violations).or(first(&self.stuck))
+    }
+
+    fn tell(&self, arguments: &Arguments, begun: Instant, smallest: Option<&str>) {
         if arguments.format == Format::Json {
             let seeds = |of: &[(u64, String)]| {
                 of.iter().map(|(seed, what)| json!({ "seed": seed, "what": what })).collect::<Vec<_>>()
@@ -166,15 +251,20 @@ impl Sum {
                     "beyond_bounds": self.excused,
                     "violated": seeds(&self.violations),
                     "left_waiting": seeds(&self.stuck),
+                    "joined": self.joined,
+                    "resized": self.resized,
+                    "left": self.left,
+                    "again": smallest,
                 })
             );
             return;
         }
         let numbers = [self.grants, self.views, self.crashes, self.partitions, self.elections, self.excluded];
         let [grants, views, crashes, partitions, elections, excluded] = numbers.map(table::grouped);
+        let [joined, left, resized] = [self.joined, self.left, self.resized].map(table::grouped);
         say!("{} runs, {}.", table::grouped(self.runs), self.pace(begun));
         say!(
-            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were left out alive, {partitions} partitions, {elections} times somebody else led."
+            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were left out alive, {joined} joined, {left} left, {partitions} partitions, {resized} names got more slots or fewer, {elections} times somebody else led."
         );
         if arguments.drift > 10 {
             let times = table::grouped(self.excused);
@@ -184,5 +274,8 @@ impl Sum {
         }
         let (violations, stuck) = (self.violations.len(), self.stuck.len());
         say!("{violations} violations, {stuck} stuck.");
+        if let Some(smallest) = smallest {
+            say!("Again, as small as was found: {smallest}");
+        }
     }
 }

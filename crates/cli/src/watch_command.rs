@@ -10,13 +10,13 @@ use service::protocol::Member;
 use service::{SessionId, Want};
 use tokio::sync::mpsc;
 
-use crate::Ended;
 use crate::check_arguments::Format;
 use crate::cluster::{members, reason};
 use crate::endpoints::{Endpoints, runtime};
 use crate::locks_command::kind;
 use crate::output::say;
 use crate::signals::Signals;
+use crate::{Ended, force_command};
 
 /// A node that does not answer is tried again after so long.
 const RETRY: Duration = Duration::from_secs(1);
@@ -146,6 +146,7 @@ fn in_words(seen: &Seen) -> String {
             format!("session {} ran out", session.number)
         }
         Seen::Event(Event::SessionEnded { session, .. }) => format!("session {} closed", session.number),
+        Seen::Event(Event::ForceReleased(released)) => released.to_string(),
         Seen::Event(Event::Client { session, request, name, want, change, .. }) => {
             let (what, details) = match change {
                 Change::Waits => ("waits", wish(want)),
@@ -153,6 +154,7 @@ fn in_words(seen: &Seen) -> String {
                 Change::Released(grant) => ("released", by(grant)),
                 Change::Lost(grant) => ("lost", format!("{}: its session ran out", by(grant))),
                 Change::GaveUp(refusal) => ("gave up", refusal.to_string()),
+                Change::TakenAway(grant) => ("lost", format!("{}: released by force", by(grant))),
             };
             let client = format!("{}/{request}", session.number);
             format!("{what:8}  {name}  client {client}  {details}").trim_end().to_string()
@@ -166,7 +168,7 @@ fn by(grant: &client::Grant) -> String {
 
 fn wish(want: &Want) -> String {
     match want {
-        Want::Slot => String::new(),
+        Want::Slot | Want::AnySlot => String::new(),
         Want::Read => "to read".to_string(),
         Want::Write => "to write".to_string(),
         Want::AnyOf(groups) => format!("for group {}", groups.join(" or ")),
@@ -189,6 +191,11 @@ fn as_json(seen: &Seen) -> Value {
         Seen::Event(Event::SessionEnded { session, ran_out }) => {
             json!({ "event": "session_ended", "session": session.number, "ran_out": ran_out })
         }
+        Seen::Event(Event::ForceReleased(released)) => {
+            let mut value = force_command::as_json(released);
+            value["event"] = json!("force_released");
+            value
+        }
         Seen::Event(Event::Client {
             session: SessionId { number, .. },
             request,
@@ -203,6 +210,7 @@ fn as_json(seen: &Seen) -> Value {
                 Change::Released(grant) => ("released", Some(grant)),
                 Change::Lost(grant) => ("lost", Some(grant)),
                 Change::GaveUp(_) => ("gave_up", None),
+                Change::TakenAway(grant) => ("taken_away", Some(grant)),
             };
             let (kind, slots) = kind(*definition);
             let mut value = json!({

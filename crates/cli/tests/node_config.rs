@@ -61,7 +61,7 @@ fn what_is_wrong_is_said_in_one_line() {
     for (content, expected) in [
         ("id = 0\nport = 7\n", "node.toml, line 2: unknown field `port`"),
         ("id = 0\n\nclients = \"7710\"\n", "node.toml, line 3: '7710' is not an address: write HOST:PORT"),
-        ("[members]\n0 = \"a:1\"\n", "which of the members is this?"),
+        ("[members]\n0 = \"a:1\"\n", "which node is this?"),
         ("id = 1\n[members]\n0 = \"a:1\"\n", "node 1 is not among the members"),
     ] {
         fs::write(&file, content).unwrap();
@@ -100,7 +100,8 @@ fn two_nodes_of_files_whose_ids_are_not_their_places() {
         let members = format!("[members]\n4 = \"{}\"\n7 = \"{}\"\n", addresses[0], addresses[1]);
         fs::write(&file, format!("id = {id}\nclients = \"{clients}\"\n{members}")).unwrap();
         let mut command = node(&["--config"]);
-        nodes.0.push(command.arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        command.arg(&file).arg("--data").arg(folder.0.join(id.to_string()));
+        nodes.0.push(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     }
     let tokenwood = |arguments: &[&str]| {
         let mut command = Command::new(TOKENWOOD);

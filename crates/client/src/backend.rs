@@ -22,8 +22,43 @@ pub trait Backend: Send + Sync + 'static {
     /// Whether what it holds it holds at this moment.
     fn is_alive(&self) -> bool;
 
-    /// Turns true when everything in this session is lost.
-    fn lost(&self) -> watch::Receiver<bool>;
+    /// What is lost of this session, as it happens.
+    fn lost(&self) -> watch::Receiver<Losses>;
+}
+
+/// What is lost of a session: nothing, what some requests held, or everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    all: bool,
+    taken_away: Vec<u64>,
+}
+
+impl Losses {
+    /// Everything is lost.
+    pub fn lose_all(&mut self) {
+        self.all = true;
+    }
+
+    /// What this request held is lost.
+    pub fn lose(&mut self, request: u64) {
+        self.taken_away.push(request);
+    }
+
+    /// Nobody needs to know any more whether what this request held is lost. Always false: nothing is lost by it.
+    pub fn let_go(&mut self, request: u64) -> bool {
+        self.taken_away.retain(|taken_away| *taken_away != request);
+        false
+    }
+
+    /// Whether everything is lost.
+    pub fn are_all(&self) -> bool {
+        self.all
+    }
+
+    /// Whether what this request held is lost.
+    pub fn include(&self, request: u64) -> bool {
+        self.all || self.taken_away.contains(&request)
+    }
 }
 
 /// An answer, or where it will come.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use service::client::believed_until;
 use service::protocol::{ToClient, ToNode};
-use service::{Refusal, SessionId};
+use service::{Answer, Refusal, Reply, SessionId};
 
 use crate::clock;
 use crate::error::Error;
@@ -15,8 +15,10 @@ use crate::observer::Observer;
 /// A grant that is held without a program that keeps it alive; [`Guard::detach`](crate::Guard::detach) makes one.
 ///
 /// **What to know about time.** Nobody watches over it: it is held for as long as [`Detached::renew`] says, and whoever uses
-/// it has to have stopped by then. That time is counted from before the node was asked, so it is safe to believe in, but
-/// only on the clock of this machine, and not a moment longer.
+/// it has to have stopped by then. That time is counted from before the node was asked, on the clock of this machine, and not a
+/// moment longer. It holds as long as the node that keeps it is there: if that node dies or is stopped, somebody else is let in
+/// about a lease later, and nobody can tell a script. Where that matters, whatever is protected checks fences
+/// ([`crate::fence::Gate`]), or a program holds the lock itself and learns of its loss ([`crate::Guard::lost`]).
 ///
 /// As text it is `node.incarnation.session.request.fence@host:port`, which shells leave as it is:
 ///
@@ -76,10 +78,15 @@ impl Detached {
                 ToClient::Promise { session, promise }
                     if session == self.session && promise.sequence == SEQUENCE =>
                 {
-                    return Ok(promise.lasts);
+                    return Ok(promise.kept);
                 }
                 ToClient::SessionGone { session } if session == self.session => {
                     return Err(Error::Refused(Refusal::NoSuchSession));
+                }
+                ToClient::Answer(Answer { session, request, reply: Reply::Revoked })
+                    if (session, request) == (self.session, self.request) && first.is_empty() =>
+                {
+                    return Err(Error::Refused(Refusal::ForceReleased));
                 }
                 ToClient::NotReleased { session, refusal, .. } if session == self.session => {
                     return Err(Error::Refused(refusal));

@@ -29,6 +29,11 @@ impl Error {
     pub fn is_taken(&self) -> bool {
         matches!(self, Error::Refused(Refusal::NotFree | Refusal::TimedOut))
     }
+
+    /// Whether it is the node that cannot serve anybody at the moment: another may.
+    pub(crate) fn is_of_node(&self) -> bool {
+        matches!(self, Error::Lost | Error::Refused(Refusal::NoLease | Refusal::Leaving))
+    }
 }
 
 impl fmt::Display for Error {

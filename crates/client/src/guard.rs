@@ -7,7 +7,7 @@ use std::time::Duration;
 use service::client::Grant;
 use tokio::sync::watch;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Losses};
 use crate::detached::Detached;
 use crate::error::Error;
 
@@ -16,7 +16,7 @@ pub struct Guard {
     backend: Arc<dyn Backend>,
     request: u64,
     grant: Grant,
-    lost: watch::Receiver<bool>,
+    lost: watch::Receiver<Losses>,
 }
 
 impl Guard {
@@ -43,14 +43,15 @@ impl Guard {
 
     /// Whether it is lost: somebody else may hold it soon. Decided by the clock at this moment, also after a long pause.
     pub fn is_lost(&self) -> bool {
-        *self.lost.borrow() || !self.backend.is_alive()
+        self.lost.borrow().include(self.request) || !self.backend.is_alive()
     }
 
-    /// Comes true when it is lost, before anybody else is let in. Stop what you are doing then.
+    /// Comes true when it is lost, before anybody else is let in: nobody could be reached for too long, or an operator took it
+    /// away by force. Stop what you are doing then, and drop the guard.
     pub async fn lost(&self) {
         let mut lost = self.lost.clone();
         // An error says that the session is gone, which is the same.
-        _ = lost.wait_for(|lost| *lost).await;
+        _ = lost.wait_for(|losses| losses.include(self.request)).await;
     }
 
     /// Leaves it held without this program: the node keeps it until its session has not been kept alive for its time to

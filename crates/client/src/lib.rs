@@ -68,7 +68,7 @@ mod observer;
 mod remote;
 mod tokenwood;
 
-pub use backend::{Asked, Backend};
+pub use backend::{Asked, Backend, Losses};
 pub use detached::{Detached, NotAGrant};
 pub use error::Error;
 pub use guard::Guard;
@@ -76,6 +76,7 @@ pub use lock::{Lock, Room, RwLock};
 pub use observer::{Observer, Seen};
 pub use service::Refusal;
 pub use service::client::Grant;
-pub use service::event::{Change, Event, Filter};
+pub use service::event::{Change, Event, Filter, ForceReleased};
+pub use service::name::Definition;
 pub use service::protocol::{Question, Told};
 pub use tokenwood::{Open, Options, Tokenwood};

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use service::core::Patience;
 use service::{Acquire, Definition, Want};
+use tokio::time::sleep;
 
-use crate::backend::{Asked, Pending};
+use crate::backend::{Asked, Backend, Pending};
+use crate::clock;
 use crate::{Error, Guard, Tokenwood};
 
 /// Something that can be held: a mutex, a slot of a semaphore, one side of a read-write lock, a room in some group.
@@ -77,6 +79,11 @@ impl Lock {
         Lock { tokenwood, name: name.into(), definition, want: Want::Slot }
     }
 
+    /// A slot of a mutex or a semaphore, however many it is defined to have.
+    pub(crate) fn any_slot(tokenwood: Tokenwood, name: &str) -> Lock {
+        Lock { want: Want::AnySlot, ..Lock::new(tokenwood, name, Definition::MUTEX) }
+    }
+
     /// Waits until there is a slot. Dropping the future gives up, and nothing is left behind.
     pub async fn acquire(&self) -> Result<Guard, Error> {
         self.ask(Patience::Forever).await
@@ -92,10 +99,41 @@ impl Lock {
         self.ask(Patience::Try).await
     }
 
+    /// Asks one node after the other until one can answer: a node that leaves, or loses touch with the cluster, sends those who
+    /// wait away, and they go on at another.
     async fn ask(&self, patience: Patience) -> Result<Guard, Error> {
+        let until = match patience {
+            Patience::For(patience) => Some(clock::now() + patience),
+            Patience::Try | Patience::Forever => None,
+        };
+        let mut pause = FIRST_RETRY;
+        let mut patience = patience;
+        let mut backend = self.tokenwood.backend().await?;
+        loop {
+            let error = match self.ask_at(backend, patience).await {
+                Ok(guard) => return Ok(guard),
+                Err(error) if patience != Patience::Try && error.is_of_node() => error,
+                Err(error) => return Err(error),
+            };
+            backend = loop {
+                if until.is_some_and(|until| clock::now() + pause >= until) {
+                    return Err(error);
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_RETRY);
+                if let Ok(backend) = self.tokenwood.backend().await {
+                    break backend;
+                }
+            };
+            if let Some(until) = until {
+                patience = Patience::For(until - clock::now());
+            }
+        }
+    }
+
+    async fn ask_at(&self, backend: Arc<dyn Backend>, patience: Patience) -> Result<Guard, Error> {
         let (name, want) = (self.name.clone(), self.want.clone());
         let ask = Acquire { request: 0, name, definition: self.definition, want, patience };
-        let backend = self.tokenwood.backend().await?;
         let (request, asked) = backend.acquire(ask)?;
         let answer = match asked {
             Asked::Granted(grant) => return Ok(Guard::new(backend, request, grant)),
@@ -108,3 +146,7 @@ impl Lock {
         Ok(Guard::new(backend, request, grant))
     }
 }
+
+/// After a node sent somebody away, so long before the next try; then twice as long each time, up to a limit.
+const FIRST_RETRY: Duration = Duration::from_millis(20);
+const LONGEST_RETRY: Duration = Duration::from_millis(250);

@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::time::Duration;
 
-use service::event::{Event, Filter};
+use service::event::{Event, Filter, ForceReleased};
 use service::frame;
-use service::protocol::{Question, ToClient, ToNode, Told};
+use service::name::Definition;
+use service::protocol::{Done, Order, Question, ToClient, ToNode, Told};
 use tokio::time::timeout;
 
 use crate::connection::Connection;
@@ -13,6 +14,8 @@ use crate::error::Error;
 
 /// A node that does not answer for so long is given up on.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+/// What nodes have to agree on may take until another of them leads.
+const AGREEMENT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A connection to one node, to ask how things are and to watch what happens. It holds nothing, and the node does not count it as a client.
 pub struct Observer {
@@ -68,6 +71,48 @@ impl Observer {
         }
     }
 
+    /// Says what a name stands for from now on, for all: `None` for nothing in particular. Comes back when the nodes have agreed
+    /// on it. Of what is defined already only the number of slots can change.
+    pub async fn define(&mut self, name: &str, definition: Option<Definition>) -> Result<(), Error> {
+        self.order(Order::Define { name: name.into(), definition }).await.map(drop)
+    }
+
+    /// Gives so many slots to what is defined as a mutex or a semaphore. Whoever is inside by a slot that goes stays until it
+    /// leaves. Comes back when the nodes have agreed on it.
+    pub async fn resize(&mut self, name: &str, slots: u32) -> Result<(), Error> {
+        self.order(Order::Resize { name: name.into(), slots }).await.map(drop)
+    }
+
+    /// Takes away what somebody holds at this node by this slot with this fence, as [`Question::Inspect`] tells. The holder is told,
+    /// and somebody else is let in when it has let go, or has certainly stopped to believe that it holds anything; with
+    /// `at_once` right away, **which breaks exclusion**: the holder may not know yet.
+    pub async fn force_release(
+        &mut self,
+        name: &str,
+        slot: u32,
+        fence: u64,
+        at_once: bool,
+    ) -> Result<Vec<ForceReleased>, Error> {
+        match self.order(Order::ForceRelease { name: name.into(), slot, fence, at_once }).await? {
+            Done::ForceReleased(released) => Ok(released),
+            Done::Agreed => Ok(Vec::new()),
+        }
+    }
+
+    async fn order(&mut self, order: Order) -> Result<Done, Error> {
+        self.last_question += 1;
+        let number = self.last_question;
+        self.say(&[ToNode::Order { number, order }]).await?;
+        loop {
+            match within(&self.endpoint, AGREEMENT_LIMIT, self.connection.next()).await? {
+                ToClient::Done { number: done, result } if done == number => {
+                    return result.map_err(Error::Refused);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Begins to watch: from now on [`Observer::next`] has what happens at the node, or what the filter shows of it.
     pub async fn watch(&mut self, filter: Filter) -> Result<(), Error> {
         self.say(&[ToNode::Watch(filter)]).await?;
@@ -94,19 +139,21 @@ impl Observer {
     pub(crate) async fn say(&mut self, said: &[ToNode]) -> Result<(), Error> {
         let mut bytes = Vec::new();
         said.iter().for_each(|said| frame::put(self.connection.version, said, &mut bytes));
-        let endpoint = self.endpoint.clone();
-        within(&endpoint, self.connection.write(&bytes)).await
+        within(&self.endpoint, ANSWER_LIMIT, self.connection.write(&bytes)).await
     }
 
     /// The next thing the node says, which has to come soon.
     pub(crate) async fn answer(&mut self) -> Result<ToClient, Error> {
-        let endpoint = self.endpoint.clone();
-        within(&endpoint, self.connection.next()).await
+        within(&self.endpoint, ANSWER_LIMIT, self.connection.next()).await
     }
 }
 
-async fn within<T>(endpoint: &str, answer: impl Future<Output = Result<T, String>>) -> Result<T, Error> {
-    let answer = timeout(ANSWER_LIMIT, answer).await;
-    let answer = answer.unwrap_or_else(|_| Err(format!("nothing heard within {} s", ANSWER_LIMIT.as_secs())));
+async fn within<T>(
+    endpoint: &str,
+    limit: Duration,
+    answer: impl Future<Output = Result<T, String>>,
+) -> Result<T, Error> {
+    let answer = timeout(limit, answer).await;
+    let answer = answer.unwrap_or_else(|_| Err(format!("nothing heard within {} s", limit.as_secs())));
     answer.map_err(|why| Error::NoAnswer { endpoint: endpoint.to_string(), why })
 }

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::sleep;
 
-use crate::backend::{Asked, Backend};
+use crate::backend::{Asked, Backend, Losses};
 use crate::clock;
 use crate::connection::{Broken, Connection};
 use crate::error::Error;
@@ -31,7 +31,7 @@ struct Shared {
     state: Mutex<State>,
     /// Something is to be written, or the session is to end.
     wake: Notify,
-    lost: watch::Sender<bool>,
+    lost: watch::Sender<Losses>,
     endpoint: String,
 }
 
@@ -55,7 +55,7 @@ impl Remote {
             outgoing: Vec::new(),
             closing: false,
         };
-        let (lost, _) = watch::channel(false);
+        let (lost, _) = watch::channel(Losses::default());
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Notify::new(),
@@ -98,6 +98,7 @@ impl Backend for Remote {
     }
 
     fn leave(&self, request: u64) {
+        self.shared.lost.send_if_modified(|losses| losses.let_go(request));
         let mut state = self.shared.lock();
         state.waiting.remove(&request);
         let said = state.client.release(request).or_else(|| state.client.cancel(request));
@@ -116,7 +117,7 @@ impl Backend for Remote {
         self.shared.lock().client.believes(clock::now())
     }
 
-    fn lost(&self) -> watch::Receiver<bool> {
+    fn lost(&self) -> watch::Receiver<Losses> {
         self.shared.lost.subscribe()
     }
 }
@@ -193,7 +194,7 @@ impl Shared {
             let goodbye = state.client.end();
             goodbye.filter(|_| !state.closing)
         };
-        self.lost.send_replace(true);
+        self.lost.send_modify(Losses::lose_all);
         if let Some(goodbye) = goodbye {
             self.give_back(&goodbye).await;
         }
@@ -282,6 +283,7 @@ impl Shared {
         while let Some(heard) = connection.incoming.next(connection.version)? {
             match state.hear(&heard) {
                 Some(News::Lost) => return Ok(true),
+                Some(News::Revoked(request)) => self.lost.send_modify(|losses| losses.lose(request)),
                 Some(News::Opened) => _ = opened.take().map(|opened| opened.send(Ok(()))),
                 Some(News::NotOpened(refusal)) => {
                     _ = opened.take().map(|opened| opened.send(Err(refusal)));

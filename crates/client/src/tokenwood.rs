@@ -67,7 +67,14 @@ impl Tokenwood {
         Lock::new(self.clone(), name, Definition::MUTEX)
     }
 
-    /// A semaphore: so many holders at a time. Everybody has to name the same number.
+    /// A mutex or a semaphore: as many holders at a time as it is defined to have, also when that changes; one, if it is not
+    /// defined.
+    pub fn as_defined(&self, name: &str) -> Lock {
+        Lock::any_slot(self.clone(), name)
+    }
+
+    /// A semaphore: so many holders at a time. Everybody has to name the same number, and if it is defined, that of the
+    /// definition.
     pub fn semaphore(&self, name: &str, slots: u32) -> Lock {
         Lock::new(self.clone(), name, Definition::Slots(slots))
     }

@@ -38,7 +38,7 @@ pub struct Config {
 pub struct Timing {
     /// A leader says so often that it is there; it waits as long for an answer.
     pub heartbeat: Duration,
-    /// Who hears nothing from a leader for so long, and a random time up to half as long again, wants to lead.
+    /// Who hears nothing from a leader for so long, and a random time of a quarter to half as long again, wants to lead.
     pub election: Duration,
 }
 
@@ -52,7 +52,7 @@ impl Default for Timing {
 impl Timing {
     /// For leases of this length: a leader is replaced soon enough that nobody's lease runs out over it.
     pub fn for_lease(lease: Duration) -> Timing {
-        Timing { heartbeat: lease / 30, election: lease / 4 }
+        Timing { heartbeat: lease / 30, election: lease / 5 }
     }
 
     /// What has not been agreed on for so long may take for ever.
@@ -103,8 +103,8 @@ impl Config {
             cluster_name: self.cluster.clone(),
             heartbeat_interval: millis(heartbeat),
             // Openraft waits for the longest of these times, because nobody gives its vote away before, and then for one
-            // between the two.
-            election_timeout_min: millis(election / 4),
+            // between the two. Votes have to be counted within the shorter one, and are flushed to disk before.
+            election_timeout_min: millis(election / 2),
             election_timeout_max: millis(election * 3 / 4),
             install_snapshot_timeout: millis(self.timing.patience()),
             max_payload_entries: ENTRIES_PER_MESSAGE,

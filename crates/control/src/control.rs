@@ -161,6 +161,21 @@ impl Control {
         self.plane.is_initialized().await
     }
 
+    /// Why consensus has stopped at this node, if it has: most likely it cannot write to its folder. It has to be started anew.
+    pub fn failure(&self) -> Option<String> {
+        let metrics = self.plane.raft.metrics();
+        let running = &metrics.borrow().running_state;
+        running.as_ref().err().map(ToString::to_string)
+    }
+
+    /// Waits until consensus has stopped at this node, and says why.
+    pub async fn failed(&self) -> String {
+        let mut metrics = self.plane.raft.metrics();
+        let stopped = metrics.wait_for(|metrics| metrics.running_state.is_err()).await;
+        let why = stopped.map(|metrics| metrics.running_state.as_ref().err().map(ToString::to_string));
+        why.ok().flatten().unwrap_or_else(|| "it has ended".to_owned())
+    }
+
     /// Proposes an entry and waits until it is agreed on and applied here. Definitions are passed on to whoever leads; what
     /// was decided under a leadership is proposed only where that is.
     pub async fn propose(&self, entry: Entry) -> Result<Applied, ProposeError> {
@@ -255,19 +270,6 @@ impl Control {
     /// A node that does not vote hears no longer what is agreed on. At the leader only.
     pub async fn dismiss(&self, node: u32) -> Result<(), ChangeError> {
         self.plane.dismiss(node).await
-    }
-
-    /// Comes when consensus has stopped at this node by itself, with the reason: its disk is full, for instance.
-    pub async fn failure(&self) -> String {
-        let mut metrics = self.plane.raft.metrics();
-        loop {
-            if let Err(fatal) = &metrics.borrow_and_update().running_state {
-                return fatal.to_string();
-            }
-            if metrics.changed().await.is_err() {
-                return std::future::pending().await;
-            }
-        }
     }
 
     /// Stops taking part, closes the files and lets go of the folder.

@@ -16,6 +16,10 @@ impl Shared {
             Question::Inspect(name) => {
                 Told::Inspect { home: core.home(name), listings: core.inspect(name, now) }
             }
+            Question::Definitions => {
+                let definitions = core.definitions().iter();
+                Told::Definitions(definitions.map(|(name, defined)| (name.clone(), *defined)).collect())
+            }
             Question::Invite(_) | Question::Remove(_) | Question::Lease(_) => return None,
         })
     }

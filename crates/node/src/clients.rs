@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::host::{Shared, Sink, State};
 use crate::identity::Identity;
+use crate::orders::{self, Carried};
 
 /// A client must have greeted after so long.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
@@ -30,6 +31,8 @@ const READ_BYTES: usize = 16 * 1024;
 /// The way to a client far away.
 pub(crate) struct ClientLink {
     stream: TcpStream,
+    /// Where the client is.
+    by: String,
     version: u8,
     outgoing: Mutex<Outgoing>,
     /// Something could not be written at once, or the connection is to end.
@@ -124,7 +127,8 @@ async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
         return Ok(());
     };
     let Some(version) = version? else { return Ok(()) };
-    let link = Arc::new(ClientLink { stream, version, outgoing: Mutex::default(), wake: Notify::new() });
+    let by = stream.peer_addr()?.to_string();
+    let link = Arc::new(ClientLink { stream, by, version, outgoing: Mutex::default(), wake: Notify::new() });
     let result = converse(&link, &mut incoming, shared).await;
     // Its sessions live on; they just have nobody to talk to until the client comes back.
     let mut state = shared.lock();
@@ -203,6 +207,21 @@ fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
                 }
                 what.map(|what| ToClient::Told { number, what })
             }
+            ToNode::Order { number, order } => {
+                let (core, out) = state.core_and_out();
+                match orders::carry_out(&order, &link.by, core, now, out) {
+                    Ok(Carried::Done(done)) => Some(ToClient::Done { number, result: Ok(done) }),
+                    Err(refusal) => Some(ToClient::Done { number, result: Err(refusal) }),
+                    Ok(Carried::ToBeAgreedOn(entry)) => {
+                        let (shared, link) = (shared.clone(), link.clone());
+                        tokio::spawn(async move {
+                            let result = orders::agree(&shared, entry).await;
+                            link.tell(&ToClient::Done { number, result });
+                        });
+                        None
+                    }
+                }
+            }
             said => {
                 let (core, out) = state.core_and_out();
                 act(said, core, now, out)
@@ -232,10 +251,10 @@ fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClie
             Err(refusal) => ToClient::NotOpened(refusal),
         }),
         ToNode::KeepAlive { session, sequence, settled } => {
-            match core.keep_alive(session, sequence, settled, now) {
+            match core.keep_alive(session, sequence, settled, now, out) {
                 Ok(promise) => Some(ToClient::Promise { session, promise }),
                 // A node that can promise nothing does not answer: the client may still believe what it was promised.
-                Err(Refusal::NoLease) => None,
+                Err(Refusal::NoLease | Refusal::Leaving) => None,
                 Err(_) => Some(ToClient::SessionGone { session }),
             }
         }
@@ -259,7 +278,7 @@ fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClie
         // The connection it came over has been noted.
         ToNode::Watch(_) => Some(ToClient::Watching),
         // Answered where more is known than the core knows.
-        ToNode::Ask { .. } => None,
+        ToNode::Ask { .. } | ToNode::Order { .. } => None,
     }
 }
 

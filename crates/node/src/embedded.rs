@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use client::{Asked, Backend, Error, Grant, Refusal};
+use client::{Asked, Backend, Error, Grant, Losses, Refusal};
 use service::{Acquire, Answer, Reply, SessionId};
 use tokio::sync::{oneshot, watch};
 
@@ -14,7 +14,7 @@ pub(crate) struct Near {
     shared: Weak<Shared>,
     session: SessionId,
     waiting: Mutex<Waiting>,
-    lost: watch::Sender<bool>,
+    lost: watch::Sender<Losses>,
 }
 
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Near {
                 shared: Arc::downgrade(shared),
                 session,
                 waiting: Mutex::default(),
-                lost: watch::channel(false).0,
+                lost: watch::channel(Losses::default()).0,
             });
             state.sinks.insert(session.number, Sink::Near(near.clone()));
             Ok::<_, Refusal>(near)
@@ -44,6 +44,9 @@ impl Near {
 
     /// An answer that did not come at once.
     pub(crate) fn answered(&self, answer: Answer) {
+        if answer.reply == Reply::Revoked {
+            return self.lost.send_modify(|losses| losses.lose(answer.request));
+        }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let result = waiting.settle(answer.request, answer.reply);
         if let Some(sender) = waiting.answers.remove(&answer.request) {
@@ -54,7 +57,7 @@ impl Near {
     /// Everything is lost: the node stops, is about to lose its lease, or was left out.
     pub(crate) fn end(&self) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).answers.clear();
-        self.lost.send_replace(true);
+        self.lost.send_modify(Losses::lose_all);
     }
 }
 
@@ -87,10 +90,10 @@ impl Backend for Owned {
     }
 
     fn is_alive(&self) -> bool {
-        !*self.0.lost.borrow()
+        !self.0.lost.borrow().are_all()
     }
 
-    fn lost(&self) -> watch::Receiver<bool> {
+    fn lost(&self) -> watch::Receiver<Losses> {
         self.0.lost.subscribe()
     }
 }
@@ -103,6 +106,7 @@ impl Waiting {
                 Ok(Grant { slot, fence, group })
             }
             Reply::Refused(refusal) => Err(refusal),
+            Reply::Revoked => Err(Refusal::ForceReleased),
         }
     }
 }
@@ -140,8 +144,9 @@ impl Near {
                 None => core.cancel(self.session, request, now, out),
             };
             waiting.answers.remove(&request);
+            self.lost.send_if_modified(|losses| losses.let_go(request));
             // What was lost is not left.
-            debug_assert!(left.is_ok() || *self.lost.borrow(), "{left:?}");
+            debug_assert!(left.is_ok() || self.lost.borrow().are_all(), "{left:?}");
         });
     }
 }

@@ -225,7 +225,6 @@ impl Host {
             tokio::spawn(life::follow_views(shared.clone())),
             tokio::spawn(life::keep_lease(shared.clone())),
             tokio::spawn(memory::keep_giving_back(shared.clone())),
-            tokio::spawn(tell_of_failure(shared.clone())),
         ];
         tasks.into_iter().for_each(|task| shared.employ(task));
         Ok(host)
@@ -430,14 +429,6 @@ impl Inbox for Door {
     fn notice(&self, notice: Notice) {
         (self.shared.log)(&notice.to_string());
     }
-}
-
-/// Says why consensus has stopped at this node: what follows from it is seen much later, and elsewhere.
-async fn tell_of_failure(shared: Arc<Shared>) {
-    let why = shared.control.failure().await;
-    (shared.log)(&format!(
-        "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
-    ));
 }
 
 /// Wakes the core when it wants to be.

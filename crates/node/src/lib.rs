@@ -21,6 +21,7 @@ mod life;
 pub mod link;
 mod local;
 mod memory;
+mod orders;
 mod port;
 pub mod transport;
 mod watching;

@@ -34,6 +34,8 @@ const RENEWALS: usize = 16;
 /// How often to try to join, and how long to wait in between.
 const JOIN_TRIES: u32 = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(500);
+/// How often to look whether everybody has finished.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// What belongs to one life of a node, besides its core.
 pub(crate) struct Life {
@@ -44,6 +46,8 @@ pub(crate) struct Life {
     pub(crate) calls: mpsc::Sender<(TcpStream, SocketAddr)>,
     /// When the view was entered.
     entered: Time,
+    /// It is the last one.
+    leaves: bool,
 }
 
 impl Life {
@@ -61,7 +65,7 @@ impl Life {
             transport::Config { limits: LIMITS, clients, ..transport::Config::new(&shared.cluster, me) };
         let door = Arc::new(Door { shared: shared.clone(), incarnation: me.incarnation });
         let peers = Peers::start(config, alone, called, door)?;
-        Ok(Life { me, peers, lease: Lease::new(me.incarnation), calls, entered: Time(0) })
+        Ok(Life { me, peers, lease: Lease::new(me.incarnation), calls, entered: Time(0), leaves: false })
     }
 
     /// What to say to whoever leads.
@@ -86,17 +90,21 @@ impl Life {
 impl Shared {
     /// Something was agreed on.
     fn follow(self: &Arc<Shared>, registry: &Registry) {
-        let (me, epoch) = {
+        let (me, epoch, leaves) = {
             let state = self.lock();
-            (state.life.me, state.core.view().epoch)
+            (state.life.me, state.core.view().epoch, state.life.leaves)
         };
+        self.happen(|state, now| {
+            let (core, out) = state.core_and_out();
+            core.all_defined(&registry.definitions, now, out);
+        });
         if registry.epoch <= epoch {
             return;
         }
         let member = registry.members.get(&me.id);
         if member.is_some_and(|member| member.incarnation == me.incarnation) {
             self.enter(registry);
-        } else if epoch > 0 {
+        } else if epoch > 0 && !leaves {
             self.begin_anew();
         }
     }
@@ -147,12 +155,15 @@ impl Shared {
     /// Renews the lease once, or asks to become a member.
     async fn renew(&self) -> Result<(), AskError> {
         let lease = self.control.registry().borrow().lease;
-        let (me, renewal) = self.happen(|state, now| {
+        let (me, leaves, renewal) = self.happen(|state, now| {
             let State { core, life, .. } = state;
             let is_member = core.view().epoch > 0;
-            (life.me, is_member.then(|| life.renewal(core, lease, now)))
+            (life.me, life.leaves, is_member.then(|| life.renewal(core, lease, now)))
         });
         let Some(renewal) = renewal else {
+            if leaves {
+                return Ok(());
+            }
             let (address, clients) = &self.addresses;
             return self.control.enter(MemberEntry::new(me.incarnation, address, clients)).await;
         };
@@ -196,6 +207,12 @@ pub(crate) async fn follow_views(shared: Arc<Shared>) {
 pub(crate) async fn keep_lease(shared: Arc<Shared>) {
     let mut renewals = JoinSet::new();
     loop {
+        if let Some(why) = shared.control.failure() {
+            // Nothing that is agreed on is heard of any more: this node must not go on for long.
+            return (shared.log)(&format!(
+                "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
+            ));
+        }
         let pause = shared.control.registry().borrow().lease / 6;
         if renewals.len() < RENEWALS {
             let shared = shared.clone();
@@ -281,11 +298,40 @@ async fn admit_all(shared: Arc<Shared>, members: BTreeMap<u32, String>) {
     }
 }
 
-/// Tells the others that they need not wait for this node's lease.
+/// Leaves in good order: nobody is let in any more, whoever holds something has a lease's time to finish, and then the others
+/// are told that they need not wait for this node.
 pub(crate) async fn leave(shared: &Arc<Shared>) {
-    let (me, lease) = (shared.lock().life.me, shared.control.registry().borrow().lease);
-    if shared.lock().core.status().sessions == 0 {
-        // If nobody hears it, they wait.
-        _ = timeout(lease, shared.control.goodbye(me.incarnation)).await;
+    let lease = shared.control.registry().borrow().lease;
+    let me = shared.happen(|state, now| {
+        state.life.leaves = true;
+        let (core, out) = state.core_and_out();
+        core.depart(now + lease, now, out);
+        state.life.me
+    });
+    // A promise made at the last moment lasts another lease, on any clock.
+    let departed = async {
+        while !shared.happen(|state, now| state.core.has_departed(now)) {
+            sleep(LOOK).await;
+        }
+    };
+    if shared.lock().core.view().epoch == 0 || timeout(3 * lease, departed).await.is_err() {
+        return;
     }
+    let mut registry = shared.control.registry();
+    let left_out = registry.wait_for(|registry| {
+        registry.members.get(&me.id).is_none_or(|member| member.incarnation != me.incarnation)
+    });
+    let said = async {
+        while shared.control.goodbye(me.incarnation).await.is_err() {
+            sleep(LOOK).await;
+        }
+        // Whether it has been heard shows in the next view.
+        _ = left_out.await;
+        if shared.control.leadership().borrow().is_some() {
+            // The others learn from the next sign of life that it was agreed on.
+            sleep(lease / 10).await;
+        }
+    };
+    // If nobody hears it, they wait.
+    _ = timeout(lease, said).await;
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use client::{Options, Tokenwood};
@@ -112,6 +114,14 @@ impl Cluster {
         Tokenwood::connect_with([self.addresses[&id].1.clone()], options).await.unwrap()
     }
 
+    /// A client of this node that goes on at the others.
+    async fn client_of_all(&self, first: u32) -> Tokenwood {
+        let options = Options { ttl: Duration::from_secs(2) };
+        let others = self.addresses.iter().filter(|(id, _)| **id != first).map(|(_, (_, clients))| clients);
+        let endpoints: Vec<String> = [&self.addresses[&first].1].into_iter().chain(others).cloned().collect();
+        Tokenwood::connect_with(endpoints, options).await.unwrap()
+    }
+
     async fn stop(mut self) {
         for host in std::mem::take(&mut self.hosts).into_values() {
             host.stop().await;
@@ -143,9 +153,9 @@ async fn what_a_dead_node_held_is_given_to_others_with_a_higher_fence_and_its_ho
     cluster.start_node(1, First::No).await;
     cluster.all_are_members().await;
     drop(next);
-    let again =
-        within("a lock at the node that came back", cluster.client(1).await.mutex("backup").acquire());
-    assert!(again.await.unwrap().fence() > fence);
+    let lock = cluster.client(1).await.mutex("backup");
+    let again = within("a lock at the node that came back", lock.acquire()).await.unwrap();
+    assert!(again.fence() > fence);
     drop(kept);
     cluster.stop().await;
 }
@@ -224,5 +234,43 @@ async fn a_node_joins_by_invitation_once_and_is_removed_for_good() {
     })
     .await;
     assert_eq!(cluster.hosts[&0].control().nodes().len(), 2);
+    cluster.stop().await;
+}
+
+/// Takes and leaves a lock until it is told to stop. Says how often it was inside.
+async fn work(client: Tokenwood, inside: Arc<AtomicBool>, over: Arc<AtomicBool>) -> u64 {
+    let lock = client.mutex("counter");
+    let (mut entries, mut fence) = (0, 0);
+    while !over.load(Ordering::Relaxed) {
+        let guard = within("everybody is served", lock.acquire()).await.unwrap();
+        assert!(!inside.swap(true, Ordering::SeqCst), "two are inside");
+        assert!(guard.fence() > fence);
+        fence = guard.fence();
+        tokio::task::yield_now().await;
+        inside.store(false, Ordering::SeqCst);
+        entries += 1;
+    }
+    entries
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_restarted_one_after_the_other_hand_over_and_everybody_goes_on() {
+    let mut cluster = Cluster::start("rolling", 3).await;
+    let (inside, over) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+    let mut workers = tokio::task::JoinSet::new();
+    for id in 0..3 {
+        workers.spawn(work(cluster.client_of_all(id).await, inside.clone(), over.clone()));
+    }
+    for id in 0..3 {
+        let host = cluster.hosts.remove(&id).unwrap();
+        within("a node leaves", host.leave()).await;
+        cluster.all_are_members().await;
+        cluster.start_node(id, First::No).await;
+        cluster.all_are_members().await;
+    }
+    over.store(true, Ordering::Relaxed);
+    while let Some(entries) = workers.join_next().await {
+        assert!(entries.unwrap() > 0);
+    }
     cluster.stop().await;
 }

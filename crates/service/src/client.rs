@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{Acquire, Reply};
+use crate::defect::Defect;
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
 use crate::session::{Promise, SHORTEST_LIFE, SessionId};
@@ -24,6 +25,7 @@ const LEAST_MARGIN: Duration = Duration::from_millis(100);
 /// A session as its client sees it.
 #[derive(Clone, Debug)]
 pub struct Client {
+    defect: Option<Defect>,
     ttl: Duration,
     /// How long the last promise lasted.
     promised: Duration,
@@ -36,6 +38,8 @@ pub struct Client {
     last_request: u64,
     asked: BTreeMap<u64, Acquire>,
     held: BTreeMap<u64, Grant>,
+    /// The fences of what was taken away by force, until it is let go of.
+    revoked: BTreeMap<u64, u64>,
     /// Releases and cancels that the node may not have heard of, each with the keep-alive that will confirm it.
     unconfirmed: VecDeque<(u64, ToNode)>,
 }
@@ -62,6 +66,8 @@ pub enum News {
     Granted(u64, Grant),
     /// A request was refused.
     Refused(u64, Refusal),
+    /// What was held by this request is lost, and nothing else: somebody took it away by force. Stop, and release it.
+    Revoked(u64),
     /// The node does not know the session: everything is lost.
     Lost,
 }
@@ -70,6 +76,7 @@ impl Client {
     /// A session that is to live so long without keep-alives.
     pub fn new(ttl: Duration) -> Client {
         Client {
+            defect: None,
             ttl,
             promised: SHORTEST_LIFE,
             session: None,
@@ -80,8 +87,15 @@ impl Client {
             last_request: 0,
             asked: BTreeMap::new(),
             held: BTreeMap::new(),
+            revoked: BTreeMap::new(),
             unconfirmed: VecDeque::new(),
         }
+    }
+
+    /// The same with a rule left out, to see that it is needed.
+    #[must_use]
+    pub fn with_defect(self, defect: Option<Defect>) -> Client {
+        Client { defect, ..self }
     }
 
     /// Its id, once it is open.
@@ -120,6 +134,7 @@ impl Client {
         self.over = true;
         self.asked.clear();
         self.held.clear();
+        self.revoked.clear();
         self.unconfirmed.clear();
         self.session.map(|session| ToNode::Close { session })
     }
@@ -176,7 +191,8 @@ impl Client {
     /// Leaves.
     pub fn release(&mut self, request: u64) -> Option<ToNode> {
         let session = self.session?;
-        let Grant { fence, .. } = self.held.remove(&request)?;
+        let held = self.held.remove(&request).map(|grant| grant.fence);
+        let fence = held.or_else(|| self.revoked.remove(&request))?;
         Some(self.confirm_later(ToNode::Release { session, request, fence }))
     }
 
@@ -207,12 +223,12 @@ impl Client {
         match heard {
             ToClient::Opened { session, promise } if self.session.is_none() => {
                 self.session = Some(*session);
-                self.promised(*promise);
+                self.promised(*promise, now);
                 Some(News::Opened)
             }
             ToClient::NotOpened(refusal) if self.session.is_none() => Some(News::NotOpened(refusal.clone())),
             ToClient::Promise { session, promise } if Some(*session) == self.session => {
-                self.promised(*promise);
+                self.promised(*promise, now);
                 None
             }
             ToClient::SessionGone { session } if Some(*session) == self.session => {
@@ -226,8 +242,13 @@ impl Client {
         }
     }
 
-    fn promised(&mut self, Promise { sequence, lasts }: Promise) {
-        let Some(&sent) = self.sent.get(&sequence) else { return };
+    fn promised(&mut self, Promise { sequence, lasts, .. }: Promise, now: Time) {
+        let sent = match self.defect {
+            Some(Defect::ClientCountsFromReceipt) => Some(now),
+            Some(Defect::ReplyNotMatched) => self.sent.values().next_back().copied(),
+            _ => self.sent.get(&sequence).copied(),
+        };
+        let Some(sent) = sent else { return };
         self.promised = Duration::from_nanos(lasts);
         self.deadline = self.deadline.max(Some(believed_until(sent, lasts)));
         self.sent = self.sent.split_off(&(sequence + 1));
@@ -237,8 +258,12 @@ impl Client {
     }
 
     fn answered(&mut self, request: u64, reply: &Reply) -> Option<News> {
+        if *reply == Reply::Revoked {
+            return self.was_revoked(request);
+        }
         self.asked.remove(&request)?;
         match reply {
+            Reply::Revoked => None,
             Reply::Refused(refusal) => Some(News::Refused(request, refusal.clone())),
             Reply::Granted { slot, fence, group } => {
                 let grant = Grant { slot: *slot, fence: *fence, group: *group };
@@ -246,6 +271,18 @@ impl Client {
                 Some(News::Granted(request, grant))
             }
         }
+    }
+}
+
+impl Client {
+    /// Something was taken away, perhaps before it was known to be held.
+    fn was_revoked(&mut self, request: u64) -> Option<News> {
+        if self.asked.remove(&request).is_some() {
+            return Some(News::Refused(request, Refusal::ForceReleased));
+        }
+        let Grant { fence, .. } = self.held.remove(&request)?;
+        self.revoked.insert(request, fence);
+        Some(News::Revoked(request))
     }
 }
 
@@ -267,7 +304,7 @@ mod tests {
     const ID: SessionId = SessionId { node: 0, incarnation: 1, number: 1 };
 
     fn promise(sequence: u64, lasts: u64) -> Promise {
-        Promise { sequence, lasts }
+        Promise { sequence, lasts, kept: lasts }
     }
 
     fn opened() -> Client {

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use self::lease::Lease;
 use crate::client::Grant;
+use crate::defect::Defect;
 use crate::event::{Change, Event};
-use crate::name::{self, Definition};
+use crate::name::{self, Definition, Kind};
 use crate::refusal::Refusal;
 use crate::resource::{Armed, Begin, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
@@ -26,13 +27,17 @@ use crate::time::Time;
 use crate::view::View;
 use crate::wish::Want;
 
+mod definitions;
 mod effects;
 mod events;
+mod exploring;
 mod forgetting;
 mod lease;
+mod leaving;
 mod peers;
 mod report;
 mod requests;
+mod revoking;
 mod views;
 
 pub use report::{Held, Listing, Status};
@@ -64,6 +69,8 @@ pub struct Config {
     pub most_sessions: usize,
     /// Decides whatever is left to chance.
     pub seed: u64,
+    /// A rule to leave out, to see that it is needed.
+    pub defect: Option<Defect>,
 }
 
 impl Config {
@@ -82,6 +89,7 @@ impl Config {
             most_requests: 1_000_000,
             most_sessions: 100_000,
             seed: 1,
+            defect: None,
         }
     }
 }
@@ -137,6 +145,8 @@ pub enum Reply {
     },
     /// It is not, and does not wait either.
     Refused(Refusal),
+    /// It was inside, and somebody took that away by force. It is let go of when the client releases it.
+    Revoked,
 }
 
 /// What a node says to another.
@@ -197,6 +207,7 @@ pub struct Counts {
 }
 
 /// A client that waits or is inside.
+#[derive(Clone, Debug)]
 struct Request {
     session: u64,
     number: u64,
@@ -209,6 +220,10 @@ struct Request {
     want: Want,
     /// Once it is inside.
     granted: Option<Grant>,
+    /// It asked for so many slots although nothing was defined, and wants no other number.
+    insists: Option<u32>,
+    /// It was taken away by force, and ends then at the latest.
+    revoked: Option<Time>,
 }
 
 /// Something that is due at a time.
@@ -224,9 +239,12 @@ enum Due {
     Forget,
     /// The lease of this node is about to run out, or has.
     Lease,
+    /// The client of this number has certainly stopped to believe in what was taken away from it.
+    Revoked(u32),
 }
 
 /// A node.
+#[derive(Clone)]
 pub struct Core {
     config: Config,
     view: View,
@@ -241,8 +259,10 @@ pub struct Core {
     requests: Slab<Request>,
     resources: Slab<Resource>,
     /// The number of each resource. The same name may stand for different things for a while: only its home decides
-    /// which of them it is, and refuses the others.
-    by_name: BTreeMap<Definition, BTreeMap<Arc<str>, u32>>,
+    /// which of them it is, and refuses the others. It also decides how many slots there are.
+    by_name: BTreeMap<Kind, BTreeMap<Arc<str>, u32>>,
+    /// What was agreed on about names, as far as this node has heard.
+    definitions: BTreeMap<Arc<str>, Definition>,
     due: BTreeSet<(Time, Due)>,
     /// Resources that nobody uses, with the time since when, oldest first.
     idle: VecDeque<(Time, u32)>,
@@ -252,6 +272,8 @@ pub struct Core {
     scratch: Scratch,
     counts: Counts,
     lets_newcomers_in: bool,
+    /// Until when sessions are kept alive, if this node is to leave.
+    departs: Option<Time>,
 }
 
 impl Core {
@@ -261,20 +283,21 @@ impl Core {
         let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
         let linger = u32::try_from(hops).unwrap_or(u32::MAX);
         let (passes, view) = (config.passes, config.view.clone());
-        let floor = view.floor();
+        let floor = if config.defect == Some(Defect::FenceWithoutView) { 0 } else { view.floor() };
         let me = view.place(config.id).expect("a node starts in a view that it is in");
         Core {
             owing: view.owing(me),
             lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
             view,
             me,
+            habits: Habits { passes, linger, floor, defect: config.defect },
             config,
-            habits: Habits { passes, linger, floor },
             sessions: BTreeMap::new(),
             last_session: 0,
             requests: Slab::new(),
             resources: Slab::new(),
             by_name: BTreeMap::new(),
+            definitions: BTreeMap::new(),
             due: BTreeSet::new(),
             idle: VecDeque::new(),
             origin: Origin { floor, clock: 0 },
@@ -282,11 +305,17 @@ impl Core {
             scratch: Scratch::default(),
             counts: Counts::default(),
             lets_newcomers_in: true,
+            departs: None,
         }
     }
 
     fn place(&self) -> Place {
         Place { me: self.me, nodes: self.view.members.len() as u32 }
+    }
+
+    /// Whether this rule is left out.
+    fn omits(&self, rule: Defect) -> bool {
+        self.config.defect == Some(rule)
     }
 
     fn begin(&self) -> Begin {
@@ -316,6 +345,7 @@ impl Core {
                 Due::Timer(resource, timer) => self.timer_due(resource, timer, now, out),
                 Due::Forget => self.forget_idle(now),
                 Due::Lease => {}
+                Due::Revoked(number) => self.revoked_due(number, now, out),
             }
         }
     }
@@ -324,6 +354,9 @@ impl Core {
     pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
+        }
+        if self.departs.is_some() {
+            return Err(Refusal::Leaving);
         }
         if ttl.is_some_and(|ttl| !(SHORTEST_LIFE..=LONGEST_LIFE).contains(&ttl)) {
             return Err(Refusal::TimeToLive);
@@ -334,7 +367,7 @@ impl Core {
         self.last_session += 1;
         let number = self.last_session;
         let mut session = Session::new(ttl);
-        let promise = session.promise(0, now, self.lease_left(now));
+        let promise = session.promise(0, now, self.lease_left(now), self.config.defect);
         if let Some(ends) = session.ends() {
             self.due.insert((ends, Due::Session(number)));
         }
@@ -343,21 +376,30 @@ impl Core {
         Ok((id, promise))
     }
 
-    /// A client says that it is there, and that it has heard the answers to all requests up to `settled`.
+    /// A client says that it is there, and that it has heard the answers to all requests up to `settled`. Before it is promised
+    /// anything, it has to hear what was taken away from it: whatever is in `out` goes first.
     pub fn keep_alive(
         &mut self,
         id: SessionId,
         sequence: u64,
         settled: u64,
         now: Time,
+        out: &mut Out,
     ) -> Result<Promise, Refusal> {
         let lease_left = self.lease_left(now);
         if lease_left.is_zero() {
             return Err(Refusal::NoLease);
         }
+        if self.is_mine(id) && !self.keeps_alive(id, now) {
+            return Err(Refusal::Leaving);
+        }
+        let defect = self.config.defect;
         let session = self.session(id)?;
         session.settles(settled);
-        Ok(session.promise(sequence, now, lease_left))
+        for &request in session.revoked() {
+            out.answers.push(Answer { session: id, request, reply: Reply::Revoked });
+        }
+        Ok(session.promise(sequence, now, lease_left, defect))
     }
 
     /// A client ends its session, with everything in it.
@@ -374,7 +416,8 @@ impl Core {
     }
 
     fn is_mine(&self, id: SessionId) -> bool {
-        id.node == self.config.id && id.incarnation == self.config.incarnation
+        self.omits(Defect::SessionMoves)
+            || id.node == self.config.id && id.incarnation == self.config.incarnation
     }
 
     fn session(&mut self, id: SessionId) -> Result<&mut Session, Refusal> {
@@ -407,6 +450,7 @@ impl Core {
 }
 
 /// Splitmix: what is left to chance needs to be spread, not secret.
+#[derive(Clone)]
 struct Dice(u64);
 
 impl Chance for Dice {

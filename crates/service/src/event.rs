@@ -1,6 +1,8 @@
 //! What happens at a node, for whoever watches.
 
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,43 @@ pub enum Event {
         /// Nobody kept it alive; otherwise the client ended it.
         ran_out: bool,
     },
+    /// Somebody wants a client to lose what it holds.
+    ForceReleased(ForceReleased),
+}
+
+/// A grant that is taken away by force, and who wanted that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForceReleased {
+    /// Who wanted it, as far as is known.
+    pub by: String,
+    /// The session of the holder,
+    pub session: SessionId,
+    /// and its number for the request.
+    pub request: u64,
+    /// The resource,
+    pub name: Arc<str>,
+    /// what that is,
+    pub definition: Definition,
+    /// and by what it is held.
+    pub grant: Grant,
+    /// So long from now on it is kept for the holder, unless that lets go before: then it has certainly stopped to believe that it
+    /// holds anything.
+    pub ends_in: Duration,
+    /// It was not waited for that: two may believe to hold it.
+    pub at_once: bool,
+}
+
+impl fmt::Display for ForceReleased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ForceReleased { by, session, request, name, grant, ends_in, at_once, .. } = self;
+        write!(f, "forced release of {name}, slot {}, fence {}: asked by {by}", grant.slot, grant.fence)?;
+        write!(f, ", held by client {}/{request} of node {}", session.number, session.node)?;
+        if *at_once {
+            f.write_str("; at once, so two may believe to hold it")
+        } else {
+            write!(f, "; free when the client lets go, or in {:.1} s", ends_in.as_secs_f64())
+        }
+    }
 }
 
 /// What happens to a client.
@@ -50,6 +89,8 @@ pub enum Change {
     Lost(Grant),
     /// It waits no longer, and was not let in.
     GaveUp(Refusal),
+    /// It was taken away by force.
+    TakenAway(Grant),
 }
 
 /// What somebody wants to see of everything that happens. Nothing named: all of it.
@@ -67,7 +108,9 @@ impl Filter {
         if self.names.is_empty() && self.prefixes.is_empty() {
             return true;
         }
-        let Event::Client { name, .. } = event else { return false };
+        let (Event::Client { name, .. } | Event::ForceReleased(ForceReleased { name, .. })) = event else {
+            return false;
+        };
         self.names.iter().any(|named| **named == **name)
             || self.prefixes.iter().any(|prefix| name.starts_with(&**prefix))
     }

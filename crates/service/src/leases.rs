@@ -13,17 +13,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::defect::Defect;
 use crate::registry::{Entry, Leadership, MemberEntry, Registry};
 use crate::time::{Time, certainly};
 
-mod defect;
 mod lease;
 mod newcomer;
 #[cfg(test)]
 mod tests;
 mod trouble;
 
-pub use defect::Defect;
 pub use lease::Lease;
 
 /// Nodes whose time is up within so long of each other are left out of one view together.
@@ -239,7 +238,7 @@ impl Leases {
             self.since.entry((*id, member.incarnation)).or_insert(now);
         }
         self.troubles.keep_only(|id| registry.members.contains_key(&id));
-        self.newcomers.follow(now, registry);
+        self.newcomers.follow(now, registry, self.defect);
         if self.lost.is_empty() {
             self.exclude_at = None;
         }
@@ -281,7 +280,11 @@ impl Leases {
         let latest_epoch = registry.epoch;
         let refused =
             self.refused.contains(&(id, incarnation)) && self.defect != Some(Defect::RenewsDuringExclusion);
-        match self.since.get_mut(&(id, incarnation)) {
+        let member = match self.defect {
+            Some(Defect::MembersById) => self.since.keys().find(|(other, _)| *other == id).copied(),
+            _ => Some((id, incarnation)),
+        };
+        match member.and_then(|member| self.since.get_mut(&member)) {
             Some(since) if !refused => {
                 *since = now;
                 let lasts = self.shortening.map_or(registry.lease, |shorter| shorter.to.min(registry.lease));
@@ -302,8 +305,11 @@ impl Leases {
 
     /// Refuses whoever must have lost its lease, for good, and one of two that cannot reach each other.
     fn give_up_the_lost(&mut self, now: Time, registry: &Registry) {
-        let wait =
-            if self.defect == Some(Defect::NoDrift) { registry.lease } else { certainly(registry.lease) };
+        let wait = match self.defect {
+            Some(Defect::NoDrift) => registry.lease,
+            Some(Defect::ExcludesOnSuspicion) => registry.lease / 3,
+            _ => certainly(registry.lease),
+        };
         for (member, since) in &self.since {
             if now - *since >= wait && self.lost.insert(*member) {
                 self.refused.insert(*member);
@@ -316,6 +322,9 @@ impl Leases {
             .filter(|(member, _)| !self.refused.contains(member))
             .map(|((id, _), since)| (*id, *since))
             .collect();
+        if self.defect == Some(Defect::UnreachablePair) {
+            return;
+        }
         if let Some(id) = self.troubles.victim(now, registry.lease, &renewed, self.leadership.node) {
             let member = self.since.keys().find(|(other, _)| *other == id);
             self.refused.extend(member);

@@ -11,6 +11,7 @@
 
 pub mod client;
 pub mod core;
+mod defect;
 pub mod event;
 pub mod frame;
 pub mod leases;
@@ -27,6 +28,7 @@ pub mod view;
 pub mod wish;
 
 pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};
+pub use defect::Defect;
 pub use name::Definition;
 pub use refusal::Refusal;
 pub use session::SessionId;

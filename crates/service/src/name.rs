@@ -23,9 +23,38 @@ pub enum Definition {
     Room,
 }
 
+/// What a definition says but for the number of slots: a name is one of these for as long as somebody uses it, and the number
+/// may change meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A mutex or a semaphore.
+    Slots,
+    /// A read-write lock.
+    RwLock,
+    /// A room.
+    Room,
+}
+
 impl Definition {
     /// One at a time.
     pub const MUTEX: Definition = Definition::Slots(1);
+
+    /// What it is, but for the number of slots.
+    pub fn kind(self) -> Kind {
+        match self {
+            Definition::Slots(_) => Kind::Slots,
+            Definition::RwLock => Kind::RwLock,
+            Definition::Room => Kind::Room,
+        }
+    }
+
+    /// The number of slots of a mutex or a semaphore.
+    pub fn slots(self) -> Option<u32> {
+        match self {
+            Definition::Slots(slots) => Some(slots),
+            Definition::RwLock | Definition::Room => None,
+        }
+    }
 
     /// Refuses what cannot be served.
     pub fn validate(self) -> Result<(), Refusal> {

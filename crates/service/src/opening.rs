@@ -3,22 +3,23 @@
 //! After a change of views a node tells the home of each resource what it has of it. A home that knows where everything is,
 //! or has heard from everybody, opens: what nobody has is made anew. Until then it keeps the requests of others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use algorithms::forest::{self, Elsewhere};
+use algorithms::forest::{self, Elsewhere, Size};
 use algorithms::rooms::{self, Reported};
 use algorithms::{ClientId, NodeId};
 use serde::{Deserialize, Serialize};
 
+use crate::defect::Defect;
 use crate::name::Definition;
-use crate::resource::{Content, Happening};
+use crate::resource::{Begin, Content, Happening};
 use crate::wish::Numbered;
 
 /// What a node has of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
-    /// Tokens: the slot of each with its version.
-    Slots(Vec<(u32, u64)>),
+    /// Tokens: the slot of each with its version; and how many slots there are, as far as the sender has heard.
+    Slots(Vec<(u32, u64)>, Size),
     /// The token of a room with its counter, and the group that it is open for, if it is; true if for one client alone.
     Captain(u64, Option<(u64, bool)>),
     /// Clients are inside a room by an opening of this group and fence.
@@ -36,6 +37,7 @@ impl Report {
 }
 
 /// What a node has of a resource between two views.
+#[derive(Clone, Debug)]
 pub(crate) enum Kept {
     Slots(forest::Kept),
     Room(rooms::Kept<Numbered>),
@@ -44,7 +46,9 @@ pub(crate) enum Kept {
 impl Kept {
     pub(crate) fn nothing(definition: Definition) -> Kept {
         match definition {
-            Definition::Slots(_) => Kept::Slots(forest::Kept::default()),
+            Definition::Slots(tokens) => {
+                Kept::Slots(forest::Kept { size: Size { stamp: 0, tokens }, ..forest::Kept::default() })
+            }
             Definition::RwLock | Definition::Room => Kept::Room(rooms::Kept::nothing()),
         }
     }
@@ -61,7 +65,8 @@ impl Kept {
         match self {
             Kept::Slots(kept) if kept.tokens.is_empty() => None,
             Kept::Slots(kept) => {
-                Some(Report::Slots(kept.tokens.iter().map(|token| (token.token, token.version)).collect()))
+                let slots = kept.tokens.iter().map(|token| (token.token, token.version)).collect();
+                Some(Report::Slots(slots, kept.size))
             }
             Kept::Room(kept) => match (kept.token, kept.former) {
                 (Some(token), _) => Some(Report::Captain(token.counter, token.opening)),
@@ -102,12 +107,14 @@ impl Kept {
 }
 
 /// What the home has heard.
+#[derive(Clone, Debug)]
 pub(crate) struct Reports {
     pub(crate) elsewhere: Vec<Elsewhere>,
     pub(crate) room: Reported<u64>,
 }
 
 /// A resource at its home while it is not known where everything is.
+#[derive(Clone, Debug)]
 pub(crate) struct Opening {
     kept: Kept,
     reports: Reports,
@@ -115,6 +122,8 @@ pub(crate) struct Opening {
     parked: Vec<(NodeId, Content)>,
     /// For how long somebody has waited at each node.
     ages: BTreeMap<NodeId, u64>,
+    /// The numbers of slots that others have taken for right.
+    taken_for: BTreeSet<u32>,
 }
 
 /// An opening that is over.
@@ -123,13 +132,16 @@ pub(crate) struct Opened {
     pub(crate) reported: Reports,
     /// What others have said meanwhile, whoever has waited longest first.
     pub(crate) parked: Vec<(NodeId, Content)>,
+    /// Whether somebody takes another number of slots for right.
+    pub(crate) differs: bool,
 }
 
 impl Opening {
     pub(crate) fn new(kept: Kept) -> Opening {
         let room = Reported { holder: None, inside: Vec::new(), opening: None, all: false };
         let reports = Reports { elsewhere: Vec::new(), room };
-        Opening { kept, reports, parked: Vec::new(), ages: BTreeMap::new() }
+        let (ages, taken_for) = (BTreeMap::new(), BTreeSet::new());
+        Opening { kept, reports, parked: Vec::new(), ages, taken_for }
     }
 
     pub(crate) fn into_kept(self) -> Kept {
@@ -153,8 +165,10 @@ impl Opening {
     fn reported(&mut self, from: NodeId, report: Report) -> Option<&'static str> {
         let Reports { elsewhere, room } = &mut self.reports;
         match report {
-            Report::Slots(slots) => {
-                let Kept::Slots(kept) = &self.kept else { return Some("a room has slots") };
+            Report::Slots(slots, size) => {
+                let Kept::Slots(kept) = &mut self.kept else { return Some("a room has slots") };
+                // Who has heard last from the home of an earlier view knows best.
+                kept.size = kept.size.max(size);
                 for (token, version) in slots {
                     let here = kept.tokens.iter().any(|kept| kept.token == token);
                     if here || elsewhere.iter().any(|other| other.token == token) {
@@ -182,6 +196,19 @@ impl Opening {
         None
     }
 
+    /// Somebody takes this number of slots for right.
+    pub(crate) fn is_taken_for(&mut self, slots: u32) {
+        self.taken_for.insert(slots);
+    }
+
+    /// How many slots there were in the view before, or how many were asked for first.
+    pub(crate) fn slots(&self) -> Option<u32> {
+        match &self.kept {
+            Kept::Slots(kept) => Some(kept.size.tokens),
+            Kept::Room(_) => None,
+        }
+    }
+
     /// Requests that are kept.
     pub(crate) fn parked(&self) -> impl Iterator<Item = Content> {
         self.parked.iter().map(|(_, content)| content.clone())
@@ -198,7 +225,9 @@ impl Opening {
     pub(crate) fn is_complete(&self, definition: Definition) -> bool {
         match (&self.kept, definition) {
             (Kept::Slots(kept), Definition::Slots(slots)) => {
-                kept.tokens.len() + self.reports.elsewhere.len() == slots as usize
+                let here = kept.tokens.iter().map(|token| token.token);
+                let elsewhere = self.reports.elsewhere.iter().map(|other| other.token);
+                here.chain(elsewhere).filter(|token| *token < slots).count() == slots as usize
             }
             (Kept::Room(kept), _) => kept.token.is_some() || self.reports.room.holder.is_some(),
             _ => false,
@@ -206,12 +235,23 @@ impl Opening {
     }
 
     /// It is known where everything is, or if `all`, that the rest is nowhere.
-    pub(crate) fn open(self, all: bool) -> Opened {
-        let Opening { kept, mut reports, mut parked, ages } = self;
+    pub(crate) fn open(self, all: bool, definition: Definition, begin: Begin) -> Opened {
+        let Opening { kept, mut reports, mut parked, ages, taken_for } = self;
+        let differs = taken_for.iter().any(|slots| definition.slots().is_some_and(|right| right != *slots));
         reports.room.all = all;
+        match begin.habits.defect {
+            Some(Defect::RoomMadeEmpty) => {
+                reports.room.opening = None;
+                reports.room.inside.clear();
+            }
+            Some(Defect::OpenRoomNewFence) => {
+                reports.room.opening = reports.room.opening.map(|(group, _)| (group, begin.origin.floor + 1));
+            }
+            _ => {}
+        }
         // Who has waited longer asks first; what one node has said stays in its order.
         parked.sort_by_key(|(from, _)| std::cmp::Reverse(ages.get(from).copied().unwrap_or(0)));
-        Opened { kept, reported: reports, parked }
+        Opened { kept, reported: reports, parked, differs }
     }
 }
 

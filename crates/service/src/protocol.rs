@@ -5,12 +5,14 @@
 //! says again what may not have been heard (every request has a number, and nothing happens twice). A release is not
 //! answered; the next promise on the same connection confirms it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::{Acquire, Answer, Listing, Status};
-use crate::event::{Event, Filter};
+use crate::event::{Event, Filter, ForceReleased};
+use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::session::{Promise, SessionId};
 
@@ -113,6 +115,52 @@ pub enum ToNode {
     },
     /// Wants to be told over this connection of everything that happens from now on, or of what the filter shows.
     Watch(Filter),
+    /// Wants something changed; the answer names the number.
+    Order {
+        /// The number.
+        number: u64,
+        /// What.
+        order: Order,
+    },
+}
+
+/// What an operator may want changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// A name is to stand for this from now on; for nothing in particular, if that is all. The nodes agree on it.
+    Define {
+        /// The name,
+        name: Arc<str>,
+        /// and what it is to stand for.
+        definition: Option<Definition>,
+    },
+    /// What is defined as a mutex or a semaphore is to have so many slots. The nodes agree on it.
+    Resize {
+        /// The name.
+        name: Arc<str>,
+        /// How many.
+        slots: u32,
+    },
+    /// Whoever holds this at the node that is asked is to lose it.
+    ForceRelease {
+        /// The name,
+        name: Arc<str>,
+        /// by this slot,
+        slot: u32,
+        /// with this fence: who comes next has another.
+        fence: u64,
+        /// Without waiting until the holder has certainly stopped to believe: that breaks exclusion.
+        at_once: bool,
+    },
+}
+
+/// What became of an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Done {
+    /// It was agreed on.
+    Agreed,
+    /// These grants are taken away.
+    ForceReleased(Vec<ForceReleased>),
 }
 
 /// What a client may want to know.
@@ -132,6 +180,8 @@ pub enum Question {
     Remove(u32),
     /// Leases are to last so long.
     Lease(Duration),
+    /// What names are defined as.
+    Definitions,
 }
 
 /// Who belongs to the cluster, as far as the node that is asked knows.
@@ -220,6 +270,13 @@ pub enum ToClient {
     Happened(Event),
     /// So many things happened that the client was not told of, because it did not keep up.
     Missed(u64),
+    /// What became of an order.
+    Done {
+        /// The number of the order.
+        number: u64,
+        /// What became of it.
+        result: Result<Done, Refusal>,
+    },
 }
 
 /// An answer to a question.
@@ -249,6 +306,8 @@ pub enum Told {
     Done,
     /// It was not done, and why.
     NotDone(String),
+    /// What names are defined as, as far as this node has heard, in the order of names.
+    Definitions(Vec<(Arc<str>, Definition)>),
 }
 
 /// A member of the cluster, as the node sees it that is asked.

@@ -60,6 +60,23 @@ pub enum Refusal {
     NoLease,
     /// Too much waits to be sent to a node that is out of reach or does not keep up.
     Overloaded,
+    /// The node is about to leave the cluster.
+    Leaving,
+    /// The name is defined as something else.
+    DefinedAs {
+        /// What it is defined as.
+        defined: Definition,
+        /// What was asked for.
+        asked: Definition,
+    },
+    /// The name is not defined.
+    NotDefined,
+    /// Nobody holds that here (any more).
+    NobodyHolds,
+    /// It was held, and then taken away by force.
+    ForceReleased,
+    /// The cluster could not agree on it, for this reason.
+    NotAgreed(String),
 }
 
 impl fmt::Display for Refusal {
@@ -105,6 +122,17 @@ impl fmt::Display for Refusal {
             Refusal::Overloaded => {
                 f.write_str("another node is out of reach, and too much waits to be sent to it: try later")
             }
+            Refusal::Leaving => f.write_str("this node is leaving the cluster: try another"),
+            Refusal::DefinedAs { defined, asked: Definition::Slots(_) } if defined.slots().is_some() => {
+                write!(f, "this is defined as {defined}: ask for that, or without a number")
+            }
+            Refusal::DefinedAs { defined, asked } => {
+                write!(f, "this is defined as {defined}, not as {asked}: ask for that, or undefine it first")
+            }
+            Refusal::NotDefined => f.write_str("this is not defined: define it first"),
+            Refusal::NobodyHolds => f.write_str("nobody holds that here any more: see who holds it now"),
+            Refusal::ForceReleased => f.write_str("it was held, and then released by force"),
+            Refusal::NotAgreed(why) => write!(f, "the nodes could not agree on it: {why}"),
             Refusal::NoLease => f.write_str("this node has lost touch with the cluster: try another"),
         }
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::name::Definition;
+use crate::refusal::Refusal;
 use crate::view::{Member, View};
 
 /// A member of a view.
@@ -64,7 +65,7 @@ pub enum Entry {
         /// Who is in it, by id.
         members: BTreeMap<u32, MemberEntry>,
     },
-    /// From now on a name stands for this.
+    /// From now on a name stands for this. Of what is defined only the number of slots can change.
     Define {
         /// The name.
         name: Arc<str>,
@@ -118,6 +119,21 @@ pub enum Applied {
     Outdated,
     /// It admits an incarnation that was in a view before and left it, or an older one.
     OldIncarnation,
+    /// The name is defined as something that cannot become what was proposed: only the number of slots can change.
+    DefinedAs(Definition),
+}
+
+impl Applied {
+    /// Why a definition that was proposed does not count, if it does not.
+    pub fn of_definition(self, proposed: &Entry) -> Result<(), Refusal> {
+        match (self, proposed) {
+            (Applied::Yes, _) => Ok(()),
+            (Applied::DefinedAs(defined), Entry::Define { definition: Some(asked), .. }) => {
+                Err(Refusal::DefinedAs { defined, asked: *asked })
+            }
+            _ => Err(Refusal::NotAgreed("something else was agreed on meanwhile: try again".to_string())),
+        }
+    }
 }
 
 impl Default for Registry {
@@ -154,6 +170,10 @@ impl Registry {
                 }
             }
             Entry::Define { name, definition: Some(definition) } => {
+                let defined = self.definitions.get(name);
+                if let Some(defined) = defined.filter(|defined| defined.kind() != definition.kind()) {
+                    return Applied::DefinedAs(*defined);
+                }
                 self.definitions.insert(name.clone(), *definition);
             }
             Entry::Define { name, definition: None } => _ = self.definitions.remove(name),
@@ -269,6 +289,11 @@ mod tests {
         let define = |definition| Entry::Define { name: name.clone(), definition };
         registry.apply(&define(Some(Definition::Slots(4))), FIRST);
         assert_eq!(registry.definitions.get(&name), Some(&Definition::Slots(4)));
+        assert_eq!(registry.apply(&define(Some(Definition::Slots(2))), FIRST), Applied::Yes);
+        // A semaphore does not become a room; what is no longer defined may become anything.
+        let room = define(Some(Definition::Room));
+        assert_eq!(registry.apply(&room, FIRST), Applied::DefinedAs(Definition::Slots(2)));
+        assert_eq!(registry.definitions.get(&name), Some(&Definition::Slots(2)));
         registry.apply(&define(None), FIRST);
         assert!(registry.definitions.is_empty());
     }

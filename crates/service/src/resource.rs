@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use algorithms::forest::{self, Forest};
+use algorithms::forest::{self, Forest, Size};
 use algorithms::rooms::{self, Act, Room, Spot};
 use algorithms::{Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
+use crate::defect::Defect;
 use crate::name::Definition;
 use crate::opening::{Kept, Opened, Opening, Report, Reports};
 use crate::time::Time;
 use crate::wish::Numbered;
+
+mod resizing;
 
 /// What nodes say to each other about a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +40,19 @@ impl Content {
             Content::Slots(message) => message.origin(),
             Content::Rooms(rooms::Message::Request(entry)) => Some(entry.node),
             Content::Rooms(_) | Content::Refused { .. } | Content::Report(_) | Content::Age(_) => None,
+        }
+    }
+
+    /// Whether it only says how many slots there are.
+    pub(crate) fn is_resized(&self) -> bool {
+        matches!(self, Content::Slots(message) if matches!(message.body, forest::Body::Resized { .. }))
+    }
+
+    /// What it says about how many slots there are.
+    fn size(&self) -> Option<Size> {
+        match self {
+            Content::Slots(message) => message.size(),
+            _ => None,
         }
     }
 }
@@ -67,7 +83,7 @@ pub(crate) enum Deed {
     Never(&'static str),
 }
 
-/// Lists that are used again for every step.
+/// Lists that are used again for every step, and empty between two.
 #[derive(Default)]
 pub(crate) struct Scratch {
     effects: Vec<Effect<Forest>>,
@@ -89,10 +105,20 @@ impl Origin {
     }
 }
 
+impl Clone for Scratch {
+    fn clone(&self) -> Scratch {
+        Scratch::default()
+    }
+}
+
 /// A resource at a node.
+#[derive(Clone, Debug)]
 pub(crate) struct Resource {
     pub(crate) name: Arc<str>,
+    /// What it is, as far as its home has said, or else as it was asked for first.
     pub(crate) definition: Definition,
+    /// What its name is defined as, if it is.
+    pub(crate) defined: Option<Definition>,
     pub(crate) home: NodeId,
     run_by: RunBy,
     /// The timers that run, or are planned to be looked at.
@@ -105,6 +131,7 @@ pub(crate) struct Resource {
 
 /// A timer. Most are stopped and started again long before they run out: that moves only `runs_out`, and whoever looks at
 /// the time that was planned plans anew.
+#[derive(Clone, Debug)]
 pub(crate) struct Armed {
     pub(crate) timer: Timer,
     /// When it runs out, if it runs.
@@ -113,6 +140,7 @@ pub(crate) struct Armed {
     pub(crate) planned: Time,
 }
 
+#[derive(Clone, Debug)]
 enum RunBy {
     Forest(forest::Rules, Forest),
     Room(rooms::Rules, Box<Room<Numbered>>),
@@ -129,6 +157,8 @@ pub(crate) struct Habits {
     pub(crate) linger: u32,
     /// Fences of this view are higher than this.
     pub(crate) floor: u64,
+    /// A rule to leave out.
+    pub(crate) defect: Option<Defect>,
 }
 
 impl Habits {
@@ -137,7 +167,14 @@ impl Habits {
     }
 
     pub(crate) fn of_room(self, home: NodeId) -> rooms::Rules {
-        rooms::Rules::service(home, self.passes, self.linger, self.floor)
+        let omits = match self.defect {
+            Some(Defect::CaptainKeepsFollowers) => Some(rooms::Shortcut::KeepsFollowers),
+            Some(Defect::CompletesToCaptain) => Some(rooms::Shortcut::CompletesToCaptain),
+            _ => None,
+        };
+        let mut rules = rooms::Rules::service(home, self.passes, self.linger, self.floor);
+        rules.omits = omits;
+        rules
     }
 }
 
@@ -181,7 +218,8 @@ impl Resource {
             }
         };
         let timers = Vec::new();
-        Resource { name, definition, home, run_by, timers, used: Time(0), listed: false }
+        let defined = None;
+        Resource { name, definition, defined, home, run_by, timers, used: Time(0), listed: false }
     }
 
     /// Lets something happen to it. What it wants done is in `scratch.deeds` afterwards.
@@ -199,8 +237,8 @@ impl Resource {
                     Happening::Cancel(client) => Input::Cancel { client },
                     Happening::Exit(client) => Input::Exit { client },
                     Happening::Deliver(from, Content::Slots(message)) => Input::Deliver { from, message },
-                    Happening::Deliver(_, Content::Report(_)) => {
-                        return scratch.deeds.push(Deed::Never("a slot is at two nodes"));
+                    Happening::Deliver(from, Content::Report(report)) => {
+                        return self.reported_late(place, from, report, scratch, chance);
                     }
                     // The sender takes it for something else, and has been told.
                     Happening::Deliver(..) | Happening::AllReported => return,
@@ -208,6 +246,7 @@ impl Resource {
                 };
                 let site = site(place, self.definition, rules);
                 forest.step(&site, input, &mut Outbox::new(&mut scratch.effects, chance));
+                self.definition = Definition::Slots(forest.size().tokens);
                 scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
             }
             RunBy::Room(rules, room) => {
@@ -233,6 +272,7 @@ impl Resource {
                 if let Some(what) = opening.step(happening) {
                     scratch.deeds.push(Deed::Never(what));
                 }
+                self.expect_slots();
             }
         }
     }
@@ -281,6 +321,27 @@ impl Resource {
         }
     }
 
+    /// Requests of other nodes that wait for tokens that are here.
+    pub(crate) fn queued(&self) -> Vec<Content> {
+        let request = |origin, token| forest::Message {
+            clock: 0,
+            body: forest::Body::Request { origin, token, front: false },
+        };
+        match &self.run_by {
+            RunBy::Forest(_, forest) => {
+                let queues = forest.tokens_here();
+                let requests =
+                    queues.flat_map(|(token, nodes)| nodes.into_iter().map(move |node| (node, token)));
+                requests.map(|(node, token)| Content::Slots(request(node, token))).collect()
+            }
+            RunBy::Room(_, room) if room.has_token() => {
+                let requests = room.queue().iter().cloned();
+                requests.map(|entry| Content::Rooms(rooms::Message::Request(entry))).collect()
+            }
+            RunBy::Room(..) | RunBy::Opening(_) => Vec::new(),
+        }
+    }
+
     /// Requests of other nodes that this node keeps until its own has been served.
     pub(crate) fn parked(&self) -> Vec<Content> {
         match &self.run_by {
@@ -315,7 +376,7 @@ impl Resource {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         match std::mem::replace(&mut self.run_by, blank) {
             RunBy::Forest(_, forest) => Kept::Slots(forest.freeze()),
-            RunBy::Room(_, room) => Kept::Room(room.freeze()),
+            RunBy::Room(rules, room) => Kept::Room(room.freeze(&rules)),
             RunBy::Opening(opening) => opening.into_kept(),
         }
     }
@@ -323,6 +384,7 @@ impl Resource {
     /// Begins a view at its home, where it waits for the reports of others.
     pub(crate) fn wait_for_reports(&mut self, kept: Kept) {
         self.run_by = RunBy::Opening(Box::new(Opening::new(kept)));
+        self.expect_slots();
     }
 
     /// Begins a view elsewhere.
@@ -346,8 +408,15 @@ impl Resource {
     ) -> Vec<(NodeId, Content)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
-        let Opened { kept, reported, parked } = opening.open(all);
+        let Opened { kept, reported, parked, differs } = opening.open(all, self.definition, begin);
         self.go_on(kept, Some(reported), begin, scratch, chance);
+        if let RunBy::Forest(rules, forest) = &self.run_by
+            && differs
+        {
+            let site = site(begin.place, self.definition, rules);
+            forest.announce(&site, &mut Outbox::new(&mut scratch.effects, chance));
+            scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+        }
         parked
     }
 

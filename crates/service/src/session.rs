@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::time::{Time, certainly};
 
@@ -16,6 +17,9 @@ use crate::time::{Time, certainly};
 pub const SHORTEST_LIFE: Duration = Duration::from_millis(500);
 /// The longest: what a client that died holds is kept from others for so long.
 pub const LONGEST_LIFE: Duration = Duration::from_secs(24 * 3600);
+
+/// A client in this process from which something is taken away has so long to stop.
+const TIME_TO_STOP: Duration = Duration::from_secs(1);
 
 /// A session, for ever: nodes never use a number again, and an incarnation is new at every start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,8 +39,12 @@ pub struct Session {
     pub ttl: Option<Duration>,
     /// Until then the client may believe, whatever its clock.
     believed_until: Time,
+    /// Until then what it holds is kept for it, even if less could be promised.
+    kept_until: Time,
     /// It ends then, for a client in this process that was told.
     over_at: Option<Time>,
+    /// What was taken away by force, until the client has let go of it: it may not have heard.
+    revoked: Vec<u64>,
     /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a client
     /// that takes and leaves one thing after another costs no memory.
     requests: Vec<(u64, u32)>,
@@ -56,6 +64,9 @@ pub struct Promise {
     pub sequence: u64,
     /// For how long, in nanoseconds.
     pub lasts: u64,
+    /// What the session holds is kept for so long, in nanoseconds, as long as its node is not lost: longer than can be promised,
+    /// because a node has a lease itself.
+    pub kept: u64,
 }
 
 impl Session {
@@ -64,7 +75,9 @@ impl Session {
         Session {
             ttl,
             believed_until: Time(0),
+            kept_until: Time(0),
             over_at: None,
+            revoked: Vec::new(),
             requests: Vec::new(),
             highest_request: 0,
             refused: VecDeque::new(),
@@ -87,6 +100,29 @@ impl Session {
         if let Ok(place) = self.requests.binary_search_by_key(&request, |(number, _)| *number) {
             self.requests.remove(place);
         }
+    }
+
+    /// What is held by a request is taken away by force. Returns until when the client may believe that it holds it: every later
+    /// promise comes after the news.
+    pub(crate) fn revokes(&mut self, request: u64, now: Time) -> Time {
+        if !self.revoked.contains(&request) {
+            self.revoked.push(request);
+        }
+        match self.ttl {
+            Some(_) => self.believed_until,
+            // It hears of it at once, and has a moment to stop.
+            None => self.over_at.unwrap_or(now + TIME_TO_STOP),
+        }
+    }
+
+    /// What was taken away by force and not let go of.
+    pub(crate) fn revoked(&self) -> &[u64] {
+        &self.revoked
+    }
+
+    /// The client has let go of it.
+    pub(crate) fn lets_go(&mut self, request: u64) {
+        self.revoked.retain(|revoked| *revoked != request);
     }
 
     /// A request was refused.
@@ -123,16 +159,32 @@ impl Session {
     }
 
     /// Answers a keep-alive. `lease_left` is how long the node itself may promise anything.
-    pub fn promise(&mut self, sequence: u64, now: Time, lease_left: Duration) -> Promise {
-        let lasts = self.ttl.unwrap_or(lease_left).min(lease_left);
-        // What it holds is kept for as long as was asked for, even if less can be promised.
-        self.believed_until = self.believed_until.max(now + certainly(self.ttl.unwrap_or(lasts)));
-        Promise { sequence, lasts: u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX) }
+    pub fn promise(
+        &mut self,
+        sequence: u64,
+        now: Time,
+        lease_left: Duration,
+        defect: Option<Defect>,
+    ) -> Promise {
+        let lasts = match (self.ttl, defect) {
+            (Some(ttl), Some(Defect::BeyondLease)) => ttl,
+            (ttl, _) => ttl.unwrap_or(lease_left).min(lease_left),
+        };
+        let certainly = |time| if defect == Some(Defect::NoMargin) { time } else { certainly(time) };
+        self.believed_until = self.believed_until.max(now + certainly(lasts));
+        self.kept_until = self.kept_until.max(now + certainly(self.ttl.unwrap_or(lasts)));
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Promise { sequence, lasts: nanos(lasts), kept: nanos(self.ttl.unwrap_or(lasts)) }
     }
 
-    /// When the client has certainly stopped to believe, if it sends no further keep-alive.
+    /// When it ends, if no further keep-alive comes: not before the client has certainly stopped to believe.
     pub fn ends(&self) -> Option<Time> {
-        self.over_at.or(self.ttl.map(|_| self.believed_until))
+        self.over_at.or(self.ttl.map(|_| self.kept_until))
+    }
+
+    /// Whether the client can certainly not believe any more that it holds something.
+    pub(crate) fn is_given_up(&self, now: Time) -> bool {
+        self.over_at.unwrap_or(self.believed_until) <= now
     }
 }
 
@@ -145,15 +197,15 @@ mod tests {
     #[test]
     fn a_promise_never_exceeds_the_nodes_own_lease() {
         let mut session = Session::new(Some(10 * SECOND));
-        let promise = session.promise(1, Time(0), 2 * SECOND);
-        assert_eq!(promise, Promise { sequence: 1, lasts: 2_000_000_000 });
+        let promise = session.promise(1, Time(0), 2 * SECOND, None);
+        assert_eq!(promise, Promise { sequence: 1, lasts: 2_000_000_000, kept: 10_000_000_000 });
         assert!(session.ends().unwrap() >= Time(0) + 10 * SECOND * 11 / 9, "it is kept longer than promised");
     }
 
     #[test]
     fn clients_inside_the_process_do_not_end_before_it() {
         let mut session = Session::new(None);
-        session.promise(1, Time(0), SECOND);
+        session.promise(1, Time(0), SECOND, None);
         assert_eq!(session.ends(), None);
     }
 }

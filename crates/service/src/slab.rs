@@ -1,6 +1,7 @@
 //! Values with small numbers that are used again.
 
 /// A list with holes.
+#[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,

@@ -24,6 +24,9 @@ pub enum Want {
     Write,
     /// To be in any one of these groups, the first if the choice is its own.
     AnyOf(Arc<[Arc<str>]>),
+    /// A slot of a mutex or a semaphore, however many slots it is defined to have. If it is not defined, the request says how
+    /// many.
+    AnySlot,
 }
 
 impl Want {
@@ -37,7 +40,8 @@ impl Want {
             (Want::AnyOf(groups), Definition::Room) => {
                 groups.iter().try_for_each(|group| name::validate(group))
             }
-            (Want::Slot, Definition::Slots(_)) | (Want::Read | Want::Write, Definition::RwLock) => Ok(()),
+            (Want::Slot | Want::AnySlot, Definition::Slots(_))
+            | (Want::Read | Want::Write, Definition::RwLock) => Ok(()),
             _ => Err(Refusal::WantsOther(definition)),
         }
     }
@@ -45,7 +49,7 @@ impl Want {
     /// The same by numbers, for a room or a read-write lock; `None` for a slot.
     pub(crate) fn numbered(&self) -> Option<Numbered> {
         Some(match self {
-            Want::Slot => return None,
+            Want::Slot | Want::AnySlot => return None,
             Want::Read => Numbered::Read,
             Want::Write => Numbered::Write,
             Want::AnyOf(groups) => Numbered::AnyOf(groups.iter().map(|group| name::number(group)).collect()),

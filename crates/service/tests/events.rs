@@ -20,6 +20,7 @@ fn told(out: &mut Out) -> Vec<String> {
     let short = |event| match event {
         Event::SessionEnded { session, ran_out: true } => format!("{} ran out", session.number),
         Event::SessionEnded { session, .. } => format!("{} closed", session.number),
+        Event::ForceReleased(released) => format!("{}/{} forced", released.session.number, released.request),
         Event::Client { session, request, change, .. } => {
             let change = match change {
                 Change::Waits => "waits".to_string(),
@@ -27,6 +28,7 @@ fn told(out: &mut Out) -> Vec<String> {
                 Change::Released(_) => "released".to_string(),
                 Change::Lost(_) => "lost".to_string(),
                 Change::GaveUp(refusal) => format!("gave up, {refusal:?}"),
+                Change::TakenAway(_) => "taken away".to_string(),
             };
             format!("{}/{request} {change}", session.number)
         }

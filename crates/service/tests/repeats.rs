@@ -37,7 +37,7 @@ fn an_answer_that_was_not_heard_is_given_again() {
     core.acquire(second, &ask(1, Patience::Try), Time(4), &mut out).unwrap();
     assert_eq!(answers(&mut out), refused);
     // Once the client has said that it heard, the number is only used.
-    core.keep_alive(second, 1, 1, Time(5)).unwrap();
+    core.keep_alive(second, 1, 1, Time(5), &mut out).unwrap();
     core.acquire(second, &ask(1, Patience::Try), Time(6), &mut out).unwrap();
     assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::RequestUsed(1)));
 }

@@ -1,15 +1,14 @@
-//! What clients do, and what is judged when they are let in.
+//! What clients do, and what happens to them.
 
 use std::time::Duration;
 
 use service::client::{Client, News};
-use service::core::{Patience, Reply};
+use service::core::Patience;
 use service::protocol::ToClient;
-use service::time::DRIFT_PERCENT;
-use service::{Acquire, Answer, Definition, Refusal, Want};
+use service::{Acquire, Defect, Definition, Refusal, Time, Want};
 
-use crate::program::Belief;
-use crate::run::{Event, LONGEST_HOP, Run, TTL};
+use crate::program::{Belief, Program};
+use crate::run::{Event, Run, TTL};
 
 /// So many requests of a client are open at most, so that all of them can be served in time.
 const MOST_ASKED: usize = 3;
@@ -33,52 +32,6 @@ impl Run {
         self.plan_in(stay, Event::Release { client, request });
     }
 
-    /// A node gives something to a client, or tells it again what it gave: fences rise in the order of grants. If clocks are
-    /// worse than allowed, a node may go on in a view that is over, but never with a fence of a later one.
-    pub(crate) fn judge_order(&mut self, client: usize, answer: &Answer) {
-        let Reply::Granted { slot, fence, .. } = answer.reply else { return };
-        let Some(&(name, _)) = self.clients[client].names.get(&answer.request) else { return };
-        let view = if self.plan.drift > u64::from(DRIFT_PERCENT) { fence >> 40 } else { 0 };
-        let highest = self.given.entry((name, slot, view)).or_default();
-        if fence < *highest {
-            self.happened.violations.push(format!("fence {fence} of name {name} was given after {highest}"));
-        }
-        *highest = fence.max(*highest);
-    }
-
-    /// A client believes from now on that it is inside: nobody may be there who must not.
-    fn judge_grant(&mut self, client: usize, belief: &Belief) {
-        let within_bounds = self.plan.drift <= u64::from(DRIFT_PERCENT);
-        let mut problems = Vec::new();
-        self.happened.log.push(format!("{} client {client} {belief:?}", self.now.0));
-        let believed = self.clients.iter().flat_map(|program| program.beliefs(self.now));
-        let same: Vec<Belief> = believed.filter(|other| other.name == belief.name).collect();
-        if self.plan.groups > 0 {
-            let alone = belief.alone && same.len() > 1;
-            if alone || same.iter().any(|other| other.group != belief.group) {
-                problems.push(format!("clients believe in different groups: {same:?}"));
-            }
-        } else {
-            let twice = same.iter().filter(|other| other.slot == belief.slot).count() > 1;
-            if twice || (!self.plan.contradict && same.len() > self.plan.slots as usize) {
-                problems.push(format!("clients believe in slots that are taken: {same:?}"));
-            }
-        }
-        let (highest, group) = self.fences.entry((belief.name, belief.slot)).or_default();
-        // Those who share an opening share its fence.
-        let shares =
-            self.plan.groups > 0 && belief.fence == *highest && belief.group == *group && !belief.alone;
-        if belief.fence <= *highest && !shares {
-            problems.push(format!("{belief:?} after {highest}"));
-        }
-        (*highest, *group) = (belief.fence, belief.group.clone());
-        if within_bounds {
-            self.happened.violations.extend(problems);
-        } else {
-            self.happened.excused += problems.len() as u64;
-        }
-    }
-
     /// A client opens a session, or asks.
     pub(crate) fn act(&mut self, client: usize, ending: bool) {
         if self.clients[client].dead || ending {
@@ -86,13 +39,13 @@ impl Run {
         }
         if !self.clients[client].believes(self.now) {
             let program = &mut self.clients[client];
-            program.client = Client::new(TTL);
+            program.client = Client::new(TTL).with_defect(self.plan.defect);
             program.names.clear();
             // Another connection, and another node if the last one was no good.
             self.connections[client].0 += 1;
             self.connections[client].1 = true;
             let node = if self.council.is_some() {
-                self.below(self.plan.nodes as u64) as usize
+                self.below(self.machines.len() as u64) as usize
             } else {
                 self.clients[client].node
             };
@@ -102,7 +55,8 @@ impl Run {
             for said in program.client.connected(clock) {
                 self.say(client, Some(said));
             }
-            let after = 3 * LONGEST_HOP + self.below(LONGEST_HOP);
+            let longest = self.plan.hop.as_nanos() as u64;
+            let after = 3 * longest + self.below(longest);
             return self.plan_in(after, Event::Act(client));
         }
         self.ask(client);
@@ -143,6 +97,8 @@ impl Run {
     fn want(&mut self, slots: u32) -> (Definition, Want) {
         let groups = self.plan.groups;
         match groups {
+            // Some insist on a number, others take what is defined.
+            0 if self.plan.resizes > 0 && self.below(4) > 0 => (Definition::MUTEX, Want::AnySlot),
             0 => (Definition::Slots(slots), Want::Slot),
             1 if self.below(3) == 0 => (Definition::RwLock, Want::Write),
             1 => (Definition::RwLock, Want::Read),
@@ -163,5 +119,52 @@ impl Run {
         if !(ending && done) {
             self.plan_in(TTL.as_nanos() as u64 / 3, Event::KeepAlive(client));
         }
+    }
+
+    /// A connection breaks. What it was used for goes on.
+    pub(crate) fn cut(&mut self) {
+        let client = self.below(self.plan.clients as u64) as usize;
+        self.connections[client].1 = false;
+        let after = self.below(4_000_000_000);
+        self.plan_in(after, Event::Reconnect(client));
+        let Program { node, client, .. } = &self.clients[client];
+        if let (Some(Defect::FreedOnDisconnect), Some(session)) = (self.plan.defect, client.session()) {
+            self.at_node(*node, |core, now, out| _ = core.close(session, now, out));
+        }
+    }
+
+    /// What a client and its node say to each other takes long for a while, or what one of them says.
+    pub(crate) fn stall(&mut self) {
+        let client = self.below(self.plan.clients as u64) as usize;
+        let until = Time(self.now.0 + self.below(3_000_000_000));
+        let (node, which) = (self.clients[client].node, self.below(3));
+        for (one, way) in [(0, (1000 + client, node)), (1, (node, 1000 + client))] {
+            if which != one {
+                self.blocked.insert(way, (self.now, until));
+            }
+        }
+    }
+
+    /// A client connects again, to the same node.
+    pub(crate) fn reconnect(&mut self, client: usize) {
+        let (number, _) = self.connections[client];
+        self.connections[client] = (number + 1, true);
+        if self.plan.defect == Some(Defect::SessionMoves) {
+            self.clients[client].node = self.below(self.machines.len() as u64) as usize;
+        }
+        let program = &mut self.clients[client];
+        let clock = program.clock(self.now);
+        if program.client.session().is_some() {
+            for said in program.client.connected(clock) {
+                self.say(client, Some(said));
+            }
+        }
+    }
+
+    /// A client stands still for a while, as a process that is stopped.
+    pub(crate) fn nap(&mut self) {
+        let client = self.below(self.plan.clients as u64) as usize;
+        let until = Time(self.now.0 + self.below(6_000_000_000));
+        self.clients[client].clock.stand(self.now, until);
     }
 }

@@ -3,8 +3,9 @@
 
 use service::leases::{Input, Leases, Output, Renewal};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
-use service::view::{Member, View};
-use service::{Time, leases};
+use service::{Defect, Time, leases};
+
+use crate::plan::Plan;
 
 /// A node in one of its lives.
 pub(crate) type Life = (u32, u64);
@@ -17,24 +18,21 @@ pub(crate) struct Reign {
 
 pub(crate) struct Council {
     pub(crate) registry: Registry,
+    defect: Option<Defect>,
     /// The last is the one that leads.
     pub(crate) reigns: Vec<Reign>,
-    /// The first view of each member, in its life.
-    joined: std::collections::BTreeMap<Life, u64>,
-    /// Who asks to be let in.
-    joining: std::collections::BTreeSet<Life>,
 }
 
 impl Council {
     /// All of these are members, and the first leads.
-    pub(crate) fn new(ids: &[u32], lease: std::time::Duration, now: Time) -> Council {
+    pub(crate) fn new(ids: &[u32], plan: &Plan, now: Time) -> Council {
         let leadership = Leadership { term: 1, node: ids[0] };
-        let mut registry = Registry { lease, ..Registry::default() };
+        let mut registry = Registry { lease: plan.lease, ..Registry::default() };
         let members = ids.iter().map(|id| (*id, member(1))).collect();
         registry.apply(&Entry::View { base_epoch: 0, decided_by: leadership, members }, leadership);
-        let reigns = vec![Reign { leadership, leases: Leases::new(leadership, now, &registry) }];
-        let joined = ids.iter().map(|id| ((*id, 1), 1)).collect();
-        Council { registry, reigns, joined, joining: std::collections::BTreeSet::new() }
+        let leases = Leases::new(leadership, now, &registry).with_defect(plan.defect);
+        let reigns = vec![Reign { leadership, leases }];
+        Council { registry, defect: plan.defect, reigns }
     }
 
     pub(crate) fn leader(&self) -> Option<Leadership> {
@@ -45,7 +43,7 @@ impl Council {
     pub(crate) fn elect(&mut self, node: u32, now: Time) {
         let term = self.leader().map_or(1, |leadership| leadership.term + 1);
         let leadership = Leadership { term, node };
-        let leases = Leases::new(leadership, now, &self.registry);
+        let leases = Leases::new(leadership, now, &self.registry).with_defect(self.defect);
         self.reigns.push(Reign { leadership, leases });
         if self.reigns.len() > 2 {
             self.reigns.remove(0);
@@ -71,53 +69,20 @@ impl Council {
 
     fn apply(&mut self, entry: &Entry, who: Leadership) -> bool {
         let views = self.registry.epoch;
-        let applied = self.registry.apply(entry, who);
-        let epoch = self.registry.epoch;
-        for (id, member) in &self.registry.members {
-            self.joined.entry((*id, member.incarnation)).or_insert(epoch);
+        if self.defect == Some(Defect::ReadmitsIncarnation) {
+            self.registry.incarnations.clear();
         }
-        applied == Applied::Yes && epoch > views
-    }
-
-    /// Somebody wants to become a member.
-    pub(crate) fn join(&mut self, life: Life) {
-        self.joining.retain(|(id, _)| *id != life.0);
-        self.joining.insert(life);
-    }
-
-    /// Lets those in who want to, once their old lives have been left out. Whether there is a new view.
-    pub(crate) fn let_in(&mut self) -> bool {
-        let Some(leadership) = self.leader() else { return false };
-        let mut members = self.registry.members.clone();
-        let free: Vec<Life> =
-            self.joining.iter().copied().filter(|life| !members.contains_key(&life.0)).collect();
-        if free.is_empty() {
-            return false;
-        }
-        for life in &free {
-            self.joining.remove(life);
-            members.insert(life.0, member(life.1));
-        }
-        let base_epoch = self.registry.epoch;
-        self.apply(&Entry::View { base_epoch, decided_by: leadership, members }, leadership)
+        self.registry.apply(entry, who) == Applied::Yes && self.registry.epoch > views
     }
 
     /// The life in which a node is a member.
     pub(crate) fn life(&self, id: u32) -> Option<u64> {
         self.registry.members.get(&id).map(|member| member.incarnation)
     }
-
-    /// The view in force.
-    pub(crate) fn view(&self) -> View {
-        let member = |(id, member): (&u32, &MemberEntry)| Member {
-            id: *id,
-            joined: self.joined.get(&(*id, member.incarnation)).copied().unwrap_or(0),
-        };
-        View { epoch: self.registry.epoch, members: self.registry.members.iter().map(member).collect() }
-    }
 }
 
-fn member(incarnation: u64) -> MemberEntry {
+/// A node in this life.
+pub(crate) fn member(incarnation: u64) -> MemberEntry {
     MemberEntry::new(incarnation, "", "")
 }
 

@@ -5,40 +5,73 @@ use std::time::Duration;
 use service::leases::{Input, Lease, Output};
 use service::registry::Leadership;
 use service::view::View;
-use service::{Config, Core, PeerMessage, Time};
+use service::{Config, Core, Defect, PeerMessage, Time};
 
-use crate::council::{Life, renewal};
+use crate::clock::Clock;
+use crate::council::{Life, member, renewal};
+use crate::plan::Plan;
 use crate::run::{Event, Run};
 
 /// A node that is running, or not.
 pub(crate) struct Machine {
     pub(crate) id: u32,
     pub(crate) life: u64,
-    /// How fast its clock runs, in thousandths.
-    pub(crate) rate: u64,
+    /// It may stand still.
+    pub(crate) clock: Clock,
+    /// Its process runs.
+    pub(crate) up: bool,
     /// `None` while it is down, or not a member yet.
     pub(crate) core: Option<Core>,
     pub(crate) lease: Lease,
-    /// It stands still until then.
-    pub(crate) stands_until: Time,
+    /// When it entered its view.
+    pub(crate) entered: Time,
+    /// How many changes of definitions it has heard of.
+    pub(crate) defined: u64,
+    /// It hears then of who leads.
+    pub(crate) news_at: Time,
+    /// It is to leave, and not to come back.
+    pub(crate) leaves: bool,
     /// The control plane is out of its reach until then.
     pub(crate) cut_off_until: Time,
+    /// The control plane does not hear it until then.
+    pub(crate) mute_until: Time,
     /// Messages of views that it has not heard of, with their senders.
     pub(crate) early: Vec<(usize, PeerMessage)>,
+}
+
+impl Machine {
+    /// One that is not running.
+    pub(crate) fn new(id: u32, plan: &Plan) -> Machine {
+        Machine {
+            id,
+            life: 1,
+            clock: Clock::new(1000, plan.defect == Some(Defect::NodeClockSleeps)),
+            up: true,
+            core: None,
+            lease: Lease::new(1).with_defect(plan.defect),
+            cut_off_until: Time(0),
+            mute_until: Time(0),
+            entered: Time(0),
+            defined: 0,
+            leaves: false,
+            news_at: Time(0),
+            early: Vec::new(),
+        }
+    }
 }
 
 /// The first id: not 0, so that ids and places differ.
 pub(crate) const FIRST: u32 = 100;
 
-/// A peer that was out of reach for so long is reported.
+/// A peer that was out of reach for so long is reported, and one whose end mark has been missing for so long.
 const UNREACHABLE_AFTER: Duration = Duration::from_secs(1);
 
 impl Run {
-    fn index(id: u32) -> usize {
+    pub(crate) fn index(id: u32) -> usize {
         (id - FIRST) as usize
     }
 
-    fn is_cut_off(&self, node: usize) -> bool {
+    pub(crate) fn is_cut_off(&self, node: usize) -> bool {
         self.machines[node].cut_off_until > self.now
     }
 
@@ -54,14 +87,38 @@ impl Run {
         let sequence = machine.lease.renew(clock);
         let mut renewal = renewal((machine.id, life), sequence, epoch);
         renewal.unreachable = self.unreachable(node);
-        let stale = self.below(5) == 0;
+        renewal.missing_ends = self.missing_ends(node);
+        let stale = self.below(5) == 0 || self.machines[node].news_at > self.now;
         let reigns = self.council.as_ref().map_or(&[][..], |council| &council.reigns);
         let to = if stale { reigns.first() } else { reigns.last() };
         let Some(to) = to.map(|reign| reign.leadership) else { return };
-        if !self.is_cut_off(node) {
-            let after = self.hop();
+        if !self.is_cut_off(node) && self.machines[node].mute_until <= self.now {
+            let after = self.control_hop();
+            if self.machines[node].core.is_none() || self.asks_again(node) {
+                let input = Input::Enter { id: FIRST + node as u32, member: member(life) };
+                self.plan_in(after, Event::Lead { who: to, input });
+            }
             self.plan_in(after, Event::Lead { who: to, input: Input::Renew(renewal) });
         }
+    }
+
+    /// Whether a node that was left out asks to be let in as it is, or goes on in its next life with what it has.
+    fn asks_again(&self, node: usize) -> bool {
+        let goes_on = [Defect::ReadmitsIncarnation, Defect::ResumesAfterExclusion];
+        let Machine { id, life, .. } = self.machines[node];
+        let member = self.council.as_ref().and_then(|council| council.life(id)) == Some(life);
+        self.plan.defect.is_some_and(|defect| goes_on.contains(&defect)) && !member
+    }
+
+    /// Whether news may take long: as long as things go wrong.
+    fn is_slow(&self) -> bool {
+        self.plan.late_news > 0 && self.now.0 < self.plan.lasts.as_nanos() as u64
+    }
+
+    /// How long a message to or from a leader takes.
+    fn control_hop(&mut self) -> u64 {
+        let slow = self.is_slow() && self.below(u64::from(self.plan.late_news)) == 0;
+        if slow { self.below(self.plan.lease.as_nanos() as u64 * 3 / 2) } else { self.hop() }
     }
 
     fn unreachable(&self, node: usize) -> Vec<u32> {
@@ -74,23 +131,30 @@ impl Run {
         (0..self.machines.len()).filter(blocked).map(|other| FIRST + other as u32).collect()
     }
 
+    fn missing_ends(&self, node: usize) -> Vec<u32> {
+        let Machine { core, entered, .. } = &self.machines[node];
+        let core = core.as_ref().filter(|_| self.now - *entered >= UNREACHABLE_AFTER);
+        core.map_or(Vec::new(), Core::missing_ends)
+    }
+
     /// Something happens to a leader, or to somebody who takes itself for one.
     pub(crate) fn lead(&mut self, who: Leadership, input: Input) {
         let node = Run::index(who.node);
         // A leader that has died does not lead any more.
-        if self.machines[node].core.is_none() {
+        if !self.machines[node].up {
             return;
         }
         let now = self.node_clock(node);
         let Some(council) = &mut self.council else { return };
         let (wanted, changed) = council.step(who, input, now);
         for output in wanted {
-            let after = self.hop();
+            let after = self.control_hop();
             match output {
-                Output::Prove(batch) => self.plan_in(2 * after, Event::Proof { who, batch }),
-                Output::RenewOk { id, incarnation, sequence, lasts, .. } => {
-                    let answer = Some((sequence, lasts));
-                    self.plan_in(after, Event::Renewed { node: Run::index(id), life: incarnation, answer });
+                Output::Prove(batch) => self.plan_in(after, Event::Majority { who, batch, after }),
+                Output::RenewOk { id, incarnation, sequence, lasts, latest_epoch } => {
+                    let (node, answer) = (Run::index(id), Some((sequence, lasts)));
+                    self.plan_in(after, Event::Renewed { node, life: incarnation, answer });
+                    self.fetch_view(node, incarnation, latest_epoch);
                 }
                 Output::RenewNo { id, incarnation, .. } => {
                     let node = Run::index(id);
@@ -104,34 +168,30 @@ impl Run {
         }
     }
 
-    /// A leader has asked the others whether it leads.
-    pub(crate) fn proof(&mut self, who: Leadership, batch: u64) {
+    /// A leader has asked the others whether it leads: what they say is back after a while.
+    pub(crate) fn majority(&mut self, who: Leadership, batch: u64, after: u64) {
         let leads = self.council.as_ref().and_then(|council| council.leader()) == Some(who);
         let reached = !self.is_cut_off(Run::index(who.node));
         let input = if leads && reached { Input::Proven(batch) } else { Input::Unproven(batch) };
-        self.lead(who, input);
+        self.plan_in(after, Event::Lead { who, input });
     }
 
-    /// Leaders look at their clocks, and let in whoever waits.
+    /// Leaders look at their clocks.
     pub(crate) fn tick(&mut self) {
         self.plan_in(20_000_000, Event::Tick);
         let Some(council) = &self.council else { return };
         let reigns: Vec<Leadership> = council.reigns.iter().map(|reign| reign.leadership).collect();
         for who in &reigns {
             let node = Run::index(who.node);
-            if self.machines[node].stands_until <= self.now {
+            if self.machines[node].clock.stands_until() <= self.now {
                 self.lead(*who, Input::Tick);
             }
         }
-        let works = reigns.last().is_some_and(|who| self.can_lead(Run::index(who.node)));
-        if works && self.council.as_mut().is_some_and(|council| council.let_in()) {
-            self.announce();
-        }
     }
 
-    fn can_lead(&self, node: usize) -> bool {
+    pub(crate) fn can_lead(&self, node: usize) -> bool {
         let machine = &self.machines[node];
-        machine.core.is_some() && machine.stands_until <= self.now && !self.is_cut_off(node)
+        machine.up && machine.clock.stands_until() <= self.now && !self.is_cut_off(node)
     }
 
     /// Somebody else comes to lead: because the one who did is gone, or just so.
@@ -143,13 +203,24 @@ impl Run {
         let node = able[self.below(able.len() as u64) as usize];
         let clock = self.node_clock(node);
         self.happened.elections += 1;
+        self.happened.log.push(format!("{} node {node} leads", self.now.0));
+        self.spread_slowly();
         if let Some(council) = &mut self.council {
             council.elect(FIRST + node as u32, clock);
         }
     }
 
+    /// Some nodes go on for a while with whoever led before.
+    fn spread_slowly(&mut self) {
+        for node in 0..self.machines.len() {
+            if self.is_slow() && self.below(3) == 0 {
+                self.machines[node].news_at = self.now + Duration::from_nanos(self.below(6_000_000_000));
+            }
+        }
+    }
+
     /// If nobody is left who could lead, the others notice after a while.
-    fn maybe_elect(&mut self, node: usize) {
+    pub(crate) fn maybe_elect(&mut self, node: usize) {
         let leader = self.council.as_ref().and_then(|council| council.leader());
         if leader.is_some_and(|leader| Run::index(leader.node) == node) {
             let after = 300_000_000 + self.below(2_000_000_000);
@@ -159,14 +230,26 @@ impl Run {
 
     fn announce(&mut self) {
         let Some(council) = &self.council else { return };
-        let view = council.view();
+        let view = council.registry.view();
         let lives: Vec<Life> =
             view.members.iter().map(|member| (member.id, council.life(member.id).unwrap_or(0))).collect();
         self.happened.log.push(format!("{} {view:?}", self.now.0));
         self.happened.views += 1;
         for (id, life) in lives {
-            let after = self.hop() * (1 + self.below(8));
+            let late = self.is_slow() && self.below(6) == 0;
+            let after = if late { self.below(2_000_000_000) } else { self.hop() * (1 + self.below(8)) };
             self.plan_in(after, Event::View { node: Run::index(id), life, view: view.clone() });
+        }
+    }
+
+    /// A node that hears of a later view with its renewal gets it.
+    fn fetch_view(&mut self, node: usize, life: u64, latest: u64) {
+        let Some(council) = self.council.as_ref().filter(|_| self.plan.late_news > 0) else { return };
+        let epoch = self.machines[node].core.as_ref().map_or(0, |core| core.view().epoch);
+        if epoch < latest {
+            let view = council.registry.view();
+            let after = 2 * self.hop();
+            self.plan_in(after, Event::View { node, life, view });
         }
     }
 
@@ -183,8 +266,10 @@ impl Run {
             if machine.core.is_some() && !member {
                 self.happened.log.push(format!("{} node {node} was left out", self.now.0));
                 self.happened.excluded += 1;
-                self.start(node);
                 self.maybe_elect(node);
+                if self.plan.defect != Some(Defect::ReadmitsIncarnation) {
+                    self.start(node);
+                }
             }
             return;
         };
@@ -207,6 +292,7 @@ impl Run {
         self.happened.crashes += 1;
         let machine = &mut self.machines[node];
         machine.core = None;
+        machine.up = false;
         machine.life += 1;
         machine.early.clear();
         let after = self.below(8_000_000_000);
@@ -219,9 +305,8 @@ impl Run {
         let node = self.below(self.machines.len() as u64) as usize;
         let pause = self.below(5_000_000_000);
         self.happened.log.push(format!("{} node {node} stands still for {pause}", self.now.0));
-        // What waits for the end of a longer pause must not be overtaken.
-        let machine = &mut self.machines[node];
-        machine.stands_until = machine.stands_until.max(self.now + Duration::from_nanos(pause));
+        let until = self.now + Duration::from_nanos(pause);
+        self.machines[node].clock.stand(self.now, until);
         if pause > 1_000_000_000 {
             self.maybe_elect(node);
         }
@@ -234,7 +319,10 @@ impl Run {
         self.happened.partitions += 1;
         if self.below(3) == 0 {
             let node = self.below(nodes) as usize;
-            self.machines[node].cut_off_until = until;
+            let one_way = self.plan.late_news > 0 && self.below(2) == 0;
+            let machine = &mut self.machines[node];
+            let cut = if one_way { &mut machine.mute_until } else { &mut machine.cut_off_until };
+            *cut = until;
             return self.maybe_elect(node);
         }
         let (side, one_way) = (self.below(1 << nodes), self.below(3) == 0);
@@ -251,42 +339,36 @@ impl Run {
         }
     }
 
-    /// A node begins a new life, and asks to be let in.
-    pub(crate) fn start(&mut self, node: usize) {
-        let machine = &mut self.machines[node];
-        machine.life += 1;
-        machine.core = None;
-        machine.lease = Lease::new(machine.life);
-        machine.early.clear();
-        let life: Life = (machine.id, machine.life);
-        if let Some(council) = &mut self.council {
-            council.join(life);
-        }
-        self.plan_in(1, Event::Renew(node, life.1));
-    }
-
     /// A node hears of a view.
     pub(crate) fn hear_of_view(&mut self, node: usize, life: u64, view: View) {
+        let by_id = self.plan.defect == Some(Defect::MembersById);
         let machine = &mut self.machines[node];
-        if machine.life != life {
+        if machine.life != life && !by_id {
             return;
         }
+        let life = machine.life;
         let (id, linger, seed) = (machine.id, self.linger, self.seed);
+        let backwards = self.plan.defect == Some(Defect::ViewsBackwards);
         match &machine.core {
-            Some(core) if core.view().epoch >= view.epoch => return,
-            Some(_) => self.at_node(node, |core, now, out| core.enter(view, now, out)),
+            Some(core) if core.view().epoch == view.epoch => return,
+            Some(core) if core.view().epoch > view.epoch && !backwards => return,
+            Some(_) => {}
             None => {
                 let config = Config {
                     seed: seed ^ u64::from(id) ^ life,
                     incarnation: life,
                     leased: true,
+                    defect: self.plan.defect,
                     linger,
                     keep_idle: linger,
-                    ..Config::new(id, view)
+                    ..Config::new(id, View::alone(id))
                 };
                 machine.core = Some(Core::new(config));
             }
         }
+        self.hear_of_all_definitions(node);
+        self.at_node(node, |core, now, out| core.enter(view, now, out));
+        self.machines[node].entered = self.now;
         for (from, message) in std::mem::take(&mut self.machines[node].early) {
             self.peer(from, node, message);
         }

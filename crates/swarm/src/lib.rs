@@ -12,13 +12,22 @@
 #![forbid(unsafe_code)]
 
 mod clients;
+mod clock;
 mod council;
+mod definitions;
+pub mod exhaustive;
 mod faults;
+mod judge;
+mod members;
+mod outcome;
 mod plan;
 mod program;
 mod run;
+mod showcase;
 
+pub use outcome::{outcome, shrunk};
 pub use plan::{Happened, Plan};
+pub use showcase::{SHOWCASES, Showcase};
 
 /// Runs a plan from a seed. The same plan and seed give the same run.
 pub fn run(plan: &Plan, seed: u64) -> Happened {

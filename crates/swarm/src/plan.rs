@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use service::Defect;
+
 /// What to run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// How many nodes.
     pub nodes: usize,
@@ -17,16 +19,33 @@ pub struct Plan {
     pub groups: u32,
     /// How many connections of clients are cut,
     pub cuts: u32,
-    /// and how many clients die.
+    /// how many are slow for a while, in both directions or in one,
+    pub stalls: u32,
+    /// how many clients die,
     pub deaths: u32,
+    /// and how many stand still for a while.
+    pub naps: u32,
     /// How many times a node dies and comes back,
     pub crashes: u32,
     /// stands still for a while,
     pub pauses: u32,
     /// or is cut off from some others, or from the control plane, in both directions or in one.
     pub partitions: u32,
-    /// How many times somebody else comes to lead although nothing is wrong.
+    /// How many nodes join that were never there,
+    pub joins: u32,
+    /// and how many leave.
+    pub leaves: u32,
+    /// How many times somebody else comes to lead although nothing is wrong,
     pub elections: u32,
+    /// and how many times leases are to become longer or shorter.
+    pub lease_changes: u32,
+    /// How many times a name gets more slots or fewer, while it is used.
+    pub resizes: u32,
+    /// One in so many messages between leaders and nodes takes long, and some nodes hear late of new views and of who leads;
+    /// 0 for none.
+    pub late_news: u32,
+    /// Whether two nodes never reach each other, from a while after the beginning on.
+    pub split: bool,
     /// How long leases of nodes last.
     pub lease: Duration,
     /// By how many percent clocks run too fast or too slow, at most. Beyond 10 only fences hold.
@@ -35,8 +54,12 @@ pub struct Plan {
     pub contradict: bool,
     /// How long clients stay inside, at most.
     pub section: Duration,
+    /// How long a message takes at most.
+    pub hop: Duration,
     /// How long clients do things, and things go wrong.
     pub lasts: Duration,
+    /// A rule to leave out, to see that it is needed.
+    pub defect: Option<Defect>,
 }
 
 impl Default for Plan {
@@ -48,16 +71,26 @@ impl Default for Plan {
             slots: 1,
             groups: 0,
             cuts: 0,
+            stalls: 0,
             deaths: 0,
+            naps: 0,
             crashes: 0,
             pauses: 0,
             partitions: 0,
+            joins: 0,
+            leaves: 0,
             elections: 0,
+            lease_changes: 0,
+            resizes: 0,
+            late_news: 0,
+            split: false,
             lease: Duration::from_secs(1),
             drift: 10,
             contradict: false,
             section: Duration::from_millis(50),
+            hop: Duration::from_millis(5),
             lasts: Duration::from_secs(20),
+            defect: None,
         }
     }
 }
@@ -88,9 +121,138 @@ impl Plan {
             drift: 10,
             contradict: groups == 0 && below(3) == 0,
             section: Duration::from_millis([5, 50, 500, 3000][below(4) as usize]),
+            hop: Duration::from_millis(5),
             lasts: Duration::from_secs(20),
+            naps: below(4) as u32,
+            joins: [0, 0, 1, 2][below(4) as usize],
+            leaves: [0, 0, 1, 2][below(4) as usize],
+            lease_changes: [0, 0, 0, 3][below(4) as usize],
+            late_news: [0, 0, 30, 300][below(4) as usize],
+            stalls: below(6) as u32,
+            split: false,
+            resizes: if groups == 0 { [0, 2, 8][below(3) as usize] } else { 0 },
+            defect: None,
         }
     }
+
+    /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
+    pub const KEYS: [&str; 25] = [
+        "nodes",
+        "clients",
+        "names",
+        "slots",
+        "groups",
+        "cuts",
+        "stalls",
+        "deaths",
+        "naps",
+        "crashes",
+        "pauses",
+        "partitions",
+        "joins",
+        "leaves",
+        "elections",
+        "lease-changes",
+        "resizes",
+        "late-news",
+        "split",
+        "contradict",
+        "lease",
+        "drift",
+        "section",
+        "hop",
+        "lasts",
+    ];
+
+    /// What is planned under this name; `None` if there is no such name.
+    pub fn get(&self, key: &str) -> Option<u64> {
+        let millis = |duration: Duration| duration.as_millis() as u64;
+        Some(match key {
+            "nodes" => self.nodes as u64,
+            "clients" => self.clients as u64,
+            "split" => u64::from(self.split),
+            "contradict" => u64::from(self.contradict),
+            "lease" => millis(self.lease),
+            "drift" => self.drift,
+            "section" => millis(self.section),
+            "hop" => millis(self.hop),
+            "lasts" => millis(self.lasts),
+            _ => u64::from(*self.clone().count(key)?),
+        })
+    }
+
+    /// Plans something else under this name. Whether there is such a name.
+    pub fn set(&mut self, key: &str, value: u64) -> bool {
+        let millis = Duration::from_millis(value);
+        match key {
+            "nodes" => self.nodes = value.clamp(1, 16) as usize,
+            "clients" => self.clients = value.max(1) as usize,
+            "split" => self.split = value > 0,
+            "contradict" => self.contradict = value > 0,
+            "lease" => self.lease = millis,
+            "drift" => self.drift = value.min(90),
+            "section" => self.section = millis,
+            "hop" => self.hop = millis,
+            "lasts" => self.lasts = millis,
+            _ => match self.count(key) {
+                Some(count) => *count = u32::try_from(value).unwrap_or(u32::MAX),
+                None => return false,
+            },
+        }
+        (self.names, self.slots) = (self.names.max(1), self.slots.max(1));
+        true
+    }
+
+    /// Plans something else under several names, as it is typed: `nodes=3,clients=9`.
+    pub fn adjust(&mut self, with: &str) -> Result<(), String> {
+        for (key, value) in pairs(with)? {
+            if !self.set(key, value) {
+                return Err(format!("there is no '{key}': use {}", Plan::KEYS.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, key: &str) -> Option<&mut u32> {
+        Some(match key {
+            "names" => &mut self.names,
+            "slots" => &mut self.slots,
+            "groups" => &mut self.groups,
+            "cuts" => &mut self.cuts,
+            "stalls" => &mut self.stalls,
+            "deaths" => &mut self.deaths,
+            "naps" => &mut self.naps,
+            "crashes" => &mut self.crashes,
+            "pauses" => &mut self.pauses,
+            "partitions" => &mut self.partitions,
+            "joins" => &mut self.joins,
+            "leaves" => &mut self.leaves,
+            "elections" => &mut self.elections,
+            "lease-changes" => &mut self.lease_changes,
+            "resizes" => &mut self.resizes,
+            "late-news" => &mut self.late_news,
+            _ => return None,
+        })
+    }
+
+    /// In what this plan differs from another, as it is typed.
+    pub fn differences(&self, other: &Plan) -> String {
+        let differs = |key: &&&str| self.get(key) != other.get(key);
+        let typed =
+            Plan::KEYS.iter().filter(differs).map(|key| format!("{key}={}", self.get(key).unwrap_or(0)));
+        typed.collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Names and numbers, as they are typed: `nodes=3,clients=9`.
+pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, String> {
+    let typed = with.split(',').filter(|typed| !typed.trim().is_empty());
+    let pairs = typed.map(|typed| {
+        let (key, value) = typed.split_once('=')?;
+        Some((key.trim(), value.trim().parse().ok()?))
+    });
+    let pairs: Option<Vec<(&str, u64)>> = pairs.collect();
+    pairs.ok_or_else(|| format!("'{with}' is not NAME=NUMBER,…"))
 }
 
 /// How a run went.
@@ -110,6 +272,12 @@ pub struct Happened {
     pub crashes: u64,
     /// Nodes that were left out although they lived.
     pub excluded: u64,
+    /// Nodes that joined for the first time.
+    pub joined: u64,
+    /// How many times a name got more slots or fewer.
+    pub resized: u64,
+    /// Nodes that left.
+    pub left: u64,
     /// Partitions.
     pub partitions: u64,
     /// Changes of who leads.
@@ -118,4 +286,11 @@ pub struct Happened {
     pub simulated: Duration,
     /// What happened, a line each.
     pub log: Vec<String>,
+}
+
+impl Happened {
+    /// The first thing that is wrong, if anything is.
+    pub fn wrong(&self) -> Option<&str> {
+        self.violations.first().or(self.stuck.first()).map(String::as_str)
+    }
 }

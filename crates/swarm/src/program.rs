@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use service::client::{Client, Grant};
 use service::{Time, Want};
 
+use crate::clock::Clock;
+
 /// A program that uses the service.
 pub(crate) struct Program {
     pub(crate) node: usize,
-    /// How fast its clock runs, in thousandths.
-    pub(crate) rate: u64,
+    pub(crate) clock: Clock,
     pub(crate) client: Client,
     pub(crate) dead: bool,
     /// The name that each request is for, and what is wanted.
@@ -30,7 +31,7 @@ pub(crate) struct Belief {
 impl Belief {
     pub(crate) fn new((name, want): &(u32, Want), grant: Grant) -> Belief {
         let group = match want {
-            Want::Slot => String::new(),
+            Want::Slot | Want::AnySlot => String::new(),
             Want::Read => "readers".to_string(),
             Want::Write => "a writer".to_string(),
             Want::AnyOf(groups) => groups[grant.group as usize].to_string(),
@@ -39,9 +40,16 @@ impl Belief {
     }
 }
 
+impl Belief {
+    /// Whether both may be in a room at once: in the same group, by the same opening.
+    pub(crate) fn shares(&self, other: &Belief) -> bool {
+        self.group == other.group && self.fence == other.fence && !self.alone && !other.alone
+    }
+}
+
 impl Program {
     pub(crate) fn clock(&self, truth: Time) -> Time {
-        Time(truth.0 / 1000 * self.rate)
+        self.clock.at(truth)
     }
 
     pub(crate) fn believes(&self, truth: Time) -> bool {

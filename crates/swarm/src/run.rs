@@ -1,24 +1,24 @@
 //! The run: time, links, and what is judged.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use service::client::Client;
-use service::leases::{Input, Lease};
+use service::leases::Input;
 use service::protocol::{ToClient, ToNode};
 use service::registry::Leadership;
 use service::view::View;
-use service::{Config, Core, Out, PeerMessage, Refusal, Time};
+use service::{Config, Core, Defect, Definition, Out, PeerMessage, Refusal, SessionId, Time};
 
+use crate::clock::Clock;
 use crate::council::Council;
 use crate::faults::{FIRST, Machine};
 use crate::plan::{Happened, Plan};
 use crate::program::Program;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
-/// The longest way of a message.
-pub(crate) const LONGEST_HOP: u64 = 5_000_000;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
@@ -52,12 +52,35 @@ pub(crate) enum Event {
     /// A node, in a life.
     Wake(usize, u64),
     Cut,
+    /// A connection is slow for a while.
+    Stall,
     Reconnect(usize),
     Die,
+    /// A client stands still for a while.
+    Nap,
     Crash,
     Pause,
     Part,
+    /// Two nodes do not reach each other any more.
+    Split,
+    /// A node joins that was never there.
+    Join,
+    /// A node is to leave.
+    Leave,
+    /// A node that is to leave, in a life, says goodbye if it can.
+    Goodbye(usize, u64),
     Elect,
+    /// Leases are to become longer or shorter.
+    /// A name gets more slots, or fewer.
+    Define,
+    /// A node, in a life, hears what names are defined as after so many changes.
+    Defined {
+        node: usize,
+        life: u64,
+        number: u64,
+        definitions: BTreeMap<Arc<str>, Definition>,
+    },
+    Lasts,
     Start(usize),
     Renew(usize, u64),
     /// Something happens to a leader.
@@ -65,10 +88,11 @@ pub(crate) enum Event {
         who: Leadership,
         input: Input,
     },
-    /// What a leader's round gave.
-    Proof {
+    /// A leader's round reaches the others; what they say takes so long.
+    Majority {
         who: Leadership,
         batch: u64,
+        after: u64,
     },
     /// What became of a renewal: its number and how long the lease lasts, or nothing.
     Renewed {
@@ -90,9 +114,21 @@ impl Event {
         match self {
             Event::Peer { to, .. } => Some(*to),
             Event::Said { client, .. } => Some(clients[*client].node),
-            Event::Wake(node, _) | Event::Renew(node, _) => Some(*node),
+            Event::Wake(node, _) | Event::Renew(node, _) | Event::Goodbye(node, _) => Some(*node),
             Event::Renewed { node, .. } | Event::View { node, .. } => Some(*node),
-            Event::Lead { who, .. } | Event::Proof { who, .. } => Some((who.node - FIRST) as usize),
+            Event::Defined { node, .. } => Some(*node),
+            Event::Lead { who, .. } => Some((who.node - FIRST) as usize),
+            _ => None,
+        }
+    }
+
+    /// The client that it happens at, and that may stand still.
+    fn client(&self) -> Option<usize> {
+        match self {
+            Event::Act(client) | Event::KeepAlive(client) | Event::Reconnect(client) => Some(*client),
+            Event::Release { client, .. } | Event::Cancel { client, .. } | Event::Heard { client, .. } => {
+                Some(*client)
+            }
             _ => None,
         }
     }
@@ -110,6 +146,10 @@ pub(crate) struct Run {
     pub(crate) machines: Vec<Machine>,
     /// If nodes may fail.
     pub(crate) council: Option<Council>,
+    /// How many times a name was defined.
+    pub(crate) definitions: u64,
+    /// The most slots that each name was ever defined to have: whoever is inside stays when there are fewer.
+    pub(crate) most_slots: BTreeMap<u32, u32>,
     /// The ways between nodes on which nothing arrives: since when, and until when.
     pub(crate) blocked: BTreeMap<(usize, usize), (Time, Time)>,
     pub(crate) clients: Vec<Program>,
@@ -120,6 +160,10 @@ pub(crate) struct Run {
     pub(crate) given: BTreeMap<(u32, u32, u64), u64>,
     /// The highest fence of each name and slot that a client has heard of, and its group.
     pub(crate) fences: BTreeMap<(u32, u32), (u64, String)>,
+    /// The requests that nodes have granted.
+    pub(crate) told: BTreeSet<(SessionId, u64)>,
+    /// How many events were judged.
+    pub(crate) judged: u64,
     pub(crate) happened: Happened,
 }
 
@@ -128,24 +172,18 @@ impl Run {
         let ids = (0..plan.nodes as u32).map(|node| FIRST + node);
         // Some runs have tokens go home and names forgotten all the time, others hardly ever.
         let linger = Duration::from_millis([10, 200, 10_000][seed as usize % 3]);
-        let may_fail = plan.crashes + plan.pauses + plan.partitions + plan.elections > 0;
+        let may_fail = plan.split
+            || plan.crashes + plan.pauses + plan.partitions + plan.elections > 0
+            || plan.joins + plan.leaves + plan.lease_changes + plan.resizes > 0;
         let config = |id: u32| Config {
             seed: seed ^ u64::from(id),
             linger,
             keep_idle: linger,
             leased: may_fail,
+            defect: plan.defect,
             ..Config::new(id, View::of(1, ids.clone()))
         };
-        let machine = |id: u32| Machine {
-            id,
-            life: 1,
-            rate: 1000,
-            core: Some(Core::new(config(id))),
-            lease: Lease::new(1),
-            cut_off_until: Time(0),
-            stands_until: Time(0),
-            early: Vec::new(),
-        };
+        let machine = |id: u32| Machine { core: Some(Core::new(config(id))), ..Machine::new(id, plan) };
         let mut run = Run {
             plan: plan.clone(),
             now: Time(1_000_000),
@@ -155,6 +193,8 @@ impl Run {
             events: BTreeMap::new(),
             machines: ids.clone().map(machine).collect(),
             council: None,
+            definitions: 0,
+            most_slots: BTreeMap::new(),
             blocked: BTreeMap::new(),
             seed,
             linger,
@@ -163,21 +203,23 @@ impl Run {
             latest: BTreeMap::new(),
             given: BTreeMap::new(),
             fences: BTreeMap::new(),
+            told: BTreeSet::new(),
+            judged: 0,
             happened: Happened::default(),
         };
         for node in 0..plan.nodes {
-            run.machines[node].rate = run.rate();
+            run.machines[node].clock.rate = run.rate();
             run.plan_in(1, Event::Renew(node, 1));
         }
         if may_fail {
             let ids: Vec<u32> = ids.collect();
-            run.council = Some(Council::new(&ids, plan.lease, run.node_clock(0)));
+            run.council = Some(Council::new(&ids, plan, run.node_clock(0)));
             run.plan_in(1, Event::Tick);
         }
         for number in 0..plan.clients {
-            let rate = run.rate();
-            let (client, names) = (Client::new(TTL), BTreeMap::new());
-            run.clients.push(Program { node: number % plan.nodes, rate, client, dead: false, names });
+            let clock = Clock::new(run.rate(), plan.defect == Some(Defect::ClientClockSleeps));
+            let (client, names) = (Client::new(TTL).with_defect(plan.defect), BTreeMap::new());
+            run.clients.push(Program { node: number % plan.nodes, clock, client, dead: false, names });
             let after = run.below(1_000_000);
             run.plan_in(after, Event::Act(number));
             run.plan_in(after + 1, Event::KeepAlive(number));
@@ -189,6 +231,7 @@ impl Run {
     /// Plans what goes wrong.
     fn plan_faults(&mut self) {
         let Plan { cuts, deaths, crashes, pauses, partitions, elections, lasts, .. } = self.plan;
+        let Plan { stalls, naps, joins, leaves, lease_changes, resizes, split, .. } = self.plan;
         for (count, fault) in [
             (cuts, Event::Cut),
             (deaths, Event::Die),
@@ -196,6 +239,13 @@ impl Run {
             (pauses, Event::Pause),
             (partitions, Event::Part),
             (elections, Event::Elect),
+            (naps, Event::Nap),
+            (stalls, Event::Stall),
+            (joins, Event::Join),
+            (leaves, Event::Leave),
+            (lease_changes, Event::Lasts),
+            (resizes, Event::Define),
+            (u32::from(split), Event::Split),
         ] {
             for _ in 0..count {
                 let at = self.below(lasts.as_nanos() as u64);
@@ -215,12 +265,15 @@ impl Run {
             }
             self.now = time;
             let event = self.events.remove(&number).expect("what is planned is there");
-            let stands = event.node(&self.clients).map_or(Time(0), |node| self.machines[node].stands_until);
+            let node = event.node(&self.clients).map(|node| self.machines[node].clock.stands_until());
+            let client = event.client().map(|client| self.clients[client].clock.stands_until());
+            let stands = node.or(client).unwrap_or(Time(0));
             if stands > self.now {
                 self.plan_in(stands.0 - self.now.0, event);
                 continue;
             }
             self.happen(event, time > end);
+            self.judge_now_and_then();
             if !self.happened.violations.is_empty() {
                 break;
             }
@@ -230,22 +283,6 @@ impl Run {
         }
         self.happened.simulated = Duration::from_nanos(self.now.0);
         std::mem::take(&mut self.happened)
-    }
-
-    fn judge_end(&mut self) {
-        for core in self.machines.iter().filter_map(|machine| machine.core.as_ref()) {
-            let status = core.status();
-            if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
-                let left = core.everything(self.now);
-                self.happened.stuck.push(format!("something is left: {status:?} {left:?}"));
-            }
-        }
-        for (number, program) in self.clients.iter().enumerate() {
-            if program.believes(self.now) && !program.client.asked().is_empty() {
-                let asked = program.client.asked();
-                self.happened.stuck.push(format!("client {number} waits for ever: {asked:?}"));
-            }
-        }
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
@@ -262,7 +299,7 @@ impl Run {
     }
 
     /// How fast a clock runs, in thousandths: as much too fast or too slow as may be, or anything between.
-    fn rate(&mut self) -> u64 {
+    pub(crate) fn rate(&mut self) -> u64 {
         let most = 10 * self.plan.drift;
         match self.below(3) {
             0 => 1000 - most,
@@ -274,7 +311,7 @@ impl Run {
     /// How long a message takes: mostly short, sometimes long.
     pub(crate) fn hop(&mut self) -> u64 {
         let spread = 1 << self.below(12);
-        self.below(LONGEST_HOP * spread / 4096 + 1000)
+        self.below(self.plan.hop.as_nanos() as u64 * spread / 4096 + 1000)
     }
 
     /// Plans an arrival behind all others on the same way.
@@ -288,7 +325,7 @@ impl Run {
     }
 
     pub(crate) fn node_clock(&self, node: usize) -> Time {
-        Time(self.now.0 / 1000 * self.machines[node].rate)
+        self.machines[node].clock.at(self.now)
     }
 
     fn happen(&mut self, event: Event, ending: bool) {
@@ -321,32 +358,30 @@ impl Run {
                     self.at_node(node, |core, now, out| core.wake(now, out));
                 }
             }
-            Event::Cut => {
-                let client = self.below(self.plan.clients as u64) as usize;
-                self.connections[client].1 = false;
-                let after = self.below(4_000_000_000);
-                self.plan_in(after, Event::Reconnect(client));
-            }
-            Event::Reconnect(client) => {
-                let (number, _) = self.connections[client];
-                self.connections[client] = (number + 1, true);
-                let program = &mut self.clients[client];
-                let clock = program.clock(self.now);
-                if program.client.session().is_some() {
-                    for said in program.client.connected(clock) {
-                        self.say(client, Some(said));
-                    }
-                }
+            Event::Cut => self.cut(),
+            Event::Reconnect(client) => self.reconnect(client),
+            Event::Stall if !ending => self.stall(),
+            Event::Nap if !ending => self.nap(),
+            Event::Join if !ending => self.join(),
+            Event::Leave if !ending => self.leave(),
+            Event::Split if !ending => self.split(),
+            Event::Lasts if !ending => self.change_leases(),
+            Event::Define if !ending => self.define(),
+            Event::Defined { node, life, number, definitions } => {
+                self.hear_of_definitions(node, life, number, &definitions);
             }
             Event::Crash if !ending => self.crash(),
             Event::Pause if !ending => self.pause(),
             Event::Part if !ending => self.part(),
-            Event::Crash | Event::Pause | Event::Part => {}
+            Event::Crash | Event::Pause | Event::Part | Event::Split | Event::Nap => {}
+            Event::Stall => {}
+            Event::Join | Event::Leave | Event::Lasts | Event::Define => {}
+            Event::Goodbye(node, life) => self.goodbye(node, life),
             Event::Elect => self.elect(),
             Event::Start(node) => self.start(node),
             Event::Renew(node, life) => self.renew(node, life),
             Event::Lead { who, input } => self.lead(who, input),
-            Event::Proof { who, batch } => self.proof(who, batch),
+            Event::Majority { who, batch, after } => self.majority(who, batch, after),
             Event::Renewed { node, life, answer } => self.renewed(node, life, answer),
             Event::Tick => self.tick(),
             Event::View { node, life, view } => self.hear_of_view(node, life, view),
@@ -361,9 +396,9 @@ impl Run {
     pub(crate) fn at_node(&mut self, node: usize, act: impl FnOnce(&mut Core, Time, &mut Out)) {
         let mut out = Out::default();
         let now = self.node_clock(node);
-        let Machine { core: Some(core), life, rate, .. } = &mut self.machines[node] else { return };
+        let Machine { core: Some(core), life, clock, .. } = &mut self.machines[node] else { return };
         act(core, now, &mut out);
-        let (life, rate, wakes) = (*life, *rate, core.wakes_at());
+        let (life, rate, wakes) = (*life, clock.rate, core.wakes_at());
         let to_nodes: Vec<usize> =
             out.messages.iter().map(|(to, _)| (core.view().id(*to) - FIRST) as usize).collect();
         for (to, (_, message)) in to_nodes.into_iter().zip(out.messages) {
@@ -372,7 +407,7 @@ impl Run {
         for answer in out.answers {
             let of = |program: &Program| program.client.session() == Some(answer.session);
             if let Some(client) = self.clients.iter().position(of) {
-                self.judge_order(client, &answer);
+                self.judge_answer(client, &answer);
                 self.tell(client, ToClient::Answer(answer));
             }
         }
@@ -409,7 +444,7 @@ impl Run {
                 });
             }
             ToNode::KeepAlive { session, sequence, settled } => {
-                heard = match core.keep_alive(session, sequence, settled, now) {
+                heard = match core.keep_alive(session, sequence, settled, now, out) {
                     Ok(promise) => Some(ToClient::Promise { session, promise }),
                     // What it cannot promise it does not answer.
                     Err(Refusal::NoLease) => None,
@@ -426,7 +461,7 @@ impl Run {
                 _ = core.release(session, request, fence, now, out);
             }
             ToNode::Close { session } => _ = core.close(session, now, out),
-            ToNode::Ask { .. } | ToNode::Watch(_) => {}
+            ToNode::Ask { .. } | ToNode::Watch(_) | ToNode::Order { .. } => {}
         });
         if let Some(heard) = heard {
             self.tell(client, heard);

@@ -4,7 +4,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Body, Clocks, Context, Forest, Held, Out, Pointers, TokenId};
+use super::{Body, Clocks, Context, Forest, Held, Out, Pointers, Size, TokenId};
 use crate::algorithm::NodeId;
 
 /// What a node starts from: zeros, or what was kept of a state that was dropped.
@@ -19,7 +19,14 @@ pub struct Origin {
 impl Forest {
     /// A node that knows nothing yet: all tokens are at the home, and all ways lead there.
     pub fn create(site: &Context<'_>, origin: Origin) -> Forest {
-        let tokens = if site.me == site.rules.home { site.tokens } else { 0 };
+        // Only what the home says has a stamp, and a home that has forgotten what it said says something later.
+        let stamp = if site.me == site.rules.home { origin.floor } else { 0 };
+        Forest::of_size(site, origin, Size { stamp, tokens: site.tokens })
+    }
+
+    /// The same with as many tokens as this.
+    fn of_size(site: &Context<'_>, origin: Origin, size: Size) -> Forest {
+        let tokens = if site.me == site.rules.home { size.tokens } else { 0 };
         Forest {
             waiters: Default::default(),
             held: (0..tokens).map(|token| Held::idle(token, origin.floor)).collect(),
@@ -30,6 +37,7 @@ impl Forest {
             registered: false,
             forgetting: false,
             home: None,
+            size,
             clocks: Clocks::starting(origin.clock),
         }
     }
@@ -40,14 +48,20 @@ impl Forest {
         let quiet = self.waiters.is_empty() && self.wait.is_none() && !self.registered;
         let at_home = site.me == site.rules.home;
         let all_home = if at_home {
-            self.held.len() == site.tokens as usize
+            self.held.len() == self.size.tokens as usize
                 && self.held.iter().all(Held::is_idle)
                 && self.home.as_ref().is_none_or(|home| home.is_idle())
         } else {
             self.held.is_empty() && self.pointers.all_lead_home()
         };
-        let floor = self.held.iter().map(|held| held.version).max().unwrap_or(0);
-        (quiet && all_home).then_some(Origin { floor, clock: self.clocks.now() })
+        let floor = || {
+            let versions = self.held.iter().map(|held| held.version).max().unwrap_or(0);
+            let retired = self.home.as_ref().map_or(0, |home| home.retired);
+            // Higher than the stamp, if there are any.
+            let stamped = if at_home && self.size.stamp > 0 { self.size.stamp + 1 } else { 0 };
+            versions.max(retired).max(stamped)
+        };
+        (quiet && all_home).then(|| Origin { floor: floor(), clock: self.clocks.now() })
     }
 
     /// Whether this is the home and could get an idle token here.
@@ -56,10 +70,17 @@ impl Forest {
         site.rules.forget && quiet && self.fetchable(site).is_some()
     }
 
+    /// Whether the token that the home would get is one that is not used any more.
+    pub(super) fn fetches_retiring(&self, site: &Context<'_>) -> bool {
+        self.fetchable(site).is_some_and(|token| token >= self.size.tokens)
+    }
+
     fn fetchable(&self, site: &Context<'_>) -> Option<TokenId> {
         let home = self.home.as_ref().filter(|home| home.may_fetch)?;
-        let elsewhere = home.tickets.iter().find(|ticket| ticket.holder != site.me)?;
-        Some(elsewhere.token)
+        let mut elsewhere = home.tickets.iter().filter(|ticket| ticket.holder != site.me);
+        // What is not used any more comes first.
+        let retiring = elsewhere.clone().find(|ticket| ticket.token >= self.size.tokens);
+        Some(retiring.or_else(|| elsewhere.next())?.token)
     }
 
     /// The home asks for an idle token.
@@ -105,7 +126,7 @@ impl Forest {
         out: &mut Out<'_>,
     ) {
         let (here, away): (Vec<_>, Vec<_>) =
-            tokens.iter().partition(|&&token| self.place_of(token).is_some());
+            tokens.iter().partition(|&&token| self.place_of(token).is_some() || self.is_retired(site, token));
         for token in away {
             let forgetting = &mut self.home().forgetting;
             if !forgetting.contains(&(node, token)) {
@@ -141,7 +162,12 @@ impl Forest {
     pub(super) fn forget(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if let Some(origin) = self.droppable(site) {
             out.note("a node forgot");
-            *self = Forest::create(site, origin);
+            let retired = self.home.as_ref().map_or(0, |home| home.retired);
+            *self = Forest::of_size(site, origin, self.size);
+            if retired > 0 {
+                // Tokens that are made later start from there.
+                self.home().retired = retired;
+            }
         }
     }
 }

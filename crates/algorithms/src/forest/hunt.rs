@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Forest, Held, Out, Printed, Ticket, TokenId, Via, hunts, printed, uses_tickets};
+use super::{Body, Context, Forest, Held, Out, Printed, Ticket, TokenId, Via, printed};
 use crate::algorithm::NodeId;
 
 /// What only the home knows.
@@ -11,21 +11,24 @@ use crate::algorithm::NodeId;
 pub(super) struct Home {
     /// For each token that is elsewhere the highest version heard of, in no particular order.
     known: Vec<(TokenId, u64)>,
-    /// Idle tokens, or what were ones; the oldest news first. Empty if somebody is hungry.
+    /// Idle tokens, or what were ones; the oldest news first. If somebody is hungry, only ones that are not used any more.
     pub(super) tickets: Vec<Ticket>,
     /// Who waits for a ticket, first come first served.
-    hungry: Vec<NodeId>,
+    pub(super) hungry: Vec<NodeId>,
     /// Whether it makes sense to fetch a token: some other node had an idle one since the last attempt was in vain.
     pub(super) may_fetch: bool,
     /// Who wants to hear when which token comes here.
     pub(super) forgetting: Vec<(NodeId, TokenId)>,
+    /// The highest version of a token that was retired.
+    pub(super) retired: u64,
 }
 
 impl Home {
     /// Whether it is what the home knows at the start.
     pub(super) fn is_plain(&self) -> bool {
-        let Home { known, tickets, hungry, may_fetch, forgetting } = self;
-        known.is_empty() && tickets.is_empty() && hungry.is_empty() && !may_fetch && forgetting.is_empty()
+        let Home { known, tickets, hungry, may_fetch, forgetting, retired } = self;
+        let quiet = known.is_empty() && tickets.is_empty() && hungry.is_empty() && forgetting.is_empty();
+        quiet && !may_fetch && *retired == 0
     }
 
     /// Whether nobody relies on it.
@@ -46,6 +49,12 @@ impl Home {
         }
     }
 
+    /// Takes out the oldest ticket for one of the first so many tokens.
+    pub(super) fn take_ticket(&mut self, tokens: u32) -> Option<Ticket> {
+        let place = self.tickets.iter().position(|ticket| ticket.token < tokens)?;
+        Some(self.tickets.remove(place))
+    }
+
     /// Takes note of a token's version elsewhere. Returns whether it is as new as anything heard before.
     fn is_news(&mut self, ticket: &Ticket) -> bool {
         let Some((_, known)) = self.known.iter_mut().find(|(token, _)| *token == ticket.token) else {
@@ -64,8 +73,10 @@ impl Forest {
 
     /// Whether somebody waits here for a busy token, others may be idle elsewhere, and the home does not know.
     pub(super) fn is_hungry(&self, site: &Context<'_>) -> bool {
-        let elsewhere = self.held.len() < site.tokens as usize;
-        hunts(site) && !self.registered && elsewhere && self.held.iter().any(|held| !held.queue.is_empty())
+        let usable = &self.held[..self.usable()];
+        let elsewhere = usable.len() < self.size.tokens as usize;
+        let waited_for = usable.iter().any(|held| !held.queue.is_empty());
+        self.hunts(site) && !self.registered && elsewhere && waited_for
     }
 
     /// Whether a token is idle here and the home does not know. The home itself looks when it is asked, so it cares only
@@ -88,7 +99,8 @@ impl Forest {
             if printed(site, Printed::IdlePushedHome) && site.me != home {
                 let Held { token, version, .. } = self.held.remove(place);
                 self.pointers.clear(token);
-                return self.send(site, home, Body::Token { token, version, queue: Vec::new() }, out);
+                let size = self.size;
+                return self.send(site, home, Body::Token { token, version, queue: Vec::new(), size }, out);
             }
             let ticket = Ticket { token: held.token, holder: site.me, version: held.version };
             self.send(site, home, Body::Idle { ticket, new: true }, out);
@@ -97,15 +109,13 @@ impl Forest {
 
     /// At the home: somebody waits at a node.
     pub(super) fn on_hungry(&mut self, site: &Context<'_>, node: NodeId, out: &mut Out<'_>) {
-        if self.home().tickets.is_empty() {
+        let tokens = self.size.tokens;
+        if self.home().tickets.iter().all(|ticket| ticket.token >= tokens) {
             self.advertise(site, out);
         }
-        let home = self.home();
-        if home.tickets.is_empty() {
-            home.hungry.push(node);
-        } else {
-            let ticket = home.tickets.remove(0);
-            self.send(site, node, Body::Offer { ticket }, out);
+        match self.home().take_ticket(tokens) {
+            Some(ticket) => self.send(site, node, Body::Offer { ticket }, out),
+            None => self.home().hungry.push(node),
         }
     }
 
@@ -113,6 +123,7 @@ impl Forest {
     pub(super) fn on_idle(&mut self, site: &Context<'_>, ticket: Ticket, new: bool, out: &mut Out<'_>) {
         let here = self.place_of(ticket.token).is_some();
         let mine = ticket.holder == site.me;
+        let usable = ticket.token < self.size.tokens;
         let home = self.home();
         let valid = if here || mine { here && mine } else { home.is_news(&ticket) };
         if !valid {
@@ -120,7 +131,7 @@ impl Forest {
         }
         home.may_fetch |= new && !mine;
         home.tickets.retain(|other| other.token != ticket.token);
-        if home.hungry.is_empty() {
+        if home.hungry.is_empty() || !usable {
             home.tickets.push(ticket);
         } else {
             let node = home.hungry.remove(0);
@@ -132,7 +143,7 @@ impl Forest {
     pub(super) fn on_offer(&mut self, site: &Context<'_>, ticket: Ticket, out: &mut Out<'_>) {
         let home = site.rules.home;
         self.registered = false;
-        if self.held.iter().all(|held| held.queue.is_empty()) {
+        if self.held[..self.usable()].iter().all(|held| held.queue.is_empty()) {
             out.note("a ticket was not needed");
             // The holder will not send another one.
             return self.send(site, home, Body::Idle { ticket, new: false }, out);
@@ -180,7 +191,7 @@ impl Forest {
     }
 
     /// This node's own request was about to get a token that is here: it is void.
-    fn end_request(&mut self, site: &Context<'_>, via: Via, out: &mut Out<'_>) {
+    pub(super) fn end_request(&mut self, site: &Context<'_>, via: Via, out: &mut Out<'_>) {
         out.note("a request was void");
         if self.wait != Some(via.token) {
             out.never("a request is void that this node has not made");
@@ -191,7 +202,7 @@ impl Forest {
         for node in core::mem::take(&mut self.node_queue) {
             self.on_request(site, node, via.token, false, out);
         }
-        if uses_tickets(site) && site.me == site.rules.home {
+        if self.uses_tickets(site) && site.me == site.rules.home {
             self.home().may_fetch = false;
         }
         self.settle(site, out);

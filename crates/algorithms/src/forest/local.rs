@@ -1,7 +1,7 @@
 //! Local clients, and what becomes of tokens that are here: they let a client in, go to the head of their queue, serve
 //! another's queue, or lie idle.
 
-use super::{Body, Context, Entry, Forest, Out, Printed, TokenId, Via, printed, uses_tickets};
+use super::{Body, Context, Entry, Forest, Out, Printed, TokenId, Via, printed};
 use crate::algorithm::{ClientId, Pass};
 
 impl Forest {
@@ -28,6 +28,9 @@ impl Forest {
     /// Finds something to do for every token that is free, the one with the shortest queue first, and asks for another
     /// one if clients still wait.
     pub(super) fn settle(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        if self.has_retiring() {
+            self.tidy_retiring(site, out);
+        }
         while let Some(place) = self.free_with_shortest_queue() {
             let held = &mut self.held[place];
             let alone = held.queue.is_empty();
@@ -49,14 +52,14 @@ impl Forest {
                 break;
             }
         }
-        if !self.waiters.is_empty() && self.wait.is_none() && self.held.len() < site.tokens as usize {
-            let token = self.choose(site, out);
+        if !self.waiters.is_empty() && self.wait.is_none() && self.usable() < self.size.tokens as usize {
+            let token = self.choose(out);
             self.ask(site, token, out);
         }
     }
 
     fn free_with_shortest_queue(&self) -> Option<usize> {
-        let free = (0..self.held.len()).filter(|&place| self.held[place].busy.is_none());
+        let free = (0..self.usable()).filter(|&place| self.held[place].busy.is_none());
         free.min_by_key(|&place| self.held[place].queue.len())
     }
 
@@ -83,7 +86,8 @@ impl Forest {
     /// Takes the head off the longest queue here. From now on it is a request that was turned aside: by this node, if not
     /// before.
     pub(super) fn pop_longest_queue(&mut self, site: &Context<'_>) -> Option<(u32, Via)> {
-        let waited_for = self.held.iter_mut().filter(|held| !held.queue.is_empty());
+        let usable = self.usable();
+        let waited_for = self.held[..usable].iter_mut().filter(|held| !held.queue.is_empty());
         let longest =
             waited_for.reduce(|best, held| if held.queue.len() > best.queue.len() { held } else { best })?;
         let entry = longest.queue.remove(0);
@@ -94,7 +98,7 @@ impl Forest {
     pub(super) fn send_on(&mut self, site: &Context<'_>, place: usize, out: &mut Out<'_>) {
         let mut held = self.held.remove(place);
         let may_join = self.wait.is_none() || printed(site, Printed::RejoinWhileWaiting);
-        if !self.waiters.is_empty() && may_join {
+        if !self.waiters.is_empty() && may_join && held.token < self.size.tokens {
             out.note("a node joined the queue of the token that it sent on");
             held.queue.push(Entry { node: site.me, via: None });
             self.wait = Some(held.token);
@@ -109,25 +113,24 @@ impl Forest {
             self.pointers.clear(held.token);
         }
         held.version += 1;
-        if uses_tickets(site) && site.me == site.rules.home {
+        if self.uses_tickets(site) && site.me == site.rules.home {
             self.home().token_left(held.token, held.version);
         }
         self.clocks.stamp(site, held.token);
-        self.send(
-            site,
-            head,
-            Body::Token { token: held.token, version: held.version, queue: held.queue },
-            out,
-        );
+        let body =
+            Body::Token { token: held.token, version: held.version, queue: held.queue, size: self.size };
+        self.send(site, head, body, out);
     }
 
     /// The token to ask for: the one received last, if it is not here, or any other.
-    fn choose(&self, site: &Context<'_>, out: &mut Out<'_>) -> TokenId {
-        if let Some(token) = self.seen.filter(|&token| self.place_of(token).is_none()) {
+    fn choose(&self, out: &mut Out<'_>) -> TokenId {
+        let tokens = self.size.tokens;
+        if let Some(token) = self.seen.filter(|&token| token < tokens && self.place_of(token).is_none()) {
             return token;
         }
-        let mut token = out.pick(site.tokens - self.held.len() as u32);
-        for held in &self.held {
+        let usable = &self.held[..self.usable()];
+        let mut token = out.pick(tokens - usable.len() as u32);
+        for held in usable {
             token += u32::from(held.token <= token);
         }
         token

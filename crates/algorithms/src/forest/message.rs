@@ -38,6 +38,8 @@ pub enum Body {
         version: u64,
         /// Who waits for it.
         queue: Vec<Entry>,
+        /// How many tokens there are, as far as the sender has heard.
+        size: Size,
     },
     /// Somebody waits at the sender for a busy token.
     Hungry,
@@ -72,6 +74,28 @@ pub enum Body {
         /// Which ones.
         tokens: Vec<TokenId>,
     },
+    /// The receiver has no request out any more: the token that it waited for is not used any more.
+    Gone {
+        /// What it asked for, and where the way to that begins.
+        via: Via,
+        /// How many tokens there are, as far as the sender has heard.
+        size: Size,
+    },
+    /// There are more or fewer tokens from now on.
+    Resized {
+        /// How many.
+        size: Size,
+    },
+}
+
+/// How many tokens there are. Only the home changes that, and says so with a higher stamp each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Size {
+    /// Higher than that of any number before, also in earlier views; 0 if the home has not said anything.
+    pub stamp: u64,
+    /// How many.
+    pub tokens: u32,
 }
 
 /// A place in a token's queue.
@@ -107,13 +131,14 @@ pub struct Ticket {
 }
 
 impl Body {
-    pub(super) fn count(&self, census: &mut Census) {
+    pub(super) fn count(&self, to: NodeId, census: &mut Census) {
         match self {
             Body::Request { origin, .. } | Body::Move { origin, .. } => census.request_of(*origin),
             Body::Token { token, queue, .. } => {
                 census.token_of_slot_moving(*token);
                 queue.iter().for_each(|entry| census.request_of(entry.node));
             }
+            Body::Gone { .. } => census.request_of(to),
             _ => {}
         }
     }
@@ -128,6 +153,8 @@ impl Body {
             Body::Move { .. } => "MOVE",
             Body::Forget { .. } => "FORGET",
             Body::Inform { .. } => "INFORM",
+            Body::Gone { .. } => "GONE",
+            Body::Resized { .. } => "RESIZED",
         }
     }
 
@@ -141,6 +168,8 @@ impl Body {
             Body::Idle { .. } | Body::Offer { .. } => 6,
             Body::Move { .. } => 7,
             Body::Forget { tokens } | Body::Inform { tokens } => 3 + tokens.len() as u32,
+            Body::Gone { .. } => 7,
+            Body::Resized { .. } => 5,
         }
     }
 }
@@ -164,6 +193,8 @@ impl fmt::Display for Message {
             Body::Move { origin, via, token } => write!(f, "MOVE({origin} {via} to token {token})"),
             Body::Forget { tokens } => write!(f, "FORGET({})", List(tokens)),
             Body::Inform { tokens } => write!(f, "INFORM({})", List(tokens)),
+            Body::Gone { via, size } => write!(f, "GONE({via}, there are {size})"),
+            Body::Resized { size } => write!(f, "RESIZED({size})"),
         }
     }
 }
@@ -184,6 +215,12 @@ impl fmt::Display for Via {
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "token {} at {}", self.token, self.holder)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} token{}", self.tokens, if self.tokens == 1 { "" } else { "s" })
     }
 }
 

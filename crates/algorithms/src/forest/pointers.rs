@@ -45,9 +45,9 @@ impl Pointers {
         self.elsewhere.iter().any(|&(_, next)| next == node)
     }
 
-    /// To how many tokens the way does not lead home.
-    pub(super) fn count_elsewhere(&self) -> usize {
-        self.elsewhere.len()
+    /// To how many of the tokens before this one the way does not lead home.
+    pub(super) fn count_elsewhere_below(&self, token: TokenId) -> usize {
+        self.elsewhere.partition_point(|&(other, _)| other < token)
     }
 
     /// The tokens to which the way does not lead home.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Entry, Forest, Held, Out, Printed, TokenId, Via, printed, uses_tickets};
+use super::{Body, Context, Entry, Forest, Held, Out, Printed, TokenId, Via, printed};
 use crate::algorithm::NodeId;
 
 impl Forest {
@@ -17,7 +17,11 @@ impl Forest {
         if origin == site.me {
             return out.never("a node's own request comes back to it");
         }
-        if self.enqueue(site, origin, Via { token, node: site.me }, front, out) {
+        if token >= self.size.tokens && self.on_request_for_retiring(site, origin, token, out) {
+            return;
+        }
+        let fetched = token >= self.size.tokens && origin == site.rules.home;
+        if !fetched && self.enqueue(site, origin, Via { token, node: site.me }, front, out) {
             return;
         }
         if self.wait == Some(token) {
@@ -40,7 +44,7 @@ impl Forest {
         out: &mut Out<'_>,
     ) -> bool {
         let order = |held: &Held| (held.busy.is_some(), held.queue.len(), held.token != via.token);
-        let Some(place) = (0..self.held.len()).min_by_key(|&place| order(&self.held[place])) else {
+        let Some(place) = (0..self.usable()).min_by_key(|&place| order(&self.held[place])) else {
             return false;
         };
         let held = &mut self.held[place];
@@ -90,11 +94,11 @@ impl Forest {
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, via }));
         self.pointers.clear(token);
         self.clocks.stamp(site, token);
-        if site.tokens > 1 {
+        if self.size.tokens > 1 {
             self.seen = Some(token);
         }
         self.hold(Held { fresh: true, queue, ..Held::idle(token, version) });
-        if uses_tickets(site) && site.me == site.rules.home {
+        if self.uses_tickets(site) && site.me == site.rules.home {
             self.token_came_home(site, token, out);
         }
         self.settle(site, out);

@@ -21,6 +21,17 @@ pub struct Rules {
     pub linger: u32,
     /// An error to put back.
     pub printed: Option<Printed>,
+    /// An error to make when the number of tokens changes.
+    pub slip: Option<Slip>,
+}
+
+/// What looks like a simplification of changing the number of tokens and is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slip {
+    /// A token that is made again starts where its resource started, as if it had never been there before.
+    NoFloor,
+    /// All new tokens are made, also those that somebody still has from before.
+    GrowBlindly,
 }
 
 impl Rules {
@@ -44,7 +55,7 @@ impl Rules {
 
     /// The defaults, with this home.
     pub const fn new(home: NodeId) -> Rules {
-        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, printed: None }
+        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, printed: None, slip: None }
     }
 
     pub(super) fn of(setting: &Setting) -> Rules {

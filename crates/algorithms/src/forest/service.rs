@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Forest, Message, Rules, TokenId};
+use super::{Body, Forest, Message, Rules, Size, TokenId};
 use crate::algorithm::NodeId;
 
 impl Rules {
@@ -18,9 +18,9 @@ impl Forest {
         self.clocks.now()
     }
 
-    /// By how many tokens clients are inside here.
+    /// By how many tokens clients are inside here, but for those that are not used any more.
     pub fn busy(&self) -> u32 {
-        self.held.iter().filter(|held| held.busy.is_some()).count() as u32
+        self.held[..self.usable()].iter().filter(|held| held.busy.is_some()).count() as u32
     }
 
     /// The tokens that are here, each with the nodes that wait for it, in their order.
@@ -40,6 +40,14 @@ impl Forest {
 }
 
 impl Message {
+    /// What it says about how many tokens there are.
+    pub fn size(&self) -> Option<Size> {
+        match self.body {
+            Body::Token { size, .. } | Body::Gone { size, .. } | Body::Resized { size } => Some(size),
+            _ => None,
+        }
+    }
+
     /// The node that asks for something with this, if it is a request on its way.
     pub fn origin(&self) -> Option<NodeId> {
         match self.body {

@@ -6,7 +6,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::{Clocks, Context, Forest, Held, Origin, Out, Pointers, TIMERS, TokenId, patience, uses_tickets};
+use super::{Clocks, Context, Forest, Held, Origin, Out, Pointers, Size, TIMERS, TokenId};
 use crate::algorithm::{ClientId, NodeId};
 
 /// What a node has of a resource between two views.
@@ -16,6 +16,8 @@ pub struct Kept {
     pub tokens: Vec<KeptToken>,
     /// Local clients that wait, first come first served.
     pub waiters: VecDeque<ClientId>,
+    /// How many tokens there are, as far as this node has heard.
+    pub size: Size,
 }
 
 /// A token between two views.
@@ -61,12 +63,13 @@ impl Forest {
     /// Ends a view at this node.
     pub fn freeze(self) -> Kept {
         let kept = |held: Held| KeptToken { token: held.token, version: held.version, busy: held.busy };
-        Kept { tokens: self.held.into_iter().map(kept).collect(), waiters: self.waiters }
+        let Forest { held, waiters, size, .. } = self;
+        Kept { tokens: held.into_iter().map(kept).collect(), waiters, size }
     }
 
     /// Goes on in the next view. At the home, and only there, `elsewhere` says where the tokens are that other nodes have;
     /// those that nobody has are made, with the floor as their version. The floor is higher than any fence of the view
-    /// before.
+    /// before. There are as many tokens as the home says; what other nodes think lasts until they hear from it.
     pub fn resume(
         site: &Context<'_>,
         origin: Origin,
@@ -74,7 +77,9 @@ impl Forest {
         elsewhere: &[Elsewhere],
         out: &mut Out<'_>,
     ) -> Forest {
-        let Kept { tokens, waiters } = kept;
+        let Kept { tokens, waiters, size } = kept;
+        let at_home = site.me == site.rules.home;
+        let size = if at_home { Size { stamp: origin.floor, tokens: site.tokens } } else { size };
         let old = |kept: KeptToken| Held {
             busy: kept.busy,
             ..Held::idle(kept.token, kept.version.max(origin.floor))
@@ -89,13 +94,15 @@ impl Forest {
             registered: false,
             forgetting: false,
             home: None,
+            size,
             clocks: Clocks::starting(origin.clock),
         };
-        if site.me == site.rules.home {
+        if at_home {
             for &Elsewhere { token, holder, version } in elsewhere {
                 forest.pointers.set(token, holder, site.rules.home);
-                if uses_tickets(site) {
-                    forest.home().token_left(token, version.max(origin.floor));
+                if forest.uses_tickets(site) {
+                    // As it was reported: the holder goes on from a floor of its own, which may be lower than that of the home.
+                    forest.home().token_left(token, version);
                 }
             }
             let missing = |token: &TokenId| {
@@ -107,7 +114,9 @@ impl Forest {
         forest.settle(site, out);
         forest.check(site, out);
         let due = forest.due(site);
-        (0..TIMERS).filter(|&timer| due[timer]).for_each(|timer| out.arm(timer, patience(site, timer)));
+        (0..TIMERS)
+            .filter(|&timer| due[timer])
+            .for_each(|timer| out.arm(timer, forest.patience(site, timer)));
         forest
     }
 }

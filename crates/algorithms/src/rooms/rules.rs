@@ -3,6 +3,7 @@
 use alloc::format;
 
 use super::defects::Printed;
+use super::views::Shortcut;
 use crate::algorithm::{Group, NodeId};
 use crate::info::Choice;
 use crate::setting::{Refusal, Setting};
@@ -29,6 +30,8 @@ pub struct Rules {
     /// In the workbench: groups from this one on are exclusive.
     pub first_exclusive: Group,
     pub(super) printed: Option<Printed>,
+    /// A rule of changing views to leave out.
+    pub omits: Option<Shortcut>,
 }
 
 /// The order of the queue.
@@ -53,6 +56,7 @@ impl Default for Rules {
             floor: 0,
             first_exclusive: Group::MAX,
             printed: None,
+            omits: None,
         }
     }
 }

@@ -11,11 +11,21 @@ use alloc::vec::Vec;
 use super::captain::{Session, Token};
 use super::message::{Act, Message};
 use super::room::{Origin, Room, Spot, Waiter};
+use super::rules::Rules;
 use super::wish::Wish;
 use crate::algorithm::{ClientId, NodeId};
 
 /// The number by which the home follows for others: no request has it.
 pub(super) const FOR_OTHERS: u32 = 0;
+
+/// A rule of changing views that can be left out, to see that it is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortcut {
+    /// A captain waits for its followers of the view before, not for the home.
+    KeepsFollowers,
+    /// Who is inside by an opening of a view before tells its captain of then when it has left, not the home.
+    CompletesToCaptain,
+}
 
 /// At the home: who is inside elsewhere, or at the home itself, by an opening of a view before.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +50,8 @@ pub struct Kept<W: Wish> {
     pub former: Option<(W::Group, u64)>,
     number: u32,
     seen: u64,
+    /// Empty, unless a rule is left out: who followed this node.
+    followers: Vec<(NodeId, u32)>,
 }
 
 /// A token between two views.
@@ -67,7 +79,8 @@ pub struct Reported<G> {
 impl<W: Wish> Kept<W> {
     /// Nothing.
     pub fn nothing() -> Kept<W> {
-        Kept { waiters: Vec::new(), inside: 0, token: None, former: None, number: 0, seen: 0 }
+        let (waiters, followers) = (Vec::new(), Vec::new());
+        Kept { waiters, inside: 0, token: None, former: None, number: 0, seen: 0, followers }
     }
 
     /// A client asks.
@@ -96,14 +109,17 @@ impl<W: Wish> Kept<W> {
 
 impl<W: Wish> Room<W> {
     /// Ends a view at this node.
-    pub fn freeze(self) -> Kept<W> {
+    pub fn freeze(self, rules: &Rules) -> Kept<W> {
         let session = |token: &Token<W>| token.session.as_ref().map(|open| (open.group, open.alone));
         let token =
             self.token.as_ref().map(|token| KeptToken { counter: token.counter, opening: session(token) });
         let followed = self.following.map(|opening| (opening.group, opening.fence));
         let former = if self.inside > 0 { self.former.or(followed) } else { None };
+        let session = self.token.and_then(|token| token.session);
+        let keeps = |_: &Session<W::Group>| rules.omits == Some(Shortcut::KeepsFollowers);
+        let followers = session.filter(keeps).map_or(Vec::new(), |session| session.followers);
         let Room { waiters, inside, number, seen, .. } = self;
-        Kept { waiters, inside, token, former, number, seen }
+        Kept { waiters, inside, token, former, number, seen, followers }
     }
 
     /// Goes on in the next view; `reported` at the home, and only there.
@@ -113,11 +129,11 @@ impl<W: Wish> Room<W> {
         reported: Option<Reported<W::Group>>,
         acts: &mut Vec<Act<W>>,
     ) -> Room<W> {
-        let Kept { waiters, inside, token, former, number, seen } = kept;
+        let Kept { waiters, inside, token, former, number, seen, followers } = kept;
         let origin = Origin { floor: 0, clock: number };
         let blank = Room { waiters, inside, former, seen, token: None, ..Room::create(spot, origin) };
         let mut room = match (token, &reported) {
-            (Some(token), _) => blank.with_token(spot, token),
+            (Some(token), _) => blank.with_token(spot, token, followers),
             (None, Some(reported)) if reported.holder.is_none() => blank.with_new_token(spot, reported),
             (None, _) => blank,
         };
@@ -137,8 +153,17 @@ impl<W: Wish> Room<W> {
         room
     }
 
-    fn with_token(self, spot: &Spot<'_>, KeptToken { counter, opening }: KeptToken<W::Group>) -> Room<W> {
-        let followers = |alone: bool| if alone { Vec::new() } else { vec![(spot.rules.home, FOR_OTHERS)] };
+    fn with_token(
+        self,
+        spot: &Spot<'_>,
+        KeptToken { counter, opening }: KeptToken<W::Group>,
+        followed_by: Vec<(NodeId, u32)>,
+    ) -> Room<W> {
+        let followers = |alone: bool| match alone {
+            true => Vec::new(),
+            false if !followed_by.is_empty() => followed_by,
+            false => vec![(spot.rules.home, FOR_OTHERS)],
+        };
         let open = |(group, alone)| Session { group, alone, followers: followers(alone) };
         let token = Token { session: opening.map(open), ..Token::new(Vec::new(), counter) };
         // Whoever is inside here is so by this node's own opening.
@@ -149,7 +174,8 @@ impl<W: Wish> Room<W> {
     fn with_new_token(self, spot: &Spot<'_>, reported: &Reported<W::Group>) -> Room<W> {
         let opening = self.former.or(reported.opening);
         let counter = opening.map_or(spot.rules.floor, |(_, fence)| fence);
-        self.with_token(spot, KeptToken { counter, opening: opening.map(|(group, _)| (group, false)) })
+        let opening = opening.map(|(group, _)| (group, false));
+        self.with_token(spot, KeptToken { counter, opening }, Vec::new())
     }
 
     fn is_open_for_others(&self) -> bool {
@@ -180,6 +206,10 @@ impl<W: Wish> Room<W> {
 
     /// Clients who were inside by an opening of a view before have left this node.
     pub(super) fn tell_home_of_leaving(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+        if spot.rules.omits == Some(Shortcut::CompletesToCaptain) {
+            // The captain of then is one of another view, in which nothing is said any more.
+            return;
+        }
         if spot.is_home() {
             self.on_left(spot, spot.me, acts);
         } else {

@@ -70,7 +70,7 @@ pub(crate) async fn full_disk(setup: Setup) -> Result<Report> {
 }
 
 /// The disks of all voters take a fortieth of a lease longer to flush, while nodes are killed and come back. If it takes more
-/// than a sixteenth, votes come too late to be counted, and nobody leads: leases have to be longer for such disks.
+/// than a tenth, votes come too late to be counted, and nobody leads: leases have to be longer for such disks.
 pub(crate) async fn slow_disk(setup: Setup) -> Result<Report> {
     let millis = (setup.lease / 40).as_millis();
     let mut field = Field::plan("slow-disk", &setup, setup.networks, |_, place| {

@@ -6,30 +6,47 @@ use super::*;
 const AT_ONCE: u32 = 1_000;
 
 impl Core {
-    /// The resource of this name as this thing.
-    pub(super) fn find(&self, name: &str, definition: Definition) -> Option<u32> {
-        self.by_name.get(&definition)?.get(name).copied()
+    /// The resource of this name as this kind of thing.
+    pub(super) fn find(&self, name: &str, kind: Kind) -> Option<u32> {
+        self.by_name.get(&kind)?.get(name).copied()
     }
 
-    /// The resource of this name as this thing, made if need be. At its home it can be one thing at a time: the error
-    /// says which.
+    /// The resource of this name as this kind of thing, made if need be; with as many slots as are defined, or else as many as
+    /// are asked for. At its home it can be one thing at a time: the error says which.
     pub(super) fn find_or_create(
         &mut self,
         name: &Arc<str>,
         definition: Definition,
     ) -> Result<u32, Definition> {
-        if let Some(number) = self.find(name, definition) {
+        let kind = definition.kind();
+        if let Some(number) = self.find(name, kind) {
             return Ok(number);
         }
         let home = self.view.home(name);
-        let opening = home == self.me && !self.owing.is_empty();
+        let opening = home == self.me && !self.knows_enough();
         if home == self.me {
             self.give_up_other_definitions(name)?;
         }
-        let resource = Resource::new(name.clone(), definition, home, self.begin(), opening);
+        let defined = self.definitions.get(name).copied();
+        let definition = defined.filter(|defined| defined.kind() == kind).unwrap_or(definition);
+        let mut resource = Resource::new(name.clone(), definition, home, self.begin(), opening);
+        resource.defined = defined;
         let number = self.resources.insert(resource);
-        self.by_name.entry(definition).or_default().insert(name.clone(), number);
+        self.by_name.entry(kind).or_default().insert(name.clone(), number);
         Ok(number)
+    }
+
+    /// At the home: what nobody uses and nobody has defined gets as many slots as whoever asks first wants.
+    pub(super) fn make_way(&mut self, name: &str, asked: Definition) {
+        let place = self.place();
+        let Some(number) = self.find(name, asked.kind()) else { return };
+        let other = |resource: &&Resource| {
+            let undefined = resource.definition != asked && resource.defined.is_none();
+            undefined && resource.home == place.me && resource.droppable(place).is_some()
+        };
+        if self.resources.get(number).filter(other).is_some() {
+            self.forget(number);
+        }
     }
 
     /// At the home: what the name stood for is forgotten, unless it is in use as that.
@@ -37,12 +54,11 @@ impl Core {
         let place = self.place();
         // What nobody has reported to have may still turn out to be something else.
         let known = |number: &u32| !self.resources.get(*number).is_some_and(Resource::is_guess);
-        let numbers = self.by_name.iter().filter_map(|(other, names)| Some((*other, *names.get(name)?)));
-        let Some((other, number)) = numbers.into_iter().find(|(_, number)| known(number)) else {
-            return Ok(());
-        };
-        if self.resources.get(number).is_some_and(|resource| resource.droppable(place).is_none()) {
-            return Err(other);
+        let mut numbers = self.by_name.values().filter_map(|names| names.get(name).copied());
+        let Some(number) = numbers.find(known) else { return Ok(()) };
+        match self.resources.get(number) {
+            Some(resource) if resource.droppable(place).is_none() => return Err(resource.definition),
+            _ => {}
         }
         self.forget(number);
         Ok(())
@@ -101,12 +117,15 @@ impl Core {
         for armed in &resource.timers {
             self.due.remove(&(armed.planned, Due::Timer(number, armed.timer)));
         }
-        self.origin.rise_to(resource.droppable(place).unwrap_or_default());
+        if !self.omits(Defect::NoFloor) {
+            self.origin.rise_to(resource.droppable(place).unwrap_or_default());
+        }
         self.origin.rise_to(resource.clock());
-        if let Some(names) = self.by_name.get_mut(&resource.definition) {
+        let kind = resource.definition.kind();
+        if let Some(names) = self.by_name.get_mut(&kind) {
             names.remove(&resource.name);
             if names.is_empty() {
-                self.by_name.remove(&resource.definition);
+                self.by_name.remove(&kind);
             }
         }
     }

@@ -10,6 +10,7 @@ use super::*;
 const LEAST_MARGIN: Duration = Duration::from_millis(100);
 
 /// How long this node may promise anything.
+#[derive(Clone, Debug)]
 pub(super) struct Lease {
     /// Until then.
     pub(super) until: Time,
@@ -59,7 +60,7 @@ impl Core {
     pub(super) fn mind_lease(&mut self, now: Time, out: &mut Out) {
         if now >= self.lease.told_at && !self.lease.told {
             self.lease.told = true;
-            self.tell_those_in_this_process(out);
+            self.tell_those_in_this_process(self.lease.until, out);
         }
         if now >= self.lease.until && !self.lease.lapsed {
             self.lease.lapsed = true;
@@ -67,9 +68,8 @@ impl Core {
         }
     }
 
-    /// Sessions of this process are over; what they hold is free when the lease has ended.
-    fn tell_those_in_this_process(&mut self, out: &mut Out) {
-        let until = self.lease.until;
+    /// Sessions of this process are over; what they hold is free when this time has come.
+    pub(super) fn tell_those_in_this_process(&mut self, until: Time, out: &mut Out) {
         let ids: Vec<u64> = self
             .sessions
             .iter()
@@ -91,6 +91,10 @@ impl Core {
         let waiting: Vec<u32> = waiting.map(|(client, _)| client).collect();
         for client in waiting {
             self.send_away(client, Refusal::NoLease, now, out);
+        }
+        if self.omits(Defect::FreedAtLapse) {
+            let numbers: Vec<u64> = self.sessions.keys().copied().collect();
+            numbers.into_iter().for_each(|number| self.end_session(number, true, now, out));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What other nodes say.
 //!
-//! A resource is what its home says. Whoever takes the name for something else finds out there: the home refuses.
+//! A resource is what its home says. Whoever takes the name for something else finds out there: the home refuses. Whoever
+//! takes it for the same with another number of slots is told the right number.
 
 use super::*;
 
@@ -9,7 +10,10 @@ impl Core {
     pub fn receive(&mut self, from: NodeId, message: PeerMessage, now: Time, out: &mut Out) {
         self.mind_lease(now, out);
         self.counts.received += 1;
-        if message.epoch != self.view.epoch {
+        let old_end = self.omits(Defect::OldEndCounts) && message.said == Said::End;
+        let of_this_view =
+            message.epoch == self.view.epoch || old_end || self.omits(Defect::FramesWithoutView);
+        if !of_this_view {
             self.counts.of_other_views += 1;
             return;
         }
@@ -35,14 +39,61 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
+        if content.is_resized() && self.find(name, definition.kind()).is_none() {
+            return;
+        }
+        if content.asks_for().is_some() {
+            self.make_way(name, definition);
+        }
         match self.find_or_create(name, definition) {
-            Ok(number) => self.step(number, Happening::Deliver(from, content), now, out),
+            Ok(number) => self.deliver(number, (from, definition), content, now, out),
             // Nobody is refused for having waited: the request comes next, and is judged then.
             Err(_) if matches!(content, Content::Age(_)) => {}
             Err(defined) => {
                 let to = content.asks_for().unwrap_or(from);
                 self.refuse(to, (name, definition), defined, now, out);
             }
+        }
+    }
+
+    /// Lets a resource hear what a node says, who takes it for this.
+    pub(super) fn deliver(
+        &mut self,
+        number: u32,
+        (from, taken_for): (NodeId, Definition),
+        content: Content,
+        now: Time,
+        out: &mut Out,
+    ) {
+        let Some(resource) = self.resources.get_mut(number) else { return };
+        if let Some(slots) = resource.hears(taken_for, &content) {
+            self.send_insisting_away(number, slots, now, out);
+        }
+        let before = self.resources.get(number).map(|resource| resource.definition);
+        let to_be_corrected = content.asks_for().is_some() || matches!(content, Content::Report(_));
+        self.step(number, Happening::Deliver(from, content), now, out);
+        // A report may say so too, and there may be another view before all have reported.
+        let after = self.resources.get(number).map(|resource| resource.definition);
+        if let Some(slots) = after.filter(|_| after != before).and_then(Definition::slots) {
+            self.send_insisting_away(number, slots, now, out);
+        }
+        let Some(resource) = self.resources.get(number).filter(|_| to_be_corrected) else { return };
+        if resource.home == self.me && resource.definition != taken_for {
+            let correction = resource.correction();
+            correction.into_iter().for_each(|content| self.say(number, from, content, out));
+        }
+    }
+
+    /// There are so many slots: sends away whoever waits here and wants another number.
+    pub(super) fn send_insisting_away(&mut self, number: u32, slots: u32, now: Time, out: &mut Out) {
+        let waits = |request: &Request| request.resource == number && request.granted.is_none();
+        let insists = |request: &Request| request.insists.filter(|insists| *insists != slots);
+        let waiting = self.requests.iter().filter(|(_, request)| waits(request));
+        let waiting: Vec<(u32, u32)> =
+            waiting.filter_map(|(client, request)| Some((client, insists(request)?))).collect();
+        for (client, asked) in waiting {
+            let (defined, asked) = (Definition::Slots(slots), Definition::Slots(asked));
+            self.send_away(client, Refusal::Contradicts { defined, asked }, now, out);
         }
     }
 
@@ -67,7 +118,7 @@ impl Core {
     /// The home says that the resource is something else: whoever waits here is told, and what this node believed about
     /// it is gone.
     fn was_refused(&mut self, name: &str, defined: Definition, asked: Definition, now: Time, out: &mut Out) {
-        let Some(number) = self.find(name, asked) else { return };
+        let Some(number) = self.find(name, asked.kind()) else { return };
         let Some(resource) = self.resources.get(number) else { return };
         let home = resource.home;
         let parked = resource.parked();

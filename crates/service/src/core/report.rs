@@ -68,6 +68,14 @@ impl Core {
         }
     }
 
+    /// The tokens that are here: the name, what it stands for, and the slot.
+    pub fn tokens(&self) -> impl Iterator<Item = (&Arc<str>, Definition, u32)> {
+        self.resources.iter().flat_map(|(_, resource)| {
+            let slots = resource.slots_here().into_iter();
+            slots.map(|(slot, _)| (&resource.name, resource.definition, slot))
+        })
+    }
+
     /// The node that a name is at home at.
     pub fn home(&self, name: &str) -> NodeId {
         self.view.members[self.view.home(name) as usize].id

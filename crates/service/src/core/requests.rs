@@ -26,12 +26,19 @@ impl Core {
             out.answers.push(Answer { session: id, request: ask.request, reply: Reply::Refused(refusal) });
             return Ok(());
         }
+        if session.revoked().contains(&ask.request) {
+            out.answers.push(Answer { session: id, request: ask.request, reply: Reply::Revoked });
+            return Ok(());
+        }
         if ask.request <= session.highest_request {
             return Err(Refusal::RequestUsed(ask.request));
         }
         session.highest_request = ask.request;
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
+        }
+        if self.departs.is_some() {
+            return Err(Refusal::Leaving);
         }
         if !self.lets_newcomers_in {
             return Err(Refusal::Overloaded);
@@ -42,10 +49,7 @@ impl Core {
         if self.requests.len() >= self.config.most_requests {
             return Err(Refusal::TooManyRequests(self.config.most_requests));
         }
-        let asked = ask.definition;
-        let resource = self
-            .find_or_create(&ask.name, asked)
-            .map_err(|defined| Refusal::Contradicts { defined, asked })?;
+        let (resource, insists) = self.settle_on(ask)?;
         let client = self.requests.insert(Request {
             session: id.number,
             number: ask.request,
@@ -53,13 +57,46 @@ impl Core {
             since: now,
             until: None,
             patience: ask.patience,
-            want: ask.want.clone(),
+            want: if ask.want == Want::AnySlot { Want::Slot } else { ask.want.clone() },
             granted: None,
+            insists,
+            revoked: None,
         });
         self.session(id)?.asks(ask.request, client);
         self.step(resource, Happening::Request(client, ask.want.numbered()), now, out);
         self.wait(client, now, out);
         Ok(())
+    }
+
+    /// The resource that is asked for, made if need be, and the number of slots that the client insists on: what is defined
+    /// may get another number while it waits, what nobody has defined may not.
+    fn settle_on(&mut self, ask: &Acquire) -> Result<(u32, Option<u32>), Refusal> {
+        let (name, asked) = (&ask.name, ask.definition);
+        let any_number = ask.want == Want::AnySlot;
+        let fits = |defined: Definition| defined == asked || (any_number && defined.slots().is_some());
+        let found = self.find(name, asked.kind());
+        let resource = found.and_then(|number| Some((number, self.resources.get(number)?)));
+        let defined = match resource {
+            Some((_, resource)) => resource.defined,
+            None => self.definitions.get(name).copied(),
+        };
+        match (defined, resource) {
+            (Some(defined), Some((number, _))) if fits(defined) => return Ok((number, None)),
+            (None, Some((number, resource))) if resource.definition == asked => {
+                return Ok((number, asked.slots()));
+            }
+            (Some(defined), _) if !fits(defined) => return Err(Refusal::DefinedAs { defined, asked }),
+            (Some(_), _) => {}
+            (None, _) => self.make_way(name, asked),
+        }
+        let contradicts = |defined| Refusal::Contradicts { defined, asked };
+        let number = self.find_or_create(name, asked).map_err(contradicts)?;
+        match self.resources.get(number) {
+            Some(resource) if defined.is_none() && resource.definition != asked => {
+                Err(contradicts(resource.definition))
+            }
+            _ => Ok((number, asked.slots().filter(|_| defined.is_none()))),
+        }
     }
 
     /// Whether new requests are served, or refused because the driver cannot take more. Those who were there before notice
@@ -124,6 +161,7 @@ impl Core {
     /// another before.
     pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
         self.mind_lease(now, out);
+        self.session(id)?.lets_go(request);
         if let Some(client) = self.session(id)?.client(request) {
             self.send_away(client, Refusal::Cancelled, now, out);
         }
@@ -142,6 +180,7 @@ impl Core {
         self.mind_lease(now, out);
         let session = self.session(id)?;
         let Some(client) = session.client(request) else {
+            session.lets_go(request);
             let known = request > 0 && request <= session.highest_request;
             return if known { Ok(()) } else { Err(Refusal::NotHeld) };
         };
@@ -151,7 +190,9 @@ impl Core {
                 Err(Refusal::StaleFence { held, named: fence })
             }
             Some(grant) => {
-                self.session(id)?.forgets(request);
+                let session = self.session(id)?;
+                session.forgets(request);
+                session.lets_go(request);
                 self.tell(client, || Change::Released(grant), out);
                 self.leave(client, now, out);
                 Ok(())
@@ -164,6 +205,9 @@ impl Core {
         let Some(request) = self.requests.remove(client) else { return };
         if let Some(until) = request.until {
             self.due.remove(&(until, Due::Request(client)));
+        }
+        if let Some(until) = request.revoked {
+            self.due.remove(&(until, Due::Revoked(client)));
         }
         let happening = match request.granted {
             Some(_) => Happening::Exit(client),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Defect;
+use crate::defect::Defect;
 use crate::time::Time;
 
 /// So many renewals can be without an answer; what is older will not be answered in time anyway.

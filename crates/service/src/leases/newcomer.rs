@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{NEWCOMERS_WITHIN, Renewal};
+use crate::defect::Defect;
 use crate::registry::{Entry, Leadership, MemberEntry, Registry};
 use crate::time::Time;
 
@@ -18,6 +19,8 @@ pub(super) struct Newcomers {
     epoch: u64,
     /// and its members that have not said yet that they are in it.
     late: BTreeSet<u32>,
+    /// Whether a rule is left out, and earlier lives are replaced.
+    replace: bool,
 }
 
 impl Newcomers {
@@ -35,7 +38,7 @@ impl Newcomers {
         }
     }
 
-    pub(super) fn follow(&mut self, now: Time, registry: &Registry) {
+    pub(super) fn follow(&mut self, now: Time, registry: &Registry, defect: Option<Defect>) {
         if self.epoch != registry.epoch {
             self.epoch = registry.epoch;
             self.late = registry.members.keys().copied().collect();
@@ -45,8 +48,9 @@ impl Newcomers {
             let highest = registry.incarnations.get(id).copied().unwrap_or(0);
             member.incarnation > highest && now - *asked < registry.lease
         });
-        let can_enter =
-            self.late.is_empty() && self.waiting.keys().any(|id| !registry.members.contains_key(id));
+        self.replace = defect == Some(Defect::RestartReplaces);
+        let can = |id: &u32| self.replace || !registry.members.contains_key(id);
+        let can_enter = self.late.is_empty() && self.waiting.keys().any(can);
         self.enter_at = self.enter_at.filter(|_| can_enter);
         if can_enter {
             self.enter_at.get_or_insert(now + NEWCOMERS_WITHIN);
@@ -69,7 +73,9 @@ impl Newcomers {
     /// Adds those to the next members who are not among them in an earlier life.
     pub(super) fn add_to(&self, members: &mut BTreeMap<u32, MemberEntry>) {
         for (id, (member, _)) in &self.waiting {
-            members.entry(*id).or_insert_with(|| member.clone());
+            if self.replace || !members.contains_key(id) {
+                members.insert(*id, member.clone());
+            }
         }
     }
 }

@@ -423,7 +423,17 @@ fn every_rule_is_needed() {
         Omission::TableKept,
         Omission::RepeatedLease,
     ];
-    for omission in Defect::ALL.map(Omission::Of).into_iter().chain(drivers) {
+    let of_tables = [
+        Defect::CountedFromReceipt,
+        Defect::NoRound,
+        Defect::JoinsRunningRound,
+        Defect::NewLeaderDoesNotWait,
+        Defect::NoDrift,
+        Defect::RenewsDuringExclusion,
+        Defect::ShorterAtOnce,
+        Defect::ExcludesOnSuspicion,
+    ];
+    for omission in of_tables.map(Omission::Of).into_iter().chain(drivers) {
         let found = first_violation(omission);
         println!("{omission:?}: {found:?}");
         assert!(found.is_some(), "{omission:?} shows nowhere");

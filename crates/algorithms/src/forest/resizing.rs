@@ -1,0 +1,229 @@
+//! More or fewer tokens while the resource is in use.
+//!
+//! Only the home makes and retires tokens, and only ones of which it knows that nobody has them. If there are fewer, the
+//! tokens with the highest numbers are **retiring**: whoever is inside by one stays, but nobody enters by it any more, and who
+//! waits for it is told to ask for another. The home fetches it like any idle token, and retires it: what is kept is the highest
+//! version. If there are more, retiring tokens are used again, wherever they are; those that are nowhere are made at the home,
+//! with a version that is no lower than that of any token that was retired.
+//!
+//! The home tells everybody. Until a node has heard, it goes on as before; then somebody may still enter by a token that is
+//! retiring elsewhere, and it retires a little later.
+
+use alloc::vec::Vec;
+
+use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Origin, Out, Size, Slip, TokenId, Via};
+use crate::algorithm::NodeId;
+
+impl Forest {
+    /// How many tokens there are, as far as this node has heard.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// At the home: from now on there are so many tokens. Everybody that was in an earlier view has said which tokens it has.
+    /// New ones start at the floor, or higher.
+    pub fn resize(&mut self, site: &Context<'_>, origin: Origin, tokens: u32, out: &mut Out<'_>) {
+        if site.me != site.rules.home {
+            return out.never("a node that is not the home changes the number of tokens");
+        }
+        if tokens == self.size.tokens {
+            return;
+        }
+        let before = self.due(site);
+        let old = self.size.tokens;
+        self.size = Size { stamp: self.size.stamp.max(origin.floor) + 1, tokens };
+        let retired = self.home.as_ref().map_or(0, |home| home.retired);
+        let floor =
+            if site.rules.slip == Some(Slip::NoFloor) { origin.floor } else { origin.floor.max(retired) };
+        for token in old..tokens {
+            if self.is_retired(site, token) || site.rules.slip == Some(Slip::GrowBlindly) {
+                self.hold(Held::idle(token, floor));
+            }
+        }
+        self.announce(site, out);
+        self.use_what_there_is(site, out);
+        // What is retiring now may be idle at a node that has said so before.
+        let tokens = self.size.tokens;
+        if let Some(home) = &mut self.home {
+            home.may_fetch |=
+                home.tickets.iter().any(|ticket| ticket.token >= tokens && ticket.holder != site.me);
+        }
+        self.finish(site, before, out);
+    }
+
+    /// At the home: tells everybody how many tokens there are.
+    pub fn announce(&self, site: &Context<'_>, out: &mut Out<'_>) {
+        site.others().for_each(|node| out.send(node, self.how_many()));
+    }
+
+    /// Says how many tokens there are.
+    pub fn how_many(&self) -> Message {
+        Message { clock: self.clocks.now(), body: Body::Resized { size: self.size } }
+    }
+
+    /// At the home after a change of views: a node has tokens that are not used any more, and says so when the rest was
+    /// known already.
+    pub fn reported_late(&mut self, site: &Context<'_>, late: &[Elsewhere], out: &mut Out<'_>) {
+        let before = self.due(site);
+        for &Elsewhere { token, holder, version } in late {
+            if token < self.size.tokens || !self.is_retired(site, token) {
+                return out.never("a slot is at two nodes");
+            }
+            self.pointers.set(token, holder, site.rules.home);
+            self.home().token_left(token, version);
+        }
+        self.finish(site, before, out);
+    }
+
+    /// How many of the tokens here are in use: the first in the list.
+    pub(super) fn usable(&self) -> usize {
+        match self.held.last() {
+            Some(last) if last.token >= self.size.tokens => {
+                self.held.partition_point(|held| held.token < self.size.tokens)
+            }
+            _ => self.held.len(),
+        }
+    }
+
+    /// Whether a token is here that is not used any more.
+    pub(super) fn has_retiring(&self) -> bool {
+        self.held.last().is_some_and(|held| held.token >= self.size.tokens)
+    }
+
+    /// Whether this is the home, and the token is nowhere.
+    pub(super) fn is_retired(&self, site: &Context<'_>, token: TokenId) -> bool {
+        let home = site.rules.home;
+        let elsewhere = self.wait == Some(token) || self.pointers.to(token, home) != home;
+        site.me == home && !elsewhere && self.place_of(token).is_none()
+    }
+
+    /// Somebody says how many tokens there are.
+    pub(super) fn learn(&mut self, site: &Context<'_>, size: Size, out: &mut Out<'_>) {
+        if size.stamp <= self.size.stamp {
+            return;
+        }
+        if site.me == site.rules.home {
+            return out.never("somebody tells the home how many tokens there are");
+        }
+        self.size = size;
+    }
+
+    pub(super) fn on_resized(&mut self, site: &Context<'_>, size: Size, out: &mut Out<'_>) {
+        if size.stamp > self.size.stamp {
+            self.learn(site, size, out);
+            self.use_what_there_is(site, out);
+        }
+    }
+
+    /// The number of tokens has changed.
+    fn use_what_there_is(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        self.settle(site, out);
+        self.serve_parked(site, out);
+        self.serve_hungry(site, out);
+    }
+
+    /// Requests are parked only where there is no token: one that is used again is there for them.
+    fn serve_parked(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        let Some(token) = self.wait.filter(|_| self.usable() > 0) else { return };
+        for node in core::mem::take(&mut self.node_queue) {
+            self.on_request(site, node, token, false, out);
+        }
+    }
+
+    /// At the home: tickets that nobody was to have can be had again.
+    fn serve_hungry(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        let tokens = self.size.tokens;
+        while let Some(home) = self.home.as_mut().filter(|home| !home.hungry.is_empty())
+            && let Some(ticket) = home.take_ticket(tokens)
+        {
+            let node = home.hungry.remove(0);
+            self.send(site, node, Body::Offer { ticket }, out);
+        }
+    }
+
+    /// Nobody waits for a token that is not used any more, but the home; and at the home it is retired when nobody is inside
+    /// by it.
+    pub(super) fn tidy_retiring(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        let home = site.rules.home;
+        let mut over = Vec::new();
+        let usable = self.usable();
+        for held in &mut self.held[usable..] {
+            let queue = core::mem::take(&mut held.queue);
+            let (stays, goes): (Vec<Entry>, Vec<Entry>) =
+                queue.into_iter().partition(|entry| entry.node == home);
+            held.queue = stays;
+            over.extend(goes.into_iter().map(|entry| (held.token, entry)));
+        }
+        for (token, Entry { node, via }) in over {
+            self.turn_away(site, node, via.unwrap_or(Via { token, node: site.me }), out);
+        }
+        let free = |held: &Held, tokens: u32| held.token >= tokens && held.busy.is_none();
+        let tokens = self.size.tokens;
+        if site.me == home {
+            let retired = self.held.iter().filter(|held| free(held, tokens)).map(|held| held.version).max();
+            self.held.retain(|held| !free(held, tokens));
+            if let Some(retired) = retired {
+                let home = self.home();
+                home.retired = home.retired.max(retired);
+                home.tickets.retain(|ticket| ticket.token < tokens || ticket.holder != site.me);
+            }
+        }
+        while let Some(place) = (0..self.held.len())
+            .find(|&place| free(&self.held[place], tokens) && !self.held[place].queue.is_empty())
+        {
+            self.send_on(site, place, out);
+        }
+    }
+
+    /// A request that waited here for a token that is not used any more waits for another one that is here, or is over.
+    fn turn_away(&mut self, site: &Context<'_>, node: NodeId, via: Via, out: &mut Out<'_>) {
+        if !self.enqueue(site, node, via, false, out) {
+            out.note("a request was over because its token is not used any more");
+            self.send(site, node, Body::Gone { via, size: self.size }, out);
+        }
+    }
+
+    /// Somebody asks for a token that is not used any more, and it is here, or it is nowhere. Returns whether that is so.
+    pub(super) fn on_request_for_retiring(
+        &mut self,
+        site: &Context<'_>,
+        origin: NodeId,
+        token: TokenId,
+        out: &mut Out<'_>,
+    ) -> bool {
+        let place = self.place_of(token);
+        if let Some(place) = place
+            && origin == site.rules.home
+        {
+            // The home wants to retire it.
+            self.held[place].queue.push(Entry { node: origin, via: None });
+            self.held[place].advertised = false;
+            if self.held[place].busy.is_none() {
+                self.send_on(site, place, out);
+            }
+            return true;
+        }
+        let here = place.is_some() || self.is_retired(site, token);
+        if here {
+            self.turn_away(site, origin, Via { token, node: site.me }, out);
+        }
+        here
+    }
+
+    /// This node's request is over, and it asks for something else.
+    pub(super) fn on_gone(
+        &mut self,
+        site: &Context<'_>,
+        from: NodeId,
+        via: Via,
+        size: Size,
+        out: &mut Out<'_>,
+    ) {
+        if size.stamp < self.size.stamp {
+            // The sender has not heard yet that the token is used again.
+            out.send(from, self.how_many());
+        }
+        self.learn(site, size, out);
+        self.end_request(site, via, out);
+    }
+}

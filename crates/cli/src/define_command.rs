@@ -1,0 +1,129 @@
+//! `tokenwood define`, `resize`, `undefine` and `definitions`: what names stand for, for all.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use client::{Definition, Question, Told};
+use serde_json::{Value, json};
+
+use crate::check_arguments::Format;
+use crate::cluster::Asking;
+use crate::endpoints::runtime;
+use crate::locks_command::kind;
+use crate::output::say;
+use crate::{Ended, table};
+
+/// Say for all what a name stands for
+///
+/// From then on whoever asks for something else is refused, and 'tokenwood run NAME' needs no number. Without a definition a name
+/// stands for whatever is asked first, as long as somebody uses it. If it is in use as something else, the definition
+/// counts when nobody uses it any more.
+#[derive(Args)]
+pub(crate) struct DefineArguments {
+    /// The name
+    name: String,
+    #[command(flatten)]
+    what: What,
+    #[command(flatten)]
+    asking: Asking,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// A semaphore with so many slots, or a mutex with one
+    #[arg(long, short = 'k', value_name = "K")]
+    slots: Option<u32>,
+    /// A room: everybody inside is in the same group
+    #[arg(long)]
+    room: bool,
+    /// A read-write lock
+    #[arg(long)]
+    rwlock: bool,
+}
+
+impl What {
+    fn definition(&self) -> Definition {
+        match self.slots {
+            Some(slots) => Definition::Slots(slots),
+            None if self.room => Definition::Room,
+            None => Definition::RwLock,
+        }
+    }
+}
+
+/// Give another number of slots to what is defined as a mutex or a semaphore, while it is in use
+///
+/// With more slots, whoever waits is let in. With fewer, nobody loses anything: whoever holds a slot that goes keeps it, and nobody
+/// gets it after that.
+#[derive(Args)]
+pub(crate) struct ResizeArguments {
+    /// The name
+    name: String,
+    /// How many may hold it at once from now on
+    slots: u32,
+    #[command(flatten)]
+    asking: Asking,
+}
+
+/// End the definition of a name: when nobody uses it any more, it stands for whatever is asked first
+#[derive(Args)]
+pub(crate) struct UndefineArguments {
+    /// The name
+    name: String,
+    #[command(flatten)]
+    asking: Asking,
+}
+
+pub(crate) fn define(DefineArguments { name, what, asking }: &DefineArguments) -> Result<Ended> {
+    let definition = what.definition();
+    runtime()?.block_on(async {
+        asking.first().await?.define(name, Some(definition)).await.context(name.clone())
+    })?;
+    tell(asking, name, Some(definition));
+    Ok(Ended::Well)
+}
+
+pub(crate) fn resize(ResizeArguments { name, slots, asking }: &ResizeArguments) -> Result<Ended> {
+    runtime()?.block_on(async { asking.first().await?.resize(name, *slots).await.context(name.clone()) })?;
+    tell(asking, name, Some(Definition::Slots(*slots)));
+    Ok(Ended::Well)
+}
+
+pub(crate) fn undefine(UndefineArguments { name, asking }: &UndefineArguments) -> Result<Ended> {
+    runtime()?.block_on(async { asking.first().await?.define(name, None).await.context(name.clone()) })?;
+    tell(asking, name, None);
+    Ok(Ended::Well)
+}
+
+/// Says what was agreed on.
+fn tell(asking: &Asking, name: &str, definition: Option<Definition>) {
+    match (asking.format, definition) {
+        (Format::Json, _) => say!("{}", as_json(name, definition)),
+        (Format::Table, Some(definition)) => say!("{name} is {definition} from now on"),
+        (Format::Table, None) => say!("{name} is not defined any more"),
+    }
+}
+
+fn as_json(name: &str, definition: Option<Definition>) -> Value {
+    let kind = definition.map(kind);
+    json!({ "name": name, "kind": kind.map(|kind| kind.0), "slots": kind.map(|kind| kind.1) })
+}
+
+pub(crate) fn list(asking: &Asking) -> Result<Ended> {
+    let told =
+        runtime()?.block_on(async { anyhow::Ok(asking.first().await?.ask(Question::Definitions).await?) })?;
+    let Told::Definitions(definitions) = told else { anyhow::bail!("the node answers something else") };
+    if asking.format == Format::Json {
+        let definitions = definitions.iter().map(|(name, definition)| as_json(name, Some(*definition)));
+        say!("{}", json!({ "definitions": definitions.collect::<Vec<_>>() }));
+        return Ok(Ended::Well);
+    }
+    if definitions.is_empty() {
+        say!("Nothing is defined: names stand for whatever is asked first.");
+        return Ok(Ended::Well);
+    }
+    let heading = ["name", "is"].map(str::to_string).to_vec();
+    let rows = definitions.iter().map(|(name, definition)| vec![name.to_string(), definition.to_string()]);
+    table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
+    Ok(Ended::Well)
+}

@@ -1,0 +1,114 @@
+//! `tokenwood release --force`: taking a lock away from whoever holds it.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use client::{Error, ForceReleased, Grant, Observer, Question, Refusal, Told};
+use serde_json::{Value, json};
+
+use crate::check_arguments::Format;
+use crate::cluster::{Answered, Asking, say_who_is_silent};
+use crate::endpoints::runtime;
+use crate::lock_arguments::LOST;
+use crate::locks_command::kind;
+use crate::output::say;
+use crate::table;
+
+/// Finds out who holds the lock, and orders the nodes that serve the holders to take it away.
+pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Asking) -> Result<u8> {
+    service::name::validate(name)?;
+    let answers = asking.ask_all(&Question::Inspect(name.to_string()))?;
+    let held: BTreeSet<(u32, u64)> =
+        answers.iter().flat_map(grants).filter(|(held, _)| slot.is_none_or(|slot| slot == *held)).collect();
+    if held.len() > 1 {
+        let slots: Vec<String> = held.iter().map(|(slot, _)| slot.to_string()).collect();
+        bail!("{name}: several slots are held: name one with --slot ({})", slots.join(", "));
+    }
+    let mut released = Vec::new();
+    if let Some(grant) = held.first() {
+        let holding = answers.iter().filter(|answered| grants(answered).contains(grant));
+        for endpoint in holding.filter_map(|answered| answered.endpoint.as_deref()) {
+            released.extend(runtime()?.block_on(order(endpoint, name, *grant, at_once))?);
+        }
+    }
+    if asking.format == Format::Json {
+        let mut value = json!({ "name": name, "released": released.iter().map(as_json).collect::<Vec<_>>() });
+        value["no_answer"] = answers.iter().filter_map(Answered::silence).collect();
+        say!("{value}");
+    } else {
+        if !released.is_empty() {
+            show(&released);
+        }
+        say_who_is_silent(&answers);
+    }
+    if released.is_empty() {
+        eprintln!("tokenwood: {name}: nobody holds it");
+        return Ok(LOST);
+    }
+    if at_once {
+        eprintln!(
+            "tokenwood: {name}: the holder was not waited for: two may believe to hold it, and only fences tell them apart"
+        );
+    }
+    Ok(0)
+}
+
+/// The slot and the fence of each grant of a node.
+fn grants(answered: &Answered) -> Vec<(u32, u64)> {
+    let listings = match &answered.answer {
+        Ok(Told::Inspect { listings, .. }) => &listings[..],
+        _ => &[],
+    };
+    let granted = listings.iter().flat_map(|listing| &listing.clients).filter_map(|client| client.granted);
+    granted.map(|Grant { slot, fence, .. }| (slot, fence)).collect()
+}
+
+/// Whoever has left by itself meanwhile needs not be forced.
+async fn order(
+    endpoint: &str,
+    name: &str,
+    (slot, fence): (u32, u64),
+    at_once: bool,
+) -> Result<Vec<ForceReleased>> {
+    let mut observer = Observer::connect(endpoint).await?;
+    match observer.force_release(name, slot, fence, at_once).await {
+        Err(Error::Refused(Refusal::NobodyHolds)) => Ok(Vec::new()),
+        released => Ok(released?),
+    }
+}
+
+fn show(released: &[ForceReleased]) {
+    let heading = ["client", "slot", "fence", "node", "free"].map(str::to_string).to_vec();
+    let row = |released: &ForceReleased| {
+        let free = match released.at_once {
+            true => "now".to_string(),
+            false => format!("when it lets go, or in {:.1} s", released.ends_in.as_secs_f64()),
+        };
+        vec![
+            format!("{}/{}", released.session.number, released.request),
+            released.grant.slot.to_string(),
+            released.grant.fence.to_string(),
+            released.session.node.to_string(),
+            free,
+        ]
+    };
+    table::print(&[heading].into_iter().chain(released.iter().map(row)).collect::<Vec<_>>());
+}
+
+/// A release by force, for scripts.
+pub(crate) fn as_json(released: &ForceReleased) -> Value {
+    let (kind, slots) = kind(released.definition);
+    json!({
+        "name": released.name,
+        "kind": kind,
+        "slots": slots,
+        "session": released.session.number,
+        "request": released.request,
+        "slot": released.grant.slot,
+        "fence": released.grant.fence,
+        "node": released.session.node,
+        "seconds": released.ends_in.as_secs_f64(),
+        "at_once": released.at_once,
+        "by": released.by,
+    })
+}

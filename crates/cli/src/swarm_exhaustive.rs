@@ -1,0 +1,85 @@
+//! `tokenwood swarm --exhaustive`: everything that can happen to a small cluster, in every order.
+
+use std::time::Instant;
+
+use anyhow::{Result, anyhow, bail};
+use serde_json::json;
+use swarm::exhaustive::{Explored, Size, explore};
+
+use crate::check_arguments::Format;
+use crate::output::say;
+use crate::swarm_command::Arguments;
+use crate::{Ended, table};
+
+/// A line says how far it has come when so many states more are known.
+const TOLD_EVERY: u64 = 50_000;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let mut size = Size { nodes: 3, ..Size::default() };
+    if let Some(defect) = arguments.defect {
+        match Size::that_shows(defect) {
+            Some(shows) => size = shows,
+            None => bail!("that takes clocks or a control plane: leave out --exhaustive"),
+        }
+    }
+    size.adjust(&arguments.with).map_err(|wrong| anyhow!("--with: {wrong}"))?;
+    let (begun, mut told) = (Instant::now(), 0);
+    // What a node that fails says is what is found.
+    std::panic::set_hook(Box::new(|_| {}));
+    let found = explore(&size, |so_far| {
+        if so_far.states - told >= TOLD_EVERY {
+            told = so_far.states;
+            let states = table::grouped(so_far.states);
+            eprintln!("{states} states, {} steps deep, {:.0} s", so_far.depth, begun.elapsed().as_secs_f64());
+        }
+    });
+    let _ = std::panic::take_hook();
+    tell(arguments, &size, &found, begun);
+    Ok(match (&found.wrong, found.complete) {
+        (Some(_), _) => Ended::Violated,
+        (None, false) => Ended::Unknown,
+        (None, true) => Ended::Well,
+    })
+}
+
+fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
+    if arguments.format == Format::Json {
+        let (wrong, way) = found.wrong.clone().unzip();
+        return say!(
+            "{}",
+            json!({
+                "states": found.states,
+                "steps": found.steps,
+                "depth": found.depth,
+                "looked_whether_served": found.sampled,
+                "views": found.views,
+                "complete": found.complete,
+                "wrong": wrong,
+                "way": way,
+            })
+        );
+    }
+    let kind = match size.groups {
+        0 => format!("{} slots", size.slots),
+        groups => format!("a room with {groups} groups"),
+    };
+    let Size { nodes, clients, rounds, failures, timers, .. } = size;
+    say!(
+        "{nodes} nodes, {kind}, {clients} clients each that ask {rounds} times, {failures} failures, {timers} timers:"
+    );
+    let [states, steps, sampled] = [found.states, found.steps, found.sampled].map(table::grouped);
+    say!(
+        "{states} states, {steps} steps, {} deep, up to {} views, from {sampled} looked whether everybody is served; {:.1} s.",
+        found.depth,
+        found.views,
+        begun.elapsed().as_secs_f64()
+    );
+    match &found.wrong {
+        Some((wrong, way)) => {
+            say!("WRONG after {} steps: {wrong}", way.len());
+            way.iter().for_each(|step| say!("  {step}"));
+        }
+        None if found.complete => say!("All of it, and nothing is wrong."),
+        None => say!("Not all of it: --with most-states=… explores more. Nothing is wrong so far."),
+    }
+}

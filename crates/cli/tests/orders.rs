@@ -1,0 +1,56 @@
+//! What operators order: locks taken away by force, and names defined for all.
+
+mod cluster;
+mod folder;
+
+use cluster::{Cluster, error};
+use folder::code;
+
+#[test]
+fn a_lock_that_is_taken_away_ends_its_command_and_goes_to_the_next() {
+    let cluster = Cluster::start("force", 3, false);
+    let mut holder = cluster.client(0, &["run", "gpu", "--slots", "2", "--", "sleep", "60"]).spawn().unwrap();
+    cluster.until("gpu", 1, 0);
+    let grant = cluster.says(1, &["acquire", "gpu", "--slots", "2", "--ttl", "60s", "--quiet"]);
+    let several = cluster.run(2, &["release", "--force", "gpu"]);
+    assert_eq!(code(&several), 2);
+    assert!(error(&several).contains("--slot (0, 1)"), "{}", error(&several));
+    let next = cluster.client(2, &["run", "gpu", "--slots", "2", "--", "true"]).spawn();
+    cluster.until("gpu", 2, 1);
+    let found = cluster.json(0, &["inspect", "gpu"]);
+    let held = |node: u64| {
+        let holders = found["holders"].as_array().unwrap();
+        holders.iter().find(|holder| holder["node"] == node).unwrap()["slot"].to_string()
+    };
+    let forced = cluster.json(2, &["release", "--force", "gpu", "--slot", &held(0)]);
+    assert_eq!(forced["released"][0]["node"], 0, "{forced}");
+    assert!(forced["released"][0]["seconds"].as_f64().unwrap() > 0.0, "{forced}");
+    assert_eq!(holder.wait().unwrap().code(), Some(76), "its command is ended");
+    assert!(next.unwrap().wait().unwrap().success(), "and the next is let in");
+    // What a script holds is lost, too, and it learns that when it asks.
+    let forced = cluster.run(0, &["release", "--force", "gpu", "--now"]);
+    assert!(forced.status.success() && error(&forced).contains("fences"), "{}", error(&forced));
+    let renewed =
+        std::process::Command::new(cluster::TOKENWOOD).args(["renew", grant.trim()]).output().unwrap();
+    assert_eq!(code(&renewed), 76);
+    assert!(error(&renewed).contains("by force"), "{}", error(&renewed));
+    assert_eq!(code(&cluster.run(1, &["release", "--force", "gpu"])), 76, "nobody holds it any more");
+}
+
+#[test]
+fn orders_are_refused_with_what_to_do_next() {
+    let cluster = Cluster::start("orders", 1, false);
+    for (arguments, says) in [
+        (&["define", "gpu"][..], "--slots <K>|--room|--rwlock"),
+        (&["define", "gpu", "--slots", "0"], "1 to 65536 slots"),
+        (&["resize", "gpu", "3"], "define it first"),
+        (&["undefine", "gpu"], "define it first"),
+        (&["release", "gpu"], "is not a grant"),
+        (&["release", "gpu", "--now"], "--force"),
+    ] {
+        let output = cluster.run(0, arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(error(&output).contains(says), "{arguments:?}: {}", error(&output));
+    }
+    assert_eq!(cluster.json(0, &["definitions"])["definitions"].as_array().unwrap().len(), 0);
+}

@@ -1,0 +1,48 @@
+//! Leaving the cluster: nobody is let in any more, and when nobody can believe any more that it is inside, the node says
+//! goodbye and is left out of the next view at once.
+//!
+//! Tokens that others wait for go to them as soon as they are free, as always. What lies here idle then is nowhere in the
+//! next view, and its home makes it anew.
+
+use super::*;
+
+impl Core {
+    /// This node is to leave: whoever waits is sent away, and nobody asks any more. Sessions that hold something are kept
+    /// alive until this time, and run out after it; all others end now. Clients in this process are told now, and have
+    /// until then to stop.
+    pub fn depart(&mut self, until: Time, now: Time, out: &mut Out) {
+        self.mind_lease(now, out);
+        self.departs = Some(until);
+        let waiting = self.requests.iter().filter(|(_, request)| request.granted.is_none());
+        let waiting: Vec<u32> = waiting.map(|(client, _)| client).collect();
+        for client in waiting {
+            self.send_away(client, Refusal::Leaving, now, out);
+        }
+        let idle = self.sessions.iter().filter(|(_, session)| session.clients().next().is_none());
+        let idle: Vec<u64> = idle.map(|(number, _)| *number).collect();
+        for number in idle {
+            self.end_session(number, false, now, out);
+        }
+        self.tell_those_in_this_process(until, out);
+    }
+
+    /// Whether this node is to leave, and nobody can believe any more that it holds something here. From then on nothing is
+    /// promised to anybody.
+    pub fn has_departed(&mut self, now: Time) -> bool {
+        if self.departs.is_none() {
+            return false;
+        }
+        let believes = |session: &Session| session.clients().next().is_some() && !session.is_given_up(now);
+        let departed = !self.sessions.values().any(believes) || self.omits(Defect::LeavesWhileBusy);
+        if departed {
+            self.departs = Some(now);
+        }
+        departed
+    }
+
+    /// Whether this node still promises anything to this session.
+    pub(super) fn keeps_alive(&self, id: SessionId, now: Time) -> bool {
+        let holds = |session: &Session| session.clients().next().is_some();
+        self.departs.is_none_or(|until| now < until && self.sessions.get(&id.number).is_some_and(holds))
+    }
+}

@@ -1,0 +1,89 @@
+//! Taking away by force what a client holds.
+//!
+//! The client is told at once, and again before every promise until it has let go; so whatever it was promised before is all that
+//! it can believe in without having heard. Somebody else is let in when it has let go, or when that has certainly run out.
+
+use super::*;
+use crate::event::ForceReleased;
+
+impl Core {
+    /// Takes away what is held of a name by this slot, with this fence, at this node; if `at_once`, without waiting for the
+    /// holder, which breaks exclusion. `by` says who wants it. Doing it again does no harm.
+    pub fn force_release(
+        &mut self,
+        name: &str,
+        (slot, fence): (u32, u64),
+        at_once: bool,
+        by: &str,
+        now: Time,
+        out: &mut Out,
+    ) -> Result<Vec<ForceReleased>, Refusal> {
+        self.mind_lease(now, out);
+        let is_it = |request: &Request| {
+            let named = self.resources.get(request.resource).is_some_and(|resource| *resource.name == *name);
+            let granted = |grant: Grant| (grant.slot, grant.fence) == (slot, fence);
+            named && request.granted.is_some_and(granted)
+        };
+        let holders: Vec<u32> =
+            self.requests.iter().filter(|(_, request)| is_it(request)).map(|(client, _)| client).collect();
+        if holders.is_empty() {
+            return Err(Refusal::NobodyHolds);
+        }
+        Ok(holders.into_iter().filter_map(|client| self.revoke(client, at_once, by, now, out)).collect())
+    }
+
+    fn revoke(
+        &mut self,
+        client: u32,
+        at_once: bool,
+        by: &str,
+        now: Time,
+        out: &mut Out,
+    ) -> Option<ForceReleased> {
+        let request = self.requests.get_mut(client)?;
+        let (number, before) = (request.number, request.revoked);
+        let believed_until = self.sessions.get_mut(&request.session)?.revokes(number, now);
+        let until = if at_once { now } else { before.unwrap_or(believed_until) };
+        request.revoked = Some(until);
+        if let Some(before) = before {
+            self.due.remove(&(before, Due::Revoked(client)));
+        }
+        self.due.insert((until, Due::Revoked(client)));
+        let resource = self.resources.get(request.resource)?;
+        let released = ForceReleased {
+            by: by.to_string(),
+            session: SessionId {
+                node: self.config.id,
+                incarnation: self.config.incarnation,
+                number: request.session,
+            },
+            request: number,
+            name: resource.name.clone(),
+            definition: resource.definition,
+            grant: request.granted?,
+            ends_in: until - now,
+            at_once,
+        };
+        out.answers.push(Answer { session: released.session, request: number, reply: Reply::Revoked });
+        if let Some(events) = &mut out.events {
+            events.push(Event::ForceReleased(released.clone()));
+        }
+        self.revoked_due(client, now, out);
+        Some(released)
+    }
+
+    /// A client from which something was taken away has certainly stopped to believe in it.
+    pub(super) fn revoked_due(&mut self, client: u32, now: Time, out: &mut Out) {
+        let Some(request) = self.requests.get(client) else { return };
+        let (session, number) = (request.session, request.number);
+        let Some(grant) = request.granted.filter(|_| request.revoked.is_some_and(|until| until <= now))
+        else {
+            return;
+        };
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.forgets(number);
+        }
+        self.tell(client, || Change::TakenAway(grant), out);
+        self.leave(client, now, out);
+    }
+}

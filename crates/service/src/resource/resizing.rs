@@ -1,0 +1,82 @@
+//! How many slots a resource has, and what happens when that changes.
+
+use algorithms::forest::{self, Elsewhere, Size};
+use algorithms::{Chance, NodeId, Outbox};
+
+use super::{Begin, Content, Deed, Place, Resource, RunBy, Scratch, deed_of_forest, site};
+use crate::name::Definition;
+use crate::opening::Report;
+
+impl Resource {
+    /// What its name is defined as has changed.
+    pub(crate) fn is_defined_as(&mut self, definition: Option<Definition>) {
+        self.defined = definition;
+        self.expect_slots();
+    }
+
+    /// As long as it is opening: how many slots it will have. What is defined counts, or else how many there were.
+    pub(super) fn expect_slots(&mut self) {
+        let RunBy::Opening(opening) = &self.run_by else { return };
+        let Some(before) = opening.slots() else { return };
+        self.definition = Definition::Slots(self.defined.and_then(Definition::slots).unwrap_or(before));
+    }
+
+    /// A node that takes this for something is about to say something. Returns how many slots there are, if that is news.
+    pub(crate) fn hears(&mut self, taken_for: Definition, content: &Content) -> Option<u32> {
+        match &mut self.run_by {
+            RunBy::Opening(opening) => {
+                taken_for.slots().into_iter().for_each(|slots| opening.is_taken_for(slots));
+                None
+            }
+            RunBy::Forest(_, forest) => {
+                let Size { stamp, tokens } = forest.size();
+                let news = content.size().filter(|size| size.stamp > stamp && size.tokens != tokens)?;
+                Some(news.tokens)
+            }
+            RunBy::Room(..) => None,
+        }
+    }
+
+    /// At the home: what to say to a node that takes it for something with another number of slots.
+    pub(crate) fn correction(&self) -> Option<Content> {
+        match &self.run_by {
+            RunBy::Forest(_, forest) => Some(Content::Slots(forest.how_many())),
+            RunBy::Room(..) | RunBy::Opening(_) => None,
+        }
+    }
+
+    /// At the home: from now on it has so many slots.
+    pub(crate) fn resize(
+        &mut self,
+        slots: u32,
+        Begin { place, origin, .. }: Begin,
+        scratch: &mut Scratch,
+        chance: &mut dyn Chance,
+    ) {
+        let RunBy::Forest(rules, forest) = &mut self.run_by else { return };
+        let origin = forest::Origin { floor: origin.floor, clock: origin.clock };
+        let mut out = Outbox::new(&mut scratch.effects, chance);
+        forest.resize(&site(place, self.definition, rules), origin, slots, &mut out);
+        self.definition = Definition::Slots(slots);
+        scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+    }
+
+    /// At the home: a node has slots that are not used any more; those that are were known before.
+    pub(super) fn reported_late(
+        &mut self,
+        place: Place,
+        from: NodeId,
+        report: Report,
+        scratch: &mut Scratch,
+        chance: &mut dyn Chance,
+    ) {
+        let (RunBy::Forest(rules, forest), Report::Slots(slots, _)) = (&mut self.run_by, report) else {
+            return scratch.deeds.push(Deed::Never("a mutex is reported as a room"));
+        };
+        let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from, version });
+        let late: Vec<Elsewhere> = late.collect();
+        let mut out = Outbox::new(&mut scratch.effects, chance);
+        forest.reported_late(&site(place, self.definition, rules), &late, &mut out);
+        scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+    }
+}

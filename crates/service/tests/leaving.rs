@@ -1,0 +1,57 @@
+//! A node that is to leave: nobody is let in any more, and it has left when nobody can believe any more to be inside.
+
+use std::time::Duration;
+
+use service::core::{Patience, Reply};
+use service::view::View;
+use service::{Acquire, Config, Core, Definition, Out, Refusal, SessionId, Time, Want};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn ask(core: &mut Core, session: SessionId, out: &mut Out) {
+    let (name, definition) = ("x".into(), Definition::MUTEX);
+    let ask = Acquire { request: 1, name, definition, want: Want::Slot, patience: Patience::Forever };
+    core.acquire(session, &ask, Time(0), out).unwrap();
+}
+
+/// One holds, one waits, one does neither; then the node is to leave within 5 s.
+fn leaving() -> (Core, Out, [SessionId; 3]) {
+    let (mut core, mut out) = (Core::new(Config::new(0, View::of(1, [0]))), Out::default());
+    let sessions = [(); 3].map(|()| core.open(Some(Duration::from_secs(10)), Time(0)).unwrap().0);
+    ask(&mut core, sessions[0], &mut out);
+    ask(&mut core, sessions[1], &mut out);
+    out.answers.clear();
+    core.depart(Time(5 * SECOND), Time(0), &mut out);
+    (core, out, sessions)
+}
+
+#[test]
+fn who_waits_is_sent_away_and_nobody_comes() {
+    let (mut core, out, [holds, waits, idle]) = leaving();
+    assert_eq!(out.answers.len(), 1);
+    assert_eq!((out.answers[0].session, &out.answers[0].reply), (waits, &Reply::Refused(Refusal::Leaving)));
+    assert_eq!(core.open(None, Time(1)), Err(Refusal::Leaving));
+    assert!(core.knows(holds) && !core.knows(idle));
+}
+
+#[test]
+fn who_is_inside_may_stay_for_a_while_and_is_waited_for() {
+    let (mut core, mut out, [holds, ..]) = leaving();
+    assert!(!core.has_departed(Time(SECOND)));
+    let promise = core.keep_alive(holds, 1, 0, Time(4 * SECOND), &mut out).unwrap();
+    assert_eq!(promise.lasts, 10 * SECOND);
+    assert_eq!(core.keep_alive(holds, 2, 0, Time(6 * SECOND), &mut out), Err(Refusal::Leaving));
+    // Promised at 4 s for 10 s, on a clock that may be slower than this one.
+    assert!(!core.has_departed(Time(16 * SECOND)));
+    assert!(core.has_departed(Time(4 * SECOND) + Duration::from_secs(10) * 11 / 9 + Duration::from_nanos(1)));
+    core.wake(Time(20 * SECOND), &mut out);
+    assert!(!core.knows(holds));
+}
+
+#[test]
+fn who_leaves_is_not_waited_for() {
+    let (mut core, mut out, [holds, ..]) = leaving();
+    let fence = (1 << 40) + 1;
+    core.release(holds, 1, fence, Time(SECOND), &mut out).unwrap();
+    assert!(core.has_departed(Time(SECOND)));
+}

@@ -1,0 +1,124 @@
+//! What can happen next.
+
+use std::fmt;
+
+use service::Defect;
+
+use super::world::World;
+
+/// Something that can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// The oldest message from one node to another arrives.
+    Deliver(usize, usize),
+    /// A node hears of the view of this number.
+    Learn(usize, u64),
+    /// A client asks.
+    Ask(usize),
+    /// A client leaves.
+    Release(usize),
+    /// A node dies.
+    Crash(usize),
+    /// The lease of a node runs out.
+    Lapse(usize),
+    /// It is renewed after that.
+    Renew(usize),
+    /// A node is left out of the next view.
+    Exclude(usize),
+    /// A node that was left out learns it, and drops everything.
+    Discover(usize),
+    /// A node is let in, in a new life.
+    Join(usize),
+    /// A timer of a node's resource runs out.
+    Timer(usize, u32, usize),
+    /// A node forgets what nobody uses.
+    Forget(usize),
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Act::Deliver(from, to) => write!(f, "a message of node {from} reaches node {to}"),
+            Act::Learn(node, epoch) => write!(f, "node {node} hears of view {epoch}"),
+            Act::Ask(client) => write!(f, "client {client} asks"),
+            Act::Release(client) => write!(f, "client {client} leaves"),
+            Act::Crash(node) => write!(f, "node {node} dies"),
+            Act::Lapse(node) => write!(f, "the lease of node {node} runs out"),
+            Act::Renew(node) => write!(f, "the lease of node {node} is renewed"),
+            Act::Exclude(node) => write!(f, "node {node} is left out"),
+            Act::Discover(node) => write!(f, "node {node} learns that it was left out"),
+            Act::Join(node) => write!(f, "node {node} is let in, in a new life"),
+            Act::Timer(node, resource, timer) => {
+                write!(f, "timer {timer} of resource {resource} at node {node} runs out")
+            }
+            Act::Forget(node) => write!(f, "node {node} forgets what nobody uses"),
+        }
+    }
+}
+
+impl World {
+    /// Everything that can happen next.
+    pub(crate) fn acts(&self) -> Vec<Act> {
+        let mut acts = Vec::new();
+        for from in 0..self.nodes.len() {
+            let others = (0..self.nodes.len()).filter(|to| self.can_deliver(from, *to));
+            acts.extend(others.map(|to| Act::Deliver(from, to)));
+        }
+        for node in 0..self.nodes.len() {
+            self.acts_of_node(node, &mut acts);
+        }
+        for (number, client) in self.clients.iter().enumerate() {
+            let here = &self.nodes[client.node];
+            if client.believes {
+                acts.push(Act::Release(number));
+            } else if client.rounds > 0 && !client.waits && here.core.is_some() && !here.lapsed {
+                acts.push(Act::Ask(number));
+            }
+        }
+        acts
+    }
+
+    fn acts_of_node(&self, number: usize, acts: &mut Vec<Act>) {
+        let node = &self.nodes[number];
+        let is_member = self.is_member(number);
+        let may_fail = self.failures > 0;
+        if let Some(core) = &node.core {
+            let backwards = self.defect == Some(Defect::ViewsBackwards);
+            let epochs = self.views_of(number);
+            let others =
+                epochs.filter(|epoch| *epoch > core.view().epoch || backwards && *epoch < core.view().epoch);
+            acts.extend(others.map(|epoch| Act::Learn(number, epoch)));
+            if may_fail && is_member {
+                acts.push(Act::Crash(number));
+                if !node.lapsed {
+                    acts.push(Act::Lapse(number));
+                }
+            }
+            if node.lapsed && is_member {
+                acts.push(Act::Renew(number));
+            }
+            if !is_member {
+                acts.push(Act::Discover(number));
+            }
+            if self.timers > 0 {
+                acts.extend(
+                    core.timers().into_iter().map(|(resource, timer)| Act::Timer(number, resource, timer)),
+                );
+                if core.wakes_at().is_some_and(|at| at <= node.now) {
+                    acts.push(Act::Forget(number));
+                }
+            }
+        } else if node.joins {
+            acts.extend(self.views_of(number).map(|epoch| Act::Learn(number, epoch)));
+        }
+        let gone = node.lapsed || node.core.is_none() && !node.joins;
+        let suspected = self.defect == Some(Defect::ExcludesOnSuspicion) && may_fail;
+        if is_member && self.view().len() > 1 && (gone || suspected) {
+            acts.push(Act::Exclude(number));
+        }
+        let at_once = self.defect == Some(Defect::RestartReplaces);
+        if node.core.is_none() && !node.joins && (!is_member || at_once) {
+            acts.push(Act::Join(number));
+        }
+    }
+}

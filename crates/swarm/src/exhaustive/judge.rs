@@ -1,0 +1,92 @@
+//! What must hold in every state, and what must come of it if nothing more goes wrong.
+
+use std::collections::BTreeSet;
+
+use super::act::Act;
+use super::world::World;
+
+/// What a client was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Given {
+    pub(crate) slot: u32,
+    pub(crate) fence: u64,
+}
+
+/// After so many steps whoever is not served never will be.
+const MOST_STEPS: u32 = 2000;
+
+impl World {
+    /// A node lets a client in: whoever was there before knows that it is not any more, and has a lower fence.
+    pub(crate) fn give(&mut self, number: usize, given: Given) -> Result<(), String> {
+        self.granted += 1;
+        let group = self.group_of(number);
+        for (other, client) in self.clients.iter().enumerate().filter(|(other, _)| *other != number) {
+            let Some(held) = client.holds.filter(|_| client.believes) else { continue };
+            let shares = self.has_rooms() && self.group_of(other) == group && held.fence == given.fence;
+            if held.slot == given.slot && !shares {
+                return Err(format!(
+                    "client {number} is given {given:?} while client {other} believes in {held:?}"
+                ));
+            }
+        }
+        let shared = self.has_rooms();
+        let highest = self.highest.entry(given.slot).or_default();
+        let rises = given.fence > *highest || shared && given.fence == *highest;
+        if !rises {
+            return Err(format!("client {number} is given {given:?} after fence {highest}"));
+        }
+        *highest = given.fence;
+        let client = &mut self.clients[number];
+        (client.believes, client.holds) = (true, Some(given));
+        Ok(())
+    }
+
+    /// In a view there is one token of each slot.
+    pub(crate) fn judge_tokens(&self) -> Result<(), String> {
+        let mut tokens = BTreeSet::new();
+        for core in self.nodes.iter().filter_map(|node| node.core.as_ref()) {
+            let epoch = core.view().epoch;
+            for (_, _, slot) in core.tokens() {
+                if !tokens.insert((epoch, slot)) {
+                    return Err(format!("slot {slot} is at two nodes in view {epoch}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing more goes wrong: whoever waits is served.
+    pub(crate) fn drain(&mut self) -> Result<(), String> {
+        self.failures = 0;
+        self.clients.iter_mut().for_each(|client| client.rounds = 0);
+        for _ in 0..MOST_STEPS {
+            let Some(act) = self.next_to_serve() else { break };
+            self.act(act)?;
+        }
+        let waits = |number: &usize| self.clients[*number].waits;
+        match (0..self.clients.len()).find(waits) {
+            Some(client) => Err(format!("client {client} waits for ever, if nothing more goes wrong")),
+            None => Ok(()),
+        }
+    }
+
+    /// What brings everybody nearer to being served: nodes learn what they have to, messages arrive, clients leave, and only
+    /// if nothing of that is left, timers run out.
+    fn next_to_serve(&mut self) -> Option<Act> {
+        self.timers = 1;
+        let acts = self.acts();
+        let rank = |act: &Act| match act {
+            Act::Exclude(_) | Act::Discover(_) => Some(0),
+            Act::Renew(_) => Some(1),
+            Act::Learn(_, epoch) if *epoch == self.epoch() => Some(2),
+            Act::Deliver(..) => Some(3),
+            Act::Release(_) => Some(4),
+            Act::Timer(..) => Some(5),
+            _ => None,
+        };
+        acts.into_iter()
+            .filter_map(|act| Some((rank(&act)?, act)))
+            .min_by_key(|(rank, _)| *rank)
+            .map(|(_, act)| act)
+    }
+}

@@ -1,0 +1,132 @@
+//! What must hold, judged from outside: when a node gives something away, when a client learns of it, now and then, and
+//! at the end.
+
+use std::collections::BTreeSet;
+
+use service::Answer;
+use service::core::Reply;
+use service::time::DRIFT_PERCENT;
+
+use crate::program::Belief;
+use crate::run::Run;
+
+/// Tokens are counted once in so many events.
+const COUNTED_EVERY: u64 = 64;
+
+impl Run {
+    fn within_bounds(&self) -> bool {
+        self.plan.drift <= u64::from(DRIFT_PERCENT)
+    }
+
+    /// A node answers a client. What it says again is no other grant: if its lease has run out meanwhile, the client knows
+    /// that what it hears is over.
+    pub(crate) fn judge_answer(&mut self, client: usize, answer: &Answer) {
+        let granted = matches!(answer.reply, Reply::Granted { .. });
+        if !granted || !self.told.insert((answer.session, answer.request)) {
+            return;
+        }
+        self.judge_order(client, answer);
+        if self.within_bounds() {
+            self.judge_knowledge(client, answer);
+        }
+    }
+
+    /// Whoever had it before knows that it has it no more, before a node gives it to somebody else.
+    fn judge_knowledge(&mut self, client: usize, answer: &Answer) {
+        let Reply::Granted { slot, fence, group } = answer.reply else { return };
+        let Some(wanted) = self.clients[client].names.get(&answer.request) else { return };
+        let given = Belief::new(wanted, service::client::Grant { slot, fence, group });
+        let others = self.clients.iter().enumerate().filter(|(number, _)| *number != client);
+        let beliefs = others.flat_map(|(_, program)| program.beliefs(self.now));
+        let rooms = self.plan.groups > 0;
+        let clashes = |other: &Belief| {
+            other.name == given.name && if rooms { !other.shares(&given) } else { other.slot == given.slot }
+        };
+        if let Some(other) = beliefs.into_iter().find(clashes) {
+            self.happened.violations.push(format!("{given:?} is given while somebody believes in {other:?}"));
+        }
+    }
+
+    /// A node gives something to a client: fences rise in the order of grants. If clocks are
+    /// worse than allowed, a node may go on in a view that is over, but never with a fence of a later one.
+    fn judge_order(&mut self, client: usize, answer: &Answer) {
+        let Reply::Granted { slot, fence, .. } = answer.reply else { return };
+        let Some(&(name, _)) = self.clients[client].names.get(&answer.request) else { return };
+        let view = if self.plan.drift > u64::from(DRIFT_PERCENT) { fence >> 40 } else { 0 };
+        let highest = self.given.entry((name, slot, view)).or_default();
+        if fence < *highest {
+            self.happened.violations.push(format!("fence {fence} of name {name} was given after {highest}"));
+        }
+        *highest = fence.max(*highest);
+    }
+
+    /// A client believes from now on that it is inside: nobody may be there who must not.
+    pub(crate) fn judge_grant(&mut self, client: usize, belief: &Belief) {
+        let within_bounds = self.plan.drift <= u64::from(DRIFT_PERCENT);
+        let mut problems = Vec::new();
+        self.happened.log.push(format!("{} client {client} {belief:?}", self.now.0));
+        let believed = self.clients.iter().flat_map(|program| program.beliefs(self.now));
+        let same: Vec<Belief> = believed.filter(|other| other.name == belief.name).collect();
+        if self.plan.groups > 0 {
+            let alone = belief.alone && same.len() > 1;
+            let clashes = |other: &Belief| other.group != belief.group || other.fence != belief.fence;
+            if alone || same.iter().any(clashes) {
+                problems.push(format!("clients believe in different groups: {same:?}"));
+            }
+        } else {
+            let twice = same.iter().filter(|other| other.slot == belief.slot).count() > 1;
+            let most = self.plan.slots.max(self.most_slots.get(&belief.name).copied().unwrap_or(0));
+            if twice || (!self.plan.contradict && same.len() > most as usize) {
+                problems.push(format!("clients believe in slots that are taken: {same:?}"));
+            }
+        }
+        let (highest, group) = self.fences.entry((belief.name, belief.slot)).or_default();
+        // Those who share an opening share its fence.
+        let shares =
+            self.plan.groups > 0 && belief.fence == *highest && belief.group == *group && !belief.alone;
+        if belief.fence <= *highest && !shares {
+            problems.push(format!("{belief:?} after {highest}"));
+        }
+        (*highest, *group) = (belief.fence, belief.group.clone());
+        if within_bounds {
+            self.happened.violations.extend(problems);
+        } else {
+            self.happened.excused += problems.len() as u64;
+        }
+    }
+
+    /// In a view there is one token of each slot.
+    pub(crate) fn judge_now_and_then(&mut self) {
+        self.judged += 1;
+        if !self.judged.is_multiple_of(COUNTED_EVERY) || !self.within_bounds() {
+            return;
+        }
+        let mut tokens = BTreeSet::new();
+        for core in self.machines.iter().filter_map(|machine| machine.core.as_ref()) {
+            for (name, definition, slot) in core.tokens() {
+                if !tokens.insert((core.view().epoch, name.clone(), definition, slot)) {
+                    let epoch = core.view().epoch;
+                    let twice = format!("slot {slot} of {name} is at two nodes in view {epoch}");
+                    self.happened.violations.push(twice);
+                }
+            }
+        }
+    }
+
+    /// Everybody was served, and everything is forgotten.
+    pub(crate) fn judge_end(&mut self) {
+        for core in self.machines.iter().filter_map(|machine| machine.core.as_ref()) {
+            let status = core.status();
+            if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
+                let left = core.everything(self.now);
+                self.happened.stuck.push(format!("something is left: {status:?} {left:?}"));
+            }
+        }
+        for (number, program) in self.clients.iter().enumerate() {
+            if program.believes(self.now) && !program.client.asked().is_empty() {
+                let asked = program.client.asked();
+                self.happened.stuck.push(format!("client {number} waits for ever: {asked:?}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Each rule that can be left out, with a seed that shows what comes of it. What a plan needs beyond what is drawn from the
+//! seed (leaders that change often, news that come late, long sections, …) is here, in one table.
+
+use service::Defect;
+
+use crate::plan::Plan;
+
+/// How to see what comes of a defect.
+#[derive(Clone, Copy, Debug)]
+pub struct Showcase {
+    /// The rule that is left out.
+    pub defect: Defect,
+    /// A seed that shows it.
+    pub seed: u64,
+    /// What the plan has beyond what is drawn from the seed.
+    pub with: &'static str,
+}
+
+const fn shows(defect: Defect, seed: u64, with: &'static str) -> Showcase {
+    Showcase { defect, seed, with }
+}
+
+/// One for each defect.
+pub const SHOWCASES: [Showcase; 36] = [
+    shows(
+        Defect::CountedFromReceipt,
+        6,
+        "names=1,partitions=20,elections=12,lease=1000,section=3000,late-news=6,crashes=0,clients=15",
+    ),
+    shows(
+        Defect::NoRound,
+        4,
+        "names=1,hop=300,late-news=6,elections=15,partitions=10,lease=1000,section=3000",
+    ),
+    shows(Defect::JoinsRunningRound, 1558, UNREST),
+    shows(Defect::NewLeaderDoesNotWait, 2, ""),
+    shows(Defect::NoDrift, 20, "names=1,clients=15,partitions=20,pauses=0,lease=3000,section=3000"),
+    shows(Defect::RenewsDuringExclusion, 3, "names=1,pauses=20,lease=1000,section=3000"),
+    shows(
+        Defect::ShorterAtOnce,
+        8,
+        "names=1,lease-changes=20,partitions=10,pauses=10,lease=3000,section=3000",
+    ),
+    shows(Defect::ExcludesOnSuspicion, 1, ""),
+    shows(Defect::UnreachablePair, 1, "split=1,nodes=3,partitions=0,leaves=0,joins=0,crashes=0,pauses=0"),
+    shows(Defect::MembersById, 9, "crashes=10"),
+    shows(Defect::RestartReplaces, 28, "names=1,section=3000,crashes=12,clients=12"),
+    shows(Defect::ReadmitsIncarnation, 14, "names=1,pauses=10,lease=1000"),
+    shows(Defect::ResumesAfterExclusion, 14, ""),
+    shows(Defect::QuorumOfEnds, 5, ""),
+    shows(Defect::MintsEarly, 8, ""),
+    shows(Defect::EndBeforeReport, 4, ""),
+    shows(Defect::OldEndCounts, 39, ""),
+    shows(Defect::FramesWithoutView, 1, ""),
+    shows(Defect::ViewsBackwards, 8, "late-news=6"),
+    shows(Defect::FenceWithoutView, 1, ""),
+    shows(Defect::NoFloor, 1, ""),
+    shows(Defect::OldQueuesKept, 1, ""),
+    shows(Defect::LeavesWhileBusy, 5, "leaves=2"),
+    shows(Defect::BeyondLease, 1, "lease=1000,section=3000,partitions=10"),
+    shows(Defect::NoMargin, 15, ""),
+    shows(
+        Defect::FreedAtLapse,
+        15,
+        "names=1,section=3000,partitions=15,lease=3000,groups=0,clients=15,slots=1",
+    ),
+    shows(Defect::FreedOnDisconnect, 2, ""),
+    shows(Defect::SessionMoves, 1, ""),
+    shows(Defect::ClientCountsFromReceipt, 41, SLOW),
+    shows(Defect::ReplyNotMatched, 176, SLOWER),
+    shows(Defect::ClientClockSleeps, 1, ""),
+    shows(Defect::NodeClockSleeps, 33, "names=1,section=500,pauses=15,lease=1000"),
+    shows(Defect::RoomMadeEmpty, 1, "names=1,section=3000,crashes=6,groups=2"),
+    shows(Defect::OpenRoomNewFence, 50, "names=1,section=3000,crashes=12,groups=1,clients=12"),
+    shows(Defect::CaptainKeepsFollowers, 1, "names=1,section=3000,groups=1"),
+    shows(Defect::CompletesToCaptain, 6, "names=1,section=3000,groups=1"),
+];
+
+/// What leaders say takes long, and they change all the time.
+const UNREST: &str = "names=1,nodes=3,clients=9,slots=1,groups=0,contradict=0,cuts=0,stalls=0,deaths=0,naps=0,crashes=0,pauses=0,\
+    partitions=0,joins=0,leaves=0,elections=40,lease-changes=0,late-news=6,lease=3000,section=3000,lasts=60000";
+/// Nothing goes wrong but that messages take long, those of clients too.
+const SLOW: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
+    section=3000,hop=2500,lasts=60000";
+/// The same, and connections hang and break.
+const SLOWER: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
+    section=3000,hop=2500,lasts=60000,stalls=20,cuts=10";
+
+impl Showcase {
+    /// The one of this defect.
+    pub fn of(defect: Defect) -> Showcase {
+        let found = SHOWCASES.iter().find(|showcase| showcase.defect == defect);
+        *found.expect("there is one for each defect")
+    }
+
+    /// The plan from any seed, with or without the defect.
+    pub fn plan(&self, seed: u64, defect: Option<Defect>) -> Plan {
+        let mut plan = Plan { defect, resizes: 0, ..Plan::drawn(seed) };
+        plan.adjust(self.with).expect("what is written here can be planned");
+        plan
+    }
+}

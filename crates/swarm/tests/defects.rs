@@ -1,0 +1,102 @@
+//! Each rule of the protocol is needed: without it, the seed of its showcase fails; with it, the same plan and seed do not.
+//! What does not need clocks shows in the exploration of small clusters as well.
+
+use std::cell::Cell;
+use std::sync::Once;
+
+use service::Defect;
+use swarm::exhaustive::{Explored, Size, explore};
+use swarm::{Plan, SHOWCASES, outcome, shrunk};
+
+thread_local! {
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Failures are expected while this runs: nodes that notice them say so by a panic, and need not print it.
+fn quietly<T>(act: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !EXPECTED.get() {
+                print(panic);
+            }
+        }));
+    });
+    EXPECTED.set(true);
+    let result = act();
+    EXPECTED.set(false);
+    result
+}
+
+#[test]
+fn every_rule_is_needed() {
+    let judged: Vec<(Defect, Option<String>, Option<String>)> = quietly(|| {
+        let of = |plan: &Plan, seed| outcome(plan, seed).wrong().map(str::to_string);
+        let judge = |shown: &swarm::Showcase| {
+            let without = of(&shown.plan(shown.seed, Some(shown.defect)), shown.seed);
+            (shown.defect, without, of(&shown.plan(shown.seed, None), shown.seed))
+        };
+        SHOWCASES.iter().map(judge).collect()
+    });
+    for (defect, without, with) in &judged {
+        println!("{}: {without:?}", defect.name());
+        assert!(with.is_none(), "the seed of {} fails with the rule too: {with:?}", defect.name());
+    }
+    let hidden: Vec<&str> =
+        judged.iter().filter(|(_, without, _)| without.is_none()).map(|(defect, ..)| defect.name()).collect();
+    assert!(hidden.is_empty(), "these show nothing from their seeds any more: {hidden:?}");
+    assert!(Defect::ALL.iter().all(|defect| judged.iter().any(|(shown, ..)| shown == defect)));
+}
+
+#[test]
+fn what_does_not_take_clocks_is_found_by_exploring() {
+    let sizes = Defect::ALL.iter().filter_map(|defect| Some((*defect, Size::that_shows(*defect)?)));
+    let found: Vec<(Defect, Explored)> =
+        quietly(|| sizes.map(|(defect, size)| (defect, explore(&size, |_| {}))).collect());
+    for (defect, explored) in &found {
+        println!("explored {}: {:?}", defect.name(), explored.wrong.as_ref().map(|(_, way)| way.len()));
+        assert!(explored.wrong.is_some(), "{} is not found in {} states", defect.name(), explored.states);
+    }
+    assert!(found.len() >= 15);
+}
+
+#[test]
+fn nothing_is_wrong_in_any_order() {
+    let two = Size { sample: 1, ..Size::default() };
+    let sizes = [
+        Size { failures: 2, sample: 8, ..two.clone() },
+        Size { rounds: 2, timers: 1, ..two.clone() },
+        Size { slots: 2, clients: 2, failures: 0, ..two.clone() },
+        Size { groups: 2, rounds: 2, ..two.clone() },
+        Size { groups: 1, ..two },
+    ];
+    for size in sizes {
+        let found = explore(&size, |_| {});
+        println!("{} states, {} deep: {size:?}", found.states, found.depth);
+        assert!(found.wrong.is_none(), "{size:?}: {:#?}", found.wrong);
+        assert!(found.complete && found.grants > 0, "{size:?}: {found:?}");
+    }
+}
+
+#[test]
+fn a_failure_is_made_smaller() {
+    let plan = Plan { defect: Some(Defect::FenceWithoutView), crashes: 3, ..Plan::drawn(1) };
+    let (smaller, wrong) = quietly(|| {
+        let smaller = shrunk(&plan, 1);
+        let wrong = outcome(&smaller, 1).wrong().map(str::to_string);
+        (smaller, wrong)
+    });
+    assert!(wrong.is_some());
+    assert!(smaller.clients < plan.clients || smaller.lasts < plan.lasts, "{smaller:?}");
+    let mut typed = plan.clone();
+    typed.adjust(&smaller.differences(&plan)).unwrap();
+    assert_eq!(typed, smaller);
+}
+
+/// A node that tells again what it gave, after its lease has run out, gives nothing: the client knows that it is over.
+#[test]
+fn what_is_told_again_is_not_given_again() {
+    let happened = outcome(&Plan::drawn(2691), 2691);
+    assert_eq!(happened.wrong(), None);
+}
