@@ -55,14 +55,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         None => show(&arguments.asking),
         Some(Change::Invite { lasts, asking }) => invite(*lasts, asking),
         Some(Change::Remove { id, asking }) => {
-            change(asking, Question::Remove(*id), &format!("Node {id} is forgotten."))
+            change(asking, &Question::Remove(*id), &format!("Node {id} is forgotten."))
         }
         Some(Change::Lease { lasts, asking }) => {
             if !(Duration::from_millis(500)..=Duration::from_secs(600)).contains(lasts) {
                 bail!("leases last between 500ms and 10m");
             }
             let said = format!("Leases will last {lasts:?}.");
-            change(asking, Question::Lease(*lasts), &said)
+            change(asking, &Question::Lease(*lasts), &said)
         }
     }
 }
@@ -142,8 +142,8 @@ fn invite(lasts: Duration, asking: &Asking) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
-fn change(asking: &Asking, question: Question, said: &str) -> Result<Ended> {
-    match ask(asking, &question)? {
+fn change(asking: &Asking, question: &Question, said: &str) -> Result<Ended> {
+    match ask(asking, question)? {
         Told::Done => {}
         Told::NotDone(why) => bail!(why),
         _ => bail!(OTHER_VERSION),
