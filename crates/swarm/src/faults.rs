@@ -343,7 +343,8 @@ impl Run {
     pub(crate) fn hear_of_view(&mut self, node: usize, life: u64, view: View) {
         let by_id = self.plan.defect == Some(Defect::MembersById);
         let machine = &mut self.machines[node];
-        if machine.life != life && !by_id {
+        // Who has left hears nothing more.
+        if machine.life != life && !by_id || !machine.up {
             return;
         }
         let life = machine.life;

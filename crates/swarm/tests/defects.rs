@@ -100,3 +100,10 @@ fn what_is_told_again_is_not_given_again() {
     let happened = outcome(&Plan::drawn(2691), 2691);
     assert_eq!(happened.wrong(), None);
 }
+
+/// A node that has left hears of nothing more. The swarm let it hear of a view that was late, and begin anew with it.
+#[test]
+fn who_has_left_does_not_come_back() {
+    let happened = outcome(&Plan::drawn(103_389), 103_389);
+    assert_eq!(happened.wrong(), None);
+}
