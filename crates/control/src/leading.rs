@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use service::Time;
 use service::leases::{Input, Leases, Output};
-use service::registry::{Applied, Entry, Invitation, Leadership, Registry};
+use service::registry::{Applied, Entry, Invitation, Leadership, MemberEntry, Registry};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -228,12 +228,7 @@ impl<'a> Reign<'a> {
     }
 
     /// A node wants to become a member. It has to be known, and is reached where it says.
-    fn lets_in(
-        &mut self,
-        id: u32,
-        member: service::registry::MemberEntry,
-        answer: oneshot::Sender<Response>,
-    ) {
+    fn lets_in(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
         match self.plane.nodes().get(&id) {
             Some(address) if *address == member.address => {
                 self.step(Input::Enter { id, member });

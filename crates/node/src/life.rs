@@ -90,13 +90,10 @@ impl Life {
 impl Shared {
     /// Something was agreed on.
     fn follow(self: &Arc<Shared>, registry: &Registry) {
-        let (me, epoch, leaves) = {
-            let state = self.lock();
-            (state.life.me, state.core.view().epoch, state.life.leaves)
-        };
-        self.happen(|state, now| {
+        let (me, epoch, leaves) = self.happen(|state, now| {
             let (core, out) = state.core_and_out();
             core.all_defined(&registry.definitions, now, out);
+            (state.life.me, state.core.view().epoch, state.life.leaves)
         });
         if registry.epoch <= epoch {
             return;
