@@ -74,6 +74,7 @@ struct Sum {
     excluded: u64,
     joined: u64,
     resized: u64,
+    forced: u64,
     left: u64,
     partitions: u64,
     elections: u64,
@@ -190,6 +191,7 @@ impl Sum {
         self.excluded += happened.excluded;
         self.joined += happened.joined;
         self.resized += happened.resized;
+        self.forced += happened.forced;
         self.left += happened.left;
         self.partitions += happened.partitions;
         self.elections += happened.elections;
@@ -253,6 +255,7 @@ impl Sum {
                     "left_waiting": seeds(&self.stuck),
                     "joined": self.joined,
                     "resized": self.resized,
+                    "forced": self.forced,
                     "left": self.left,
                     "again": smallest,
                 })
@@ -261,10 +264,11 @@ impl Sum {
         }
         let numbers = [self.grants, self.views, self.crashes, self.partitions, self.elections, self.excluded];
         let [grants, views, crashes, partitions, elections, excluded] = numbers.map(table::grouped);
-        let [joined, left, resized] = [self.joined, self.left, self.resized].map(table::grouped);
+        let numbers = [self.joined, self.left, self.resized, self.forced];
+        let [joined, left, resized, forced] = numbers.map(table::grouped);
         say!("{} runs, {}.", table::grouped(self.runs), self.pace(begun));
         say!(
-            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were left out alive, {joined} joined, {left} left, {partitions} partitions, {resized} names got more slots or fewer, {elections} times somebody else led."
+            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were left out alive, {joined} joined, {left} left, {partitions} partitions, {resized} names got more slots or fewer, {forced} times something was taken away by force, {elections} times somebody else led."
         );
         if arguments.drift > 10 {
             let times = table::grouped(self.excused);

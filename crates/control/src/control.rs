@@ -8,7 +8,8 @@ use std::time::Duration;
 use openraft::error::{Fatal, InitializeError, RaftError};
 use openraft::impls::BasicNode;
 use openraft::{RaftMetrics, ServerState};
-use service::leases::Renewal;
+use service::Time;
+use service::leases::{Renewal, Support, Votes};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -70,6 +71,8 @@ impl Control {
             cluster_id: tokio::sync::Mutex::new(cluster_id),
             patience: config.timing.silence(),
             pause: config.timing.heartbeat,
+            clock: config.clock,
+            voting: Mutex::new((Support::new((config.clock)()), Votes::default())),
         });
         let peers = Peers::new(local.clone());
         let store = LogStore::new(config.node, disk.clone(), found);
@@ -139,6 +142,12 @@ impl Control {
     /// [`Control::prove_leadership`].
     pub fn leadership(&self) -> watch::Receiver<Option<Leadership>> {
         self.plane.leadership.clone()
+    }
+
+    /// Until when somebody else may have confirmed leases, for a node that leads under this leadership: see
+    /// [`service::leases::Votes`].
+    pub fn others_led_until(&self, leadership: Leadership) -> Time {
+        self.plane.local.others_led_until(leadership.term, (self.plane.config.clock)())
     }
 
     /// Who leads, as far as this node knows.

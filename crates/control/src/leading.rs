@@ -85,10 +85,11 @@ impl<'a> Reign<'a> {
     fn new(plane: &'a Plane, leadership: Leadership) -> Reign<'a> {
         let now = (plane.config.clock)();
         let registry = plane.registry.borrow().clone();
+        let since = plane.local.others_led_until(leadership.term, now);
         Reign {
             plane,
             leadership,
-            leases: Leases::new(leadership, now, &registry),
+            leases: Leases::new(leadership, since, now, &registry),
             renewing: BTreeMap::new(),
             absent: BTreeMap::new(),
             jobs: JoinSet::new(),

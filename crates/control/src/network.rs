@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use openraft::error::{
@@ -16,7 +16,9 @@ use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
     VoteRequest, VoteResponse,
 };
+use service::Time;
 use service::frame::{Incoming, LENGTH_BYTES, LONGEST_BODY};
+use service::leases::{Support, Votes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -42,6 +44,38 @@ pub(crate) struct Local {
     pub(crate) patience: Duration,
     /// How long to leave a peer alone that could not be reached.
     pub(crate) pause: Duration,
+    /// What leases are counted on.
+    pub(crate) clock: fn() -> Time,
+    /// When it last helped somebody to lead, and what it heard of others about that with their votes.
+    pub(crate) voting: Mutex<(Support, Votes)>,
+}
+
+impl Local {
+    fn voting(&self) -> MutexGuard<'_, (Support, Votes)> {
+        self.voting.lock().expect("nobody panics while holding it")
+    }
+
+    /// Helps somebody to lead, or is about to: see [`Support::given`].
+    pub(crate) fn supports(&self) {
+        self.voting().0.given((self.clock)());
+    }
+
+    /// For how long it has not: see [`Support::quiet`].
+    pub(crate) fn quiet(&self) -> Duration {
+        self.voting().0.quiet((self.clock)())
+    }
+
+    /// Somebody has given its vote.
+    fn elected_by(&self, term: u64, quiet: Duration) {
+        let mut voting = self.voting();
+        let own = voting.0.last();
+        voting.1.granted(term, (self.clock)(), quiet, own);
+    }
+
+    /// Until when others may have led, if this node does now: see [`Votes::since`].
+    pub(crate) fn others_led_until(&self, term: u64, now: Time) -> Time {
+        self.voting().1.since(term, now)
+    }
 }
 
 /// The peers that were called so far.
@@ -316,8 +350,15 @@ impl RaftNetwork<Types> for Caller {
     }
 
     async fn vote(&mut self, rpc: VoteRequest<u64>, _option: RPCOption) -> Result<VoteResponse<u64>, Failed> {
+        let term = rpc.vote.leader_id.term;
         match self.peer.call(&Request::Vote(rpc)).await {
-            Ok(Response::Vote(response)) => Ok(response),
+            Ok(Response::Vote { vote, quiet }) => {
+                // Before it is counted.
+                if vote.vote_granted {
+                    self.peer.local.elected_by(term, quiet);
+                }
+                Ok(vote)
+            }
             Ok(response) => Err(self.unfit(response)),
             Err(error) => Err(self.failed(error)),
         }

@@ -97,6 +97,7 @@ impl Plane {
     /// See [`crate::Control::prove_leadership`].
     pub(crate) async fn prove_leadership(&self, leadership: Leadership) -> Result<(), NotLeading> {
         let patience = self.config.timing.patience();
+        self.local.supports();
         let round = async {
             let (read, applied) = self.raft.get_read_log_id().await.map_err(|_| NotLeading)?;
             let read = read.ok_or(NotLeading)?;

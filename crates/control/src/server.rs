@@ -122,6 +122,7 @@ impl Plane {
         let failed = |error: &dyn std::error::Error| Response::Failed(error.to_string());
         match request {
             Request::Append(rpc) => {
+                self.local.supports();
                 self.raft.append_entries(rpc).await.map_or_else(|error| failed(&error), Response::Append)
             }
             // Only the first election of a cluster is held among nodes that know nothing. Otherwise this one may have lost its
@@ -131,9 +132,10 @@ impl Plane {
             {
                 Response::Failed("it knows nothing yet, and does not vote".to_owned())
             }
-            Request::Vote(rpc) => {
-                self.raft.vote(rpc).await.map_or_else(|error| failed(&error), Response::Vote)
-            }
+            Request::Vote(rpc) => match self.raft.vote(rpc).await {
+                Ok(vote) => Response::Vote { vote, quiet: self.local.quiet() },
+                Err(error) => failed(&error),
+            },
             Request::Snapshot(rpc) => match self.raft.install_snapshot(rpc).await {
                 Ok(response) => Response::Snapshot(Ok(response)),
                 Err(RaftError::APIError(error)) => Response::Snapshot(Err(error)),

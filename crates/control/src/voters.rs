@@ -10,11 +10,9 @@ use tokio::time::timeout;
 use crate::error::{ChangeError, ProposeError};
 use crate::plane::Plane;
 
-/// How many voters there can be: as many may fail as are left over by a majority.
+/// How many voters there can be, the most that there are nodes for: as many may fail as are left over by a majority. More than
+/// that make agreeing slower and little safer.
 pub(crate) const NUMBERS: [usize; 4] = [1, 3, 5, 7];
-
-/// More voters make agreeing slower; fewer than that many are made more as nodes come.
-pub(crate) const MOST: usize = 5;
 
 /// Who votes of so many: as many as there should be, those with the lowest ids.
 pub fn of(nodes: impl IntoIterator<Item = u32>) -> BTreeSet<u32> {
@@ -24,7 +22,7 @@ pub fn of(nodes: impl IntoIterator<Item = u32>) -> BTreeSet<u32> {
 }
 
 fn number(nodes: usize) -> usize {
-    NUMBERS.into_iter().filter(|number| *number <= nodes.min(MOST)).max().unwrap_or(0)
+    NUMBERS.into_iter().filter(|number| *number <= nodes).max().unwrap_or(0)
 }
 
 /// Who should vote, if not those who do. `present` are the nodes that take part now, `missed` those that have not for
@@ -141,8 +139,10 @@ mod tests {
         check(&[0], &[0, 1, 2], &[], &[], Some(&[0, 1, 2]));
         check(&[0, 1, 2], &[0, 1, 2, 3], &[], &[], None);
         check(&[0, 1, 2], &[0, 1, 2, 3, 4, 5], &[], &[], Some(&[0, 1, 2, 3, 4]));
-        check(&[0, 1, 2, 3, 4], &[0, 1, 2, 3, 4, 5, 6, 7], &[], &[], None);
-        assert_eq!(of(0..9), set(&[0, 1, 2, 3, 4]));
+        check(&[0, 1, 2, 3, 4], &[0, 1, 2, 3, 4, 5], &[], &[], None);
+        check(&[0, 1, 2, 3, 4], &[0, 1, 2, 3, 4, 5, 6, 7], &[], &[], Some(&[0, 1, 2, 3, 4, 5, 6]));
+        check(&[0, 1, 2, 3, 4, 5, 6], &[0, 1, 2, 3, 4, 5, 6, 7, 8], &[], &[], None);
+        assert_eq!(of(0..9), set(&[0, 1, 2, 3, 4, 5, 6]));
         assert_eq!(of([4, 9]), set(&[4]));
     }
 

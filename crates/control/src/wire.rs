@@ -124,7 +124,11 @@ pub(crate) enum ForLeader {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Response {
     Append(AppendEntriesResponse<u64>),
-    Vote(VoteResponse<u64>),
+    Vote {
+        vote: VoteResponse<u64>,
+        /// For how long it has helped nobody to lead.
+        quiet: Duration,
+    },
     Snapshot(Result<InstallSnapshotResponse<u64>, InstallSnapshotError>),
     Proposed(Applied),
     /// Whoever was asked does not lead.

@@ -36,6 +36,8 @@ defects! {
     NoRound: "no-round", "The leader confirms without asking whether it still leads.";
     JoinsRunningRound: "joins-running-round", "A renewal that comes while a round runs is confirmed by it.";
     NewLeaderDoesNotWait: "new-leader-does-not-wait", "A new leader counts as lost whoever has not renewed under it.";
+    QuietAfterRestart: "quiet-after-restart", "A voter that has started again says that it has long helped nobody to lead.";
+    QuietestVoter: "quietest-voter", "A new leader goes by the voter that has been quiet for longest.";
     NoDrift: "no-drift", "The leader waits as long as a lease lasts on its own clock.";
     RenewsDuringExclusion: "renews-during-exclusion", "A member that is about to be left out can still renew.";
     ShorterAtOnce: "shorter-at-once", "A shorter lease is agreed on while somebody believes in a longer one.";
@@ -56,11 +58,15 @@ defects! {
     NoFloor: "no-floor", "Nothing is kept of the counters of what is forgotten.";
     OldQueuesKept: "old-queues-kept", "A token keeps its queue from one view to the next.";
     LeavesWhileBusy: "leaves-while-busy", "A node says goodbye while clients believe that they hold something there.";
+    // Names that get more slots or fewer.
+    SlotFromTheStart: "slot-from-the-start", "A slot that is made again starts as if it had never been there.";
+    GrowsBlindly: "grows-blindly", "All new slots are made, also those that somebody still has from before.";
     // Sessions and clients.
     BeyondLease: "beyond-lease", "A node promises what its clients ask for, however short its own lease is.";
     NoMargin: "no-margin", "A node waits for the end of a promise on its own clock, without an allowance for others.";
     FreedAtLapse: "freed-at-lapse", "A node whose lease has run out ends its sessions at once.";
     FreedOnDisconnect: "freed-on-disconnect", "A connection that breaks ends the session.";
+    ForcedAtOnce: "forced-at-once", "What is taken away by force is given away before its holder has heard of it.";
     SessionMoves: "session-moves", "Clients go on at any node, where sessions are known by their numbers alone.";
     ClientCountsFromReceipt: "client-counts-from-receipt", "A client counts a promise from when it came.";
     ReplyNotMatched: "reply-not-matched", "A client takes any promise for the answer to its last keep-alive.";

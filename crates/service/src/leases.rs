@@ -5,8 +5,9 @@
 //! lease has certainly run out on every clock, however the leader learned that it might be lost ([`Leases`]).
 //!
 //! The leader's table belongs to one leadership. Whoever leads next begins with an empty one and waits as long as the
-//! longest lease that anybody may have been promised: that covers a restart of the whole cluster too. This needs that a
-//! node that led, stopped and started again does so under a new leadership.
+//! longest lease that anybody may have been promised, counted from when its voters last helped another to lead
+//! ([`Votes`]): that covers a restart of the whole cluster too. This needs that a node that led, stopped and started again
+//! does so under a new leadership.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,14 +23,20 @@ mod newcomer;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod votes;
 
 pub use lease::Lease;
+pub use votes::{Support, Votes};
 
 /// Nodes whose time is up within so long of each other are left out of one view together.
 pub const EXCLUSIONS_WITHIN: Duration = Duration::from_millis(100);
 
 /// Newcomers within so long of each other enter one view together.
 pub const NEWCOMERS_WITHIN: Duration = Duration::from_millis(50);
+
+/// Of a lease, no more than one part of so many counts as spent when a leadership begins: members have the rest for finding whoever
+/// leads, and nobody is left out because an election took long.
+const SPENT_AT_MOST: u32 = 3;
 
 /// A node renews its lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,8 +131,8 @@ type Batch = BTreeMap<Member, Renewal>;
 pub struct Leases {
     leadership: Leadership,
     defect: Option<Defect>,
-    /// When a renewal of each member was last confirmed; or when the member was first seen, which is not before this
-    /// leadership began: any lease that others confirmed was asked for before that.
+    /// When a renewal of each member was last confirmed; or when the member was first seen; or, at the beginning, since when
+    /// nobody else has confirmed anything. Any lease that others confirmed was asked for before that.
     since: BTreeMap<Member, Time>,
     /// Members that get no lease any more under this leadership.
     refused: BTreeSet<Member>,
@@ -161,8 +168,9 @@ struct Shortening {
 }
 
 impl Leases {
-    /// A new leadership, whose own first entry has been applied. From now on it waits for everybody.
-    pub fn new(leadership: Leadership, now: Time, registry: &Registry) -> Leases {
+    /// A new leadership, whose own first entry has been applied. Nobody else has confirmed a lease that was asked for
+    /// after `since` ([`Votes::since`]).
+    pub fn new(leadership: Leadership, since: Time, now: Time, registry: &Registry) -> Leases {
         let mut leases = Leases {
             leadership,
             defect: None,
@@ -180,7 +188,8 @@ impl Leases {
             proposing: false,
             propose_after: now,
         };
-        leases.follow(now, registry);
+        let spent = (now - since).min(registry.lease / SPENT_AT_MOST);
+        leases.follow(Time(now.0 - spent.as_nanos() as u64), registry);
         leases
     }
 

@@ -162,8 +162,13 @@ pub(crate) struct Habits {
 }
 
 impl Habits {
-    pub(crate) const fn of_forest(self, home: NodeId) -> forest::Rules {
-        forest::Rules::service(home, self.passes, self.linger)
+    pub(crate) fn of_forest(self, home: NodeId) -> forest::Rules {
+        let slip = match self.defect {
+            Some(Defect::SlotFromTheStart) => Some(forest::Slip::NoFloor),
+            Some(Defect::GrowsBlindly) => Some(forest::Slip::GrowBlindly),
+            _ => None,
+        };
+        forest::Rules { slip, ..forest::Rules::service(home, self.passes, self.linger) }
     }
 
     pub(crate) fn of_room(self, home: NodeId) -> rooms::Rules {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use service::client::{Client, News};
-use service::core::Patience;
+use service::core::{Listing, Patience};
 use service::protocol::ToClient;
 use service::{Acquire, Defect, Definition, Refusal, Time, Want};
 
@@ -22,6 +22,10 @@ impl Run {
             Some(News::Refused(request, refusal @ Refusal::RequestUsed(_))) => {
                 self.happened.violations.push(format!("request {request} of client {client}: {refusal}"));
                 return;
+            }
+            Some(News::Revoked(request)) => {
+                let after = self.below(50_000_000);
+                return self.plan_in(after, Event::Release { client, request });
             }
             _ => return,
         };
@@ -159,6 +163,27 @@ impl Run {
                 self.say(client, Some(said));
             }
         }
+    }
+
+    /// Somebody takes away by force what a client holds, known to it or not yet.
+    pub(crate) fn force(&mut self) {
+        let mut held = Vec::new();
+        for (node, machine) in self.machines.iter().enumerate() {
+            let listings = machine.core.iter().flat_map(|core| core.list(self.now));
+            for Listing { name, clients, .. } in listings {
+                let grants = clients.iter().filter_map(|client| client.granted);
+                held.extend(grants.map(|grant| (node, name.clone(), (grant.slot, grant.fence))));
+            }
+        }
+        if held.is_empty() {
+            return;
+        }
+        let (node, name, grant) = held.swap_remove(self.below(held.len() as u64) as usize);
+        self.happened.forced += 1;
+        self.happened.log.push(format!("{} {name} {grant:?} is taken away at node {node}", self.now.0));
+        self.at_node(node, |core, now, out| {
+            _ = core.force_release(&name, grant, false, "somebody", now, out)
+        });
     }
 
     /// A client stands still for a while, as a process that is stopped.

@@ -6,6 +6,7 @@ use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
 use service::{Defect, Time, leases};
 
 use crate::plan::Plan;
+use crate::voters::Voters;
 
 /// A node in one of its lives.
 pub(crate) type Life = (u32, u64);
@@ -19,31 +20,33 @@ pub(crate) struct Reign {
 pub(crate) struct Council {
     pub(crate) registry: Registry,
     defect: Option<Defect>,
+    pub(crate) voters: Voters,
     /// The last is the one that leads.
     pub(crate) reigns: Vec<Reign>,
 }
 
 impl Council {
     /// All of these are members, and the first leads.
-    pub(crate) fn new(ids: &[u32], plan: &Plan, now: Time) -> Council {
+    pub(crate) fn new(ids: &[u32], plan: &Plan, voters: Voters, now: Time) -> Council {
         let leadership = Leadership { term: 1, node: ids[0] };
         let mut registry = Registry { lease: plan.lease, ..Registry::default() };
         let members = ids.iter().map(|id| (*id, member(1))).collect();
         registry.apply(&Entry::View { base_epoch: 0, decided_by: leadership, members }, leadership);
-        let leases = Leases::new(leadership, now, &registry).with_defect(plan.defect);
+        let leases = Leases::new(leadership, now, now, &registry).with_defect(plan.defect);
         let reigns = vec![Reign { leadership, leases }];
-        Council { registry, defect: plan.defect, reigns }
+        Council { registry, defect: plan.defect, voters, reigns }
     }
 
     pub(crate) fn leader(&self) -> Option<Leadership> {
         self.reigns.last().map(|reign| reign.leadership)
     }
 
-    /// Somebody else leads from now on. The one before may go on for a while, in vain.
-    pub(crate) fn elect(&mut self, node: u32, now: Time) {
+    /// Somebody else leads from now on, on whose clock it is `here`. The one before may go on for a while, in vain.
+    pub(crate) fn elect(&mut self, node: u32, now: Time, here: Time) {
         let term = self.leader().map_or(1, |leadership| leadership.term + 1);
         let leadership = Leadership { term, node };
-        let leases = Leases::new(leadership, now, &self.registry).with_defect(self.defect);
+        let since = self.voters.vote(now, term, here).since(term, here);
+        let leases = Leases::new(leadership, since, here, &self.registry).with_defect(self.defect);
         self.reigns.push(Reign { leadership, leases });
         if self.reigns.len() > 2 {
             self.reigns.remove(0);

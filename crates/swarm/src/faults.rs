@@ -170,9 +170,11 @@ impl Run {
 
     /// A leader has asked the others whether it leads: what they say is back after a while.
     pub(crate) fn majority(&mut self, who: Leadership, batch: u64, after: u64) {
-        let leads = self.council.as_ref().and_then(|council| council.leader()) == Some(who);
         let reached = !self.is_cut_off(Run::index(who.node));
-        let input = if leads && reached { Input::Proven(batch) } else { Input::Unproven(batch) };
+        let now = self.now;
+        let council = self.council.as_mut().filter(|council| reached && council.leader() == Some(who));
+        let proven = council.map(|council| council.voters.answer(now)).is_some();
+        let input = if proven { Input::Proven(batch) } else { Input::Unproven(batch) };
         self.plan_in(after, Event::Lead { who, input });
     }
 
@@ -206,7 +208,7 @@ impl Run {
         self.happened.log.push(format!("{} node {node} leads", self.now.0));
         self.spread_slowly();
         if let Some(council) = &mut self.council {
-            council.elect(FIRST + node as u32, clock);
+            council.elect(FIRST + node as u32, self.now, clock);
         }
     }
 

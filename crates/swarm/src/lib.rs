@@ -24,6 +24,7 @@ mod plan;
 mod program;
 mod run;
 mod showcase;
+mod voters;
 
 pub use outcome::{outcome, shrunk};
 pub use plan::{Happened, Plan};

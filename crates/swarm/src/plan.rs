@@ -41,6 +41,8 @@ pub struct Plan {
     pub lease_changes: u32,
     /// How many times a name gets more slots or fewer, while it is used.
     pub resizes: u32,
+    /// How many times something is taken away by force.
+    pub forces: u32,
     /// One in so many messages between leaders and nodes takes long, and some nodes hear late of new views and of who leads;
     /// 0 for none.
     pub late_news: u32,
@@ -82,6 +84,7 @@ impl Default for Plan {
             elections: 0,
             lease_changes: 0,
             resizes: 0,
+            forces: 0,
             late_news: 0,
             split: false,
             lease: Duration::from_secs(1),
@@ -131,12 +134,13 @@ impl Plan {
             stalls: below(6) as u32,
             split: false,
             resizes: if groups == 0 { [0, 2, 8][below(3) as usize] } else { 0 },
+            forces: [0, 0, 3, 20][below(4) as usize],
             defect: None,
         }
     }
 
     /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
-    pub const KEYS: [&str; 25] = [
+    pub const KEYS: [&str; 26] = [
         "nodes",
         "clients",
         "names",
@@ -154,6 +158,7 @@ impl Plan {
         "elections",
         "lease-changes",
         "resizes",
+        "forces",
         "late-news",
         "split",
         "contradict",
@@ -230,6 +235,7 @@ impl Plan {
             "elections" => &mut self.elections,
             "lease-changes" => &mut self.lease_changes,
             "resizes" => &mut self.resizes,
+            "forces" => &mut self.forces,
             "late-news" => &mut self.late_news,
             _ => return None,
         })
@@ -276,6 +282,8 @@ pub struct Happened {
     pub joined: u64,
     /// How many times a name got more slots or fewer.
     pub resized: u64,
+    /// How many times something was taken away by force.
+    pub forced: u64,
     /// Nodes that left.
     pub left: u64,
     /// Partitions.

@@ -17,6 +17,7 @@ use crate::council::Council;
 use crate::faults::{FIRST, Machine};
 use crate::plan::{Happened, Plan};
 use crate::program::Program;
+use crate::voters::Voters;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
@@ -70,7 +71,8 @@ pub(crate) enum Event {
     /// A node that is to leave, in a life, says goodbye if it can.
     Goodbye(usize, u64),
     Elect,
-    /// Leases are to become longer or shorter.
+    /// Something is taken away by force.
+    Force,
     /// A name gets more slots, or fewer.
     Define,
     /// A node, in a life, hears what names are defined as after so many changes.
@@ -80,6 +82,7 @@ pub(crate) enum Event {
         number: u64,
         definitions: BTreeMap<Arc<str>, Definition>,
     },
+    /// Leases are to become longer or shorter.
     Lasts,
     Start(usize),
     Renew(usize, u64),
@@ -213,7 +216,8 @@ impl Run {
         }
         if may_fail {
             let ids: Vec<u32> = ids.collect();
-            run.council = Some(Council::new(&ids, plan, run.node_clock(0)));
+            let voters = Voters::new(plan, run.now, seed);
+            run.council = Some(Council::new(&ids, plan, voters, run.node_clock(0)));
             run.plan_in(1, Event::Tick);
         }
         for number in 0..plan.clients {
@@ -231,7 +235,7 @@ impl Run {
     /// Plans what goes wrong.
     fn plan_faults(&mut self) {
         let Plan { cuts, deaths, crashes, pauses, partitions, elections, lasts, .. } = self.plan;
-        let Plan { stalls, naps, joins, leaves, lease_changes, resizes, split, .. } = self.plan;
+        let Plan { stalls, naps, joins, leaves, lease_changes, resizes, forces, split, .. } = self.plan;
         for (count, fault) in [
             (cuts, Event::Cut),
             (deaths, Event::Die),
@@ -246,6 +250,7 @@ impl Run {
             (lease_changes, Event::Lasts),
             (resizes, Event::Define),
             (u32::from(split), Event::Split),
+            (forces, Event::Force),
         ] {
             for _ in 0..count {
                 let at = self.below(lasts.as_nanos() as u64);
@@ -367,6 +372,7 @@ impl Run {
             Event::Split if !ending => self.split(),
             Event::Lasts if !ending => self.change_leases(),
             Event::Define if !ending => self.define(),
+            Event::Force if !ending => self.force(),
             Event::Defined { node, life, number, definitions } => {
                 self.hear_of_definitions(node, life, number, &definitions);
             }
@@ -375,7 +381,7 @@ impl Run {
             Event::Part if !ending => self.part(),
             Event::Crash | Event::Pause | Event::Part | Event::Split | Event::Nap => {}
             Event::Stall => {}
-            Event::Join | Event::Leave | Event::Lasts | Event::Define => {}
+            Event::Join | Event::Leave | Event::Lasts | Event::Define | Event::Force => {}
             Event::Goodbye(node, life) => self.goodbye(node, life),
             Event::Elect => self.elect(),
             Event::Start(node) => self.start(node),

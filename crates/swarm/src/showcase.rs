@@ -21,20 +21,22 @@ const fn shows(defect: Defect, seed: u64, with: &'static str) -> Showcase {
 }
 
 /// One for each defect.
-pub const SHOWCASES: [Showcase; 36] = [
+pub const SHOWCASES: [Showcase; 41] = [
     shows(
         Defect::CountedFromReceipt,
-        6,
+        48,
         "names=1,partitions=20,elections=12,lease=1000,section=3000,late-news=6,crashes=0,clients=15",
     ),
     shows(
         Defect::NoRound,
-        4,
+        2,
         "names=1,hop=300,late-news=6,elections=15,partitions=10,lease=1000,section=3000",
     ),
     shows(Defect::JoinsRunningRound, 1558, UNREST),
     shows(Defect::NewLeaderDoesNotWait, 2, ""),
-    shows(Defect::NoDrift, 20, "names=1,clients=15,partitions=20,pauses=0,lease=3000,section=3000"),
+    shows(Defect::QuietAfterRestart, 807, SUCCESSION),
+    shows(Defect::QuietestVoter, 295, SUCCESSION),
+    shows(Defect::NoDrift, 16, "names=1,clients=15,partitions=20,pauses=0,lease=3000,section=3000"),
     shows(Defect::RenewsDuringExclusion, 3, "names=1,pauses=20,lease=1000,section=3000"),
     shows(
         Defect::ShorterAtOnce,
@@ -50,14 +52,16 @@ pub const SHOWCASES: [Showcase; 36] = [
     shows(Defect::QuorumOfEnds, 5, ""),
     shows(Defect::MintsEarly, 8, ""),
     shows(Defect::EndBeforeReport, 4, ""),
-    shows(Defect::OldEndCounts, 39, ""),
+    shows(Defect::OldEndCounts, 16, ""),
     shows(Defect::FramesWithoutView, 1, ""),
     shows(Defect::ViewsBackwards, 8, "late-news=6"),
     shows(Defect::FenceWithoutView, 1, ""),
     shows(Defect::NoFloor, 1, ""),
     shows(Defect::OldQueuesKept, 1, ""),
     shows(Defect::LeavesWhileBusy, 5, "leaves=2"),
-    shows(Defect::BeyondLease, 1, "lease=1000,section=3000,partitions=10"),
+    shows(Defect::SlotFromTheStart, 7, "resizes=20"),
+    shows(Defect::GrowsBlindly, 6, "resizes=20"),
+    shows(Defect::BeyondLease, 3, "lease=1000,section=3000,partitions=10"),
     shows(Defect::NoMargin, 15, ""),
     shows(
         Defect::FreedAtLapse,
@@ -65,20 +69,24 @@ pub const SHOWCASES: [Showcase; 36] = [
         "names=1,section=3000,partitions=15,lease=3000,groups=0,clients=15,slots=1",
     ),
     shows(Defect::FreedOnDisconnect, 2, ""),
+    shows(Defect::ForcedAtOnce, 0, "forces=20"),
     shows(Defect::SessionMoves, 1, ""),
     shows(Defect::ClientCountsFromReceipt, 41, SLOW),
     shows(Defect::ReplyNotMatched, 176, SLOWER),
     shows(Defect::ClientClockSleeps, 1, ""),
     shows(Defect::NodeClockSleeps, 33, "names=1,section=500,pauses=15,lease=1000"),
-    shows(Defect::RoomMadeEmpty, 1, "names=1,section=3000,crashes=6,groups=2"),
-    shows(Defect::OpenRoomNewFence, 50, "names=1,section=3000,crashes=12,groups=1,clients=12"),
+    shows(Defect::RoomMadeEmpty, 10, "names=1,section=3000,crashes=6,groups=2"),
+    shows(Defect::OpenRoomNewFence, 152, "names=1,section=3000,crashes=12,groups=1,clients=12"),
     shows(Defect::CaptainKeepsFollowers, 1, "names=1,section=3000,groups=1"),
-    shows(Defect::CompletesToCaptain, 6, "names=1,section=3000,groups=1"),
+    shows(Defect::CompletesToCaptain, 10, "names=1,section=3000,groups=1"),
 ];
 
 /// What leaders say takes long, and they change all the time.
 const UNREST: &str = "names=1,nodes=3,clients=9,slots=1,groups=0,contradict=0,cuts=0,stalls=0,deaths=0,naps=0,crashes=0,pauses=0,\
     partitions=0,joins=0,leaves=0,elections=40,lease-changes=0,late-news=6,lease=3000,section=3000,lasts=60000";
+/// Leaders change while nodes are cut off.
+const SUCCESSION: &str = "names=1,slots=1,groups=0,clients=15,crashes=0,pauses=0,partitions=20,joins=0,leaves=0,elections=15,\
+    lease=3000,section=3000,lasts=60000";
 /// Nothing goes wrong but that messages take long, those of clients too.
 const SLOW: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
     section=3000,hop=2500,lasts=60000";
@@ -95,7 +103,7 @@ impl Showcase {
 
     /// The plan from any seed, with or without the defect.
     pub fn plan(&self, seed: u64, defect: Option<Defect>) -> Plan {
-        let mut plan = Plan { defect, resizes: 0, ..Plan::drawn(seed) };
+        let mut plan = Plan { defect, resizes: 0, forces: 0, ..Plan::drawn(seed) };
         plan.adjust(self.with).expect("what is written here can be planned");
         plan
     }

@@ -3,7 +3,6 @@
 use super::*;
 use crate::config::Timing;
 use crate::temporary::Temporary;
-use service::Time;
 
 #[tokio::test]
 async fn founding_that_was_interrupted_is_completed() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use control::{Config, Control, Timing};
 use service::Definition;
@@ -89,14 +89,8 @@ impl Cluster {
     pub(crate) async fn start(&mut self, id: u32) {
         let node = self.nodes.get_mut(&id).unwrap();
         let folder = node.folder.0.clone();
-        let config = Config {
-            cluster: "test".to_owned(),
-            node: id,
-            folder,
-            timing: self.timing,
-            lease: None,
-            clock: || Time(0),
-        };
+        let config =
+            Config { cluster: "test".to_owned(), node: id, folder, timing: self.timing, lease: None, clock };
         let control = Control::start(config).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         node.proxy.leads_to(listener.local_addr().unwrap());
@@ -173,4 +167,10 @@ impl Cluster {
             .await
             .unwrap();
     }
+}
+
+/// What time it is, for all nodes.
+pub fn clock() -> Time {
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    Time(1) + BEGIN.elapsed()
 }

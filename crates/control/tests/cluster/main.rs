@@ -12,7 +12,7 @@ use std::time::Duration;
 use control::{ChangeError, NotLeading, ProposeError, Timing};
 use service::registry::{Applied, Entry, Leadership};
 
-use fixture::{Cluster, define, view, within};
+use fixture::{Cluster, clock, define, view, within};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn three_voters_elect_a_leader_and_agree() {
@@ -114,10 +114,15 @@ async fn everything_is_there_again_after_all_were_stopped() {
 async fn another_node_leads_when_the_leader_is_stopped() {
     let mut cluster = Cluster::founded(&[1, 2, 3]).await;
     let (leader, leadership) = cluster.leader().await;
+    let asked = clock();
     cluster.control(leader).prove_leadership(leadership).await.unwrap();
     cluster.halt(leader).await;
+    let halted = clock();
     let (next, later) = cluster.leader().await;
     assert!(next != leader && later > leadership);
+    // Whoever voted has heard of the old one after that, and not when it was gone.
+    let until = cluster.control(next).others_led_until(later);
+    assert!(asked <= until && until <= halted, "{asked:?} {until:?} {halted:?}");
     cluster.control(next).prove_leadership(later).await.unwrap();
     // What was decided under the old leadership comes too late.
     assert_eq!(cluster.control(next).propose(view(0, leadership)).await, Ok(Applied::Outdated));

@@ -40,10 +40,11 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Option<ForceReleased> {
+        let omitted = self.omits(Defect::ForcedAtOnce);
         let request = self.requests.get_mut(client)?;
         let (number, before) = (request.number, request.revoked);
         let believed_until = self.sessions.get_mut(&request.session)?.revokes(number, now);
-        let until = if at_once { now } else { before.unwrap_or(believed_until) };
+        let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
         request.revoked = Some(until);
         if let Some(before) = before {
             self.due.remove(&(before, Due::Revoked(client)));

@@ -26,7 +26,7 @@ impl Leading {
         let member = || MemberEntry::new(1, "", "");
         let members = members.iter().map(|id| (*id, member())).collect();
         let registry = Registry { epoch: 1, members, lease: LEASE, ..Registry::default() };
-        Leading { leases: Leases::new(LEADER, at(0.0), &registry), registry }
+        Leading { leases: Leases::new(LEADER, at(0.0), at(0.0), &registry), registry }
     }
 
     fn step(&mut self, seconds: f64, input: Input) -> Vec<Output> {
@@ -127,6 +127,16 @@ fn a_new_leader_waits_for_leases_that_it_knows_nothing_of() {
     assert_eq!(leading.step(10.99, Input::Tick), []);
     assert_eq!(leading.step(11.0, Input::Tick), []);
     assert!(matches!(leading.step(11.1, Input::Tick)[..], [Output::Propose(Entry::View { .. })]));
+}
+
+#[test]
+fn a_new_leader_counts_from_when_others_last_led_but_leaves_time_to_find_it() {
+    let mut leading = Leading::new(&[0, 1]);
+    let begin = |since: f64, leading: &Leading| Leases::new(LEADER, at(since), at(20.0), &leading.registry);
+    leading.leases = begin(18.0, &leading);
+    assert_eq!(leading.leases.next_tick(&leading.registry), Some(at(18.0) + WAIT));
+    leading.leases = begin(1.0, &leading);
+    assert_eq!(leading.leases.next_tick(&leading.registry), Some(at(17.0) + WAIT));
 }
 
 #[test]

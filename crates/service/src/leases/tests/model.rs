@@ -73,7 +73,14 @@ struct Plane {
     believes: Option<Leadership>,
     /// Where its own first entry is in the log.
     own_entry: usize,
+    votes: Votes,
     table: Option<Leases>,
+}
+
+/// A node that votes, and starts again now and then.
+struct Voter {
+    clock: Clock,
+    support: Support,
 }
 
 /// A node that holds a lease.
@@ -128,6 +135,8 @@ struct Counts {
 
 struct World {
     dice: Dice,
+    /// How long agreeing takes, about, and hearing of it.
+    slow: u64,
     omission: Option<Omission>,
     tick: u64,
     leads: Leadership,
@@ -137,6 +146,7 @@ struct World {
     /// With everything that was agreed on applied.
     truth: Registry,
     planes: Vec<Plane>,
+    voters: Vec<Voter>,
     holders: Vec<Holder>,
     mail: Vec<(u64, Mail)>,
     counts: Counts,
@@ -146,16 +156,22 @@ impl World {
     fn new(seed: u64, omission: Option<Omission>) -> World {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let truth = Registry { lease: LEASES[1], ..Leading::new(&[0, 1, 2]).registry };
+        let defect = defect(omission);
         let mut plane = || Plane {
             clock: Clock::new(&mut dice),
             applied: 0,
             registry: truth.clone(),
             believes: None,
             own_entry: 0,
+            votes: Votes::with_defect(defect),
             table: None,
         };
         let planes = vec![plane(), plane()];
-        let defect = defect(omission);
+        let mut voter = || {
+            let clock = Clock::new(&mut dice);
+            Voter { clock, support: Support::new(clock.at(0)) }
+        };
+        let voters = vec![voter(), voter(), voter()];
         let mut holder = || Holder {
             clock: Clock::new(&mut dice),
             incarnation: 1,
@@ -166,8 +182,11 @@ impl World {
         let holders = vec![holder(), holder(), holder()];
         let (log, mail, counts) = (Vec::new(), Vec::new(), Counts::default());
         let leads = Leadership::default();
-        let mut world =
-            World { dice, omission, tick: 0, leads, log, agreed: 0, truth, planes, holders, mail, counts };
+        let slow = 1 + dice.below(4);
+        #[rustfmt::skip]
+        let mut world = World {
+            dice, slow, omission, tick: 0, leads, log, agreed: 0, truth, planes, voters, holders, mail, counts,
+        };
         world.elect();
         world
     }
@@ -228,13 +247,33 @@ impl World {
         } else {
             plane.table = None;
         }
+        if self.dice.once_in(2) {
+            self.restart_a_voter();
+        }
+        self.vote(next);
         self.post(Mail::Deposed { plane: before.node as usize, under: before });
         self.counts.leaders += 1;
     }
 
+    /// A majority votes for this node.
+    fn vote(&mut self, next: usize) {
+        let (plane, tick) = (&mut self.planes[next], self.tick);
+        for number in majority(&mut self.dice) {
+            let Voter { clock, support } = &self.voters[number];
+            let quiet = support.quiet(clock.at(tick));
+            plane.votes.granted(self.leads.term, plane.clock.at(tick), quiet, Time(0));
+        }
+    }
+
+    fn restart_a_voter(&mut self) {
+        let Voter { clock, support } = &mut self.voters[self.dice.below(3) as usize];
+        let forgets = self.omission == Some(Omission::Of(Defect::QuietAfterRestart));
+        *support = Support::new(if forgets { Time(0) } else { clock.at(self.tick) });
+    }
+
     /// A majority has the next entry; what an earlier leader left counts only together with the first of the new one.
     fn agree(&mut self) {
-        if self.agreed == self.log.len() || !self.dice.once_in(4) {
+        if self.agreed == self.log.len() || !self.dice.once_in(self.slow) {
             return;
         }
         let own_entry = self.planes[self.leads.node as usize].own_entry;
@@ -255,7 +294,7 @@ impl World {
 
     fn plane_goes_on(&mut self, number: usize) {
         let plane = &mut self.planes[number];
-        if plane.applied < self.agreed && self.dice.once_in(3) {
+        if plane.applied < self.agreed && self.dice.once_in(self.slow) {
             if let (Some(entry), under) = &self.log[plane.applied] {
                 plane.registry.apply(entry, *under);
             }
@@ -264,7 +303,9 @@ impl World {
         let Some(under) = plane.believes else { return };
         let own = self.log.get(plane.own_entry) == Some(&(None, under)) && plane.applied > plane.own_entry;
         if plane.table.is_none() && (own || self.omission == Some(Omission::RenewsBeforeOwnEntry)) {
-            let table = Leases::new(under, plane.clock.at(self.tick), &plane.registry);
+            let now = plane.clock.at(self.tick);
+            let since = plane.votes.since(under.term, now);
+            let table = Leases::new(under, since, now, &plane.registry);
             plane.table = Some(table.with_defect(defect(self.omission)));
         }
         let input = match self.dice.below(400) {
@@ -340,6 +381,10 @@ impl World {
             Mail::Majority { plane, under, round } => {
                 let agreed = self.agreed.max(self.planes[plane].own_entry + 1);
                 let agreed = (under == self.leads).then_some(agreed);
+                for number in majority(&mut self.dice).into_iter().filter(|_| agreed.is_some()) {
+                    let Voter { clock, support } = &mut self.voters[number];
+                    support.given(clock.at(self.tick));
+                }
                 self.post(Mail::Round { plane, under, round, agreed });
             }
             Mail::Round { plane, under, round, agreed: None } => {
@@ -379,6 +424,12 @@ impl World {
             self.log.push((Some(entry), self.leads));
         }
     }
+}
+
+/// Two of three.
+fn majority(dice: &mut Dice) -> Vec<usize> {
+    let without = dice.below(3) as usize;
+    (0..3).filter(|number| *number != without).collect()
 }
 
 fn defect(omission: Option<Omission>) -> Option<Defect> {
@@ -428,6 +479,8 @@ fn every_rule_is_needed() {
         Defect::NoRound,
         Defect::JoinsRunningRound,
         Defect::NewLeaderDoesNotWait,
+        Defect::QuietAfterRestart,
+        Defect::QuietestVoter,
         Defect::NoDrift,
         Defect::RenewsDuringExclusion,
         Defect::ShorterAtOnce,

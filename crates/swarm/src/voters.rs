@@ -1,0 +1,69 @@
+//! Those who elect leaders and answer them. They have clocks of their own, and start again now and then.
+
+use service::leases::{Support, Votes};
+use service::{Defect, Time};
+
+use crate::clock::Clock;
+use crate::plan::Plan;
+
+const VOTERS: usize = 3;
+
+struct Voter {
+    clock: Clock,
+    support: Support,
+}
+
+pub(crate) struct Voters {
+    voters: [Voter; VOTERS],
+    defect: Option<Defect>,
+    dice: u64,
+}
+
+impl Voters {
+    pub(crate) fn new(plan: &Plan, now: Time, seed: u64) -> Voters {
+        let drift = 10 * plan.drift;
+        let voters = [1000 - drift, 1000, 1000 + drift].map(|rate| {
+            let clock = Clock::new(rate, false);
+            Voter { support: Support::new(clock.at(now)), clock }
+        });
+        Voters { voters, defect: plan.defect, dice: seed.wrapping_mul(0xd134_2543_de82_ef95) | 1 }
+    }
+
+    fn below(&mut self, most: usize) -> usize {
+        self.dice ^= self.dice << 13;
+        self.dice ^= self.dice >> 7;
+        self.dice ^= self.dice << 17;
+        (self.dice >> 11) as usize % most
+    }
+
+    /// Whoever is not needed for a majority, or all take part.
+    fn without(&mut self) -> usize {
+        self.below(VOTERS + 1)
+    }
+
+    /// A majority says that somebody leads.
+    pub(crate) fn answer(&mut self, now: Time) {
+        let without = self.without();
+        for (number, Voter { clock, support }) in self.voters.iter_mut().enumerate() {
+            if number != without {
+                support.given(clock.at(now));
+            }
+        }
+    }
+
+    /// A majority votes for somebody, on whose clock it is `here`.
+    pub(crate) fn vote(&mut self, now: Time, term: u64, here: Time) -> Votes {
+        let mut votes = Votes::with_defect(self.defect);
+        let (starts, without) = (self.below(2 * VOTERS), self.without());
+        if let Some(Voter { clock, support }) = self.voters.get_mut(starts) {
+            let forgets = self.defect == Some(Defect::QuietAfterRestart);
+            *support = Support::new(if forgets { Time(0) } else { clock.at(now) });
+        }
+        for (number, Voter { clock, support }) in self.voters.iter().enumerate() {
+            if number != without {
+                votes.granted(term, here, support.quiet(clock.at(now)), Time(0));
+            }
+        }
+        votes
+    }
+}
