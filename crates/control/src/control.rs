@@ -165,6 +165,12 @@ impl Control {
         self.plane.nodes()
     }
 
+    /// Those that could not be reached when they were last called, and why.
+    pub fn unreachable(&self) -> BTreeMap<u32, String> {
+        let troubles = self.plane.peers.troubles().into_iter();
+        troubles.filter_map(|(node, why)| Some((u32::try_from(node).ok()?, why))).collect()
+    }
+
     /// Whether this node belongs to a cluster that it knows something of.
     pub async fn belongs(&self) -> bool {
         self.plane.is_initialized().await

@@ -83,23 +83,36 @@ impl Local {
 pub(crate) struct Peers {
     local: Arc<Local>,
     peers: Arc<Mutex<BTreeMap<u64, Arc<Peer>>>>,
-    marks: Arc<Marks>,
+    known: Arc<Known>,
 }
 
-/// The marks of the folders of those that were called. A node that comes back with another folder has forgotten what it
-/// promised: it is not called again, because it would be counted on.
+/// What is known of those that were called.
 #[derive(Default)]
-struct Marks(Mutex<BTreeMap<u64, u64>>);
+struct Known {
+    /// The marks of their folders. A node that comes back with another folder has forgotten what it promised: it is not
+    /// called again, because it would be counted on.
+    marks: Mutex<BTreeMap<u64, u64>>,
+    /// Why those that could not be reached were not.
+    troubles: Mutex<BTreeMap<u64, String>>,
+}
 
-impl Marks {
-    fn is_known(&self, node: u64, mark: u64) -> bool {
-        *self.0.lock().expect("nobody panics while holding it").entry(node).or_insert(mark) == mark
+impl Known {
+    fn is_the_same(&self, node: u64, mark: u64) -> bool {
+        *self.marks.lock().expect("nobody panics while holding it").entry(node).or_insert(mark) == mark
+    }
+
+    fn called(&self, node: u64, trouble: Option<String>) {
+        let mut troubles = self.troubles.lock().expect("nobody panics while holding it");
+        match trouble {
+            Some(trouble) => _ = troubles.insert(node, trouble),
+            None => _ = troubles.remove(&node),
+        }
     }
 }
 
 impl Peers {
     pub(crate) fn new(local: Arc<Local>) -> Peers {
-        Peers { local, peers: Arc::default(), marks: Arc::default() }
+        Peers { local, peers: Arc::default(), known: Arc::default() }
     }
 
     /// The peer at this address.
@@ -112,18 +125,23 @@ impl Peers {
         peer.clone()
     }
 
+    /// Those that could not be reached when they were last called, and why.
+    pub(crate) fn troubles(&self) -> BTreeMap<u64, String> {
+        self.known.troubles.lock().expect("nobody panics while holding it").clone()
+    }
+
     /// Gives up all connections.
     pub(crate) fn clear(&self) {
         self.peers.lock().expect("nobody panics while holding it").clear();
     }
 
     fn new_peer(&self, target: u64, address: &str) -> Arc<Peer> {
-        let (local, address, marks) = (self.local.clone(), address.to_owned(), self.marks.clone());
+        let (local, address, known) = (self.local.clone(), address.to_owned(), self.known.clone());
         Arc::new(Peer {
             target,
             address,
             local,
-            marks,
+            known,
             numbers: AtomicU64::new(0),
             line: tokio::sync::Mutex::default(),
         })
@@ -135,7 +153,7 @@ pub(crate) struct Peer {
     target: u64,
     address: String,
     local: Arc<Local>,
-    marks: Arc<Marks>,
+    known: Arc<Known>,
     /// The number of the last question.
     numbers: AtomicU64,
     line: tokio::sync::Mutex<Option<Line>>,
@@ -190,7 +208,11 @@ impl Peer {
         let mut line = self.line.lock().await;
         if line.as_ref().is_none_or(|line| line.outgoing.is_closed()) {
             *line = None;
-            *line = Some(timeout(self.local.patience, self.connect()).await??);
+            let made = timeout(self.local.patience, self.connect()).await;
+            let made =
+                made.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer")));
+            self.known.called(self.target, made.as_ref().err().map(ToString::to_string));
+            *line = Some(made?);
         }
         let line = line.as_ref().expect("it was just made");
         Ok((line.outgoing.clone(), line.pending.clone()))
@@ -205,7 +227,7 @@ impl Peer {
         let to = u32::try_from(self.target).map_err(io::Error::other)?;
         let hello = Hello { version: VERSION, cluster, cluster_id, from, to };
         let mark = wire::greet(&mut stream, &hello).await?;
-        if !self.marks.is_known(self.target, mark) {
+        if !self.known.is_the_same(self.target, mark) {
             return Err(io::Error::other("it lost its folder: it has to come back under a new id"));
         }
         let (outgoing, waiting) = mpsc::channel(WAITING);

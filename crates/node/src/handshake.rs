@@ -12,8 +12,6 @@ pub struct Local {
     pub me: Identity,
     /// What it speaks.
     pub versions: Versions,
-    /// Where clients reach it; empty if it serves none.
-    pub clients: String,
 }
 
 /// Whether `caller` calls `called`, rather than the other way round: of two nodes, the one with the lower id does.
@@ -24,8 +22,8 @@ pub fn calls(caller: Identity, called: Identity) -> bool {
 impl Local {
     /// The hello to a peer.
     pub fn hello(&self, to: Identity, epoch: u64, received: u64) -> Hello {
-        let Local { cluster, me, versions, clients } = self.clone();
-        Hello { versions, cluster, epoch, from: me, to, received, clients }
+        let Local { cluster, me, versions } = self.clone();
+        Hello { versions, cluster, epoch, from: me, to, received }
     }
 
     /// Judges the hello of a caller: the version to speak, or why not to.

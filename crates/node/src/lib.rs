@@ -13,6 +13,7 @@
 
 mod answers;
 mod clients;
+mod complaint;
 mod embedded;
 pub mod handshake;
 pub mod host;

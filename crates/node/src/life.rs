@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::complaint::Complaint;
 use crate::host::{Door, First, LIMITS, Shared, Sink, StartError, State};
 use crate::identity::{Identity, Member, View};
 use crate::transport::{self, Peers};
@@ -47,7 +48,7 @@ pub(crate) struct Life {
     /// When the view was entered.
     entered: Time,
     /// It is the last one.
-    leaves: bool,
+    pub(crate) leaves: bool,
 }
 
 impl Life {
@@ -59,10 +60,9 @@ impl Life {
         let highest = shared.control.registry().borrow().incarnations.get(&shared.id).copied();
         let me = Identity { id: shared.id, incarnation: clock.max(highest.unwrap_or(0) + 1) };
         let (calls, called) = mpsc::channel(CALLS);
-        let (address, clients) = shared.addresses.clone();
+        let (address, _) = shared.addresses.clone();
         let alone = View { epoch: 0, members: vec![Member { identity: me, address }] };
-        let config =
-            transport::Config { limits: LIMITS, clients, ..transport::Config::new(&shared.cluster, me) };
+        let config = transport::Config { limits: LIMITS, ..transport::Config::new(&shared.cluster, me) };
         let door = Arc::new(Door { shared: shared.clone(), incarnation: me.incarnation });
         let peers = Peers::start(config, alone, called, door)?;
         Ok(Life { me, peers, lease: Lease::new(me.incarnation), calls, entered: Time(0), leaves: false })
@@ -203,7 +203,9 @@ pub(crate) async fn follow_views(shared: Arc<Shared>) {
 /// renew.
 pub(crate) async fn keep_lease(shared: Arc<Shared>) {
     let mut renewals = JoinSet::new();
+    let mut complaint = Complaint::new();
     loop {
+        complaint.look(&shared);
         if let Some(why) = shared.control.failure() {
             // Nothing that is agreed on is heard of any more: this node must not go on for long.
             return (shared.log)(&format!(
@@ -223,6 +225,10 @@ pub(crate) async fn keep_lease(shared: Arc<Shared>) {
                 () = sleep(next.saturating_sub(waits.elapsed())) => break,
                 () = shared.renew_now.notified() => break,
                 Some(renewed) = renewals.join_next() => {
+                    complaint.refused = match &renewed {
+                        Ok(Ok(Err(AskError::Refused(why)))) => Some(why.clone()),
+                        _ => None,
+                    };
                     if !matches!(renewed, Ok(Ok(Ok(())))) {
                         next = pause / 8;
                     } else if !shared.lock().core.is_leased(clock::now()) {

@@ -19,9 +19,7 @@ use tokio::task::JoinHandle;
 use crate::handshake::Local;
 use crate::identity::{Identity, Member, View};
 use crate::link::{Full, Limits};
-use crate::wire::{
-    Hello, LONGEST_ADDRESS, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, Refusal, VERSIONS, Versions,
-};
+use crate::wire::{Hello, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, Refusal, VERSIONS, Versions};
 
 mod inlet;
 mod listener;
@@ -44,8 +42,6 @@ pub struct Config {
     pub me: Identity,
     /// The protocol versions to offer.
     pub versions: Versions,
-    /// Where clients reach this node, for peers to tell; empty if it serves none.
-    pub clients: String,
     /// How much is kept for a peer that does not acknowledge.
     pub limits: Limits,
     /// How long things may take.
@@ -55,8 +51,8 @@ pub struct Config {
 impl Config {
     /// With the usual limits and times.
     pub fn new(cluster: &str, me: Identity) -> Config {
-        let (limits, timing, clients) = (Limits::default(), Timing::default(), String::new());
-        Config { cluster: cluster.to_string(), me, versions: VERSIONS, clients, limits, timing }
+        let (limits, timing) = (Limits::default(), Timing::default());
+        Config { cluster: cluster.to_string(), me, versions: VERSIONS, limits, timing }
     }
 }
 
@@ -174,11 +170,6 @@ pub enum StartError {
     },
     /// This node is not in the view.
     NotAMember(Identity),
-    /// The address for clients does not fit into a hello.
-    ClientsAddress {
-        /// Its length in bytes.
-        length: usize,
-    },
 }
 
 impl fmt::Display for StartError {
@@ -188,9 +179,6 @@ impl fmt::Display for StartError {
                 write!(f, "a cluster name of {length} bytes, where {LONGEST_CLUSTER_NAME} are allowed")
             }
             StartError::NotAMember(me) => write!(f, "{me} is no member of the view it starts in"),
-            StartError::ClientsAddress { length } => {
-                write!(f, "an address for clients of {length} bytes, where {LONGEST_ADDRESS} are allowed")
-            }
         }
     }
 }
@@ -272,17 +260,14 @@ impl Peers {
         calls: impl Into<Calls>,
         inbox: Arc<I>,
     ) -> Result<Peers, StartError> {
-        let Config { cluster, me, versions, clients, limits, timing } = config;
+        let Config { cluster, me, versions, limits, timing } = config;
         if cluster.len() > LONGEST_CLUSTER_NAME {
             return Err(StartError::ClusterName { length: cluster.len() });
-        }
-        if clients.len() > LONGEST_ADDRESS {
-            return Err(StartError::ClientsAddress { length: clients.len() });
         }
         if !view.members.iter().any(|member| member.identity == me) {
             return Err(StartError::NotAMember(me));
         }
-        let local = Arc::new(Local { cluster, me, versions, clients });
+        let local = Arc::new(Local { cluster, me, versions });
         let runtime = Handle::current();
         let employ = {
             let (local, timing, inbox, runtime) =
@@ -336,12 +321,6 @@ impl Peers {
     /// How many peers there are in this view.
     pub fn count(&self) -> usize {
         self.roster().peers.len()
-    }
-
-    /// Where clients reach each peer, as far as it has said.
-    pub fn clients(&self) -> BTreeMap<NodeId, String> {
-        let roster = self.roster();
-        roster.peers.iter().filter_map(|(&id, peer)| Some((id, peer.clients()?))).collect()
     }
 
     /// How many payloads to a peer are queued or not acknowledged.
@@ -437,7 +416,7 @@ fn dismiss(peer: Option<Arc<Peer>>, task: Option<JoinHandle<()>>) {
 impl Shared {
     fn new_peer(&self, member: &Member, epoch: u64) -> Peer {
         let outlet = Arc::new(Outlet::new(epoch, self.limits));
-        Peer { member: member.clone(), outlet, arrivals: Arrivals::default(), clients: Mutex::default() }
+        Peer { member: member.clone(), outlet, arrivals: Arrivals::default() }
     }
 
     /// Judges the hello of a caller: the version to speak and whose task gets the connection, or why not.

@@ -25,9 +25,6 @@ pub const LONGEST_PAYLOAD: usize = LONGEST_BODY - 64;
 /// The longest name of a cluster, so that every hello fits.
 pub const LONGEST_CLUSTER_NAME: usize = 255;
 
-/// The longest address at which clients reach a node, so that every hello fits: a name, a colon and a port.
-pub const LONGEST_ADDRESS: usize = 261;
-
 /// The protocol versions this program speaks.
 pub const VERSIONS: Versions = Versions { lowest: 1, highest: 1 };
 
@@ -75,8 +72,6 @@ pub struct Hello {
     pub to: Identity,
     /// In that view it has received every payload of the other up to this number.
     pub received: u64,
-    /// Where clients reach the sender, as `host:port`; empty if it serves none.
-    pub clients: String,
 }
 
 /// What the node that was called answers to a hello.

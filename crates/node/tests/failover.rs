@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use client::{Options, Tokenwood};
@@ -15,6 +15,9 @@ use tokio::time::{sleep, timeout};
 const LEASE: Duration = Duration::from_secs(1);
 /// Nothing here takes that long, unless it never happens.
 const LONG: Duration = Duration::from_secs(40);
+
+/// What the nodes of all tests said.
+static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Nodes with folders of their own, which go with the test.
 struct Cluster {
@@ -73,7 +76,7 @@ impl Cluster {
             first,
             lease: LEASE,
             tune: Box::new(|_| {}),
-            log: |_| {},
+            log: |line| LOG.lock().unwrap().push(line.to_string()),
         };
         self.hosts.insert(id, Host::start(config, for_peers, for_clients).await.unwrap());
     }
@@ -273,4 +276,25 @@ async fn nodes_restarted_one_after_the_other_hand_over_and_everybody_goes_on() {
         assert!(entries.unwrap() > 0);
     }
     cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_gets_no_lease_says_why() {
+    let mut cluster = Cluster::start("complains", 3).await;
+    cluster.kill(0).await;
+    std::fs::remove_dir_all(cluster.folder.join("0")).unwrap();
+    // It takes this for the first start of the cluster.
+    let members = cluster.addresses.iter().map(|(id, (peers, _))| (*id, peers.clone())).collect();
+    cluster.start_node(0, First::Together(members)).await;
+    let said = timeout(LONG, async {
+        loop {
+            let said = LOG.lock().unwrap().iter().find(|line| line.contains("no lease for")).cloned();
+            if let Some(said) = said {
+                return said;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let said = said.await.unwrap();
+    assert!(said.contains("nobody leads") && said.contains("another cluster of the same name"), "{said}");
 }

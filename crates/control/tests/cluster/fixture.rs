@@ -170,7 +170,7 @@ impl Cluster {
 }
 
 /// What time it is, for all nodes.
-pub fn clock() -> Time {
+pub(crate) fn clock() -> Time {
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
     Time(1) + BEGIN.elapsed()
 }

@@ -28,21 +28,6 @@ pub(crate) struct Peer {
     pub(crate) member: Member,
     pub(crate) outlet: Arc<Outlet>,
     pub(crate) arrivals: Arrivals,
-    /// Where clients reach it, as it said in its last hello.
-    pub(crate) clients: Mutex<String>,
-}
-
-impl Peer {
-    /// Where clients reach it, if it has said so.
-    pub(crate) fn clients(&self) -> Option<String> {
-        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        (!clients.is_empty()).then_some(clients)
-    }
-
-    /// It says hello.
-    fn heard_from(&self, hello: &Hello) {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&hello.clients);
-    }
 }
 
 /// Where the listener leaves a connection for the peer's task: only the newest counts.
@@ -113,7 +98,6 @@ impl<I: Inbox> Caretaker<I> {
         let called = timeout(self.timing.greeting, self.call()).await;
         let Arrival { inlet, writer, version, hello } = called.map_err(|_| Trouble::TimedOut)??;
         let outlet = self.peer.outlet.clone();
-        self.peer.heard_from(&hello);
         let (number, signals, resent) = outlet.connect(writer, version, &hello, |_, _| Vec::new())?;
         let since = Instant::now();
         self.serve(inlet, version, number, signals, resent).await;
@@ -146,7 +130,6 @@ impl<I: Inbox> Caretaker<I> {
     async fn await_and_serve(&mut self) -> Result<(), Trouble> {
         let Arrival { inlet, writer, version, hello } = self.peer.arrivals.take().await;
         let outlet = self.peer.outlet.clone();
-        self.peer.heard_from(&hello);
         let welcome = |epoch, received| {
             let mut bytes = Vec::new();
             let hello = self.local.hello(self.identity(), epoch, received);

@@ -86,12 +86,7 @@ async fn garbage_is_turned_away() {
     let called = Node::start(called, &view, listeners.next().unwrap());
     let too_long = |length| Trouble::Wire(WireError::TooLong { length, most: wire::LONGEST_GREETING });
     let mut wrong_way = Vec::new();
-    let local = node::handshake::Local {
-        cluster: "test".into(),
-        me: identity(1),
-        versions: wire::VERSIONS,
-        clients: String::new(),
-    };
+    let local = node::handshake::Local { cluster: "test".into(), me: identity(1), versions: wire::VERSIONS };
     wire::put_hello(&local.hello(identity(1), 1, 0), &mut wrong_way);
     let cases: [(&[u8], Trouble); 7] = [
         (b"GET / HTTP/1.1\r\n\r\n", too_long(0x2054_4547)),
