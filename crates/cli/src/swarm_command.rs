@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     drift: u64,
     /// Plan this instead of what is drawn, as NAME=NUMBER,…: nodes, clients, names, slots, groups, cuts, stalls, deaths, naps,
     /// crashes, pauses, partitions, joins, leaves, elections, lease-changes, late-news, split, contradict, lease, section, hop,
-    /// lasts; with --exhaustive: nodes, slots, groups, clients, rounds, failures, timers, sample, most-states
+    /// lasts; with --exhaustive: nodes, slots, groups, clients, askers, rounds, failures, timers, sample, most-states
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) with: String,
     /// Leave out this rule of the protocol, to see that it is needed

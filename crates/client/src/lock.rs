@@ -100,29 +100,32 @@ impl Lock {
     }
 
     /// Asks one node after the other until one can answer: a node that leaves, or loses touch with the cluster, sends those who
-    /// wait away, and they go on at another.
+    /// ask away, and they go on at another. Who does not want to wait asks one other node.
     async fn ask(&self, patience: Patience) -> Result<Guard, Error> {
         let until = match patience {
             Patience::For(patience) => Some(clock::now() + patience),
             Patience::Try | Patience::Forever => None,
         };
-        let mut pause = FIRST_RETRY;
+        let mut pause = Duration::ZERO;
         let mut patience = patience;
         let mut backend = self.tokenwood.backend().await?;
         loop {
-            let error = match self.ask_at(backend, patience).await {
+            let error = match self.ask_at(backend.clone(), patience).await {
                 Ok(guard) => return Ok(guard),
-                Err(error) if patience != Patience::Try && error.is_of_node() => error,
+                Err(error) if error.is_of_node() && (patience != Patience::Try || pause.is_zero()) => error,
                 Err(error) => return Err(error),
             };
+            self.tokenwood.turn_from(&backend).await;
             backend = loop {
                 if until.is_some_and(|until| clock::now() + pause >= until) {
                     return Err(error);
                 }
                 sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_RETRY);
-                if let Ok(backend) = self.tokenwood.backend().await {
-                    break backend;
+                pause = (pause * 2).clamp(FIRST_RETRY, LONGEST_RETRY);
+                match self.tokenwood.backend().await {
+                    Ok(backend) => break backend,
+                    Err(error) if patience == Patience::Try => return Err(error),
+                    Err(_) => {}
                 }
             };
             if let Some(until) = until {

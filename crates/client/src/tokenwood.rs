@@ -97,6 +97,21 @@ impl Tokenwood {
         }
     }
 
+    /// This session's node lets nobody in at the moment: whoever asks next does so by another session. What is held by this
+    /// one is held as before.
+    pub(crate) async fn turn_from(&self, backend: &Arc<dyn Backend>) {
+        let is_it = |address: *const ()| std::ptr::addr_eq(address, Arc::as_ptr(backend));
+        match &*self.source {
+            Source::Near(near) => {
+                let mut current = near.current.lock().unwrap_or_else(PoisonError::into_inner);
+                current.take_if(|current| is_it(Arc::as_ptr(current).cast()));
+            }
+            Source::Far { current, .. } => {
+                current.lock().await.take_if(|current| is_it(Arc::as_ptr(current).cast()));
+            }
+        }
+    }
+
     async fn remote(&self) -> Result<Arc<Remote>, Error> {
         let Source::Far { endpoints, options, current } = &*self.source else { return Err(Error::Lost) };
         let mut current = current.lock().await;

@@ -279,6 +279,22 @@ async fn nodes_restarted_one_after_the_other_hand_over_and_everybody_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_asks_a_node_that_leaves_is_served_by_another_and_keeps_what_it_has() {
+    let mut cluster = Cluster::start("turns", 3).await;
+    let client = cluster.client_of_all(0).await;
+    let held = client.mutex("held").acquire().await.unwrap();
+    let host = cluster.hosts.remove(&0).unwrap();
+    let leaving = tokio::spawn(async move { host.leave().await });
+    while Tokenwood::connect([cluster.addresses[&0].1.clone()]).await.is_ok() {
+        sleep(Duration::from_millis(1)).await;
+    }
+    let other = client.mutex("other").try_acquire().await;
+    assert!(other.is_ok_and(|other| !other.is_lost()) && !held.is_lost());
+    drop(held);
+    timeout(LONG, leaving).await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_gets_no_lease_says_why() {
     let mut cluster = Cluster::start("complains", 3).await;
     cluster.kill(0).await;

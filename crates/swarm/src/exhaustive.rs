@@ -30,7 +30,9 @@ pub struct Size {
     pub groups: u32,
     /// How many clients each node has,
     pub clients: usize,
-    /// how many times each of them asks.
+    /// how many of them ask at all, those of the first nodes first,
+    pub askers: usize,
+    /// and how many times each.
     pub rounds: u32,
     /// How many times a node dies, or its lease runs out.
     pub failures: u32,
@@ -51,6 +53,7 @@ impl Default for Size {
             slots: 1,
             groups: 0,
             clients: 1,
+            askers: usize::MAX,
             rounds: 1,
             failures: 1,
             timers: 0,
@@ -63,8 +66,18 @@ impl Default for Size {
 
 impl Size {
     /// What can be set by name.
-    pub const KEYS: [&str; 9] =
-        ["nodes", "slots", "groups", "clients", "rounds", "failures", "timers", "sample", "most-states"];
+    pub const KEYS: [&str; 10] = [
+        "nodes",
+        "slots",
+        "groups",
+        "clients",
+        "askers",
+        "rounds",
+        "failures",
+        "timers",
+        "sample",
+        "most-states",
+    ];
 
     /// Sets several things, as they are typed: `nodes=3,failures=2`.
     pub fn adjust(&mut self, with: &str) -> Result<(), String> {
@@ -75,6 +88,7 @@ impl Size {
                 "slots" => self.slots = count.max(1),
                 "groups" => self.groups = count,
                 "clients" => self.clients = count as usize,
+                "askers" => self.askers = count as usize,
                 "rounds" => self.rounds = count,
                 "failures" => self.failures = count,
                 "timers" => self.timers = count,

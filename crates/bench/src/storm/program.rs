@@ -85,7 +85,9 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
             Ok(false) => tally.given_up += 1,
             Err(error) if error.is_taken() => tally.refused += 1,
             // It may be that its node has lost touch with the others: the next try may find another.
-            Err(Error::Lost | Error::NoNode(_) | Error::Refused(Refusal::NoLease)) => tally.lost += 1,
+            Err(Error::Lost | Error::NoNode(_) | Error::Refused(Refusal::NoLease | Refusal::Leaving)) => {
+                tally.lost += 1
+            }
             Err(error) => say(&Line::Wrong(error.to_string())),
         }
         sleep(Duration::from_micros(dice.below(5_000))).await;

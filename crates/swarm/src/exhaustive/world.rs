@@ -93,7 +93,7 @@ impl World {
             lapsed: false,
             joins: true,
         });
-        let clients = (0..size.nodes * size.clients).map(|number| Client {
+        let clients = (0..size.nodes * size.clients).take(size.askers).map(|number| Client {
             node: number % size.nodes,
             rounds: size.rounds,
             session: None,
