@@ -231,6 +231,10 @@ impl<'a> Reign<'a> {
     /// A node wants to become a member. It has to be known, and is reached where it says.
     fn lets_in(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
         match self.plane.nodes().get(&id) {
+            Some(_) if self.leases.keeps_out(self.now(), id) => {
+                let why = format!("node {id} did not reach all others, and has to wait before it comes back");
+                _ = answer.send(Response::Refused(why));
+            }
             Some(address) if *address == member.address => {
                 self.step(Input::Enter { id, member });
                 _ = answer.send(Response::Noted);

@@ -212,7 +212,8 @@ pub(crate) async fn keep_lease(shared: Arc<Shared>) {
                 "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
             ));
         }
-        let pause = shared.control.registry().borrow().lease / 6;
+        let agreed = shared.control.registry().borrow().lease;
+        let pause = shared.lock().life.lease.renewed_every(agreed);
         if renewals.len() < RENEWALS {
             let shared = shared.clone();
             renewals.spawn(async move { timeout(6 * pause, shared.renew()).await });

@@ -214,6 +214,7 @@ impl Leases {
                 self.begin_round(out);
             }
             Input::Goodbye { id, incarnation } => self.goodbye(now, (id, incarnation)),
+            Input::Enter { id, .. } if self.keeps_out(now, id) => {}
             Input::Enter { id, member } => self.newcomers.knock(now, id, member),
             Input::Lasts(lasts) => self.wanted = Some(lasts),
             Input::Proposed => (self.proposing, self.propose_after) = (false, now + EXCLUSIONS_WITHIN),
@@ -221,6 +222,11 @@ impl Leases {
         }
         self.give_up_the_lost(now, registry);
         self.propose(now, registry, out);
+    }
+
+    /// Whether a node is not let in for a while, because it was left out for not reaching others.
+    pub fn keeps_out(&self, now: Time, id: u32) -> bool {
+        self.troubles.keeps_out(now, id)
     }
 
     /// When [`Input::Tick`] is due next, if nothing else happens before.
@@ -337,6 +343,7 @@ impl Leases {
         if let Some(id) = self.troubles.victim(now, registry.lease, &renewed, self.leadership.node) {
             let member = self.since.keys().find(|(other, _)| *other == id);
             self.refused.extend(member);
+            self.troubles.keep_out(now, id, registry.lease);
         }
     }
 

@@ -80,7 +80,9 @@ impl Run {
         if self.machines[node].life != life || self.council.is_none() {
             return;
         }
-        self.plan_in(self.plan.lease.as_nanos() as u64 / 6, Event::Renew(node, life));
+        let agreed = self.council.as_ref().map_or(self.plan.lease, |council| council.registry.lease);
+        let every = self.machines[node].lease.renewed_every(agreed);
+        self.plan_in(every.as_nanos() as u64, Event::Renew(node, life));
         let clock = self.node_clock(node);
         let machine = &mut self.machines[node];
         let epoch = machine.core.as_ref().map_or(0, |core| core.view().epoch);
@@ -88,7 +90,8 @@ impl Run {
         let mut renewal = renewal((machine.id, life), sequence, epoch);
         renewal.unreachable = self.unreachable(node);
         renewal.missing_ends = self.missing_ends(node);
-        let stale = self.below(5) == 0 || self.machines[node].news_at > self.now;
+        let faulty = self.now.0 < self.plan.lasts.as_nanos() as u64;
+        let stale = self.below(5) == 0 && faulty || self.machines[node].news_at > self.now;
         let reigns = self.council.as_ref().map_or(&[][..], |council| &council.reigns);
         let to = if stale { reigns.first() } else { reigns.last() };
         let Some(to) = to.map(|reign| reign.leadership) else { return };

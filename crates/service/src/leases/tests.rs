@@ -214,6 +214,22 @@ fn of_two_that_do_not_reach_each_other_one_is_given_up() {
 }
 
 #[test]
+fn who_was_given_up_for_trouble_is_kept_out_for_longer_each_time() {
+    let mut leading = Leading::new(&[0, 1, 2]);
+    all_renew(&mut leading, 0, 10, &[(0, &[]), (1, &[2]), (2, &[1])]);
+    // Nine seconds of trouble, eleven until its lease is over, and twice nine.
+    assert!(leading.leases.keeps_out(at(37.9), 2) && !leading.leases.keeps_out(at(38.0), 2));
+    assert!(!leading.leases.keeps_out(at(10.0), 1));
+    let troubles = &mut leading.leases.troubles;
+    troubles.keep_out(at(50.0), 2, LEASE);
+    assert!(troubles.keeps_out(at(96.9), 2) && !troubles.keeps_out(at(97.0), 2), "four leases");
+    (0..9).for_each(|_| troubles.keep_out(at(100.0), 2, LEASE));
+    assert!(troubles.keeps_out(at(398.9), 2) && !troubles.keeps_out(at(399.0), 2), "no more than 32");
+    troubles.keep_out(at(2000.0), 2, LEASE);
+    assert!(!troubles.keeps_out(at(2029.0), 2), "all was well for long");
+}
+
+#[test]
 fn the_one_with_most_trouble_is_given_up_and_the_leader_last() {
     let mut leading = Leading::new(&[0, 1, 2, 3]);
     all_renew(&mut leading, 0, 10, &[(0, &[]), (1, &[2, 3]), (2, &[]), (3, &[])]);
@@ -268,8 +284,10 @@ fn a_lease_counts_from_when_the_renewal_was_sent() {
     assert_eq!(lease.until(), Time(0));
     let first = lease.renew(at(1.0));
     let second = lease.renew(at(2.0));
+    assert_eq!(lease.renewed_every(LEASE), LEASE / 6);
     lease.confirmed(at(5.0), 1, second, LEASE);
     assert_eq!(lease.until(), at(11.0));
+    assert_eq!(lease.renewed_every(LEASE / 3), LEASE / 18);
     lease.confirmed(at(6.0), 1, first, LEASE);
     lease.confirmed(at(6.0), 2, second, 9 * LEASE);
     lease.confirmed(at(6.0), 1, 77, 9 * LEASE);
@@ -277,6 +295,13 @@ fn a_lease_counts_from_when_the_renewal_was_sent() {
     let third = lease.renew(at(20.0));
     lease.confirmed(at(20.5), 1, third, LEASE);
     assert_eq!(lease.until(), at(29.0), "it goes on");
+    let fourth = lease.renew(at(22.0));
+    lease.confirmed(at(22.0), 1, fourth, LEASE / 3);
+    assert_eq!(
+        (lease.until(), lease.renewed_every(LEASE)),
+        (at(29.0), LEASE / 18),
+        "less is promised from now on"
+    );
     (0..1000).for_each(|_| _ = lease.renew(at(21.0)));
     assert!(format!("{lease:?}").len() < 5000, "what is never answered is forgotten");
 }

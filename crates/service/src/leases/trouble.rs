@@ -4,26 +4,48 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Renewal;
-use crate::time::Time;
+use crate::time::{Time, certainly};
 
-/// Who says of whom that it cannot be reached, without a break since when.
+/// Who had to go is kept out for two leases, then four, and so on up to so many.
+const KEPT_OUT_AT_MOST: u32 = 32;
+
 #[derive(Clone, Debug, Default)]
-pub(super) struct Troubles(BTreeMap<(u32, u32), Time>);
+pub(super) struct Troubles {
+    /// Who says of whom that it cannot be reached, without a break since when.
+    reports: BTreeMap<(u32, u32), Time>,
+    /// Who had to go: until when it is kept out, and for how many leases.
+    out: BTreeMap<u32, (Time, u32)>,
+}
 
 impl Troubles {
     /// A member says whom it does not reach, and so whom it does.
     pub(super) fn report(&mut self, now: Time, renewal: &Renewal) {
         let named = |id: &u32| renewal.unreachable.contains(id) || renewal.missing_ends.contains(id);
-        self.0.retain(|(by, of), _| *by != renewal.id || named(of));
+        self.reports.retain(|(by, of), _| *by != renewal.id || named(of));
         for of in renewal.unreachable.iter().chain(&renewal.missing_ends) {
             if *of != renewal.id {
-                self.0.entry((renewal.id, *of)).or_insert(now);
+                self.reports.entry((renewal.id, *of)).or_insert(now);
             }
         }
     }
 
     pub(super) fn keep_only(&mut self, is_member: impl Fn(u32) -> bool) {
-        self.0.retain(|(by, of), _| is_member(*by) && is_member(*of));
+        self.reports.retain(|(by, of), _| is_member(*by) && is_member(*of));
+    }
+
+    /// A member has to go, as soon as its lease has run out. If it came back at once, it would have to go again, and everybody
+    /// would wait for it each time.
+    pub(super) fn keep_out(&mut self, now: Time, id: u32, lease: Duration) {
+        // Who was well for long enough begins anew.
+        self.out.retain(|_, (until, leases)| now - *until < lease * *leases * 2);
+        let (until, leases) = self.out.entry(id).or_insert((now, 1));
+        *leases = (*leases * 2).min(KEPT_OUT_AT_MOST);
+        *until = now + certainly(lease) + lease * *leases;
+    }
+
+    /// Whether it had to go, and must not come back yet.
+    pub(super) fn keeps_out(&self, now: Time, id: u32) -> bool {
+        self.out.get(&id).is_some_and(|(until, _)| now < *until)
     }
 
     /// Who gets no lease any more, if two that renew theirs have not reached each other for as long as a lease lasts: the
@@ -38,8 +60,9 @@ impl Troubles {
     ) -> Option<u32> {
         let is_alive = |id: &u32| renewed.get(id).is_some_and(|since| now - *since < lease / 2);
         let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
-        for ((by, of), since) in &self.0 {
-            let counted_twice = by > of && self.0.get(&(*of, *by)).is_some_and(|other| now - *other >= lease);
+        for ((by, of), since) in &self.reports {
+            let counted_twice =
+                by > of && self.reports.get(&(*of, *by)).is_some_and(|other| now - *other >= lease);
             if now - *since >= lease && is_alive(by) && is_alive(of) && !counted_twice {
                 *counts.entry(*by).or_default() += 1;
                 *counts.entry(*of).or_default() += 1;
