@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::endpoints::{USUAL_PORTS, runtime};
+use crate::node_command::PORT_IN_USE;
 use crate::node_file::Length;
 use crate::node_processes::{Nodes, Place};
 use crate::signals::Signals;
@@ -62,6 +63,22 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
 }
 
 async fn processes(arguments: &Arguments) -> Result<()> {
+    let mut tries = 1;
+    let (mut nodes, running) = loop {
+        match launch(arguments).await {
+            // Somebody took a port before the node that it was meant for.
+            Err(error) if tries < TRIES && format!("{error:#}").contains(PORT_IN_USE) => tries += 1,
+            launched => break launched?,
+        }
+    };
+    ready(arguments, &running)?;
+    tokio::select! {
+        stopped = until_stopped() => stopped,
+        failed = nodes.tell_of_failures() => failed,
+    }
+}
+
+async fn launch(arguments: &Arguments) -> Result<(Nodes, Vec<Running>)> {
     let for_clients = for_clients(arguments.nodes).await?;
     let mut for_peers = Vec::new();
     for _ in 0..arguments.nodes {
@@ -87,12 +104,11 @@ async fn processes(arguments: &Arguments) -> Result<()> {
     for node in &running {
         nodes.until_connected(&node.endpoint, running.len()).await?;
     }
-    ready(arguments, &running)?;
-    tokio::select! {
-        stopped = until_stopped() => stopped,
-        failed = nodes.tell_of_failures() => failed,
-    }
+    Ok((nodes, running))
 }
+
+/// So many times ports are chosen.
+const TRIES: u32 = 5;
 
 const NO_PORT: &str = "no port on 127.0.0.1 can be listened at";
 

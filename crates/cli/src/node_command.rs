@@ -208,9 +208,12 @@ fn advertised(listens: SocketAddr, mine: &Address) -> String {
     }
 }
 
+/// What a node says last that cannot listen.
+pub(crate) const PORT_IN_USE: &str = "is the port in use?";
+
 async fn listen(address: &Address, whom: &str) -> Result<TcpListener> {
     let bound = TcpListener::bind(address.to_string()).await;
-    bound.with_context(|| format!("cannot listen at {address} for {whom}: is the port in use?"))
+    bound.with_context(|| format!("cannot listen at {address} for {whom}: {PORT_IN_USE}"))
 }
 
 fn member(text: &str) -> Result<(u32, Address), String> {

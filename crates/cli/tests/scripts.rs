@@ -150,6 +150,15 @@ fn a_shell_script_holds_a_lock() {
     assert_eq!(String::from_utf8_lossy(&done.stdout), "done\n", "{}", error(&done));
 }
 
+#[test]
+fn clusters_that_start_at_once_do_not_fight_over_ports() {
+    std::thread::scope(|scope| {
+        for name in ["at-once-1", "at-once-2", "at-once-3"] {
+            scope.spawn(move || Cluster::start(name, 1, true).says(0, &["run", "x", "--", "true"]));
+        }
+    });
+}
+
 /// Somebody who watches, once it does.
 fn watch(cluster: &Cluster, arguments: &[&str]) -> Child {
     let mut command = cluster.client(0, &[&["watch", "--format", "json"], arguments].concat());

@@ -1,11 +1,9 @@
 //! Those who ask and watch: members with the addresses for clients, and events that nobody has to wait for.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::Cluster;
 use client::{Change, Event, Filter, Observer, Question, Seen, Tokenwood, Told};
-use support::Cluster;
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(60);

@@ -1,12 +1,10 @@
 //! The model of time, by small scenarios whose every moment is worked out by hand, and what a plan's words mean.
 
-mod common;
-
+use crate::common::{assert_near, outcome, plan, summary};
 use algorithms::naimi_trehel::NaimiTrehel;
 use algorithms::registry::{self, Visitor};
 use algorithms::world::World;
 use algorithms::{Action, Algorithm, Kind, Property};
-use common::{assert_near, outcome, plan, summary};
 use simulator::time::{Shape, UNIT, units};
 use simulator::{Outcome, Point};
 

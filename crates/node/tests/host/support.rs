@@ -1,7 +1,4 @@
 //! A cluster in this process, over loopback.
-
-#![allow(dead_code)] // no file of tests needs all of it
-
 use std::ops::Deref;
 use std::time::Duration;
 

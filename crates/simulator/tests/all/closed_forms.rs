@@ -3,10 +3,8 @@
 //! "Alone" is one request at a time from a node drawn at random, so a share of them finds the token at hand and costs
 //! nothing. "Saturated" is everybody asking again almost at once.
 
-mod common;
-
+use crate::common::{assert_near, outcome, summary};
 use algorithms::maekawa;
-use common::{assert_near, outcome, summary};
 use simulator::{Estimate, Summary};
 
 /// A message takes one unit of time, and nothing else takes any.

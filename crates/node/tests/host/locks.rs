@@ -1,13 +1,11 @@
 //! Locks of real nodes over loopback, through connections and embedded.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::support::Cluster;
 use client::{Error, Refusal, Tokenwood};
-use support::Cluster;
 use tokio::time::timeout;
 
 const SHORT: Duration = Duration::from_millis(10);

@@ -1,0 +1,8 @@
+//! Tests of whole nodes over loopback, in one program: consensus takes long to compile.
+
+mod failover;
+mod hostile;
+mod locks;
+mod orders;
+mod support;
+mod watching;

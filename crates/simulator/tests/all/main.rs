@@ -1,0 +1,9 @@
+//! All tests of the simulator in one program: each algorithm is compiled for it once.
+
+mod closed_forms;
+mod common;
+mod faults;
+mod model;
+mod once;
+mod random;
+mod sync_delay;
