@@ -182,7 +182,7 @@ impl Run {
         self.happened.forced += 1;
         self.happened.log.push(format!("{} {name} {grant:?} is taken away at node {node}", self.now.0));
         self.at_node(node, |core, now, out| {
-            _ = core.force_release(&name, grant, false, "somebody", now, out)
+            _ = core.force_release(&name, grant, false, "somebody", now, out);
         });
     }
 

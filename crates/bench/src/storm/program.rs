@@ -86,7 +86,7 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
             Err(error) if error.is_taken() => tally.refused += 1,
             // It may be that its node has lost touch with the others: the next try may find another.
             Err(Error::Lost | Error::NoNode(_) | Error::Refused(Refusal::NoLease | Refusal::Leaving)) => {
-                tally.lost += 1
+                tally.lost += 1;
             }
             Err(error) => say(&Line::Wrong(error.to_string())),
         }
