@@ -63,9 +63,10 @@ fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
         0 => format!("{} slots", size.slots),
         groups => format!("a room with {groups} groups"),
     };
-    let Size { nodes, clients, rounds, failures, timers, .. } = size;
+    let Size { nodes, clients, askers, rounds, failures, timers, .. } = size;
+    let clients = (nodes * clients).min(*askers);
     say!(
-        "{nodes} nodes, {kind}, {clients} clients each that ask {rounds} times, {failures} failures, {timers} timers:"
+        "{nodes} nodes, {kind}, {clients} clients that ask {rounds} times, {failures} failures, {timers} timers:"
     );
     let [states, steps, sampled] = [found.states, found.steps, found.sampled].map(table::grouped);
     say!(

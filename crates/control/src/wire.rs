@@ -87,7 +87,7 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Version { here } => write!(f, "it speaks version {here} of consensus"),
             Refusal::Cluster { here } => write!(f, "it belongs to cluster '{here}'"),
-            Refusal::ClusterId => f.write_str("it belongs to another cluster of the same name"),
+            Refusal::ClusterId => f.write_str("it belongs to another cluster of the same name (a node that lost its folder joins anew: tokenwood members invite)"),
             Refusal::Mistaken { here } => write!(f, "it is node {here}"),
             Refusal::Folder => f.write_str("it cannot write to its data folder"),
         }
