@@ -26,10 +26,10 @@ pub(crate) struct Arguments {
     /// The first seed [default: 1; with --defect one that shows it]
     #[arg(long)]
     seed: Option<u64>,
-    /// How many seeds, from the first upwards [default: 100; with --defect 1]
+    /// How many seeds, from the first upwards [default: 100; with --defect 1; with --minutes as many as there is time for]
     #[arg(long)]
     runs: Option<u64>,
-    /// Stop after so many minutes, however many seeds are left
+    /// Stop after so many minutes; with --runs, after whichever comes first
     #[arg(long)]
     minutes: Option<u64>,
     /// By how many percent clocks are off at most; beyond 10 too many may be inside, but fences must not fall
@@ -132,7 +132,12 @@ impl Arguments {
     }
 
     fn runs(&self) -> u64 {
-        self.runs.unwrap_or(if self.defect.is_some() { 1 } else { 100 })
+        let unless_said = match (self.defect, self.minutes) {
+            (_, Some(_)) => u64::MAX,
+            (Some(_), None) => 1,
+            (None, None) => 100,
+        };
+        self.runs.unwrap_or(unless_said)
     }
 
     /// What a seed stands for, before anything is changed.
@@ -216,7 +221,8 @@ impl Sum {
     /// Now and then a line says how far it has come.
     fn progress(&self, arguments: &Arguments, begun: Instant) {
         if self.runs.is_multiple_of(100) && self.runs < arguments.runs() {
-            eprintln!("{} of {} runs, {}", self.runs, arguments.runs(), self.pace(begun));
+            let of = arguments.runs.map_or(String::new(), |runs| format!(" of {runs}"));
+            eprintln!("{}{of} runs, {}", self.runs, self.pace(begun));
         }
     }
 

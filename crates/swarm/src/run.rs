@@ -261,8 +261,8 @@ impl Run {
 
     pub(crate) fn finish(&mut self) -> Happened {
         let end = self.now + self.plan.lasts;
-        // Long enough for every session to run out, and for every name to be forgotten.
-        let last = end + Duration::from_secs(120);
+        // Long enough for every session to run out, and for every name to be forgotten, on the slowest clock.
+        let last = end + Duration::from_millis(90 * 120_000 / (100 - self.plan.drift));
         for _ in 0..3_000_000 {
             let Some(Reverse((time, number))) = self.agenda.pop() else { break };
             if time > last {
