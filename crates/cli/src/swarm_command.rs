@@ -206,8 +206,7 @@ impl Sum {
             (None, Some(stuck)) => format!("STUCK {stuck}"),
             (None, None) => "well".to_string(),
         };
-        if arguments.format == Format::Table && (arguments.log || judged != "well" || arguments.runs() <= 20)
-        {
+        if arguments.format == Format::Table {
             happened.log.iter().filter(|_| arguments.log).for_each(|line| say!("  {line}"));
             let Happened { grants, views, crashes, partitions, .. } = happened;
             say!(
