@@ -60,7 +60,7 @@ impl Life {
         let highest = shared.control.registry().borrow().incarnations.get(&shared.id).copied();
         let me = Identity { id: shared.id, incarnation: clock.max(highest.unwrap_or(0) + 1) };
         let (calls, called) = mpsc::channel(CALLS);
-        let (address, _) = shared.addresses.clone();
+        let address = shared.addresses.0.clone();
         let alone = View { epoch: 0, members: vec![Member { identity: me, address }] };
         let config = transport::Config { limits: LIMITS, ..transport::Config::new(&shared.cluster, me) };
         let door = Arc::new(Door { shared: shared.clone(), incarnation: me.incarnation });

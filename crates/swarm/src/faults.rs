@@ -90,8 +90,7 @@ impl Run {
         let mut renewal = renewal((machine.id, life), sequence, epoch);
         renewal.unreachable = self.unreachable(node);
         renewal.missing_ends = self.missing_ends(node);
-        let faulty = self.now.0 < self.plan.lasts.as_nanos() as u64;
-        let stale = self.below(5) == 0 && faulty || self.machines[node].news_at > self.now;
+        let stale = self.below(5) == 0 && self.things_go_wrong() || self.machines[node].news_at > self.now;
         let reigns = self.council.as_ref().map_or(&[][..], |council| &council.reigns);
         let to = if stale { reigns.first() } else { reigns.last() };
         let Some(to) = to.map(|reign| reign.leadership) else { return };
@@ -113,9 +112,14 @@ impl Run {
         self.plan.defect.is_some_and(|defect| goes_on.contains(&defect)) && !member
     }
 
-    /// Whether news may take long: as long as things go wrong.
+    /// Whether anything may still go wrong: in the end everything has to come to rest.
+    fn things_go_wrong(&self) -> bool {
+        self.now.0 < self.plan.lasts.as_nanos() as u64
+    }
+
+    /// Whether news may take long.
     fn is_slow(&self) -> bool {
-        self.plan.late_news > 0 && self.now.0 < self.plan.lasts.as_nanos() as u64
+        self.plan.late_news > 0 && self.things_go_wrong()
     }
 
     /// How long a message to or from a leader takes.

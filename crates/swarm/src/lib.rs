@@ -15,6 +15,7 @@ mod clients;
 mod clock;
 mod council;
 mod definitions;
+mod dice;
 pub mod exhaustive;
 mod faults;
 mod judge;

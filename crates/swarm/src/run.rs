@@ -14,6 +14,7 @@ use service::{Config, Core, Defect, Definition, Out, PeerMessage, Refusal, Sessi
 
 use crate::clock::Clock;
 use crate::council::Council;
+use crate::dice::Dice;
 use crate::faults::{FIRST, Machine};
 use crate::plan::{Happened, Plan};
 use crate::program::Program;
@@ -142,7 +143,7 @@ pub(crate) struct Run {
     pub(crate) now: Time,
     pub(crate) seed: u64,
     pub(crate) linger: Duration,
-    dice: u64,
+    dice: Dice,
     count: u64,
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     events: BTreeMap<u64, Event>,
@@ -190,7 +191,7 @@ impl Run {
         let mut run = Run {
             plan: plan.clone(),
             now: Time(1_000_000),
-            dice: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            dice: Dice::new(seed, 0x9e37_79b9_7f4a_7c15),
             count: 0,
             agenda: BinaryHeap::new(),
             events: BTreeMap::new(),
@@ -291,10 +292,7 @@ impl Run {
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.dice ^= self.dice << 13;
-        self.dice ^= self.dice >> 7;
-        self.dice ^= self.dice << 17;
-        (self.dice >> 11) % bound.max(1)
+        self.dice.below(bound)
     }
 
     pub(crate) fn plan_in(&mut self, after: u64, event: Event) {

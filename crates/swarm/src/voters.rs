@@ -4,6 +4,7 @@ use service::leases::{Support, Votes};
 use service::{Defect, Time};
 
 use crate::clock::Clock;
+use crate::dice::Dice;
 use crate::plan::Plan;
 
 const VOTERS: usize = 3;
@@ -16,7 +17,7 @@ struct Voter {
 pub(crate) struct Voters {
     voters: [Voter; VOTERS],
     defect: Option<Defect>,
-    dice: u64,
+    dice: Dice,
 }
 
 impl Voters {
@@ -26,14 +27,11 @@ impl Voters {
             let clock = Clock::new(rate, false);
             Voter { support: Support::new(clock.at(now)), clock }
         });
-        Voters { voters, defect: plan.defect, dice: seed.wrapping_mul(0xd134_2543_de82_ef95) | 1 }
+        Voters { voters, defect: plan.defect, dice: Dice::new(seed, 0xd134_2543_de82_ef95) }
     }
 
-    fn below(&mut self, most: usize) -> usize {
-        self.dice ^= self.dice << 13;
-        self.dice ^= self.dice >> 7;
-        self.dice ^= self.dice << 17;
-        (self.dice >> 11) as usize % most
+    fn below(&mut self, bound: usize) -> usize {
+        self.dice.below(bound as u64) as usize
     }
 
     /// Whoever is not needed for a majority, or all take part.
