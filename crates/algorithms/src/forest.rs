@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::Origin;
 use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
@@ -31,7 +32,6 @@ mod views;
 
 use clocks::Clocks;
 pub use defects::Printed;
-pub use forgetting::Origin;
 use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
 use pointers::Pointers;

@@ -17,6 +17,7 @@ extern crate std;
 pub mod algorithm;
 pub mod census;
 pub mod info;
+mod origin;
 pub mod properties;
 pub mod registry;
 pub mod schedule;
@@ -55,6 +56,7 @@ pub use algorithm::{
 };
 pub use census::Census;
 pub use info::{Info, Kind, Scope};
+pub use origin::Origin;
 pub use properties::{Property, Violation};
 pub use schedule::{Action, Step};
 pub use setting::{Case, Refusal, Setting};

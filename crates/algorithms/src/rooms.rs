@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 
+use crate::Origin;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Pass, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
@@ -26,7 +27,7 @@ mod wish;
 
 pub use defects::Printed;
 pub use message::{Act, Entry, Message};
-pub use room::{Origin, Room, Spot};
+pub use room::{Room, Spot};
 pub use rules::{QueueOrder, Rules};
 pub use views::{Kept, KeptToken, Reported, Shortcut};
 pub use wish::{Choice, Wish};

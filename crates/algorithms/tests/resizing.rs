@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use algorithms::forest::{Body, Forest, Message, Origin, Rules, Slip};
+use algorithms::Origin;
+use algorithms::forest::{Body, Forest, Message, Rules, Slip};
 use algorithms::{Algorithm, Chance, Effect, Groups, Input, Outbox, Site, Timer};
 
 /// What is explored.

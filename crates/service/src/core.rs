@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use algorithms::{Chance, ClientId, NodeId, Timer, Wait};
+use algorithms::{Chance, ClientId, NodeId, Origin, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
 use self::lease::Lease;
@@ -20,7 +20,7 @@ use crate::defect::Defect;
 use crate::event::{Change, Event};
 use crate::name::{self, Definition, Kind};
 use crate::refusal::Refusal;
-use crate::resource::{Armed, Begin, Content, Deed, Habits, Happening, Origin, Place, Resource, Scratch};
+use crate::resource::{Armed, Begin, Content, Deed, Habits, Happening, Place, Resource, Scratch};
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::slab::Slab;
 use crate::time::Time;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use algorithms::forest::{self, Forest, Size};
 use algorithms::rooms::{self, Act, Room, Spot};
-use algorithms::{Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Outbox, Site, Timer, Wait};
+use algorithms::{
+    Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Origin, Outbox, Site, Timer, Wait,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
@@ -89,20 +91,6 @@ pub(crate) struct Scratch {
     effects: Vec<Effect<Forest>>,
     acts: Vec<Act<Numbered>>,
     pub(crate) deeds: Vec<Deed>,
-}
-
-/// What is kept of resources that were forgotten: higher than any counter and clock they had.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Origin {
-    pub(crate) floor: u64,
-    pub(crate) clock: u32,
-}
-
-impl Origin {
-    pub(crate) fn rise_to(&mut self, other: Origin) {
-        self.floor = self.floor.max(other.floor);
-        self.clock = self.clock.max(other.clock);
-    }
 }
 
 impl Clone for Scratch {
@@ -205,21 +193,20 @@ impl Resource {
         name: Arc<str>,
         definition: Definition,
         home: NodeId,
-        Begin { place, habits, origin: Origin { floor, clock } }: Begin,
+        Begin { place, habits, origin }: Begin,
         opening: bool,
     ) -> Resource {
         let run_by = match definition {
             _ if opening => RunBy::Opening(Box::new(Opening::new(Kept::nothing(definition)))),
             Definition::Slots(_) => {
                 let rules = habits.of_forest(home);
-                let forest =
-                    Forest::create(&site(place, definition, &rules), forest::Origin { floor, clock });
+                let forest = Forest::create(&site(place, definition, &rules), origin);
                 RunBy::Forest(rules, forest)
             }
             Definition::RwLock | Definition::Room => {
                 let rules = habits.of_room(home);
                 let spot = Spot { me: place.me, rules: &rules };
-                RunBy::Room(rules, Box::new(Room::create(&spot, rooms::Origin { floor, clock })))
+                RunBy::Room(rules, Box::new(Room::create(&spot, origin)))
             }
         };
         let timers = Vec::new();
@@ -285,11 +272,7 @@ impl Resource {
     /// Whether nothing would be lost if it were forgotten here; then what to begin with when it is needed again.
     pub(crate) fn droppable(&self, place: Place) -> Option<Origin> {
         match &self.run_by {
-            RunBy::Forest(rules, forest) => {
-                let forest::Origin { floor, clock } =
-                    forest.droppable(&site(place, self.definition, rules))?;
-                Some(Origin { floor, clock })
-            }
+            RunBy::Forest(rules, forest) => forest.droppable(&site(place, self.definition, rules)),
             RunBy::Room(rules, room) => {
                 let floor = room.droppable(&Spot { me: place.me, rules })?;
                 Some(Origin { floor, clock: 0 })
@@ -436,7 +419,6 @@ impl Resource {
         self.run_by = match kept {
             Kept::Slots(kept) => {
                 let rules = habits.of_forest(self.home);
-                let origin = forest::Origin { floor: origin.floor, clock: origin.clock };
                 let elsewhere = reported.map_or(Vec::new(), |reported| reported.elsewhere);
                 let mut out = Outbox::new(&mut scratch.effects, chance);
                 let site = site(place, self.definition, &rules);

@@ -9,25 +9,25 @@ use super::{Context, TokenId};
 /// comes after another, by messages, it has the higher number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Clocks {
-    now: u32,
+    now: u64,
     /// The stamp of every token that is not in the list.
-    base: u32,
+    base: u64,
     /// In the order of tokens.
-    stamps: Vec<(TokenId, u32)>,
+    stamps: Vec<(TokenId, u64)>,
 }
 
 impl Clocks {
     /// All that is known is as old as this moment.
-    pub(super) const fn starting(now: u32) -> Clocks {
+    pub(super) const fn starting(now: u64) -> Clocks {
         Clocks { now, base: now, stamps: Vec::new() }
     }
 
-    pub(super) const fn now(&self) -> u32 {
+    pub(super) const fn now(&self) -> u64 {
         self.now
     }
 
     /// A message came with this clock.
-    pub(super) fn hear(&mut self, clock: u32) {
+    pub(super) fn hear(&mut self, clock: u64) {
         self.now = self.now.max(clock);
     }
 
@@ -49,7 +49,7 @@ impl Clocks {
     }
 
     /// Whether something said at this time is newer than what this node knows of a token.
-    pub(super) fn is_news(&self, token: TokenId, clock: u32) -> bool {
+    pub(super) fn is_news(&self, token: TokenId, clock: u64) -> bool {
         let place = self.stamps.binary_search_by_key(&token, |&(stamped, _)| stamped);
         clock > place.map_or(self.base, |place| self.stamps[place].1)
     }

@@ -5,16 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Body, Clocks, Context, Forest, Held, Out, Pointers, Size, TokenId};
+use crate::Origin;
 use crate::algorithm::NodeId;
-
-/// What a node starts from: zeros, or what was kept of a state that was dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The version that tokens at the home start with: no lower than any fence given out before.
-    pub floor: u64,
-    /// Where the clock starts: no lower than it stood in any state that was dropped.
-    pub clock: u32,
-}
 
 impl Forest {
     /// A node that knows nothing yet: all tokens are at the home, and all ways lead there.
@@ -143,7 +135,7 @@ impl Forest {
         &mut self,
         site: &Context<'_>,
         tokens: &[TokenId],
-        clock: u32,
+        clock: u64,
         out: &mut Out<'_>,
     ) {
         for &token in tokens {

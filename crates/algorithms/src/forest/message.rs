@@ -12,7 +12,7 @@ use crate::census::Census;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
     /// The sender's clock (Lamport's); 0 where nobody forgets.
-    pub clock: u32,
+    pub clock: u64,
     /// What it says.
     pub body: Body,
 }

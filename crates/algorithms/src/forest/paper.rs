@@ -6,7 +6,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::size_of;
 
-use super::{Body, Forest, Origin};
+use super::{Body, Forest};
+use crate::Origin;
 use crate::algorithm::{Effect, NodeId, Pass};
 use crate::schedule::parse_schedule;
 use crate::{Setting, World};
@@ -311,5 +312,23 @@ fn an_old_word_of_the_home_is_not_taken() {
             Tamper::Nothing => assert_eq!(entries(&mut world, "1>3 exit3 3>0").len(), 1),
             _ => assert!(world.run("1>0").unwrap_err().contains("own request comes back")),
         }
+    }
+}
+
+/// A busy lock moves its clock about twice per hand-off: 32 bits last for two days. Past that, the home's old word would count
+/// as new.
+#[test]
+fn a_clock_outlives_32_bits() {
+    for behind in 0..24 {
+        let mut world = start(4, 1, &[("forget", "yes")]);
+        let origin = Origin { floor: 0, clock: u64::from(u32::MAX - behind) };
+        for place in 0..4 {
+            let again = Forest::create(&world.site(place), origin);
+            world.seats[place as usize].node = Some(again);
+        }
+        world.run("req1 1>0 0>1 exit1 req2 2>0 0>1 1>2 exit2 tmo2:1 2>0 tmo0:2 0>2 2>0 tmo1:3 1>0").unwrap();
+        world.run("req3 3>0 0>3 req1 1>2 2>0 0>3 exit3 3>1 exit1 req3 3>1 1>3").unwrap();
+        world.run("0>1 req0 0>1").unwrap();
+        assert_eq!(entries(&mut world, "1>3 exit3 3>0").len(), 1, "{behind} behind the end of 32 bits");
     }
 }

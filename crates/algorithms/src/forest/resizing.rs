@@ -11,7 +11,8 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Origin, Out, Size, Slip, TokenId, Via};
+use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Out, Size, Slip, TokenId, Via};
+use crate::Origin;
 use crate::algorithm::NodeId;
 
 impl Forest {

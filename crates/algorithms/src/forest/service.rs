@@ -14,7 +14,7 @@ impl Rules {
 
 impl Forest {
     /// Where its clock stands.
-    pub fn clock(&self) -> u32 {
+    pub fn clock(&self) -> u64 {
         self.clocks.now()
     }
 

@@ -6,7 +6,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::{Clocks, Context, Forest, Held, Origin, Out, Pointers, Size, TIMERS, TokenId};
+use super::{Clocks, Context, Forest, Held, Out, Pointers, Size, TIMERS, TokenId};
+use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
 
 /// What a node has of a resource between two views.

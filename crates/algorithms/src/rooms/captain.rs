@@ -30,7 +30,7 @@ pub(super) struct Session<G> {
     /// The one client inside has to be alone.
     pub(super) alone: bool,
     /// Who was let in and has not completed, each with the number of its last request that was granted.
-    pub(super) followers: Vec<(NodeId, u32)>,
+    pub(super) followers: Vec<(NodeId, u64)>,
 }
 
 impl<W: Wish> Token<W> {
@@ -212,7 +212,7 @@ impl<W: Wish> Room<W> {
         if let Some(session) = &mut token.session {
             // A follower that asks again has not completed as far as this node knows; from now on it will with this number.
             // What the home follows for on behalf of others is not its own.
-            let own = |follower: &&mut (NodeId, u32)| follower.0 == to && follower.1 != FOR_OTHERS;
+            let own = |follower: &&mut (NodeId, u64)| follower.0 == to && follower.1 != FOR_OTHERS;
             match session.followers.iter_mut().find(own) {
                 Some(follower) => follower.1 = number,
                 None => session.followers.push((to, number)),
@@ -221,13 +221,13 @@ impl<W: Wish> Room<W> {
         acts.push(Act::Send { to, message: Message::Start { group, number, fence, closed } });
     }
 
-    pub(super) fn on_complete(&mut self, spot: &Spot<'_>, from: NodeId, number: u32, acts: &mut Vec<Act<W>>) {
+    pub(super) fn on_complete(&mut self, spot: &Spot<'_>, from: NodeId, number: u64, acts: &mut Vec<Act<W>>) {
         let session = self.token.as_mut().and_then(|token| token.session.as_mut());
         let Some(session) = session else {
             return acts.push(Act::Never("a completion comes to a node that is no captain"));
         };
         let unnumbered = spot.printed(Printed::CompleteUnnumbered);
-        let known = |&(node, granted): &(NodeId, u32)| node == from && (granted == number || unnumbered);
+        let known = |&(node, granted): &(NodeId, u64)| node == from && (granted == number || unnumbered);
         match session.followers.iter().position(known) {
             Some(place) => _ = session.followers.remove(place),
             None => return acts.push(Act::Note("a completion came after the next start was sent")),

@@ -14,7 +14,7 @@ pub struct Entry<W> {
     /// Who asks.
     pub node: NodeId,
     /// Counts the requests of that node.
-    pub number: u32,
+    pub number: u64,
     /// What the oldest of its clients accepts; `None` if no client asked and the token is wanted for its own sake.
     pub wish: Option<W>,
     /// The last opening that the node had heard of when that client came; 0 if it had heard of none.
@@ -46,7 +46,7 @@ pub enum Message<W: Wish> {
         /// The group that is open.
         group: W::Group,
         /// Which request.
-        number: u32,
+        number: u64,
         /// The counter of the opening.
         fence: u64,
         /// Somebody waits for the end of this opening, so nobody else may enter by it.
@@ -55,7 +55,7 @@ pub enum Message<W: Wish> {
     /// The sender's clients have left, or none entered.
     Complete {
         /// The number of the last request that was granted.
-        number: u32,
+        number: u64,
     },
     /// Somebody waits for the end of this opening, so nobody else may enter by it.
     Close {

@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Act, Message, Origin, Room, Rooms, Rules, Spot, Wish};
+use super::{Act, Message, Room, Rooms, Rules, Spot, Wish};
+use crate::Origin;
 use crate::info::Scope;
 use crate::{NodeId, Setting, World};
 

@@ -10,6 +10,7 @@ use super::message::{Act, Entry, Message};
 use super::rules::Rules;
 use super::views::Formers;
 use super::wish::Wish;
+use crate::Origin;
 use crate::algorithm::{ClientId, NodeId, Timer};
 
 /// A room on one node. Who drives it calls one of [`Room::want`], [`Room::cancel`], [`Room::release`],
@@ -27,7 +28,7 @@ pub struct Room<W: Wish> {
     /// Whether this node's request is out.
     pub(super) asked: bool,
     /// The number of this node's last request.
-    pub(super) number: u32,
+    pub(super) number: u64,
     /// The next node on the way to the token; this node if the token is here.
     pub(super) pointer: NodeId,
     /// Requests that came while this node waited itself.
@@ -68,7 +69,7 @@ pub(super) struct Following<G> {
     pub(super) captain: NodeId,
     pub(super) group: G,
     /// The number of the last request that was granted.
-    pub(super) number: u32,
+    pub(super) number: u64,
     pub(super) fence: u64,
     /// Nobody else may enter by this opening.
     pub(super) closed: bool,
@@ -81,16 +82,6 @@ pub struct Spot<'a> {
     pub me: NodeId,
     /// The options in force.
     pub rules: &'a Rules,
-}
-
-/// What a room is made from when a node has no state of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// At the home: fences rise from here. [`Room::droppable`] says what to keep.
-    pub floor: u64,
-    /// The numbers of requests rise from here. Any number will do, 0 as well: a node drops its state only when all
-    /// its requests have been answered and the answers acknowledged.
-    pub clock: u32,
 }
 
 impl Spot<'_> {

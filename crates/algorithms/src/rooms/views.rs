@@ -10,13 +10,14 @@ use alloc::vec::Vec;
 
 use super::captain::{Session, Token};
 use super::message::{Act, Message};
-use super::room::{Origin, Room, Spot, Waiter};
+use super::room::{Room, Spot, Waiter};
 use super::rules::Rules;
 use super::wish::Wish;
+use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
 
 /// The number by which the home follows for others: no request has it.
-pub(super) const FOR_OTHERS: u32 = 0;
+pub(super) const FOR_OTHERS: u64 = 0;
 
 /// A rule of changing views that can be left out, to see that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +49,10 @@ pub struct Kept<W: Wish> {
     pub token: Option<KeptToken<W::Group>>,
     /// The group and the fence of the opening by which clients are inside here, if it is not this node's own.
     pub former: Option<(W::Group, u64)>,
-    number: u32,
+    number: u64,
     seen: u64,
     /// Empty, unless a rule is left out: who followed this node.
-    followers: Vec<(NodeId, u32)>,
+    followers: Vec<(NodeId, u64)>,
 }
 
 /// A token between two views.
@@ -157,7 +158,7 @@ impl<W: Wish> Room<W> {
         self,
         spot: &Spot<'_>,
         KeptToken { counter, opening }: KeptToken<W::Group>,
-        followed_by: Vec<(NodeId, u32)>,
+        followed_by: Vec<(NodeId, u64)>,
     ) -> Room<W> {
         let followers = |alone: bool| match alone {
             true => Vec::new(),

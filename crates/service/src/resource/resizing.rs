@@ -1,6 +1,6 @@
 //! How many slots a resource has, and what happens when that changes.
 
-use algorithms::forest::{self, Elsewhere, Size};
+use algorithms::forest::{Elsewhere, Size};
 use algorithms::{Chance, NodeId, Outbox};
 
 use super::{Begin, Content, Deed, Place, Resource, RunBy, Scratch, deed_of_forest, site};
@@ -54,7 +54,6 @@ impl Resource {
         chance: &mut dyn Chance,
     ) {
         let RunBy::Forest(rules, forest) = &mut self.run_by else { return };
-        let origin = forest::Origin { floor: origin.floor, clock: origin.clock };
         let mut out = Outbox::new(&mut scratch.effects, chance);
         forest.resize(&site(place, self.definition, rules), origin, slots, &mut out);
         self.definition = Definition::Slots(slots);
