@@ -15,6 +15,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod algorithm;
+mod bounds;
 pub mod census;
 pub mod info;
 mod origin;
@@ -54,6 +55,7 @@ pub use algorithm::{
     Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Portable, Site, Timer,
     Wait,
 };
+pub use bounds::Bounds;
 pub use census::Census;
 pub use info::{Info, Kind, Scope};
 pub use origin::Origin;

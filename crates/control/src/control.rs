@@ -203,11 +203,10 @@ impl Control {
         self.plane.prove_leadership(leadership).await
     }
 
-    /// Renews this node's lease at whoever leads: how long it lasts from when the renewal was made, if it does, and the
-    /// number of the latest view.
-    pub async fn renew(&self, renewal: Renewal) -> Result<(Option<Duration>, u64), AskError> {
+    /// Renews this node's lease at the leader: how long it lasts from when the renewal was made, if it does.
+    pub async fn renew(&self, renewal: Renewal) -> Result<Option<Duration>, AskError> {
         match self.plane.ask_leader(ForLeader::Renew(renewal)).await {
-            Response::Renewed { latest_epoch, lasts } => Ok((lasts, latest_epoch)),
+            Response::Renewed { lasts } => Ok(lasts),
             other => Err(AskError::of(other)),
         }
     }

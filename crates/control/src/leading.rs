@@ -172,19 +172,19 @@ impl<'a> Reign<'a> {
                         Done::Proposed
                     });
                 }
-                Output::RenewOk { id, incarnation, sequence, latest_epoch, lasts } => {
-                    self.renewed((id, incarnation, sequence), latest_epoch, Some(lasts));
+                Output::RenewOk { id, incarnation, sequence, lasts } => {
+                    self.renewed((id, incarnation, sequence), Some(lasts));
                 }
-                Output::RenewNo { id, incarnation, sequence, latest_epoch } => {
-                    self.renewed((id, incarnation, sequence), latest_epoch, None);
+                Output::RenewNo { id, incarnation, sequence } => {
+                    self.renewed((id, incarnation, sequence), None);
                 }
             }
         }
     }
 
-    fn renewed(&mut self, (id, incarnation, sequence): Renewing, latest_epoch: u64, lasts: Option<Duration>) {
+    fn renewed(&mut self, (id, incarnation, sequence): Renewing, lasts: Option<Duration>) {
         if let Some(answer) = self.renewing.remove(&(id, incarnation, sequence)) {
-            _ = answer.send(Response::Renewed { latest_epoch, lasts });
+            _ = answer.send(Response::Renewed { lasts });
         }
         // Earlier ones have been overtaken.
         let overtaken = self.renewing.range((id, incarnation, 0)..(id, incarnation, sequence));

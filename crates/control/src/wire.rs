@@ -139,7 +139,6 @@ pub(crate) enum Response {
     Failed(String),
     /// What became of a renewal.
     Renewed {
-        latest_epoch: u64,
         lasts: Option<Duration>,
     },
     /// The leader will see to it, or has.

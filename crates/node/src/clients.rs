@@ -4,18 +4,16 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use service::core::Out;
 use service::frame::{self, Incoming};
+use service::member::ConnectionId;
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
-use service::{Core, Refusal, SessionId, Time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
-use crate::host::{Shared, Sink, State};
+use crate::host::{Shared, Sink};
 use crate::identity::Identity;
-use crate::orders::{self, Carried};
 
 /// A client must have greeted after so long.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
@@ -31,8 +29,6 @@ const READ_BYTES: usize = 16 * 1024;
 /// The way to a client far away.
 pub(crate) struct ClientLink {
     stream: TcpStream,
-    /// Where the client is.
-    by: String,
     version: u8,
     outgoing: Mutex<Outgoing>,
     /// Something could not be written at once, or the connection is to end.
@@ -43,37 +39,38 @@ pub(crate) struct ClientLink {
 struct Outgoing {
     bytes: Vec<u8>,
     over: bool,
-    /// So many events were left out since the client stopped keeping up.
-    missed: u64,
+    /// The member knows that the client has much to read.
+    behind: bool,
 }
 
-impl Outgoing {
-    /// So many bytes have been written. Whoever has caught up learns what it missed.
-    fn written(&mut self, bytes: usize, version: u8) {
-        self.bytes.drain(..bytes);
-        if self.bytes.is_empty() && self.missed > 0 {
-            frame::put(version, &ToClient::Missed(std::mem::take(&mut self.missed)), &mut self.bytes);
-        }
-    }
+/// What came of telling a client something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The client keeps up, or the member knows that it does not.
+    AsBefore,
+    /// The client has much to read already: the member has to know.
+    Behind,
 }
 
 impl ClientLink {
     /// Tells the client something. Never waits.
-    pub(crate) fn tell(&self, what: &ToClient) {
+    pub(crate) fn tell(&self, what: &ToClient) -> Told {
         let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
         frame::put(self.version, what, &mut outgoing.bytes);
         self.write(&mut outgoing);
+        if outgoing.behind || outgoing.bytes.len() <= MOST_UNWATCHED {
+            return Told::AsBefore;
+        }
+        outgoing.behind = true;
+        Told::Behind
     }
 
-    /// Tells a client that watches of an event, unless it has much to read already. Never waits.
-    pub(crate) fn tell_if_it_keeps_up(&self, event: &ToClient) {
+    /// Whether the client has read everything since the member was told that it had not.
+    fn has_caught_up(&self) -> bool {
         let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        if outgoing.missed > 0 || outgoing.bytes.len() > MOST_UNWATCHED {
-            outgoing.missed += 1;
-            return;
-        }
-        frame::put(self.version, event, &mut outgoing.bytes);
-        self.write(&mut outgoing);
+        let caught_up = outgoing.behind && outgoing.bytes.is_empty();
+        outgoing.behind &= !caught_up;
+        caught_up
     }
 
     pub(crate) fn hang_up(&self) {
@@ -84,7 +81,7 @@ impl ClientLink {
     fn write(&self, outgoing: &mut Outgoing) {
         while !outgoing.bytes.is_empty() && !outgoing.over {
             match self.stream.try_write(&outgoing.bytes) {
-                Ok(written) => outgoing.written(written, self.version),
+                Ok(written) => _ = outgoing.bytes.drain(..written),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     outgoing.over |= outgoing.bytes.len() > MOST_UNREAD;
                     return self.wake.notify_one();
@@ -122,18 +119,23 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
 async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut incoming = Incoming::default();
-    let me = shared.lock().life.me;
+    let me = shared.identity();
     let Ok(version) = timeout(GREETING_LIMIT, greet(&mut stream, &mut incoming, me)).await else {
         return Ok(());
     };
     let Some(version) = version? else { return Ok(()) };
-    let by = stream.peer_addr()?.to_string();
-    let link = Arc::new(ClientLink { stream, by, version, outgoing: Mutex::default(), wake: Notify::new() });
-    let result = converse(&link, &mut incoming, shared).await;
-    // Its sessions live on; they just have nobody to talk to until the client comes back.
-    let mut state = shared.lock();
-    state.sinks.retain(|_, sink| !matches!(sink, Sink::Far(other) if Arc::ptr_eq(other, &link)));
-    state.unwatch(&link);
+    let client = stream.peer_addr()?.to_string();
+    let link = Arc::new(ClientLink { stream, version, outgoing: Mutex::default(), wake: Notify::new() });
+    let connection = shared.happen(|turn| {
+        let connection = turn.member.connected(&client);
+        turn.sinks.insert(connection, Sink::Far(link.clone()));
+        connection
+    });
+    let result = converse(&link, connection, &mut incoming, shared).await;
+    shared.happen(|turn| {
+        turn.sinks.remove(&connection);
+        turn.member.disconnected(connection, turn.now, turn.effects);
+    });
     result
 }
 
@@ -160,10 +162,18 @@ async fn greet(stream: &mut TcpStream, incoming: &mut Incoming, me: Identity) ->
     Ok(version)
 }
 
-async fn converse(link: &Arc<ClientLink>, incoming: &mut Incoming, shared: &Arc<Shared>) -> io::Result<()> {
+async fn converse(
+    link: &ClientLink,
+    connection: ConnectionId,
+    incoming: &mut Incoming,
+    shared: &Arc<Shared>,
+) -> io::Result<()> {
     loop {
-        while let Some(said) = incoming.next(link.version).map_err(io::Error::other)? {
-            heard(said, link, shared);
+        while let Some(said) = incoming.next::<ToNode>(link.version).map_err(io::Error::other)? {
+            shared.happen(|turn| turn.member.hear(connection, said, turn.around, turn.now, turn.effects));
+        }
+        if link.has_caught_up() {
+            shared.happen(|turn| turn.member.keeps_up(connection, true, turn.effects));
         }
         let (more, over) = link.waits();
         if over {
@@ -181,112 +191,6 @@ async fn converse(link: &Arc<ClientLink>, incoming: &mut Incoming, shared: &Arc<
             Ok(0) => return Ok(()),
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
             _ => {}
-        }
-    }
-}
-
-/// A client says something.
-fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
-    let reply = shared.happen(|state, now| {
-        if let ToNode::Watch(filter) = &said {
-            state.watch(link, filter.clone());
-        }
-        if let Some(session) = session_of(&said) {
-            state.listens(session, link);
-        }
-        shared.mind_the_load(state);
-        let reply = match said {
-            ToNode::Ask { number, question } => {
-                let what = shared.answer(&question, state, now);
-                if what.is_none() {
-                    let (shared, link) = (shared.clone(), link.clone());
-                    tokio::spawn(async move {
-                        let what = shared.arrange(question).await;
-                        link.tell(&ToClient::Told { number, what });
-                    });
-                }
-                what.map(|what| ToClient::Told { number, what })
-            }
-            ToNode::Order { number, order } => {
-                let (core, out) = state.core_and_out();
-                match orders::carry_out(&order, &link.by, core, now, out) {
-                    Ok(Carried::Done(done)) => Some(ToClient::Done { number, result: Ok(done) }),
-                    Err(refusal) => Some(ToClient::Done { number, result: Err(refusal) }),
-                    Ok(Carried::ToBeAgreedOn(entry)) => {
-                        let (shared, link) = (shared.clone(), link.clone());
-                        tokio::spawn(async move {
-                            let result = orders::agree(&shared, entry).await;
-                            link.tell(&ToClient::Done { number, result });
-                        });
-                        None
-                    }
-                }
-            }
-            said => {
-                let (core, out) = state.core_and_out();
-                act(said, core, now, out)
-            }
-        };
-        if let Some(ToClient::Opened { session, .. }) = &reply {
-            state.listens(*session, link);
-        }
-        reply
-    });
-    if let Some(reply) = reply {
-        link.tell(&reply);
-    }
-}
-
-fn session_of(said: &ToNode) -> Option<SessionId> {
-    match said {
-        ToNode::KeepAlive { session, .. } | ToNode::Acquire { session, .. } => Some(*session),
-        _ => None,
-    }
-}
-
-fn act(said: ToNode, core: &mut Core, now: Time, out: &mut Out) -> Option<ToClient> {
-    match said {
-        ToNode::Open { ttl } => Some(match core.open(Some(ttl), now) {
-            Ok((session, promise)) => ToClient::Opened { session, promise },
-            Err(refusal) => ToClient::NotOpened(refusal),
-        }),
-        ToNode::KeepAlive { session, sequence, settled } => {
-            match core.keep_alive(session, sequence, settled, now, out) {
-                Ok(promise) => Some(ToClient::Promise { session, promise }),
-                // A node that can promise nothing does not answer: the client may still believe what it was promised.
-                Err(Refusal::NoLease | Refusal::Leaving) => None,
-                Err(_) => Some(ToClient::SessionGone { session }),
-            }
-        }
-        ToNode::Acquire { session, ask } => {
-            let unknown = core.acquire(session, &ask, now, out).is_err();
-            unknown.then_some(ToClient::SessionGone { session })
-        }
-        ToNode::Cancel { session, request } => {
-            // A session that is gone has nothing to give up.
-            _ = core.cancel(session, request, now, out);
-            None
-        }
-        ToNode::Release { session, request, fence } => {
-            let refusal = core.release(session, request, fence, now, out).err()?;
-            Some(ToClient::NotReleased { session, request, refusal })
-        }
-        ToNode::Close { session } => {
-            _ = core.close(session, now, out);
-            None
-        }
-        // The connection it came over has been noted.
-        ToNode::Watch(_) => Some(ToClient::Watching),
-        // Answered where more is known than the core knows.
-        ToNode::Ask { .. } | ToNode::Order { .. } => None,
-    }
-}
-
-impl State {
-    /// From now on the answers of this session go over this connection.
-    fn listens(&mut self, session: SessionId, link: &Arc<ClientLink>) {
-        if self.core.knows(session) {
-            self.sinks.insert(session.number, Sink::Far(link.clone()));
         }
     }
 }

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use client::{Asked, Backend, Error, Grant, Losses, Refusal};
+use service::member::{ConnectionId, Effect};
+use service::protocol::ToClient;
 use service::{Acquire, Answer, Reply, SessionId};
 use tokio::sync::{oneshot, watch};
 
-use crate::host::{Shared, Sink};
+use crate::host::{Shared, Sink, Turn};
 
 /// A session of this process. It ends with the node, and with its lease.
 pub(crate) struct Near {
     shared: Weak<Shared>,
     session: SessionId,
+    connection: ConnectionId,
     waiting: Mutex<Waiting>,
     lost: watch::Sender<Losses>,
 }
@@ -28,22 +31,33 @@ struct Waiting {
 impl Near {
     /// Opens a session that ends when what is returned is dropped, or with the node's lease.
     pub(crate) fn open(shared: &Arc<Shared>) -> Result<Arc<dyn Backend>, Error> {
-        let near = shared.happen(|state, now| {
-            let (session, _) = state.core.open(None, now)?;
+        let near = shared.happen(|Turn { member, now, sinks, .. }| {
+            let connection = member.connected("this process");
+            let session = member.open_here(connection, *now)?;
             let near = Arc::new(Near {
                 shared: Arc::downgrade(shared),
                 session,
+                connection,
                 waiting: Mutex::default(),
                 lost: watch::channel(Losses::default()).0,
             });
-            state.sinks.insert(session.number, Sink::Near(near.clone()));
+            sinks.insert(connection, Sink::Near(near.clone()));
             Ok::<_, Refusal>(near)
         })?;
         Ok(Arc::new(Owned(near)))
     }
 
+    /// What the member tells this session.
+    pub(crate) fn hear(&self, frame: ToClient) {
+        match frame {
+            ToClient::Answer(answer) => self.answered(answer),
+            ToClient::SessionGone { .. } => self.end(),
+            _ => {}
+        }
+    }
+
     /// An answer that did not come at once.
-    pub(crate) fn answered(&self, answer: Answer) {
+    fn answered(&self, answer: Answer) {
         if answer.reply == Reply::Revoked {
             return self.lost.send_modify(|losses| losses.lose(answer.request));
         }
@@ -54,7 +68,7 @@ impl Near {
         }
     }
 
-    /// Everything is lost: the node stops, is about to lose its lease, or was left out.
+    /// Everything is lost: the node stops, is about to lose its lease, or was excluded.
     pub(crate) fn end(&self) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).answers.clear();
         self.lost.send_modify(Losses::lose_all);
@@ -67,10 +81,9 @@ struct Owned(Arc<Near>);
 impl Drop for Owned {
     fn drop(&mut self) {
         let Some(shared) = self.0.shared.upgrade() else { return };
-        shared.happen(|state, now| {
-            let (core, out) = state.core_and_out();
-            // It is gone already if the node has stopped.
-            _ = core.close(self.0.session, now, out);
+        shared.happen(|Turn { member, now, effects, sinks, .. }| {
+            sinks.remove(&self.0.connection);
+            member.close((self.0.session, self.0.connection), *now, effects);
         });
     }
 }
@@ -114,16 +127,14 @@ impl Waiting {
 impl Near {
     fn acquire(&self, mut ask: Acquire) -> Result<(u64, Asked), Error> {
         let shared = self.shared.upgrade().ok_or(Error::Lost)?;
-        shared.happen(|state, now| {
+        shared.happen(|Turn { member, around, now, effects, .. }| {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             waiting.last_request += 1;
             let request = waiting.last_request;
             ask.request = request;
-            shared.mind_the_load(state);
-            let (core, out) = state.core_and_out();
-            core.acquire(self.session, &ask, now, out).map_err(|_| Error::Lost)?;
-            match state.take_answer(self.session.number, request) {
-                Some(answer) => Ok((request, Asked::Granted(waiting.settle(request, answer.reply)?))),
+            member.acquire(self.session, &ask, *around, *now, effects).map_err(|_| Error::Lost)?;
+            match take_answer(effects, self.session, request) {
+                Some(reply) => Ok((request, Asked::Granted(waiting.settle(request, reply)?))),
                 None => {
                     let (sender, answer) = oneshot::channel();
                     waiting.answers.insert(request, sender);
@@ -135,18 +146,29 @@ impl Near {
 
     fn leave(&self, request: u64) {
         let Some(shared) = self.shared.upgrade() else { return };
-        shared.happen(|state, now| {
-            let (core, out) = state.core_and_out();
+        shared.happen(|Turn { member, now, effects, .. }| {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             let place = waiting.held.iter().position(|(held, _)| *held == request);
             let left = match place.map(|place| waiting.held.swap_remove(place)) {
-                Some((_, fence)) => core.release(self.session, request, fence, now, out),
-                None => core.cancel(self.session, request, now, out),
+                Some((_, fence)) => member.release(self.session, (request, fence), *now, effects),
+                None => member.cancel(self.session, request, *now, effects),
             };
             waiting.answers.remove(&request);
             self.lost.send_if_modified(|losses| losses.let_go(request));
             // What was lost is not left.
             debug_assert!(left.is_ok() || self.lost.borrow().are_all(), "{left:?}");
         });
+    }
+}
+
+/// Takes the answer to this request out of what waits to be carried out.
+fn take_answer(effects: &mut Vec<Effect>, session: SessionId, request: u64) -> Option<Reply> {
+    let is_it = |effect: &Effect| {
+        matches!(effect, Effect::Tell { frame: ToClient::Answer(answer), .. }
+            if answer.session == session && answer.request == request)
+    };
+    match effects.remove(effects.iter().position(is_it)?) {
+        Effect::Tell { frame: ToClient::Answer(answer), .. } => Some(answer.reply),
+        _ => None,
     }
 }

@@ -1,10 +1,10 @@
-//! A running node: the service's core between its peers and its clients.
+//! A running node: a [`Member`] between its peers, its clients and the control plane.
 //!
-//! Whoever has news (a peer's message, a client's, the clock) takes the core, lets it decide, and passes on what it
-//! wants done before anybody else can: so messages leave in the order in which they were decided. What is written goes
-//! out after the core is free again, together.
+//! The member decides everything. A task with an input (a peer's message, a client's frame, the clock, what was agreed on) takes the
+//! member, lets it decide, and carries out its effects before any other input: so messages leave in the order in which they
+//! were decided. What is queued for peers goes out together, after the member is free again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,22 +13,22 @@ use std::time::Duration;
 use algorithms::NodeId;
 use client::clock;
 use control::Control;
-use service::core::{Config, Out};
-use service::protocol::ToClient;
+use service::core::Config;
+use service::member::{ConnectionId, Effect, Member, Setup};
 use service::view::View;
-use service::{Answer, Core, PeerMessage, Time, frame};
+use service::{PeerMessage, Time, frame};
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::clients::{self, ClientLink};
 use crate::embedded::Near;
-use crate::life::{self, Life};
-use crate::link::Limits;
-use crate::memory;
-use crate::port;
-use crate::transport::{self, Inbox, Notice, Peers};
-use crate::watching::Watcher;
+use crate::errands::Failure;
+use crate::identity::Identity;
+use crate::links::{Around, Links};
+use crate::transport::{self, Inbox, Notice};
+use crate::{errands, memory, port, start};
 
 /// What a node is told when it starts.
 pub struct HostConfig {
@@ -52,8 +52,8 @@ pub struct HostConfig {
     pub log: fn(&str),
 }
 
-/// Changes the defaults of the core, in each life of the node.
-pub type Tune = Box<dyn Fn(&mut Config) + Send + Sync>;
+/// Changes the defaults of the core.
+pub type Tune = Box<dyn FnOnce(&mut Config) + Send>;
 
 /// How a node comes to a cluster that it does not belong to yet.
 pub enum First {
@@ -124,44 +124,47 @@ pub(crate) struct Shared {
     pub(crate) cluster: String,
     /// This node.
     pub(crate) id: u32,
-    /// Where its peers reach it, and where clients do.
-    pub(crate) addresses: (String, String),
-    tune: Tune,
+    /// Where its peers reach it.
+    pub(crate) address: String,
     pub(crate) log: fn(&str),
-    /// The core wants to be woken earlier than planned.
+    pub(crate) runtime: Handle,
+    /// The member wants to be woken earlier than planned.
     earlier: Notify,
-    /// The lease should be renewed now.
-    pub(crate) renew_now: Notify,
+    /// Whether the member has left.
+    left: watch::Sender<bool>,
+    /// Whether it was said that consensus has stopped.
+    pub(crate) failure: Failure,
     tasks: Mutex<Vec<JoinHandle<()>>>,
+    /// What was begun for the member and comes back with a reply.
+    pub(crate) errands: Mutex<JoinSet<()>>,
 }
 
 pub(crate) struct State {
-    pub(crate) core: Core,
-    /// What belongs to this life of the node, as the core does.
-    pub(crate) life: Life,
-    out: Out,
-    /// Who gets the answers of each session.
-    pub(crate) sinks: BTreeMap<u64, Sink>,
-    /// Who is told of what happens.
-    pub(crate) watchers: Vec<Watcher>,
-    /// When the core will be woken.
+    member: Member,
+    /// Empty between two turns.
+    effects: Vec<Effect>,
+    pub(crate) links: Links,
+    sinks: BTreeMap<ConnectionId, Sink>,
+    /// When the member will be woken.
     planned: Option<Time>,
-    /// The peer that too much waits for, if there is one: as long as it does, nobody is let in anew.
-    behind: Option<NodeId>,
 }
 
-/// Who gets the answers of a session.
+/// Where frames for a client go.
 pub(crate) enum Sink {
-    /// A client far away.
+    /// To a client far away.
     Far(Arc<ClientLink>),
-    /// One in this process.
+    /// To one in this process.
     Near(Arc<Near>),
 }
 
-/// If more messages than this wait for a peer, nobody is let in anew.
-const MOST_WAITING: usize = 1 << 16;
-/// What a link keeps for a peer that does not acknowledge: more than all clients that are there already can cause.
-pub(crate) const LIMITS: Limits = Limits { payloads: 1 << 24, bytes: 1 << 32 };
+/// One input to the member: what it takes to decide, and what comes of it.
+pub(crate) struct Turn<'a> {
+    pub(crate) member: &'a mut Member,
+    pub(crate) around: &'a Around<'a>,
+    pub(crate) now: Time,
+    pub(crate) effects: &'a mut Vec<Effect>,
+    pub(crate) sinks: &'a mut BTreeMap<ConnectionId, Sink>,
+}
 
 impl Host {
     /// Starts a node that listens here for its peers and there for its clients. Belongs into a tokio runtime. It serves
@@ -172,48 +175,46 @@ impl Host {
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
         let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, log } = config;
-        let timing = control::Timing::for_lease(lease);
         let control = control::Config {
             cluster: cluster.clone(),
             node: id,
             folder: folder.clone(),
-            timing,
+            timing: control::Timing::for_lease(lease),
             lease: Some(lease),
             clock: clock::now,
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
+        let mut core = Config::new(id, View::alone(id));
+        tune(&mut core);
+        let setup = Setup { cluster: cluster.clone(), address: peers.clone(), clients, core };
         let shared = Arc::new(Shared {
             state: OnceLock::new(),
             control: control.clone(),
             cluster,
             id,
-            addresses: (peers, clients),
-            tune,
+            address: peers,
             log,
+            runtime: Handle::current(),
             earlier: Notify::new(),
-            renew_now: Notify::new(),
+            left: watch::Sender::new(false),
+            failure: Failure::default(),
             tasks: Mutex::default(),
+            errands: Mutex::default(),
         });
-        let life = match Life::begin(&shared) {
-            Ok(life) => life,
+        let registry = control.registry().borrow().clone();
+        let member = Member::new(setup, registry, errands::fresh(), clock::now());
+        let links = match Links::start(&shared, member.incarnation()) {
+            Ok(links) => links,
             Err(error) => {
                 control.stop().await;
                 return Err(StartError::Transport(error));
             }
         };
-        let state = State {
-            core: shared.new_core(life.me.incarnation),
-            life,
-            out: Out::default(),
-            sinks: BTreeMap::new(),
-            watchers: Vec::new(),
-            planned: None,
-            behind: None,
-        };
-        _ = shared.state.set(Mutex::new(state));
+        let (effects, sinks) = (Vec::new(), BTreeMap::new());
+        _ = shared.state.set(Mutex::new(State { member, effects, links, sinks, planned: None }));
         let port = tokio::spawn(port::listen(for_peers, shared.clone()));
         let host = Host { shared: shared.clone() };
-        if let Err(error) = life::first(&shared, first, folder).await {
+        if let Err(error) = start::first(&shared, first, folder).await {
             port.abort();
             host.stop().await;
             return Err(error);
@@ -222,8 +223,7 @@ impl Host {
             port,
             tokio::spawn(clients::listen(for_clients, shared.clone())),
             tokio::spawn(keep_time(shared.clone())),
-            tokio::spawn(life::follow_views(shared.clone())),
-            tokio::spawn(life::keep_lease(shared.clone())),
+            tokio::spawn(errands::follow_registry(shared.clone())),
             tokio::spawn(memory::keep_giving_back(shared.clone())),
         ];
         tasks.into_iter().for_each(|task| shared.employ(task));
@@ -235,8 +235,7 @@ impl Host {
         loop {
             let (ready, peers) = {
                 let state = self.shared.lock();
-                let ready = state.core.is_leased(clock::now());
-                (ready, state.life.peers.clone())
+                (state.member.is_leased(clock::now()), state.links.peers.clone())
             };
             let connected = peers.count().saturating_sub(peers.unreachable().len());
             if ready && connected >= others {
@@ -259,17 +258,24 @@ impl Host {
 
     /// How the node is doing.
     pub fn status(&self) -> service::core::Status {
-        self.shared.lock().core.status()
+        self.shared.status()
     }
 
     /// The peers without a connection, and for how long that has been so.
     pub fn unreachable(&self) -> BTreeMap<NodeId, Duration> {
-        self.shared.lock().life.peers.unreachable()
+        self.shared.lock().links.peers.unreachable()
     }
 
     /// Leaves the others in good order, and stops.
     pub async fn leave(&self) {
-        life::leave(&self.shared).await;
+        let mut left = self.shared.left.subscribe();
+        self.shared.happen(|turn| turn.member.leave(turn.now, turn.effects));
+        _ = left.wait_for(|left| *left).await;
+        if self.shared.control.leadership().borrow().is_some() {
+            // The others learn from the leader's next sign of life that the next view was agreed on.
+            let lease = self.shared.control.registry().borrow().lease;
+            tokio::time::sleep(lease / 10).await;
+        }
         self.stop().await;
     }
 
@@ -280,6 +286,9 @@ impl Host {
             task.abort();
             _ = task.await;
         }
+        let mut errands =
+            std::mem::take(&mut *self.shared.errands.lock().unwrap_or_else(PoisonError::into_inner));
+        errands.shutdown().await;
         let sinks = std::mem::take(&mut self.shared.lock().sinks);
         for sink in sinks.into_values() {
             match sink {
@@ -287,7 +296,7 @@ impl Host {
                 Sink::Near(near) => near.end(),
             }
         }
-        let peers = self.shared.lock().life.peers.clone();
+        let peers = self.shared.lock().links.peers.clone();
         peers.stop().await;
         self.shared.control.stop().await;
     }
@@ -295,9 +304,18 @@ impl Host {
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // Whoever panicked over the core left it in the middle of something: this node must not grant anything any more.
-        let state = self.state.get().expect("nothing happens before there is a core");
-        state.lock().expect("the core has failed, and this node with it")
+        // A panic left the member in the middle of something: this node must not grant anything any more.
+        let state = self.state.get().expect("nothing happens before there is a member");
+        state.lock().expect("the member has failed, and this node with it")
+    }
+
+    /// The node in the incarnation that is in force.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity { id: self.id, incarnation: self.lock().member.incarnation() }
+    }
+
+    pub(crate) fn status(&self) -> service::core::Status {
+        self.lock().member.core().status()
     }
 
     /// A task that ends with the node.
@@ -305,106 +323,75 @@ impl Shared {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
     }
 
-    /// A core that is in no view yet, and grants nothing before it is.
-    pub(crate) fn new_core(&self, incarnation: u64) -> Core {
-        let mut config = Config::new(self.id, View::alone(self.id));
-        (config.incarnation, config.seed) = (incarnation, incarnation ^ u64::from(self.id));
-        config.leased = true;
-        (self.tune)(&mut config);
-        Core::new(config)
-    }
-
-    /// Lets something happen at the core, and carries out what it wants.
-    pub(crate) fn happen<R>(&self, act: impl FnOnce(&mut State, Time) -> R) -> R {
+    /// Gives the member an input, and carries out what it wants.
+    pub(crate) fn happen<R>(self: &Arc<Shared>, input: impl FnOnce(&mut Turn<'_>) -> R) -> R {
         let mut state = self.lock();
-        let result = act(&mut state, clock::now());
+        let State { member, effects, links, sinks, .. } = &mut *state;
+        let around = Around { peers: &links.peers, control: &self.control };
+        let result = input(&mut Turn { member, around: &around, now: clock::now(), effects, sinks });
         let written = self.carry_out(&mut state);
         if !written.is_empty() {
-            let peers = state.life.peers.clone();
+            let peers = state.links.peers.clone();
             drop(state);
             written.into_iter().for_each(|peer| peers.flush(peer));
         }
         result
     }
 
-    /// Passes on what the core wants done. Returns the peers that something was queued for.
-    fn carry_out(&self, state: &mut State) -> BTreeSet<NodeId> {
-        let mut written = BTreeSet::new();
-        let State { core, life, out, sinks, watchers, planned, behind } = state;
-        for (to, message) in out.messages.drain(..) {
-            let peer = core.view().id(to);
-            if queue(&life.peers, peer, &message) {
-                *behind = Some(peer);
+    /// Carries out what the member wants. Returns the peers that something was queued for.
+    fn carry_out(self: &Arc<Shared>, state: &mut State) -> Vec<u32> {
+        let mut written = Vec::new();
+        let mut effects = std::mem::take(&mut state.effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Send { to, message } => {
+                    let waiting = queue(&state.links, to, &message);
+                    state.member.falls_behind(to, waiting);
+                    if !written.contains(&to) {
+                        written.push(to);
+                    }
+                }
+                Effect::Tell { connection, frame } => match state.sinks.get(&connection) {
+                    Some(Sink::Far(link)) => {
+                        if link.tell(&frame) == clients::Told::Behind {
+                            state.member.keeps_up(connection, false, &mut state.effects);
+                        }
+                    }
+                    Some(Sink::Near(near)) => near.hear(frame),
+                    None => {}
+                },
+                Effect::EnterView(registry) => state.links.enter(&registry),
+                Effect::BeginIncarnation(incarnation) => state.links.begin_anew(self, incarnation),
+                Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
+                Effect::Left => _ = self.left.send_replace(true),
+                Effect::Note(note) => errands::log(self, note),
+                errand => errands::begin(self, errand),
             }
-            written.insert(peer);
         }
-        for answer in out.answers.drain(..) {
-            match sinks.get(&answer.session.number) {
-                Some(Sink::Far(link)) => link.tell(&ToClient::Answer(answer)),
-                Some(Sink::Near(near)) => near.answered(answer),
-                None => {}
-            }
-        }
-        for session in out.ended.drain(..) {
-            match sinks.remove(&session.number) {
-                Some(Sink::Far(link)) => link.tell(&ToClient::SessionGone { session }),
-                Some(Sink::Near(near)) => near.end(),
-                None => {}
-            }
-        }
-        if let Some(events) = &mut out.events {
-            events.drain(..).for_each(|event| watchers.iter().for_each(|watcher| watcher.tell(&event)));
-        }
-        let wakes = core.wakes_at();
-        if wakes.is_some_and(|wakes| planned.is_none_or(|planned| wakes < planned)) {
-            *planned = wakes;
+        // Nothing above makes the member want more; the list is kept for the next turn.
+        debug_assert!(state.effects.is_empty(), "{:?}", state.effects);
+        state.effects = effects;
+        let wakes = state.member.wakes_at();
+        if wakes.is_some_and(|wakes| state.planned.is_none_or(|planned| wakes < planned)) {
+            state.planned = wakes;
             self.earlier.notify_one();
         }
         written
     }
-
-    /// As long as too much waits for some peer, nobody is let in anew.
-    pub(crate) fn mind_the_load(&self, state: &mut State) {
-        let peers = &state.life.peers;
-        state.behind = state.behind.filter(|peer| peers.kept(*peer) > MOST_WAITING);
-        state.core.let_newcomers_in(state.behind.is_none());
-    }
 }
 
-impl State {
-    /// The core with what it writes into.
-    pub(crate) fn core_and_out(&mut self) -> (&mut Core, &mut Out) {
-        (&mut self.core, &mut self.out)
-    }
-
-    /// What is known of sessions belongs to an earlier life. Returns who has to be told.
-    pub(crate) fn forget_everything(&mut self) -> BTreeMap<u64, Sink> {
-        let events = (!self.watchers.is_empty()).then(Vec::new);
-        self.out = Out { events, ..Out::default() };
-        (self.planned, self.behind) = (None, None);
-        std::mem::take(&mut self.sinks)
-    }
-
-    /// Takes the answer to this request out of what waits to be passed on.
-    pub(crate) fn take_answer(&mut self, session: u64, request: u64) -> Option<Answer> {
-        let is_it = |answer: &Answer| answer.session.number == session && answer.request == request;
-        let place = self.out.answers.iter().position(is_it)?;
-        Some(self.out.answers.swap_remove(place))
-    }
-}
-
-/// Queues a message. Says whether so much waits for this peer that nobody should be let in anew.
-fn queue(peers: &Peers, peer: NodeId, message: &PeerMessage) -> bool {
+/// Queues a message. Returns how many wait for this peer.
+fn queue(links: &Links, peer: u32, message: &PeerMessage) -> usize {
     let mut payload = Vec::new();
     frame::append(message, &mut payload);
-    // What those who are there already may have to say is bounded, and the link takes it all.
-    if let Err(error) = peers.queue(peer, payload) {
+    // What clients that are there already may have to say is bounded, and the link takes it all.
+    if let Err(error) = links.peers.queue(peer, payload) {
         panic!("a message to node {peer} cannot be kept: {error}");
     }
-    peers.kept(peer) > MOST_WAITING
+    links.peers.kept(peer)
 }
 
-/// Where peers' messages to one life of the node arrive.
+/// Where peers' messages to one incarnation of the node arrive.
 pub(crate) struct Door {
     pub(crate) shared: Arc<Shared>,
     pub(crate) incarnation: u64,
@@ -412,18 +399,16 @@ pub(crate) struct Door {
 
 impl Inbox for Door {
     async fn received(&self, from: NodeId, _epoch: u64, payload: &[u8]) {
-        match frame::whole::<PeerMessage>(payload) {
-            Ok(message) => self.shared.happen(|state, now| {
-                if state.life.me.incarnation != self.incarnation {
-                    return;
-                }
-                let (core, out) = state.core_and_out();
-                if let Some(from) = core.view().place(from) {
-                    core.receive(from, message, now, out);
-                }
-            }),
-            Err(error) => (self.shared.log)(&format!("node {from} sends what nobody understands: {error}")),
-        }
+        let message = frame::whole::<PeerMessage>(payload);
+        self.shared.happen(|Turn { member, now, effects, .. }| {
+            if member.incarnation() != self.incarnation {
+                return;
+            }
+            match message {
+                Ok(message) => member.receive(from, message, *now, effects),
+                Err(error) => member.received_nonsense(from, error.to_string(), effects),
+            }
+        });
     }
 
     fn notice(&self, notice: Notice) {
@@ -431,12 +416,12 @@ impl Inbox for Door {
     }
 }
 
-/// Wakes the core when it wants to be.
+/// Wakes the member when it wants to be.
 async fn keep_time(shared: Arc<Shared>) {
     loop {
         let wakes = {
             let mut state = shared.lock();
-            state.planned = state.core.wakes_at();
+            state.planned = state.member.wakes_at();
             state.planned
         };
         let pause = wakes.map_or(Duration::from_secs(3600), |wakes| wakes - clock::now());
@@ -444,9 +429,6 @@ async fn keep_time(shared: Arc<Shared>) {
             () = tokio::time::sleep(pause) => {}
             () = shared.earlier.notified() => continue,
         }
-        shared.happen(|state, now| {
-            let (core, out) = state.core_and_out();
-            core.wake(now, out);
-        });
+        shared.happen(|turn| turn.member.wake(turn.around, turn.now, turn.effects));
     }
 }

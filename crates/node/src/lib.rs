@@ -7,25 +7,24 @@
 //! - [`handshake`]: who may speak to whom, decided without IO;
 //! - [`transport`]: TCP connections that come and go below links that lose nothing.
 //!
-//! To these, payloads are bytes. On them stands a node of the lock service ([`Host`]): the core of `service` between its peers
-//! and its clients, and its lives by what the cluster agrees on. Begin with [`link`], then read [`transport::Peers`],
-//! then `host.rs` and `life.rs`.
+//! To these, payloads are bytes. On them stands a node of the lock service ([`Host`]): it drives [`service::Member`], which
+//! decides everything, with sockets, the clock and the control plane. Begin with [`link`], then read [`transport::Peers`],
+//! then `host.rs`, `links.rs` and `errands.rs`.
 
-mod answers;
 mod clients;
-mod complaint;
 mod embedded;
+mod errands;
 pub mod handshake;
 pub mod host;
 pub mod identity;
-mod life;
 pub mod link;
+mod links;
 mod local;
 mod memory;
-mod orders;
 mod port;
+mod start;
 pub mod transport;
-mod watching;
+mod utc;
 pub mod wire;
 
 pub use control::Invitation;

@@ -20,7 +20,7 @@ pub(crate) async fn keep_giving_back(shared: Arc<Shared>) {
     let mut before = 0;
     loop {
         sleep(PAUSE).await;
-        let forgotten = shared.lock().core.status().counts.forgotten;
+        let forgotten = shared.status().counts.forgotten;
         if forgotten - before >= WORTH_WHILE {
             before = forgotten;
             // It fails only if the runtime ends, and this task with it.

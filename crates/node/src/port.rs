@@ -45,7 +45,7 @@ async fn serve(stream: TcpStream, address: SocketAddr, shared: &Shared) -> io::R
     if timeout(PATIENCE, is_for_control(&stream)).await?? {
         return shared.control.serve(stream).await;
     }
-    let calls = shared.lock().life.calls.clone();
+    let calls = shared.lock().links.calls.clone();
     // If too many wait already, whoever called calls again.
     _ = calls.try_send((stream, address));
     Ok(())

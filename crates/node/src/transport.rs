@@ -338,6 +338,15 @@ impl Peers {
         true
     }
 
+    /// Ends the connection to a peer that broke the rules. There is none until the next view.
+    pub fn bar(&self, peer: NodeId, why: String) {
+        let task = self.tasks().peers.remove(&peer);
+        task.into_iter().for_each(|task| task.abort());
+        if let Some(peer) = self.roster().peers.get(&peer) {
+            peer.outlet.disconnect_any(Trouble::Breach(why));
+        }
+    }
+
     /// Ends all tasks and connections, and waits until they have ended.
     pub async fn stop(&self) {
         let Tasks { listener, peers } = std::mem::take(&mut *self.tasks());
@@ -380,7 +389,7 @@ impl Peers {
         for member in others {
             let id = member.identity.id;
             let peer = match before.remove(&id) {
-                Some(peer) if peer.member == *member => {
+                Some(peer) if peer.member == *member && tasks.peers.contains_key(&id) => {
                     peer.outlet.enter(view.epoch);
                     peer
                 }

@@ -175,7 +175,7 @@ pub enum Said {
 }
 
 /// What a node wants done.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Out {
     /// Messages to peers, in order.
     pub messages: Vec<(NodeId, PeerMessage)>,

@@ -100,12 +100,11 @@ pub enum Output {
         incarnation: u64,
         /// Which renewal.
         sequence: u64,
-        /// The number of the latest view: a node in an earlier one fetches it.
-        latest_epoch: u64,
         /// How long the lease lasts.
         lasts: Duration,
     },
-    /// Answer a renewal: no longer. A node that is not in the latest view either drops everything.
+    /// Answer a renewal: no longer. It says nothing about views: a node is excluded by a view that is agreed on, and learns of
+    /// that from the log.
     RenewNo {
         /// The node.
         id: u32,
@@ -113,8 +112,6 @@ pub enum Output {
         incarnation: u64,
         /// Which renewal.
         sequence: u64,
-        /// The number of the latest view.
-        latest_epoch: u64,
     },
     /// Propose this here, and nowhere else; [`Input::Proposed`] follows, whatever became of it.
     Propose(Entry),
@@ -292,7 +289,6 @@ impl Leases {
 
     fn answer(&mut self, now: Time, registry: &Registry, renewal: &Renewal, out: &mut Vec<Output>) {
         let Renewal { id, incarnation, sequence, .. } = *renewal;
-        let latest_epoch = registry.epoch;
         let refused =
             self.refused.contains(&(id, incarnation)) && self.defect != Some(Defect::RenewsDuringExclusion);
         let member = match self.defect {
@@ -303,9 +299,9 @@ impl Leases {
             Some(since) if !refused => {
                 *since = now;
                 let lasts = self.shortening.map_or(registry.lease, |shorter| shorter.to.min(registry.lease));
-                out.push(Output::RenewOk { id, incarnation, sequence, latest_epoch, lasts });
+                out.push(Output::RenewOk { id, incarnation, sequence, lasts });
             }
-            _ => out.push(Output::RenewNo { id, incarnation, sequence, latest_epoch }),
+            _ => out.push(Output::RenewNo { id, incarnation, sequence }),
         }
     }
 

@@ -4,8 +4,8 @@
 //! carries out what it wants done: tokio in the node, a simulated cluster in tests. Inside, each resource is one of the
 //! algorithms that serve production, run unchanged.
 //!
-//! Begin with [`core`](mod@core): what can happen to a node and what comes of it. Then [`session`] for how long a
-//! client may believe that it holds something, and [`resource`] for what is kept about a name.
+//! Begin with [`member`]: everything that a node decides. Inside it, [`core`](mod@core) serves the locks. Then [`session`] for
+//! how long a client may believe that it holds something, and [`resource`] for what is kept about a name.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod defect;
 pub mod event;
 pub mod frame;
 pub mod leases;
+pub mod member;
 pub mod name;
 mod opening;
 pub mod protocol;
@@ -29,6 +30,7 @@ pub mod wish;
 
 pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};
 pub use defect::Defect;
+pub use member::Member;
 pub use name::Definition;
 pub use refusal::Refusal;
 pub use session::SessionId;

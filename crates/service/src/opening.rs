@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use algorithms::forest::{self, Elsewhere, Size};
 use algorithms::rooms::{self, Reported};
-use algorithms::{ClientId, NodeId};
+use algorithms::{Bounds, ClientId, NodeId};
 use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
@@ -27,6 +27,18 @@ pub enum Report {
 }
 
 impl Report {
+    /// Whether everything that it names can be.
+    pub(crate) fn is_within(&self, bounds: &Bounds) -> bool {
+        match self {
+            Report::Slots(slots, size) => {
+                let slot = |&(slot, version): &(u32, u64)| slot < bounds.tokens && version < bounds.counter;
+                let size = (1..=bounds.tokens).contains(&size.tokens) && size.stamp < bounds.counter;
+                size && slots.iter().all(slot)
+            }
+            Report::Captain(counter, _) | Report::Insider(_, counter) => *counter < bounds.counter,
+        }
+    }
+
     /// The opening by which clients are inside at whoever reports.
     pub(crate) fn insider(&self) -> Option<(u64, u64)> {
         match self {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use algorithms::forest::{self, Forest, Size};
 use algorithms::rooms::{self, Act, Room, Spot};
 use algorithms::{
-    Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Origin, Outbox, Site, Timer, Wait,
+    Algorithm, Bounds, Chance, ClientId, Effect, Groups, Input, NodeId, Origin, Outbox, Site, Timer, Wait,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
-use crate::name::Definition;
+use crate::name::{Definition, Kind};
 use crate::opening::{Kept, Opened, Opening, Report, Reports};
 use crate::time::Time;
 use crate::wish::Numbered;
@@ -42,6 +42,30 @@ impl Content {
             Content::Slots(message) => message.origin(),
             Content::Rooms(rooms::Message::Request(entry)) => Some(entry.node),
             Content::Rooms(_) | Content::Refused { .. } | Content::Report(_) | Content::Age(_) => None,
+        }
+    }
+
+    /// Whether it is about this kind of resource.
+    pub(crate) fn fits(&self, kind: Kind) -> bool {
+        match self {
+            Content::Slots(_) | Content::Report(Report::Slots(..)) => kind == Kind::Slots,
+            Content::Rooms(_) | Content::Report(Report::Captain(..) | Report::Insider(..)) => {
+                kind != Kind::Slots
+            }
+            Content::Refused { .. } | Content::Age(_) => true,
+        }
+    }
+
+    /// Whether everything that it names can be.
+    pub(crate) fn is_within(&self, bounds: &Bounds) -> bool {
+        match self {
+            Content::Slots(message) => message.is_within(bounds),
+            Content::Rooms(message) => {
+                message.is_within(bounds) && message.wishes().all(Numbered::is_within_limits)
+            }
+            Content::Refused { defined } => defined.validate().is_ok(),
+            Content::Report(report) => report.is_within(bounds),
+            Content::Age(_) => true,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use algorithms::NodeId;
+use algorithms::{Bounds, NodeId};
 
 use crate::name;
 
@@ -63,6 +63,12 @@ impl View {
     /// No fence of an earlier view is higher, and all of this one are.
     pub(crate) fn floor(&self) -> u64 {
         self.epoch << COUNTER_BITS
+    }
+
+    /// What a message of this view can name.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let counter = self.epoch.saturating_add(1).saturating_mul(1 << COUNTER_BITS);
+        Bounds { nodes: self.members.len() as u32, tokens: name::MOST_SLOTS, counter }
     }
 
     /// Who has to report to whoever is at this place: all others that were in an earlier view.

@@ -87,6 +87,13 @@ pub enum Numbered {
     AnyOf(Box<[u64]>),
 }
 
+impl Numbered {
+    /// Whether a client may wish that.
+    pub(crate) fn is_within_limits(&self) -> bool {
+        !matches!(self, Numbered::AnyOf(groups) if groups.is_empty() || groups.len() > MOST_GROUPS)
+    }
+}
+
 /// The groups of a read-write lock.
 const READERS: u64 = 0;
 const WRITER: u64 = 1;

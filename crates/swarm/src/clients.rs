@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use service::client::{Client, News};
-use service::core::{Listing, Patience};
+use service::core::Patience;
+use service::member::ConnectionId;
 use service::protocol::ToClient;
 use service::{Acquire, Defect, Definition, Refusal, Time, Want};
 
-use crate::program::{Belief, Program};
-use crate::run::{Event, Run, TTL};
+use crate::program::{Belief, Link, Program};
+use crate::run::{Event, Reader, Run, TTL};
 
 /// So many requests of a client are open at most, so that all of them can be served in time.
 const MOST_ASKED: usize = 3;
@@ -42,23 +43,14 @@ impl Run {
             return;
         }
         if !self.clients[client].believes(self.now) {
+            self.hang_up(client);
+            // Another node, if the last one was no good.
+            let node = self.below(self.machines.len() as u64) as usize;
             let program = &mut self.clients[client];
             program.client = Client::new(TTL).with_defect(self.plan.defect);
             program.names.clear();
-            // Another connection, and another node if the last one was no good.
-            self.connections[client].0 += 1;
-            self.connections[client].1 = true;
-            let node = if self.council.is_some() {
-                self.below(self.machines.len() as u64) as usize
-            } else {
-                self.clients[client].node
-            };
-            let program = &mut self.clients[client];
             program.node = node;
-            let clock = program.clock(self.now);
-            for said in program.client.connected(clock) {
-                self.say(client, Some(said));
-            }
+            self.connect(client);
             let longest = self.plan.hop.as_nanos() as u64;
             let after = 3 * longest + self.below(longest);
             return self.plan_in(after, Event::Act(client));
@@ -125,16 +117,46 @@ impl Run {
         }
     }
 
+    /// Connects a client to its node, and says what has to be said first. Whether the node is there.
+    fn connect(&mut self, client: usize) -> bool {
+        let node = self.clients[client].node;
+        let machine = &mut self.machines[node];
+        let Some(member) = &mut machine.member else { return false };
+        let program = &mut self.clients[client];
+        program.connections += 1;
+        let (number, id) = (program.connections, member.connected("a client"));
+        machine.readers.insert(id, Reader::Client(client, number));
+        program.link = Some(Link { number, id, started: machine.started });
+        let clock = program.clock(self.now);
+        for said in program.client.connected(clock) {
+            self.say(client, Some(said));
+        }
+        true
+    }
+
+    /// Ends a client's connection; the node notices a little later.
+    fn hang_up(&mut self, client: usize) {
+        let Program { node, link, .. } = self.clients[client];
+        let Some(Link { id, started, .. }) = link else { return };
+        self.clients[client].link = None;
+        let after = self.hop();
+        self.plan_in(after, Event::HungUp { node, started, connection: id });
+    }
+
+    /// A node notices that a connection is over.
+    pub(crate) fn hung_up(&mut self, node: usize, started: u64, connection: ConnectionId) {
+        if self.machines[node].started == started {
+            self.machines[node].readers.remove(&connection);
+            self.at_node(node, |member, _, now, effects| member.disconnected(connection, now, effects));
+        }
+    }
+
     /// A connection breaks. What it was used for goes on.
     pub(crate) fn cut(&mut self) {
         let client = self.below(self.plan.clients as u64) as usize;
-        self.connections[client].1 = false;
+        self.hang_up(client);
         let after = self.below(4_000_000_000);
         self.plan_in(after, Event::Reconnect(client));
-        let Program { node, client, .. } = &self.clients[client];
-        if let (Some(Defect::FreedOnDisconnect), Some(session)) = (self.plan.defect, client.session()) {
-            self.at_node(*node, |core, now, out| _ = core.close(session, now, out));
-        }
     }
 
     /// What a client and its node say to each other takes long for a while, or what one of them says.
@@ -149,41 +171,20 @@ impl Run {
         }
     }
 
-    /// A client connects again, to the same node.
+    /// A client connects again, to the same node, unless it has done so already.
     pub(crate) fn reconnect(&mut self, client: usize) {
-        let (number, _) = self.connections[client];
-        self.connections[client] = (number + 1, true);
+        if self.clients[client].link.is_some() || self.clients[client].dead {
+            return;
+        }
         if self.plan.defect == Some(Defect::SessionMoves) {
             self.clients[client].node = self.below(self.machines.len() as u64) as usize;
         }
-        let program = &mut self.clients[client];
-        let clock = program.clock(self.now);
-        if program.client.session().is_some() {
-            for said in program.client.connected(clock) {
-                self.say(client, Some(said));
-            }
+        let believes = self.clients[client].believes(self.now);
+        if believes && !self.connect(client) {
+            // Its node is not there. It tries until it has nothing to lose any more.
+            let after = 10_000_000 + self.below(500_000_000);
+            self.plan_in(after, Event::Reconnect(client));
         }
-    }
-
-    /// Somebody takes away by force what a client holds, known to it or not yet.
-    pub(crate) fn force(&mut self) {
-        let mut held = Vec::new();
-        for (node, machine) in self.machines.iter().enumerate() {
-            let listings = machine.core.iter().flat_map(|core| core.list(self.now));
-            for Listing { name, clients, .. } in listings {
-                let grants = clients.iter().filter_map(|client| client.granted);
-                held.extend(grants.map(|grant| (node, name.clone(), (grant.slot, grant.fence))));
-            }
-        }
-        if held.is_empty() {
-            return;
-        }
-        let (node, name, grant) = held.swap_remove(self.below(held.len() as u64) as usize);
-        self.happened.forced += 1;
-        self.happened.log.push(format!("{} {name} {grant:?} is taken away at node {node}", self.now.0));
-        self.at_node(node, |core, now, out| {
-            _ = core.force_release(&name, grant, false, "somebody", now, out);
-        });
     }
 
     /// A client stands still for a while, as a process that is stopped.

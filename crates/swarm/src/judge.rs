@@ -22,7 +22,7 @@ impl Run {
     /// that what it hears is over.
     pub(crate) fn judge_answer(&mut self, client: usize, answer: &Answer) {
         let granted = matches!(answer.reply, Reply::Granted { .. });
-        if !granted || !self.told.insert((answer.session, answer.request)) {
+        if !granted || !self.granted.insert((answer.session, answer.request)) {
             return;
         }
         self.judge_order(client, answer);
@@ -102,7 +102,7 @@ impl Run {
             return;
         }
         let mut tokens = BTreeSet::new();
-        for core in self.machines.iter().filter_map(|machine| machine.core.as_ref()) {
+        for core in self.machines.iter().filter_map(|machine| machine.member.as_ref()).map(|it| it.core()) {
             for (name, definition, slot) in core.tokens() {
                 if !tokens.insert((core.view().epoch, name.clone(), definition, slot)) {
                     let epoch = core.view().epoch;
@@ -115,7 +115,7 @@ impl Run {
 
     /// Everybody was served, and everything is forgotten.
     pub(crate) fn judge_end(&mut self) {
-        for core in self.machines.iter().filter_map(|machine| machine.core.as_ref()) {
+        for core in self.machines.iter().filter_map(|machine| machine.member.as_ref()).map(|it| it.core()) {
             let status = core.status();
             if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
                 let left = core.everything(self.now);

@@ -13,19 +13,20 @@
 
 mod clients;
 mod clock;
-mod council;
-mod definitions;
+mod control_plane;
 mod dice;
 pub mod exhaustive;
 mod faults;
 mod judge;
-mod members;
+mod nodes;
+mod operators;
 mod outcome;
 mod plan;
 mod program;
 mod run;
 mod showcase;
 mod voters;
+mod watchers;
 
 pub use outcome::{outcome, shrunk};
 pub use plan::{Happened, Plan};

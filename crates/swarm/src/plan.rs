@@ -41,8 +41,12 @@ pub struct Plan {
     pub lease_changes: u32,
     /// How many times a name gets more slots or fewer, while it is used.
     pub resizes: u32,
-    /// How many times something is taken away by force.
+    /// How many times something is released by force.
     pub forces: u32,
+    /// How many connections watch what happens at nodes; most of them do not keep up all the time.
+    pub watchers: u32,
+    /// How many times a stranger says things that make no sense.
+    pub nonsense: u32,
     /// One in so many messages between leaders and nodes takes long, and some nodes hear late of new views and of who leads;
     /// 0 for none.
     pub late_news: u32,
@@ -85,6 +89,8 @@ impl Default for Plan {
             lease_changes: 0,
             resizes: 0,
             forces: 0,
+            watchers: 0,
+            nonsense: 0,
             late_news: 0,
             split: false,
             lease: Duration::from_secs(1),
@@ -135,12 +141,14 @@ impl Plan {
             split: false,
             resizes: if groups == 0 { [0, 2, 8][below(3) as usize] } else { 0 },
             forces: [0, 0, 3, 20][below(4) as usize],
+            watchers: [0, 0, 1, 3][below(4) as usize],
+            nonsense: [0, 0, 5, 50][below(4) as usize],
             defect: None,
         }
     }
 
     /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
-    pub const KEYS: [&str; 26] = [
+    pub const KEYS: [&str; 28] = [
         "nodes",
         "clients",
         "names",
@@ -159,6 +167,8 @@ impl Plan {
         "lease-changes",
         "resizes",
         "forces",
+        "watchers",
+        "nonsense",
         "late-news",
         "split",
         "contradict",
@@ -236,6 +246,8 @@ impl Plan {
             "lease-changes" => &mut self.lease_changes,
             "resizes" => &mut self.resizes,
             "forces" => &mut self.forces,
+            "watchers" => &mut self.watchers,
+            "nonsense" => &mut self.nonsense,
             "late-news" => &mut self.late_news,
             _ => return None,
         })
@@ -284,6 +296,10 @@ pub struct Happened {
     pub resized: u64,
     /// How many times something was taken away by force.
     pub forced: u64,
+    /// The most events that a watcher saw,
+    pub watched: u64,
+    /// and the most that one missed.
+    pub missed: u64,
     /// Nodes that left.
     pub left: u64,
     /// Partitions.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use service::client::{Client, Grant};
-use service::{Time, Want};
+use service::member::ConnectionId;
+use service::{Defect, Time, Want};
 
 use crate::clock::Clock;
+use crate::run::TTL;
 
 /// A program that uses the service.
 pub(crate) struct Program {
@@ -15,6 +17,37 @@ pub(crate) struct Program {
     pub(crate) dead: bool,
     /// The name that each request is for, and what is wanted.
     pub(crate) names: BTreeMap<u64, (u32, Want)>,
+    /// Its connection, if there is one that works.
+    pub(crate) link: Option<Link>,
+    /// How many connections it has had.
+    pub(crate) connections: u32,
+}
+
+/// A connection of a client to its node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// Counts the connections of the client.
+    pub(crate) number: u32,
+    /// What the node calls it,
+    pub(crate) id: ConnectionId,
+    /// in the process that was started as this one.
+    pub(crate) started: u64,
+}
+
+impl Program {
+    pub(crate) fn new(node: usize, clock: Clock, defect: Option<Defect>) -> Program {
+        let (client, names) = (Client::new(TTL).with_defect(defect), BTreeMap::new());
+        Program { node, clock, client, dead: false, names, link: None, connections: 0 }
+    }
+
+    /// The number of its connection, if it works.
+    pub(crate) fn works(&self) -> Option<u32> {
+        self.link.map(|link| link.number)
+    }
+
+    pub(crate) fn is_connected_by(&self, number: u32) -> bool {
+        self.works() == Some(number)
+    }
 }
 
 /// What a client believes to hold.

@@ -1,24 +1,23 @@
-//! The run: time, links, and what is judged.
+//! The run: time, links, and what happens next.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::client::Client;
-use service::leases::Input;
+use service::member::{ConnectionId, Effect, LeaderReply, Note};
 use service::protocol::{ToClient, ToNode};
-use service::registry::Leadership;
-use service::view::View;
-use service::{Config, Core, Defect, Definition, Out, PeerMessage, Refusal, SessionId, Time};
+use service::registry::{Entry, Leadership};
+use service::{Defect, Member, PeerMessage, SessionId, Time, leases};
 
 use crate::clock::Clock;
-use crate::council::Council;
+use crate::control_plane::ControlPlane;
 use crate::dice::Dice;
-use crate::faults::{FIRST, Machine};
+use crate::nodes::{Around, FIRST, Machine};
 use crate::plan::{Happened, Plan};
 use crate::program::Program;
 use crate::voters::Voters;
+use crate::watchers::Watcher;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
@@ -51,8 +50,14 @@ pub(crate) enum Event {
         client: usize,
         request: u64,
     },
-    /// A node, in a life.
-    Wake(usize, u64),
+    /// The process of a node that was started as this one wants to be woken, when its clock shows this.
+    Wake(usize, u64, Time),
+    /// A node notices that a connection is over.
+    HungUp {
+        node: usize,
+        started: u64,
+        connection: ConnectionId,
+    },
     Cut,
     /// A connection is slow for a while.
     Stall,
@@ -69,28 +74,35 @@ pub(crate) enum Event {
     Join,
     /// A node is to leave.
     Leave,
-    /// A node that is to leave, in a life, says goodbye if it can.
-    Goodbye(usize, u64),
     Elect,
-    /// Something is taken away by force.
+    /// An operator releases something by force.
     Force,
-    /// A name gets more slots, or fewer.
+    /// An operator defines a name, with more slots or fewer.
     Define,
-    /// A node, in a life, hears what names are defined as after so many changes.
-    Defined {
-        node: usize,
-        life: u64,
-        number: u64,
-        definitions: BTreeMap<Arc<str>, Definition>,
-    },
-    /// Leases are to become longer or shorter.
+    /// An operator changes how long leases last.
     Lasts,
+    /// A stranger says things that make no sense.
+    Nonsense,
+    /// A watcher reads, or stops reading for a while.
+    Watch(usize),
+    /// A node proposes an entry for an operator.
+    Propose {
+        node: usize,
+        started: u64,
+        order: (ConnectionId, u64),
+        entry: Entry,
+    },
+    /// The control plane has seen to what an operator asked.
+    Arranged {
+        node: usize,
+        started: u64,
+        order: (ConnectionId, u64),
+    },
     Start(usize),
-    Renew(usize, u64),
     /// Something happens to a leader.
     Lead {
         who: Leadership,
-        input: Input,
+        input: leases::Input,
     },
     /// A leader's round reaches the others; what they say takes so long.
     Majority {
@@ -98,17 +110,17 @@ pub(crate) enum Event {
         batch: u64,
         after: u64,
     },
-    /// What became of a renewal: its number and how long the lease lasts, or nothing.
-    Renewed {
+    /// A leader replies to a node, which was started as this one.
+    Reply {
         node: usize,
-        life: u64,
-        answer: Option<(u64, Duration)>,
+        started: u64,
+        reply: LeaderReply,
     },
     Tick,
-    View {
+    /// A node hears of this state of the registry.
+    Agreed {
         node: usize,
-        life: u64,
-        view: View,
+        number: usize,
     },
 }
 
@@ -118,9 +130,10 @@ impl Event {
         match self {
             Event::Peer { to, .. } => Some(*to),
             Event::Said { client, .. } => Some(clients[*client].node),
-            Event::Wake(node, _) | Event::Renew(node, _) | Event::Goodbye(node, _) => Some(*node),
-            Event::Renewed { node, .. } | Event::View { node, .. } => Some(*node),
-            Event::Defined { node, .. } => Some(*node),
+            Event::Wake(node, ..) | Event::HungUp { node, .. } | Event::Reply { node, .. } => Some(*node),
+            Event::Agreed { node, .. } | Event::Propose { node, .. } | Event::Arranged { node, .. } => {
+                Some(*node)
+            }
             Event::Lead { who, .. } => Some((who.node - FIRST) as usize),
             _ => None,
         }
@@ -138,6 +151,18 @@ impl Event {
     }
 }
 
+/// What a connection of a node leads to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reader {
+    /// A client, over its connection of this number.
+    Client(usize, u32),
+    Watcher(usize),
+    /// Sees what a watcher should see.
+    Auditor(usize),
+    /// An operator or a stranger, whose answers are looked at where they come.
+    Operator,
+}
+
 pub(crate) struct Run {
     pub(crate) plan: Plan,
     pub(crate) now: Time,
@@ -148,24 +173,22 @@ pub(crate) struct Run {
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     events: BTreeMap<u64, Event>,
     pub(crate) machines: Vec<Machine>,
-    /// If nodes may fail.
-    pub(crate) council: Option<Council>,
-    /// How many times a name was defined.
-    pub(crate) definitions: u64,
-    /// The most slots that each name was ever defined to have: whoever is inside stays when there are fewer.
+    pub(crate) control: ControlPlane,
+    /// The most slots that each name was ever defined to have: clients that hold stay when there are fewer.
     pub(crate) most_slots: BTreeMap<u32, u32>,
     /// The ways between nodes on which nothing arrives: since when, and until when.
     pub(crate) blocked: BTreeMap<(usize, usize), (Time, Time)>,
     pub(crate) clients: Vec<Program>,
-    /// The number of each client's connection, and whether it works.
-    pub(crate) connections: Vec<(u32, bool)>,
+    pub(crate) watchers: Vec<Watcher>,
+    /// What operators were told, until they look at it.
+    pub(crate) told: Vec<ToClient>,
     latest: BTreeMap<(usize, usize), Time>,
     /// The highest fence that was given for each name and slot, and the view if clocks are worse than allowed.
     pub(crate) given: BTreeMap<(u32, u32, u64), u64>,
     /// The highest fence of each name and slot that a client has heard of, and its group.
     pub(crate) fences: BTreeMap<(u32, u32), (u64, String)>,
     /// The requests that nodes have granted.
-    pub(crate) told: BTreeSet<(SessionId, u64)>,
+    pub(crate) granted: BTreeSet<(SessionId, u64)>,
     /// How many events were judged.
     pub(crate) judged: u64,
     pub(crate) happened: Happened,
@@ -173,61 +196,49 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(plan: &Plan, seed: u64) -> Run {
-        let ids = (0..plan.nodes as u32).map(|node| FIRST + node);
         // Some runs have tokens go home and names forgotten all the time, others hardly ever.
         let linger = Duration::from_millis([10, 200, 10_000][seed as usize % 3]);
-        let may_fail = plan.split
-            || plan.crashes + plan.pauses + plan.partitions + plan.elections > 0
-            || plan.joins + plan.leaves + plan.lease_changes + plan.resizes > 0;
-        let config = |id: u32| Config {
-            seed: seed ^ u64::from(id),
-            linger,
-            keep_idle: linger,
-            leased: may_fail,
-            defect: plan.defect,
-            ..Config::new(id, View::of(1, ids.clone()))
-        };
-        let machine = |id: u32| Machine { core: Some(Core::new(config(id))), ..Machine::new(id, plan) };
+        let now = Time(1_000_000);
+        let ids: Vec<u32> = (0..plan.nodes as u32).map(|node| FIRST + node).collect();
+        let control = ControlPlane::new(&ids, plan, Voters::new(plan, now, seed), now);
         let mut run = Run {
             plan: plan.clone(),
-            now: Time(1_000_000),
+            now,
             dice: Dice::new(seed, 0x9e37_79b9_7f4a_7c15),
             count: 0,
             agenda: BinaryHeap::new(),
             events: BTreeMap::new(),
-            machines: ids.clone().map(machine).collect(),
-            council: None,
-            definitions: 0,
+            machines: ids.into_iter().map(|id| Machine::new(id, plan)).collect(),
+            control,
             most_slots: BTreeMap::new(),
             blocked: BTreeMap::new(),
             seed,
             linger,
             clients: Vec::new(),
-            connections: vec![(0, true); plan.clients],
+            watchers: Vec::new(),
+            told: Vec::new(),
             latest: BTreeMap::new(),
             given: BTreeMap::new(),
             fences: BTreeMap::new(),
-            told: BTreeSet::new(),
+            granted: BTreeSet::new(),
             judged: 0,
             happened: Happened::default(),
         };
         for node in 0..plan.nodes {
             run.machines[node].clock.rate = run.rate();
-            run.plan_in(1, Event::Renew(node, 1));
         }
-        if may_fail {
-            let ids: Vec<u32> = ids.collect();
-            let voters = Voters::new(plan, run.now, seed);
-            run.council = Some(Council::new(&ids, plan, voters, run.node_clock(0)));
-            run.plan_in(1, Event::Tick);
-        }
+        (0..plan.nodes).for_each(|node| run.start(node));
+        run.plan_in(1, Event::Tick);
         for number in 0..plan.clients {
             let clock = Clock::new(run.rate(), plan.defect == Some(Defect::ClientClockSleeps));
-            let (client, names) = (Client::new(TTL).with_defect(plan.defect), BTreeMap::new());
-            run.clients.push(Program { node: number % plan.nodes, clock, client, dead: false, names });
+            run.clients.push(Program::new(number % plan.nodes, clock, plan.defect));
             let after = run.below(1_000_000);
             run.plan_in(after, Event::Act(number));
             run.plan_in(after + 1, Event::KeepAlive(number));
+        }
+        for number in 0..plan.watchers as usize {
+            run.watchers.push(Watcher::default());
+            run.plan_in(1 + number as u64, Event::Watch(number));
         }
         run.plan_faults();
         run
@@ -236,7 +247,8 @@ impl Run {
     /// Plans what goes wrong.
     fn plan_faults(&mut self) {
         let Plan { cuts, deaths, crashes, pauses, partitions, elections, lasts, .. } = self.plan;
-        let Plan { stalls, naps, joins, leaves, lease_changes, resizes, forces, split, .. } = self.plan;
+        let Plan { stalls, naps, joins, leaves, lease_changes, resizes, forces, nonsense, split, .. } =
+            self.plan;
         for (count, fault) in [
             (cuts, Event::Cut),
             (deaths, Event::Die),
@@ -252,6 +264,7 @@ impl Run {
             (resizes, Event::Define),
             (u32::from(split), Event::Split),
             (forces, Event::Force),
+            (nonsense, Event::Nonsense),
         ] {
             for _ in 0..count {
                 let at = self.below(lasts.as_nanos() as u64);
@@ -318,7 +331,7 @@ impl Run {
     }
 
     /// Plans an arrival behind all others on the same way.
-    fn plan_arrival(&mut self, way: (usize, usize), event: Event) {
+    pub(crate) fn plan_arrival(&mut self, way: (usize, usize), event: Event) {
         let after = self.hop();
         let open = self.blocked.get(&way).map_or(Time(0), |(_, until)| *until);
         let at = (Time(self.now.0 + after).max(open))
@@ -334,13 +347,9 @@ impl Run {
     fn happen(&mut self, event: Event, ending: bool) {
         match event {
             Event::Peer { from, to, message } => self.peer(from, to, message),
-            Event::Said { client, connection, said } => {
-                if self.connections[client] == (connection, true) {
-                    self.said(client, said);
-                }
-            }
+            Event::Said { client, connection, said } => self.said(client, connection, said),
             Event::Heard { client, connection, heard } => {
-                if self.connections[client] == (connection, true) && !self.clients[client].dead {
+                if self.clients[client].is_connected_by(connection) && !self.clients[client].dead {
                     self.heard(client, &heard);
                 }
             }
@@ -354,121 +363,182 @@ impl Run {
                 let said = self.clients[client].client.cancel(request);
                 self.say(client, said);
             }
-            Event::Wake(node, life) => {
-                let machine = &self.machines[node];
-                let due = machine.core.as_ref().filter(|_| machine.life == life).and_then(Core::wakes_at);
-                if due.is_some_and(|due| due <= self.node_clock(node)) {
-                    self.at_node(node, |core, now, out| core.wake(now, out));
-                }
-            }
-            Event::Cut => self.cut(),
+            Event::Wake(node, started, due) => self.wake(node, started, due),
+            Event::HungUp { node, started, connection } => self.hung_up(node, started, connection),
             Event::Reconnect(client) => self.reconnect(client),
-            Event::Stall if !ending => self.stall(),
-            Event::Nap if !ending => self.nap(),
-            Event::Join if !ending => self.join(),
-            Event::Leave if !ending => self.leave(),
-            Event::Split if !ending => self.split(),
-            Event::Lasts if !ending => self.change_leases(),
-            Event::Define if !ending => self.define(),
-            Event::Force if !ending => self.force(),
-            Event::Defined { node, life, number, definitions } => {
-                self.hear_of_definitions(node, life, number, &definitions);
-            }
-            Event::Crash if !ending => self.crash(),
-            Event::Pause if !ending => self.pause(),
-            Event::Part if !ending => self.part(),
-            Event::Crash | Event::Pause | Event::Part | Event::Split | Event::Nap => {}
-            Event::Stall => {}
-            Event::Join | Event::Leave | Event::Lasts | Event::Define | Event::Force => {}
-            Event::Goodbye(node, life) => self.goodbye(node, life),
+            Event::Watch(watcher) => self.watch(watcher, ending),
+            Event::Propose { node, started, order, entry } => self.propose(node, started, order, &entry),
+            Event::Arranged { node, started, order } => self.arranged(node, started, order),
             Event::Elect => self.elect(),
             Event::Start(node) => self.start(node),
-            Event::Renew(node, life) => self.renew(node, life),
             Event::Lead { who, input } => self.lead(who, input),
             Event::Majority { who, batch, after } => self.majority(who, batch, after),
-            Event::Renewed { node, life, answer } => self.renewed(node, life, answer),
+            Event::Reply { node, started, reply } => self.leader_replies(node, started, reply),
             Event::Tick => self.tick(),
-            Event::View { node, life, view } => self.hear_of_view(node, life, view),
+            Event::Agreed { node, number } => self.hear_of_registry(node, number),
+            fault if !ending => self.go_wrong(&fault),
+            _ => {}
+        }
+    }
+
+    /// Something goes wrong, or an operator changes something.
+    fn go_wrong(&mut self, fault: &Event) {
+        match fault {
+            Event::Cut => self.cut(),
+            Event::Stall => self.stall(),
+            Event::Nap => self.nap(),
             Event::Die => {
                 let client = self.below(self.plan.clients as u64) as usize;
                 self.clients[client].dead = true;
             }
+            Event::Join => self.join(),
+            Event::Leave => self.leave(),
+            Event::Split => self.split(),
+            Event::Lasts => self.change_leases(),
+            Event::Define => self.define(),
+            Event::Force => self.force(),
+            Event::Nonsense => self.nonsense(),
+            Event::Crash => self.crash(),
+            Event::Pause => self.pause(),
+            Event::Part => self.part(),
+            _ => {}
         }
     }
 
-    /// Lets something happen at a node, and carries out what it wants.
-    pub(crate) fn at_node(&mut self, node: usize, act: impl FnOnce(&mut Core, Time, &mut Out)) {
-        let mut out = Out::default();
+    /// Gives the member of a node an input, and carries out what it wants.
+    pub(crate) fn at_node(
+        &mut self,
+        node: usize,
+        input: impl FnOnce(&mut Member, &Around<'_>, Time, &mut Vec<Effect>),
+    ) {
         let now = self.node_clock(node);
-        let Machine { core: Some(core), life, clock, .. } = &mut self.machines[node] else { return };
-        act(core, now, &mut out);
-        let (life, rate, wakes) = (*life, clock.rate, core.wakes_at());
-        let to_nodes: Vec<usize> =
-            out.messages.iter().map(|(to, _)| (core.view().id(*to) - FIRST) as usize).collect();
-        for (to, (_, message)) in to_nodes.into_iter().zip(out.messages) {
-            self.plan_arrival((node, to), Event::Peer { from: node, to, message });
+        let Some(mut member) = self.machines[node].member.take() else { return };
+        let mut effects = std::mem::take(&mut self.machines[node].effects);
+        input(&mut member, &Around { run: self, node }, now, &mut effects);
+        let wakes = member.wakes_at();
+        let epoch = member.view().epoch;
+        self.machines[node].member = Some(member);
+        for effect in effects.drain(..) {
+            self.carry_out(node, effect);
         }
-        for answer in out.answers {
-            let of = |program: &Program| program.client.session() == Some(answer.session);
-            if let Some(client) = self.clients.iter().position(of) {
-                self.judge_answer(client, &answer);
-                self.tell(client, ToClient::Answer(answer));
+        if self.machines[node].effects.is_empty() {
+            self.machines[node].effects = effects;
+        }
+        self.plan_wake(node, wakes, now);
+        self.take_early(node, epoch);
+    }
+
+    fn plan_wake(&mut self, node: usize, wakes: Option<Time>, now: Time) {
+        let Machine { clock, planned, started, .. } = &mut self.machines[node];
+        let Some(due) = wakes.filter(|due| planned.is_none_or(|planned| *due < planned)) else { return };
+        *planned = Some(due);
+        let after = (due - now).as_nanos() as u64 / clock.rate * 1000 + 1000;
+        let event = Event::Wake(node, *started, due);
+        self.plan_in(after, event);
+    }
+
+    fn wake(&mut self, node: usize, started: u64, due: Time) {
+        let machine = &mut self.machines[node];
+        // If an earlier time was planned meanwhile, this one was planned again then.
+        if machine.started != started || machine.planned != Some(due) {
+            return;
+        }
+        machine.planned = None;
+        self.at_node(node, |member, around, now, effects| member.wake(around, now, effects));
+    }
+
+    fn carry_out(&mut self, node: usize, effect: Effect) {
+        match effect {
+            Effect::Send { to, message } => {
+                let to = Run::index(to);
+                self.plan_arrival((node, to), Event::Peer { from: node, to, message });
             }
-        }
-        if let Some(due) = wakes {
-            let after = (due - now).as_nanos() as u64 / rate * 1000 + 1000;
-            self.plan_in(after, Event::Wake(node, life));
+            Effect::Tell { connection, frame } => self.deliver(node, connection, frame),
+            Effect::Disconnect { peer, why } => {
+                // All nodes are honest here.
+                let what = format!("node {node} disconnects node {}: {why}", Run::index(peer));
+                self.happened.violations.push(what);
+            }
+            Effect::Renew(renewal) => self.ask_leader(node, leases::Input::Renew(renewal)),
+            Effect::Join(member) => {
+                let id = FIRST + node as u32;
+                self.ask_leader(node, leases::Input::Enter { id, member });
+            }
+            Effect::Goodbye { incarnation } => {
+                self.ask_leader(node, leases::Input::Goodbye { id: FIRST + node as u32, incarnation });
+            }
+            Effect::Propose { connection, number, entry } => {
+                let after = self.control_hop();
+                let (started, order) = (self.machines[node].started, (connection, number));
+                self.plan_in(after, Event::Propose { node, started, order, entry });
+            }
+            Effect::Arrange { connection, number, question } => {
+                self.arrange(node, (connection, number), &question);
+            }
+            Effect::BeginIncarnation(_) => {
+                self.machines[node].early.clear();
+                self.machines[node].changed = self.now;
+            }
+            Effect::Left => self.left(node),
+            Effect::EnterView(_) => {}
+            Effect::Note(note) => self.note(node, &note),
         }
     }
 
-    fn tell(&mut self, client: usize, heard: ToClient) {
-        let (connection, works) = self.connections[client];
-        if works {
-            let way = (self.clients[client].node, 1000 + client);
-            self.plan_arrival(way, Event::Heard { client, connection, heard });
+    fn note(&mut self, node: usize, note: &Note) {
+        match note {
+            Note::Excluded { .. } => {
+                self.happened.log.push(format!("{} node {node} was excluded", self.now.0));
+                self.happened.excluded += 1;
+                self.maybe_elect(node);
+            }
+            Note::Entered { epoch, .. } => {
+                self.happened.log.push(format!("{} node {node} enters view {epoch}", self.now.0));
+            }
+            Note::NoLease { .. } | Note::ForceReleased(_) | Note::Breach { .. } => {}
+        }
+    }
+
+    /// Brings a frame on its way to the client at the other end of a connection.
+    fn deliver(&mut self, node: usize, connection: ConnectionId, frame: ToClient) {
+        match self.machines[node].readers.get(&connection) {
+            Some(&Reader::Client(client, number)) => {
+                if let ToClient::Answer(answer) = &frame {
+                    self.judge_answer(client, answer);
+                }
+                if self.clients[client].is_connected_by(number) {
+                    let way = (node, 1000 + client);
+                    self.plan_arrival(way, Event::Heard { client, connection: number, heard: frame });
+                }
+            }
+            Some(&Reader::Watcher(watcher)) => self.tell_watcher(watcher, node, frame),
+            Some(&Reader::Auditor(watcher)) => self.tell_auditor(watcher, &frame),
+            Some(Reader::Operator) => self.told.push(frame),
+            None => {}
         }
     }
 
     pub(crate) fn say(&mut self, client: usize, said: Option<ToNode>) {
-        let (connection, works) = self.connections[client];
-        let Some(said) = said.filter(|_| works && !self.clients[client].dead) else { return };
-        let way = (1000 + client, self.clients[client].node);
+        let program = &self.clients[client];
+        let Some(connection) = program.works() else { return };
+        let Some(said) = said.filter(|_| !program.dead) else { return };
+        let way = (1000 + client, program.node);
         self.plan_arrival(way, Event::Said { client, connection, said });
     }
 
     /// A node hears a client.
-    fn said(&mut self, client: usize, said: ToNode) {
-        let node = self.clients[client].node;
-        let mut heard = None;
-        self.at_node(node, |core, now, out| match said {
-            ToNode::Open { ttl } => {
-                heard = Some(match core.open(Some(ttl), now) {
-                    Ok((session, promise)) => ToClient::Opened { session, promise },
-                    Err(refusal) => ToClient::NotOpened(refusal),
-                });
-            }
-            ToNode::KeepAlive { session, sequence, settled } => {
-                heard = match core.keep_alive(session, sequence, settled, now, out) {
-                    Ok(promise) => Some(ToClient::Promise { session, promise }),
-                    // What it cannot promise it does not answer.
-                    Err(Refusal::NoLease) => None,
-                    Err(_) => Some(ToClient::SessionGone { session }),
-                };
-            }
-            ToNode::Acquire { session, ask } => {
-                if core.acquire(session, &ask, now, out).is_err() {
-                    heard = Some(ToClient::SessionGone { session });
-                }
-            }
-            ToNode::Cancel { session, request } => _ = core.cancel(session, request, now, out),
-            ToNode::Release { session, request, fence } => {
-                _ = core.release(session, request, fence, now, out);
-            }
-            ToNode::Close { session } => _ = core.close(session, now, out),
-            ToNode::Ask { .. } | ToNode::Watch(_) | ToNode::Order { .. } => {}
-        });
-        if let Some(heard) = heard {
-            self.tell(client, heard);
+    fn said(&mut self, client: usize, connection: u32, said: ToNode) {
+        let Program { node, link, .. } = self.clients[client];
+        let Some(link) = link.filter(|link| link.number == connection) else { return };
+        if self.machines[node].started == link.started {
+            self.at_node(node, |member, around, now, effects| {
+                member.hear(link.id, said, around, now, effects);
+            });
         }
+    }
+
+    /// The registry as it is after so many changes.
+    pub(crate) fn registry(&self, number: usize) -> Arc<service::registry::Registry> {
+        self.control.log[number].clone()
     }
 }

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Forest, Message, Rules, Size, TokenId};
+use super::{Body, Entry, Forest, Message, Rules, Size, Ticket, TokenId, Via};
+use crate::Bounds;
 use crate::algorithm::NodeId;
 
 impl Rules {
@@ -40,6 +41,33 @@ impl Forest {
 }
 
 impl Message {
+    /// Whether everything that it names can be.
+    pub fn is_within(&self, bounds: &Bounds) -> bool {
+        let via = |via: &Via| bounds.token(via.token) && bounds.node(via.node);
+        let size =
+            |size: &Size| size.tokens > 0 && size.tokens <= bounds.tokens && bounds.counter(size.stamp);
+        let ticket = |ticket: &Ticket| {
+            bounds.token(ticket.token) && bounds.node(ticket.holder) && bounds.counter(ticket.version)
+        };
+        let tokens = |tokens: &[TokenId]| tokens.iter().all(|token| bounds.token(*token));
+        self.clock < Bounds::CLOCK
+            && match &self.body {
+                Body::Request { origin, token, .. } => bounds.node(*origin) && bounds.token(*token),
+                Body::Token { token, version, queue, size: of } => {
+                    let entry = |entry: &Entry| bounds.node(entry.node) && entry.via.as_ref().is_none_or(via);
+                    bounds.token(*token) && bounds.counter(*version) && queue.iter().all(entry) && size(of)
+                }
+                Body::Hungry => true,
+                Body::Idle { ticket: it, .. } | Body::Offer { ticket: it } => ticket(it),
+                Body::Move { origin, via: it, token } => {
+                    bounds.node(*origin) && via(it) && bounds.token(*token)
+                }
+                Body::Forget { tokens: them } | Body::Inform { tokens: them } => tokens(them),
+                Body::Gone { via: it, size: of } => via(it) && size(of),
+                Body::Resized { size: of } => size(of),
+            }
+    }
+
     /// What it says about how many tokens there are.
     pub fn size(&self) -> Option<Size> {
         match self.body {

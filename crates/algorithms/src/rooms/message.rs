@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::wish::{Choice, Wish};
+use crate::Bounds;
 use crate::algorithm::{ClientId, NodeId, Timer, Wait};
 use crate::census::Census;
 
@@ -103,6 +104,31 @@ pub enum Act<W: Wish> {
 }
 
 impl<W: Wish> Message<W> {
+    /// Whether everything that it names can be.
+    pub fn is_within(&self, bounds: &Bounds) -> bool {
+        let entry = |entry: &Entry<W>| {
+            bounds.node(entry.node) && entry.number < Bounds::CLOCK && bounds.counter(entry.since)
+        };
+        match self {
+            Message::Request(it) => entry(it),
+            Message::Token { queue, counter } => bounds.counter(*counter) && queue.iter().all(entry),
+            Message::Start { number, fence, .. } => *number < Bounds::CLOCK && bounds.counter(*fence),
+            Message::Complete { number } => *number < Bounds::CLOCK,
+            Message::Close { fence: counter } | Message::Inform { counter } => bounds.counter(*counter),
+            _ => true,
+        }
+    }
+
+    /// The wishes that it carries.
+    pub fn wishes(&self) -> impl Iterator<Item = &W> {
+        let entries = match self {
+            Message::Request(entry) => core::slice::from_ref(entry),
+            Message::Token { queue, .. } => queue,
+            _ => &[],
+        };
+        entries.iter().filter_map(|entry| entry.wish.as_ref())
+    }
+
     pub(super) fn count(&self, to: NodeId, census: &mut Census) {
         match self {
             Message::Request(entry) => census.request_of(entry.node),

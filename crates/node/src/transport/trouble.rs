@@ -25,6 +25,8 @@ pub enum Trouble {
     Wire(WireError),
     /// The peer breaks the rules of links.
     Link(LinkError),
+    /// The peer breaks the rules of what payloads say.
+    Breach(String),
     /// The operating system says no.
     Io(io::ErrorKind, String),
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Trouble {
             Trouble::Refused(refusal) => write!(f, "refused: {refusal}"),
             Trouble::Wire(error) => error.fmt(f),
             Trouble::Link(error) => error.fmt(f),
+            Trouble::Breach(why) => f.write_str(why),
             Trouble::Io(_, message) => f.write_str(message),
         }
     }

@@ -71,6 +71,11 @@ impl Core {
         }
     }
 
+    /// Whether a member has not said yet that it has reported everything.
+    pub(crate) fn expects_report(&self, from: NodeId) -> bool {
+        self.owing.contains(&from) || self.omits(Defect::EndBeforeReport)
+    }
+
     /// The ids of the members that have not yet reported what they had in earlier views.
     pub fn missing_ends(&self) -> Vec<u32> {
         self.owing.iter().map(|place| self.view.id(*place)).collect()
@@ -139,7 +144,6 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        assert!(self.owing.contains(&from), "a node reports after it said that this was all");
         self.about(from, (name, definition), Content::Report(report), now, out);
         self.refuse_guesses(name, definition, now, out);
         if let Some(number) = self.find(name, definition.kind()) {

@@ -67,11 +67,11 @@ fn unreachable(id: u32, sequence: u64, others: &[u32]) -> Renewal {
 }
 
 fn ok(id: u32, sequence: u64) -> Output {
-    Output::RenewOk { id, incarnation: 1, sequence, latest_epoch: 1, lasts: LEASE }
+    Output::RenewOk { id, incarnation: 1, sequence, lasts: LEASE }
 }
 
 fn no(id: u32, sequence: u64) -> Output {
-    Output::RenewNo { id, incarnation: 1, sequence, latest_epoch: 1 }
+    Output::RenewNo { id, incarnation: 1, sequence }
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn only_exactly_the_member_is_confirmed() {
     leading.renew(0.0, 3, 1);
     assert_eq!(leading.step(0.0, Input::Proven(1)), [no(3, 1)]);
     leading.step(0.0, Input::Renew(Renewal { incarnation: 2, ..renewal(1, 1) }));
-    let refused = Output::RenewNo { id: 1, incarnation: 2, sequence: 1, latest_epoch: 1 };
+    let refused = Output::RenewNo { id: 1, incarnation: 2, sequence: 1 };
     assert_eq!(leading.step(0.0, Input::Proven(2)), [refused]);
 }
 
@@ -263,7 +263,7 @@ fn a_shorter_lease_is_promised_at_once_and_waited_for_later() {
     leading.renewed(0.0, renewal(0, 1));
     assert_eq!(leading.step(1.0, Input::Lasts(short)), []);
     leading.renew(10.0, 0, 2);
-    let promised = Output::RenewOk { id: 0, incarnation: 1, sequence: 2, latest_epoch: 1, lasts: short };
+    let promised = Output::RenewOk { id: 0, incarnation: 1, sequence: 2, lasts: short };
     assert_eq!(leading.step(10.0, Input::Proven(2)), std::slice::from_ref(&promised));
     assert_eq!(leading.step(11.9, Input::Tick), []);
     let out = leading.step(12.0, Input::Tick);

@@ -71,7 +71,7 @@ impl World {
             let here = &self.nodes[client.node];
             if client.believes {
                 acts.push(Act::Release(number));
-            } else if client.rounds > 0 && !client.waits && here.core.is_some() && !here.lapsed {
+            } else if client.rounds > 0 && !client.waits && here.core().is_some() && !here.lapsed {
                 acts.push(Act::Ask(number));
             }
         }
@@ -82,7 +82,7 @@ impl World {
         let node = &self.nodes[number];
         let is_member = self.is_member(number);
         let may_fail = self.failures > 0;
-        if let Some(core) = &node.core {
+        if let Some(core) = node.core() {
             let backwards = self.defect == Some(Defect::ViewsBackwards);
             let epochs = self.views_of(number);
             let others =
@@ -111,13 +111,13 @@ impl World {
         } else if node.joins {
             acts.extend(self.views_of(number).map(|epoch| Act::Learn(number, epoch)));
         }
-        let gone = node.lapsed || node.core.is_none() && !node.joins;
+        let gone = node.lapsed || node.core().is_none() && !node.joins;
         let suspected = self.defect == Some(Defect::ExcludesOnSuspicion) && may_fail;
-        if is_member && self.view().len() > 1 && (gone || suspected) {
+        if is_member && self.view().members.len() > 1 && (gone || suspected) {
             acts.push(Act::Exclude(number));
         }
         let at_once = self.defect == Some(Defect::RestartReplaces);
-        if node.core.is_none() && !node.joins && (!is_member || at_once) {
+        if node.core().is_none() && !node.joins && (!is_member || at_once) {
             acts.push(Act::Join(number));
         }
     }

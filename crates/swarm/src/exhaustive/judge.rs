@@ -44,7 +44,7 @@ impl World {
     /// In a view there is one token of each slot.
     pub(crate) fn judge_tokens(&self) -> Result<(), String> {
         let mut tokens = BTreeSet::new();
-        for core in self.nodes.iter().filter_map(|node| node.core.as_ref()) {
+        for core in self.nodes.iter().filter_map(|node| node.core()) {
             let epoch = core.view().epoch;
             for (_, _, slot) in core.tokens() {
                 if !tokens.insert((epoch, slot)) {

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::core::{Patience, Reply};
-use service::view::{Member, View};
-use service::{Acquire, Config, Core, Defect, Definition, Out, PeerMessage, SessionId, Time, Want};
+use service::member::{ConnectionId, ControlPlane, Effect, LeaderReply, Setup, Surroundings};
+use service::protocol::ToClient;
+use service::registry::{MemberEntry, Registry};
+use service::view::View;
+use service::{Acquire, Config, Core, Defect, Definition, Member, PeerMessage, SessionId, Time, Want};
 
 use super::Size;
 use super::act::Act;
@@ -22,19 +25,43 @@ const NAME: &str = "x";
 /// The first id: not 0, so that ids and places differ.
 const FIRST: u32 = 100;
 
-/// A node, in one of its lives.
+/// A node, in one incarnation.
 #[derive(Clone)]
 pub(crate) struct Node {
-    pub(crate) life: u64,
-    /// `None` if it is dead, or has not heard of a view that it is in.
-    pub(crate) core: Option<Arc<Core>>,
-    /// Stands for everything that the core will do.
+    pub(crate) incarnation: u64,
+    /// `None` if its process does not run.
+    pub(crate) member: Option<Arc<Member>>,
+    /// Stands for everything that the member will do.
     print: u64,
     pub(crate) now: Time,
     /// Its lease has run out.
     pub(crate) lapsed: bool,
-    /// It was let in, and will hear of it.
+    /// It is in a view, and will hear of it.
     pub(crate) joins: bool,
+}
+
+impl Node {
+    /// What serves locks, if it is in a view.
+    pub(crate) fn core(&self) -> Option<&Core> {
+        self.member.as_ref().filter(|member| member.view().epoch > 0).map(|member| member.core())
+    }
+}
+
+/// Time is abstract: nobody is out of reach.
+struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn unreachable(&self) -> BTreeMap<u32, Duration> {
+        BTreeMap::new()
+    }
+
+    fn waiting_for(&self, _peer: u32) -> usize {
+        0
+    }
+
+    fn control_plane(&self) -> ControlPlane {
+        ControlPlane::default()
+    }
 }
 
 /// A client of a node.
@@ -43,7 +70,7 @@ pub(crate) struct Client {
     pub(crate) node: usize,
     /// How many times it will still ask.
     pub(crate) rounds: u32,
-    session: Option<SessionId>,
+    session: Option<(SessionId, ConnectionId)>,
     request: u64,
     pub(crate) waits: bool,
     /// It believes that it is inside, by this.
@@ -59,8 +86,8 @@ pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
     pub(crate) clients: Vec<Client>,
     links: BTreeMap<(usize, usize), VecDeque<Mail>>,
-    /// All views so far: who is in each, with the life and the first view of each.
-    views: Arc<Vec<Vec<(usize, u64, u64)>>>,
+    /// What was agreed on: each is a view.
+    views: Arc<Vec<Arc<Registry>>>,
     pub(crate) definition: Definition,
     groups: u32,
     pub(crate) defect: Option<Defect>,
@@ -86,8 +113,8 @@ impl Write for Print {
 impl World {
     pub(crate) fn new(size: &Size) -> World {
         let nodes = (0..size.nodes).map(|_| Node {
-            life: 1,
-            core: None,
+            incarnation: 1,
+            member: None,
             print: 0,
             now: Time(0) + LEASE,
             lapsed: false,
@@ -102,12 +129,13 @@ impl World {
             believes: false,
             holds: None,
         });
-        let first = (0..size.nodes).map(|node| (node, 1, 1)).collect();
+        let first = (0..size.nodes).map(|node| (node, 1));
+        let first = next_view(&Registry { lease: LEASE, ..Registry::default() }, first);
         let mut world = World {
             nodes: nodes.collect(),
             clients: clients.collect(),
             links: BTreeMap::new(),
-            views: Arc::new(vec![first]),
+            views: Arc::new(vec![Arc::new(first)]),
             definition: if size.groups > 0 { Definition::Room } else { Definition::Slots(size.slots) },
             groups: size.groups,
             defect: size.defect,
@@ -116,7 +144,10 @@ impl World {
             highest: BTreeMap::new(),
             granted: 0,
         };
-        (0..size.nodes).for_each(|node| world.begin(node, 1).expect("nobody is inside at the start"));
+        for node in 0..size.nodes {
+            world.start(node);
+            world.learn(node, 1).expect("nobody holds anything at the start");
+        }
         world.links.clear();
         world
     }
@@ -125,14 +156,20 @@ impl World {
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for node in &self.nodes {
-            (node.life, node.print, node.core.is_some(), node.now, node.lapsed, node.joins).hash(&mut hasher);
+            let Node { incarnation, member, print, now, lapsed, joins } = node;
+            (incarnation, member.is_some(), print, now, lapsed, joins).hash(&mut hasher);
         }
         self.clients.hash(&mut hasher);
         for (way, mails) in self.links.iter().filter(|(_, mails)| !mails.is_empty()) {
             way.hash(&mut hasher);
             mails.iter().for_each(|mail| mail.0.hash(&mut hasher));
         }
-        (&self.views, self.failures, self.timers, &self.highest).hash(&mut hasher);
+        for view in self.views.iter() {
+            let members = view.members.iter();
+            members.for_each(|(id, member)| (id, member.incarnation, member.joined).hash(&mut hasher));
+            view.epoch.hash(&mut hasher);
+        }
+        (self.failures, self.timers, &self.highest).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -141,27 +178,28 @@ impl World {
         self.views.len() as u64
     }
 
-    pub(crate) fn view(&self) -> &[(usize, u64, u64)] {
+    pub(crate) fn view(&self) -> &Arc<Registry> {
         &self.views[self.views.len() - 1]
     }
 
-    /// Whether a node is a member, in its life.
+    /// Whether a node is a member, in its incarnation.
     pub(crate) fn is_member(&self, node: usize) -> bool {
-        self.view().iter().any(|(member, life, _)| *member == node && *life == self.nodes[node].life)
+        self.is_in(self.view(), node)
     }
 
-    /// The views that a node is in, in its life.
+    fn is_in(&self, view: &Registry, node: usize) -> bool {
+        let member = view.members.get(&(FIRST + node as u32));
+        member.is_some_and(|member| member.incarnation == self.nodes[node].incarnation)
+    }
+
+    /// The views that a node is in, in its incarnation.
     pub(crate) fn views_of(&self, node: usize) -> impl Iterator<Item = u64> {
-        let life = self.nodes[node].life;
-        let is_in = move |members: &[(usize, u64, u64)]| {
-            members.iter().any(|(member, alive, _)| (*member, *alive) == (node, life))
-        };
-        (1..).zip(self.views.iter()).filter(move |(_, members)| is_in(members)).map(|(epoch, _)| epoch)
+        self.views.iter().filter(move |view| self.is_in(view, node)).map(|view| view.epoch)
     }
 
     /// A message of a later view waits until its receiver is there.
     pub(crate) fn can_deliver(&self, from: usize, to: usize) -> bool {
-        let (Some(core), Some(mails)) = (&self.nodes[to].core, self.links.get(&(from, to))) else {
+        let (Some(core), Some(mails)) = (self.nodes[to].core(), self.links.get(&(from, to))) else {
             return false;
         };
         mails.front().is_some_and(|mail| mail.1.epoch <= core.view().epoch)
@@ -184,17 +222,16 @@ impl World {
                 self.nodes[node].lapsed = true;
                 self.nodes[node].now = self.nodes[node].now + LEASE;
                 self.nobody_believes_at(node);
-                self.at(node, |core, now, out| core.wake(now, out))?;
+                self.at(node, |member, now, effects| member.wake(&Nowhere, now, effects))?;
             }
             Act::Renew(node) => {
                 self.nodes[node].lapsed = false;
-                self.at(node, |core, now, out| core.renewed(now + LEASE, now, out))?;
+                self.renew(node)?;
             }
             Act::Exclude(node) => {
-                let dead = self.nodes[node].core.is_none();
-                let members = self.view().iter().filter(|(member, ..)| *member != node).copied().collect();
-                Arc::make_mut(&mut self.views).push(members);
-                // Whoever was inside at a node that died has stopped to believe by now, and not earlier.
+                let dead = self.nodes[node].core().is_none();
+                self.agree_on(node, None);
+                // Clients of a node that died have stopped to believe by now, and not earlier.
                 if dead {
                     self.nobody_believes_at(node);
                 }
@@ -202,24 +239,29 @@ impl World {
             }
             Act::Discover(node) => {
                 self.nobody_believes_at(node);
-                self.die(node);
+                let registry = self.view().clone();
+                let fresh = self.nodes[node].incarnation + 1;
+                self.at(node, |member, now, effects| member.agreed(&registry, fresh, now, effects))?;
+                self.nodes[node].lapsed = false;
+                self.drop_links_to(node);
             }
             Act::Join(node) => {
-                let (life, epoch) = (self.nodes[node].life + 1, self.epoch() + 1);
-                let others = self.view().iter().filter(|(member, ..)| *member != node).copied();
-                let mut members: Vec<_> = others.chain([(node, life, epoch)]).collect();
-                members.sort_unstable();
-                Arc::make_mut(&mut self.views).push(members);
-                let now = Time(0) + LEASE;
-                self.nodes[node] = Node { life, core: None, print: 0, now, lapsed: false, joins: true };
+                if self.nodes[node].member.is_none() {
+                    let (incarnation, now) = (self.nodes[node].incarnation + 1, Time(0) + LEASE);
+                    self.nodes[node] =
+                        Node { incarnation, member: None, print: 0, now, lapsed: false, joins: true };
+                    self.start(node);
+                }
+                self.nodes[node].joins = true;
+                self.agree_on(node, Some(self.nodes[node].incarnation));
             }
             Act::Timer(node, resource, timer) => {
                 self.timers = self.timers.saturating_sub(1);
-                self.at(node, |core, now, out| core.run_out(resource, timer, now, out))?;
+                self.at(node, |member, now, effects| member.run_out(resource, timer, now, effects))?;
             }
             Act::Forget(node) => {
                 self.timers = self.timers.saturating_sub(1);
-                self.at(node, |core, now, out| core.wake(now, out))?;
+                self.at(node, |member, now, effects| member.wake(&Nowhere, now, effects))?;
             }
         }
         self.judge_tokens()
@@ -228,48 +270,66 @@ impl World {
     fn deliver(&mut self, from: usize, to: usize) -> Result<(), String> {
         let mail = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front);
         let Some(mail) = mail else { return Ok(()) };
-        let place = self.nodes[to].core.as_ref().and_then(|core| core.view().place(FIRST + from as u32));
-        let Some(place) = place else { return Ok(()) };
-        self.at(to, |core, now, out| core.receive(place, mail.1.clone(), now, out))
+        let (from, message) = (FIRST + from as u32, mail.1.clone());
+        self.at(to, |member, now, effects| member.receive(from, message, now, effects))
     }
 
+    /// A node hears of a view that it is in.
     fn learn(&mut self, node: usize, epoch: u64) -> Result<(), String> {
-        if self.nodes[node].core.is_none() {
-            return self.begin(node, epoch);
+        let first = self.nodes[node].core().is_none();
+        let registry = self.views[epoch as usize - 1].clone();
+        self.nodes[node].joins = false;
+        self.at(node, |member, now, effects| member.agreed(&registry, 0, now, effects))?;
+        if first {
+            self.renew(node)?;
         }
-        let view = self.view_of(epoch);
-        self.at(node, |core, now, out| core.enter(view, now, out))?;
         self.judge_tokens()
     }
 
-    /// A node begins its life in a view.
-    fn begin(&mut self, node: usize, epoch: u64) -> Result<(), String> {
-        let life = self.nodes[node].life;
-        let core = Core::new(Config {
-            incarnation: life,
-            leased: true,
+    /// The leader renews the lease of a node.
+    fn renew(&mut self, node: usize) -> Result<(), String> {
+        self.at(node, |member, now, effects| {
+            member.renew_now(&Nowhere, now, effects);
+            let renewal = effects.iter().find_map(|effect| match effect {
+                Effect::Renew(renewal) => Some((renewal.incarnation, renewal.sequence)),
+                _ => None,
+            });
+            if let Some((incarnation, sequence)) = renewal {
+                let reply = LeaderReply::Confirmed { incarnation, sequence, lasts: LEASE };
+                member.leader_replied(reply, now, effects);
+            }
+        })
+    }
+
+    /// The process of a node starts.
+    fn start(&mut self, node: usize) {
+        let id = FIRST + node as u32;
+        let core = Config {
             hop: HOP,
             linger: HOP,
             keep_idle: Duration::ZERO,
             defect: self.defect,
-            ..Config::new(FIRST + node as u32, View::alone(FIRST + node as u32))
-        });
-        self.nodes[node].core = Some(Arc::new(core));
-        self.nodes[node].joins = false;
-        self.at(node, |core, now, out| core.renewed(now + LEASE, now, out))?;
-        self.learn(node, epoch)
+            ..Config::new(id, View::alone(id))
+        };
+        let setup = Setup { cluster: String::new(), address: String::new(), clients: String::new(), core };
+        let Node { incarnation, now, .. } = self.nodes[node];
+        let registry = Arc::new(Registry { lease: LEASE, ..Registry::default() });
+        self.nodes[node].member = Some(Arc::new(Member::new(setup, registry, incarnation, now)));
     }
 
-    fn view_of(&self, epoch: u64) -> View {
-        let members = self.views[epoch as usize - 1].iter();
-        let member = |&(node, _, joined): &(usize, u64, u64)| Member { id: FIRST + node as u32, joined };
-        View { epoch, members: members.map(member).collect() }
+    /// The next view is agreed on: without a node, or with this incarnation of it.
+    fn agree_on(&mut self, node: usize, incarnation: Option<u64>) {
+        let view = self.view();
+        let others = view.members.iter().map(|(id, member)| ((id - FIRST) as usize, member.incarnation));
+        let others = others.filter(|(other, _)| *other != node);
+        let next = next_view(view, others.chain(incarnation.map(|incarnation| (node, incarnation))));
+        Arc::make_mut(&mut self.views).push(Arc::new(next));
     }
 
     fn print(&mut self, node: usize) {
         let mut print = Print::default();
-        if let Some(core) = &self.nodes[node].core {
-            core.describe(&mut print);
+        if let Some(member) = &self.nodes[node].member {
+            member.describe(&mut print);
         }
         self.nodes[node].print = print.0.finish();
     }
@@ -292,34 +352,41 @@ impl World {
         client.request += 1;
         client.waits = true;
         let mut opened = session;
-        let nodes = &mut self.nodes[node];
-        if let (None, Some(core)) = (session, &mut nodes.core) {
-            let session = Arc::make_mut(core).open(None, nodes.now);
-            opened = session.ok().map(|(session, _)| session);
+        let here = &mut self.nodes[node];
+        if let (None, Some(member)) = (session, &mut here.member) {
+            let member = Arc::make_mut(member);
+            let connection = member.connected("");
+            opened = member.open_here(connection, here.now).ok().map(|session| (session, connection));
             self.clients[number].session = opened;
         }
-        let Some(session) = opened else { return Ok(()) };
-        self.at(node, |core, now, out| _ = core.acquire(session, &ask, now, out))
+        let Some((session, _)) = opened else { return Ok(()) };
+        self.at(node, |member, now, effects| _ = member.acquire(session, &ask, &Nowhere, now, effects))
     }
 
     fn release(&mut self, number: usize) -> Result<(), String> {
         let client = &mut self.clients[number];
         client.believes = false;
-        let (Some(session), Some(given)) = (client.session, client.holds.take()) else { return Ok(()) };
+        let (Some((session, _)), Some(given)) = (client.session, client.holds.take()) else { return Ok(()) };
         let (node, request) = (client.node, client.request);
         // A client of a node that is gone tells nobody.
-        self.at(node, |core, now, out| _ = core.release(session, request, given.fence, now, out))
+        self.at(node, |member, now, effects| {
+            _ = member.release(session, (request, given.fence), now, effects);
+        })
     }
 
     /// What was said to a node that dies is lost; what it said may still arrive.
     fn die(&mut self, node: usize) {
-        self.nodes[node].core = None;
+        self.nodes[node].member = None;
         self.nodes[node].joins = false;
         self.print(node);
-        self.links.retain(|(_, to), _| *to != node);
+        self.drop_links_to(node);
         for client in self.clients.iter_mut().filter(|client| client.node == node) {
             client.waits = false;
         }
+    }
+
+    fn drop_links_to(&mut self, node: usize) {
+        self.links.retain(|(_, to), _| *to != node);
     }
 
     /// No promise to clients of a node lasts longer than its lease.
@@ -329,28 +396,40 @@ impl World {
         }
     }
 
-    /// Lets something happen at a node, and carries out what it wants.
-    fn at(&mut self, number: usize, act: impl FnOnce(&mut Core, Time, &mut Out)) -> Result<(), String> {
-        let mut out = Out::default();
+    /// Gives the member of a node an input, and carries out what it wants.
+    fn at(
+        &mut self,
+        number: usize,
+        input: impl FnOnce(&mut Member, Time, &mut Vec<Effect>),
+    ) -> Result<(), String> {
+        let mut effects = Vec::new();
         let node = &mut self.nodes[number];
-        let Some(core) = &mut node.core else { return Ok(()) };
-        let core = Arc::make_mut(core);
-        act(core, node.now, &mut out);
-        let to = |place: u32| (core.view().id(place) - FIRST) as usize;
-        let messages: Vec<(usize, PeerMessage)> =
-            out.messages.into_iter().map(|(place, message)| (to(place), message)).collect();
+        let Some(member) = &mut node.member else { return Ok(()) };
+        input(Arc::make_mut(member), node.now, &mut effects);
         self.print(number);
-        for (to, message) in messages {
-            self.send(number, to, message);
+        for effect in effects {
+            self.carry_out(number, effect)?;
         }
-        for answer in out.answers {
-            let of = |client: &&mut Client| client.session == Some(answer.session) && client.node == number;
-            let Some(client) = self.clients.iter_mut().find(of) else { continue };
-            client.waits = false;
-            if let Reply::Granted { slot, fence, .. } = answer.reply {
-                let place = self.clients.iter().position(|client| client.session == Some(answer.session));
-                self.give(place.unwrap_or(0), Given { slot, fence })?;
+        Ok(())
+    }
+
+    fn carry_out(&mut self, number: usize, effect: Effect) -> Result<(), String> {
+        match effect {
+            Effect::Send { to, message } => self.send(number, (to - FIRST) as usize, message),
+            Effect::Tell { connection, frame: ToClient::Answer(answer) } => {
+                let of = |client: &Client| client.session.is_some_and(|(_, of)| of == connection);
+                let place = self.clients.iter().position(|client| client.node == number && of(client));
+                let Some(place) = place else { return Ok(()) };
+                self.clients[place].waits = false;
+                if let Reply::Granted { slot, fence, .. } = answer.reply {
+                    self.give(place, Given { slot, fence })?;
+                }
             }
+            Effect::BeginIncarnation(incarnation) => self.nodes[number].incarnation = incarnation,
+            Effect::Disconnect { peer, why } => {
+                return Err(format!("node {number} disconnects node {}: {why}", peer - FIRST));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -358,8 +437,8 @@ impl World {
     fn send(&mut self, from: usize, to: usize, message: PeerMessage) {
         let receiver = &self.nodes[to];
         let joined = self.views_of(to).next();
-        // A link is one between two lives, and begins with the view of both.
-        let reaches = receiver.core.is_some() || receiver.joins;
+        // A link is one between two incarnations, and begins with the view of both.
+        let reaches = receiver.core().is_some() || receiver.joins;
         if !reaches || joined.is_none_or(|joined| message.epoch < joined) {
             return;
         }
@@ -375,4 +454,17 @@ impl World {
     pub(crate) fn has_rooms(&self) -> bool {
         self.groups > 0
     }
+}
+
+/// The view after this one, with these incarnations of nodes.
+fn next_view(before: &Registry, members: impl Iterator<Item = (usize, u64)>) -> Registry {
+    let mut next = Registry { epoch: before.epoch + 1, members: BTreeMap::new(), ..before.clone() };
+    for (node, incarnation) in members {
+        let id = FIRST + node as u32;
+        let stayed = before.members.get(&id).filter(|member| member.incarnation == incarnation);
+        let joined = stayed.map_or(next.epoch, |member| member.joined);
+        next.members.insert(id, MemberEntry { joined, ..MemberEntry::new(incarnation, "", "") });
+        next.incarnations.insert(id, incarnation);
+    }
+    next
 }

@@ -1,0 +1,166 @@
+//! What a member wants of the control plane: each errand runs in a task of its own, and its reply is the member's next input.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use control::AskError;
+use service::leases::Renewal;
+use service::member::{Effect, LeaderReply, Note};
+use service::protocol::{Question, Told};
+use service::registry::MemberEntry;
+use tokio::time::timeout;
+
+use crate::host::Shared;
+use crate::utc::utc;
+
+/// So many renewals may be without an answer.
+const MOST_RENEWALS: usize = 16;
+
+/// Whether consensus has stopped at this node, and how many renewals are under way.
+#[derive(Default)]
+pub(crate) struct Failure {
+    said: AtomicBool,
+    renewals: AtomicUsize,
+}
+
+/// A number that rises with every start: the wall clock. The member sees to it that it rises if the clock was set back.
+pub(crate) fn fresh() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(1, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Tells the member of everything that is agreed on.
+pub(crate) async fn follow_registry(shared: Arc<Shared>) {
+    let mut registry = shared.control.registry();
+    loop {
+        let current = registry.borrow_and_update().clone();
+        shared.happen(|turn| turn.member.agreed(&current, fresh(), turn.now, turn.effects));
+        if registry.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Begins an errand. Every effect that is not carried out at once is one.
+pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
+    let it = shared.clone();
+    let mut errands = shared.errands.lock().unwrap_or_else(PoisonError::into_inner);
+    while errands.try_join_next().is_some() {}
+    let runtime = &shared.runtime;
+    match errand {
+        Effect::Renew(renewal) if may_renew(shared) => {
+            let asks = async move { it.leader_replies(it.renew(renewal)).await };
+            errands.spawn_on(asks, runtime);
+        }
+        Effect::Join(member) if may_renew(shared) => {
+            let asks = async move { it.leader_replies(it.join(member)).await };
+            errands.spawn_on(asks, runtime);
+        }
+        Effect::Goodbye { incarnation } => {
+            // The member says it again until the next view is without it.
+            errands.spawn_on(async move { _ = it.control.goodbye(incarnation).await }, runtime);
+        }
+        Effect::Propose { connection, number, entry } => {
+            let proposes = async move {
+                let applied = it.control.propose(entry.clone()).await.map_err(|error| error.to_string());
+                it.happen(|turn| turn.member.proposed((connection, number), &entry, applied, turn.effects));
+            };
+            errands.spawn_on(proposes, runtime);
+        }
+        Effect::Arrange { connection, number, question } => {
+            let arranges = async move {
+                let what = it.arrange(question).await.map_err(|error| error.to_string());
+                it.happen(|turn| turn.member.arranged((connection, number), what, turn.effects));
+            };
+            errands.spawn_on(arranges, runtime);
+        }
+        _ => {}
+    };
+}
+
+/// Whether the leader can be asked. A node at which consensus has stopped hears of no view any more, and must not go on for long.
+fn may_renew(shared: &Shared) -> bool {
+    if let Some(why) = shared.control.failure() {
+        if !shared.failure.said.swap(true, Ordering::Relaxed) {
+            (shared.log)(&format!(
+                "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
+            ));
+        }
+        return false;
+    }
+    shared.failure.renewals.load(Ordering::Relaxed) < MOST_RENEWALS
+}
+
+impl Shared {
+    /// Waits for the leader's reply, as long as it can be of use, and passes it on.
+    async fn leader_replies(self: &Arc<Shared>, asks: impl Future<Output = Result<LeaderReply, AskError>>) {
+        let lease = self.control.registry().borrow().lease;
+        self.failure.renewals.fetch_add(1, Ordering::Relaxed);
+        let reply = match timeout(lease, asks).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(AskError::Refused(why))) => LeaderReply::Refused(why),
+            Ok(Err(_)) | Err(_) => LeaderReply::Silence,
+        };
+        self.failure.renewals.fetch_sub(1, Ordering::Relaxed);
+        self.happen(|turn| turn.member.leader_replied(reply, turn.now, turn.effects));
+    }
+
+    async fn renew(&self, renewal: Renewal) -> Result<LeaderReply, AskError> {
+        let Renewal { incarnation, sequence, .. } = renewal;
+        let lasts = self.control.renew(renewal).await?;
+        let confirmed = lasts.map(|lasts| LeaderReply::Confirmed { incarnation, sequence, lasts });
+        Ok(confirmed.unwrap_or(LeaderReply::NotRenewed))
+    }
+
+    async fn join(&self, member: MemberEntry) -> Result<LeaderReply, AskError> {
+        self.control.enter(member).await?;
+        Ok(LeaderReply::Noted)
+    }
+
+    /// Sees to what an operator asks of the control plane.
+    async fn arrange(&self, question: Question) -> Result<Told, AskError> {
+        match question {
+            Question::Invite(lasts) => {
+                let invitation = self.control.invite(lasts).await?;
+                return Ok(Told::Invited(invitation.to_string()));
+            }
+            Question::Remove(node) => self.control.remove(node).await?,
+            Question::Lease(lasts) => self.control.change_lease(lasts).await?,
+            _ => {}
+        }
+        Ok(Told::Done)
+    }
+}
+
+/// Writes a note to the log.
+pub(crate) fn log(shared: &Shared, note: Note) {
+    let line = match note {
+        Note::Entered { epoch, members } => {
+            let members: Vec<String> = members.iter().map(u32::to_string).collect();
+            format!("view {epoch} with nodes {}", members.join(", "))
+        }
+        Note::Excluded { while_leased: true } => {
+            "ALARM: excluded while this node's clock says that its lease lasts: clocks drift too far"
+                .to_owned()
+        }
+        Note::Excluded { while_leased: false } => "excluded from the view: beginning anew".to_owned(),
+        Note::NoLease { lasts, refused } => no_lease(shared, lasts, refused),
+        // The audit line.
+        Note::ForceReleased(released) => format!("{} {released}", utc(SystemTime::now())),
+        Note::Breach { peer, why } => format!("node {peer} broke the rules, and is disconnected: {why}"),
+    };
+    (shared.log)(&line);
+}
+
+/// Why this node has no lease, as far as it knows.
+fn no_lease(shared: &Shared, lasts: Duration, refused: Option<String>) -> String {
+    let mut reasons = vec![match (refused, shared.control.leader()) {
+        (Some(refused), _) => refused,
+        (None, Some(leader)) => format!("node {leader} leads, and has not admitted it yet"),
+        (None, None) => "nobody leads: more than half of the voters have to be there".to_owned(),
+    }];
+    let unreachable = shared.control.unreachable();
+    reasons.extend(unreachable.iter().map(|(node, why)| format!("node {node}: {why}")));
+    format!("no lease for {} s, so nothing is granted here. {}", lasts.as_secs(), reasons.join("; "))
+}

@@ -1,0 +1,82 @@
+//! The links of one incarnation to the peers of its view, and what the node knows of the world through them.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use control::Control;
+use service::member::{ControlPlane, Surroundings};
+use service::registry::{MemberEntry, Registry};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use crate::host::{Door, Shared};
+use crate::identity::{Identity, Member, View};
+use crate::link::Limits;
+use crate::transport::{self, Peers};
+
+/// So many calls of peers wait to be greeted.
+const CALLS: usize = 64;
+/// What a link keeps for a peer that does not acknowledge: more than all clients that are there already can cause.
+const LIMITS: Limits = Limits { payloads: 1 << 24, bytes: 1 << 32 };
+
+/// The links of one incarnation.
+pub(crate) struct Links {
+    pub(crate) peers: Peers,
+    /// Connections of peers, from the port that they share with others.
+    pub(crate) calls: mpsc::Sender<(TcpStream, SocketAddr)>,
+}
+
+impl Links {
+    /// Links to nobody yet: the incarnation is in no view.
+    pub(crate) fn start(shared: &Arc<Shared>, incarnation: u64) -> Result<Links, transport::StartError> {
+        let me = Identity { id: shared.id, incarnation };
+        let (calls, called) = mpsc::channel(CALLS);
+        let alone =
+            View { epoch: 0, members: vec![Member { identity: me, address: shared.address.clone() }] };
+        let config = transport::Config { limits: LIMITS, ..transport::Config::new(&shared.cluster, me) };
+        let door = Arc::new(Door { shared: shared.clone(), incarnation });
+        // An embedded client may be the one that brings this about, on a thread of its own.
+        let _inside = shared.runtime.enter();
+        Ok(Links { peers: Peers::start(config, alone, called, door)?, calls })
+    }
+
+    /// Links to the members of a view.
+    pub(crate) fn enter(&self, registry: &Registry) {
+        let member = |(id, member): (&u32, &MemberEntry)| Member {
+            identity: Identity { id: *id, incarnation: member.incarnation },
+            address: member.address.clone(),
+        };
+        let members = registry.members.iter().map(member).collect();
+        self.peers.enter(View { epoch: registry.epoch, members });
+    }
+
+    /// Drops all links, and begins with those of the next incarnation.
+    pub(crate) fn begin_anew(&mut self, shared: &Arc<Shared>, incarnation: u64) {
+        let links = Links::start(shared, incarnation).expect("a node that has started can start again");
+        let before = std::mem::replace(self, links);
+        shared.runtime.spawn(async move { before.peers.stop().await });
+    }
+}
+
+/// What the node knows at this moment.
+pub(crate) struct Around<'a> {
+    pub(crate) peers: &'a Peers,
+    pub(crate) control: &'a Control,
+}
+
+impl Surroundings for Around<'_> {
+    fn unreachable(&self) -> BTreeMap<u32, Duration> {
+        self.peers.unreachable()
+    }
+
+    fn waiting_for(&self, peer: u32) -> usize {
+        self.peers.kept(peer)
+    }
+
+    fn control_plane(&self) -> ControlPlane {
+        let Around { control, .. } = self;
+        ControlPlane { leader: control.leader(), voters: control.voters(), nodes: control.nodes() }
+    }
+}

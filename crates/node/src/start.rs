@@ -1,0 +1,76 @@
+//! How a node comes to its cluster.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use control::AskError;
+use tokio::time::sleep;
+
+use crate::host::{First, Shared, StartError};
+
+/// How often to try to join, and how long to wait in between.
+const JOIN_TRIES: u32 = 20;
+const JOIN_PAUSE: Duration = Duration::from_millis(500);
+
+/// Comes to a cluster, if the node does not belong to one.
+pub(crate) async fn first(shared: &Arc<Shared>, first: First, folder: PathBuf) -> Result<(), StartError> {
+    let (control, id) = (&shared.control, shared.id);
+    let belongs = control.belongs().await;
+    match first {
+        First::No if belongs => Ok(()),
+        First::No => Err(StartError::Nowhere(folder)),
+        First::Together(members) => {
+            let mut voters = members.clone();
+            let vote = control::voters::of(members.keys().copied());
+            voters.retain(|id, _| vote.contains(id));
+            if !members.contains_key(&id) {
+                return Err(StartError::NotAmong(id));
+            }
+            if !belongs && vote.first() == Some(&id) {
+                control.found(&voters).await.map_err(StartError::Found)?;
+            }
+            shared.employ(tokio::spawn(admit_all(shared.clone(), members)));
+            Ok(())
+        }
+        First::Invited(_) if belongs => Ok(()),
+        First::Invited(invitation) => {
+            if invitation.id != id {
+                return Err(StartError::OtherId { invited: invitation.id, started: id });
+            }
+            for tries in 0.. {
+                match control.join(&invitation, &shared.address).await {
+                    Err(AskError::NoLeader) if tries < JOIN_TRIES => sleep(JOIN_PAUSE).await,
+                    joined => return joined.map_err(StartError::Join),
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Whenever this node leads: lets those hear what is agreed on who were named as members from the beginning.
+async fn admit_all(shared: Arc<Shared>, members: BTreeMap<u32, String>) {
+    let control = &shared.control;
+    loop {
+        let known = control.nodes();
+        let missing: Vec<_> = {
+            let registry = control.registry();
+            let registry = registry.borrow();
+            // Who was removed stays so.
+            let removed = |id: &u32| registry.incarnations.contains_key(id);
+            members.iter().filter(|(id, _)| !known.contains_key(id) && !removed(id)).collect()
+        };
+        if missing.is_empty() && !known.is_empty() {
+            return;
+        }
+        if control.leadership().borrow().is_some() {
+            for (id, address) in missing {
+                // It is tried again.
+                _ = control.admit(*id, address).await;
+            }
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+}

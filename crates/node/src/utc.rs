@@ -1,0 +1,35 @@
+//! The wall clock, for people.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A moment as `2026-01-31 23:59:59 UTC`.
+pub(crate) fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (days, clock) = (seconds / 86_400, seconds % 86_400);
+    // Years that begin with March have their leap day at the end; 400 of them have the same number of days.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    format!("{year}-{month:02}-{date:02} {:02}:{:02}:{:02} UTC", clock / 3600, clock / 60 % 60, clock % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn moments_as_people_write_them() {
+        let at = |seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(at(951_827_696), "2000-02-29 12:34:56 UTC");
+        assert_eq!(at(951_868_800), "2000-03-01 00:00:00 UTC");
+        assert_eq!(at(1_798_761_599), "2026-12-31 23:59:59 UTC");
+    }
+}

@@ -1,0 +1,360 @@
+//! A member: everything that a node decides, as one state machine without a clock, sockets or tasks.
+//!
+//! **The contract.** A driver calls one method for each thing that happens, with the time of its clock, and then carries out
+//! the [`Effect`]s in their order, before anything else happens. When [`Member::wakes_at`] comes, it calls
+//! [`Member::wake`]. The same calls give the same effects, in every driver: tokio and openraft in the node, simulated time in
+//! the swarm, every order in the exploration.
+//!
+//! A member has one [`Core`] for each incarnation, which serves locks. Around it the member decides:
+//!
+//! - what it does about what the cluster agrees on: enter a view, begin a new incarnation when excluded ([`Member::agreed`]);
+//! - when it renews its lease and what it says to the leader (`renewing`);
+//! - how it leaves (`leaving`);
+//! - how each frame of a client is answered, and over which connection (`clients`, `connections`, `answers`);
+//! - what it accepts from peers (`peers`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::{Config, Core, Out, PeerMessage};
+use crate::defect::Defect;
+use crate::event::ForceReleased;
+use crate::leases::{Lease, Renewal};
+use crate::protocol::{Question, ToClient};
+use crate::registry::{Entry, MemberEntry, Registry};
+use crate::session::SessionId;
+use crate::time::Time;
+use crate::view::View;
+
+mod answers;
+mod clients;
+mod connections;
+mod exploring;
+mod leaving;
+mod peers;
+mod renewing;
+mod surroundings;
+
+pub use connections::ConnectionId;
+use connections::Connections;
+use leaving::Departure;
+pub use peers::Breach;
+pub use renewing::LeaderReply;
+use renewing::Renewing;
+pub use surroundings::{ControlPlane, Surroundings};
+
+/// What a member is told when its process starts.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The name of the cluster.
+    pub cluster: String,
+    /// Where peers reach this node, as `host:port`.
+    pub address: String,
+    /// Where clients reach this node, as `host:port`.
+    pub clients: String,
+    /// The policy of the core. Each incarnation sets `incarnation`, `seed`, `view` and `leased` itself.
+    pub core: Config,
+}
+
+/// What a member wants done. The driver carries effects out in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Drop the links of earlier views, and link to the members of this one. No message of the view comes before it.
+    EnterView(Arc<Registry>),
+    /// A new incarnation begins: drop all links of the one before.
+    BeginIncarnation(u64),
+    /// Send a message to a peer of the view, in order and exactly once.
+    Send {
+        /// The id of the peer.
+        to: u32,
+        /// The message.
+        message: PeerMessage,
+    },
+    /// This peer broke the rules: end its connection. The member takes in nothing more of it in this view.
+    Disconnect {
+        /// The id of the peer.
+        peer: u32,
+        /// The rule it broke.
+        why: Breach,
+    },
+    /// Send a frame to a client.
+    Tell {
+        /// Over this connection.
+        connection: ConnectionId,
+        /// The frame.
+        frame: ToClient,
+    },
+    /// Ask the leader to renew the lease; [`Member::leader_replied`] follows.
+    Renew(Renewal),
+    /// Ask the leader to become a member; [`Member::leader_replied`] follows.
+    Join(MemberEntry),
+    /// Tell the leader that this incarnation grants nothing any more and holds nothing.
+    Goodbye {
+        /// The incarnation.
+        incarnation: u64,
+    },
+    /// Propose this for a client; [`Member::proposed`] follows.
+    Propose {
+        /// The connection of the client,
+        connection: ConnectionId,
+        /// and its number for the order.
+        number: u64,
+        /// What to propose.
+        entry: Entry,
+    },
+    /// See to what an operator asks of the control plane; [`Member::arranged`] follows.
+    Arrange {
+        /// The connection of the operator,
+        connection: ConnectionId,
+        /// and its number for the question.
+        number: u64,
+        /// [`Question::Invite`], [`Question::Remove`] or [`Question::Lease`].
+        question: Question,
+    },
+    /// The member has left, or gave up waiting for it: the process can end.
+    Left,
+    /// Something worth a line in the log.
+    Note(Note),
+}
+
+/// Something that operators want to read in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// The member entered a view.
+    Entered {
+        /// Its number.
+        epoch: u64,
+        /// The ids of its members.
+        members: Vec<u32>,
+    },
+    /// The member was excluded, and begins anew.
+    Excluded {
+        /// Its own clock says that its lease still lasts: a clock drifts more than allowed.
+        while_leased: bool,
+    },
+    /// The member has had no lease for so long, and grants nothing.
+    NoLease {
+        /// How long.
+        lasts: Duration,
+        /// What the leader said, if it refused.
+        refused: Option<String>,
+    },
+    /// An operator released a grant by force.
+    ForceReleased(ForceReleased),
+    /// A peer broke the rules.
+    Breach {
+        /// The id of the peer.
+        peer: u32,
+        /// The rule it broke.
+        why: Breach,
+    },
+}
+
+/// How a member stands to its cluster.
+#[derive(Clone, Debug)]
+enum Standing {
+    /// It serves, or asks to become a member.
+    Serving,
+    /// It is to leave.
+    Leaving(Departure),
+    /// It has left.
+    Left,
+}
+
+/// A node's part in the cluster: see the module.
+#[derive(Clone)]
+pub struct Member {
+    setup: Setup,
+    incarnation: u64,
+    core: Core,
+    /// What the core writes into; empty between two calls.
+    out: Out,
+    lease: Lease,
+    renewing: Renewing,
+    standing: Standing,
+    /// What the cluster agreed on, as far as this node has heard.
+    registry: Arc<Registry>,
+    /// When the view was entered.
+    entered: Time,
+    /// Peers that broke the rules in this view.
+    barred: std::collections::BTreeSet<u32>,
+    connections: Connections,
+    /// A peer that too much waits for: as long as it does, new requests are refused.
+    behind: Option<u32>,
+}
+
+impl Member {
+    /// A process that starts, and is in no view yet. `fresh` is a number that rises with every start, as the wall clock does; the
+    /// registry is what the node kept on disk.
+    pub fn new(setup: Setup, registry: Arc<Registry>, fresh: u64, now: Time) -> Member {
+        let incarnation = incarnation(setup.core.id, &registry, fresh);
+        Member {
+            core: new_core(&setup.core, incarnation),
+            out: Out::default(),
+            lease: Lease::new(incarnation).with_defect(setup.core.defect),
+            renewing: Renewing::at_once(now),
+            standing: Standing::Serving,
+            registry,
+            entered: now,
+            barred: Default::default(),
+            connections: Connections::default(),
+            behind: None,
+            incarnation,
+            setup,
+        }
+    }
+
+    /// The id of this node.
+    pub fn id(&self) -> u32 {
+        self.setup.core.id
+    }
+
+    /// The incarnation that is in force.
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+
+    /// What serves the locks.
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// The view this member is in; its number is 0 if it is in none.
+    pub fn view(&self) -> &View {
+        self.core.view()
+    }
+
+    /// Whether this member may grant anything now.
+    pub fn is_leased(&self, now: Time) -> bool {
+        self.core.is_leased(now)
+    }
+
+    /// Whether it has left.
+    pub fn has_left(&self) -> bool {
+        matches!(self.standing, Standing::Left)
+    }
+
+    fn omits(&self, rule: Defect) -> bool {
+        self.setup.core.defect == Some(rule)
+    }
+
+    /// When [`Member::wake`] has to be called next.
+    pub fn wakes_at(&self) -> Option<Time> {
+        let renewing = (!self.has_left()).then_some(self.renewing.next());
+        let leaving = match &self.standing {
+            Standing::Leaving(departure) => Some(departure.looks_at()),
+            Standing::Serving | Standing::Left => None,
+        };
+        [self.core.wakes_at(), renewing, leaving].into_iter().flatten().min()
+    }
+
+    /// Does what is due by now.
+    pub fn wake(&mut self, around: &dyn Surroundings, now: Time, effects: &mut Vec<Effect>) {
+        if self.core.wakes_at().is_some_and(|at| at <= now) {
+            self.core.wake(now, &mut self.out);
+            self.pass_on(effects);
+        }
+        self.renew_if_due(around, now, effects);
+        self.look_at_departure(now, effects);
+    }
+
+    /// The cluster has agreed on something: to be called with each state of the registry, in the order of the log. States in
+    /// between may be left out. `fresh` is as in [`Member::new`].
+    pub fn agreed(&mut self, registry: &Arc<Registry>, fresh: u64, now: Time, effects: &mut Vec<Effect>) {
+        if self.has_left() {
+            return;
+        }
+        self.registry = registry.clone();
+        self.core.all_defined(&registry.definitions, now, &mut self.out);
+        self.pass_on(effects);
+        let epoch = self.view().epoch;
+        if registry.epoch == epoch || registry.epoch < epoch && !self.omits(Defect::ViewsBackwards) {
+            return;
+        }
+        if self.is_member() {
+            self.enter(now, effects);
+        } else if epoch > 0 {
+            self.was_excluded(fresh, now, effects);
+        }
+    }
+
+    /// Whether exactly this incarnation is in the latest view.
+    fn is_member(&self) -> bool {
+        let entry = self.registry.members.get(&self.id());
+        entry.is_some_and(|entry| entry.incarnation == self.incarnation || self.omits(Defect::MembersById))
+    }
+
+    fn enter(&mut self, now: Time, effects: &mut Vec<Effect>) {
+        let members = self.registry.members.keys().copied().collect();
+        effects.push(Effect::Note(Note::Entered { epoch: self.registry.epoch, members }));
+        effects.push(Effect::EnterView(self.registry.clone()));
+        self.entered = now;
+        self.barred.clear();
+        self.core.enter(self.registry.view(), now, &mut self.out);
+        self.pass_on(effects);
+        self.renewing.hurry(now);
+    }
+
+    /// The cluster goes on without this incarnation: everything that it had is someone else's by now.
+    fn was_excluded(&mut self, fresh: u64, now: Time, effects: &mut Vec<Effect>) {
+        if matches!(self.standing, Standing::Leaving(_)) {
+            self.standing = Standing::Left;
+            return effects.push(Effect::Left);
+        }
+        effects.push(Effect::Note(Note::Excluded { while_leased: self.is_leased(now) }));
+        if self.omits(Defect::ReadmitsIncarnation) {
+            return;
+        }
+        let before = self.incarnation;
+        self.incarnation = incarnation(self.id(), &self.registry, fresh);
+        self.lease = Lease::new(self.incarnation).with_defect(self.setup.core.defect);
+        self.renewing = Renewing::at_once(now);
+        self.behind = None;
+        if self.omits(Defect::ResumesAfterExclusion) {
+            return effects.push(Effect::BeginIncarnation(self.incarnation));
+        }
+        self.core = new_core(&self.setup.core, self.incarnation);
+        self.core.all_defined(&self.registry.definitions, now, &mut self.out);
+        for (number, connection) in self.connections.forget_sessions() {
+            let session = SessionId { node: self.id(), incarnation: before, number };
+            effects.push(Effect::Tell { connection, frame: ToClient::SessionGone { session } });
+        }
+        effects.push(Effect::BeginIncarnation(self.incarnation));
+    }
+
+    /// Passes on what the core wants done.
+    fn pass_on(&mut self, effects: &mut Vec<Effect>) {
+        for (place, message) in self.out.messages.drain(..) {
+            effects.push(Effect::Send { to: self.core.view().id(place), message });
+        }
+        for answer in self.out.answers.drain(..) {
+            if let Some(connection) = self.connections.of_session(answer.session.number) {
+                effects.push(Effect::Tell { connection, frame: ToClient::Answer(answer) });
+            }
+        }
+        for session in self.out.ended.drain(..) {
+            if let Some(connection) = self.connections.forget_session(session.number) {
+                effects.push(Effect::Tell { connection, frame: ToClient::SessionGone { session } });
+            }
+        }
+        if let Some(events) = &mut self.out.events {
+            events.drain(..).for_each(|event| self.connections.tell_watchers(&event, effects));
+        }
+    }
+}
+
+/// Higher than any incarnation that this node ever had in a view, also if the wall clock was set back.
+fn incarnation(id: u32, registry: &Registry, fresh: u64) -> u64 {
+    fresh.max(registry.incarnations.get(&id).map_or(1, |highest| highest + 1))
+}
+
+/// A core that is in no view yet, and grants nothing before it is.
+fn new_core(policy: &Config, incarnation: u64) -> Core {
+    Core::new(Config {
+        incarnation,
+        seed: policy.seed ^ incarnation ^ u64::from(policy.id),
+        view: View::alone(policy.id),
+        leased: true,
+        ..policy.clone()
+    })
+}

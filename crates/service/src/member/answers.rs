@@ -1,0 +1,66 @@
+//! What a member tells clients that ask how things are.
+
+use super::{Member, Surroundings};
+use crate::protocol::{Cluster, ClusterNode, Member as MemberInfo, Question, Told};
+use crate::time::Time;
+
+impl Member {
+    /// Answers a question; `None` if the control plane has to see to it.
+    pub(super) fn answer(&self, question: &Question, around: &dyn Surroundings, now: Time) -> Option<Told> {
+        let core = &self.core;
+        Some(match question {
+            Question::Status => Told::Status { node: core.status(), members: self.members(around) },
+            Question::Cluster => Told::Cluster(self.cluster(around, now)),
+            Question::List => Told::List(core.list(now)),
+            Question::Inspect(name) => {
+                Told::Inspect { home: core.home(name), listings: core.inspect(name, now) }
+            }
+            Question::Definitions => {
+                let definitions = core.definitions().iter();
+                Told::Definitions(definitions.map(|(name, defined)| (name.clone(), *defined)).collect())
+            }
+            Question::Invite(_) | Question::Remove(_) | Question::Lease(_) => return None,
+        })
+    }
+
+    fn members(&self, around: &dyn Surroundings) -> Vec<MemberInfo> {
+        let unreachable = around.unreachable();
+        let member = |member: &crate::view::Member| MemberInfo {
+            id: member.id,
+            endpoint: self.registry.members.get(&member.id).map(|member| member.clients.clone()),
+            unreachable: unreachable.get(&member.id).copied(),
+        };
+        self.view().members.iter().map(member).collect()
+    }
+
+    /// All nodes that belong to the cluster, members or not.
+    fn cluster(&self, around: &dyn Surroundings, now: Time) -> Cluster {
+        let registry = &self.registry;
+        let plane = around.control_plane();
+        let mut nodes = plane.nodes;
+        for (id, member) in &registry.members {
+            nodes.entry(*id).or_insert_with(|| member.address.clone());
+        }
+        let node = |(id, address): (u32, String)| {
+            let member = registry.members.get(&id);
+            ClusterNode {
+                id,
+                address,
+                clients: member.map(|member| member.clients.clone()),
+                incarnation: member.map(|member| member.incarnation),
+                votes: plane.voters.contains(&id),
+            }
+        };
+        Cluster {
+            name: self.setup.cluster.clone(),
+            asked: self.id(),
+            epoch: registry.epoch,
+            in_view: self.view().epoch,
+            lease: registry.lease,
+            lease_left: self.lease.until() - now,
+            leader: plane.leader,
+            invited: registry.invitations.keys().copied().collect(),
+            nodes: nodes.into_iter().map(node).collect(),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What clients say, far away and in this process, and what they are told.
+
+use std::time::Duration;
+
+use super::{ConnectionId, Effect, Member, Note, Surroundings};
+use crate::core::Acquire;
+use crate::defect::Defect;
+use crate::protocol::{Done, Order, ToClient, ToNode, Told};
+use crate::refusal::Refusal;
+use crate::registry::{Applied, Entry};
+use crate::session::SessionId;
+use crate::time::Time;
+
+/// If more messages than this wait for a peer, new requests are refused.
+const MOST_WAITING: usize = 1 << 16;
+
+impl Member {
+    /// A client has connected; `client` says where it is. Frames that come over a connection name it.
+    pub fn connected(&mut self, client: &str) -> ConnectionId {
+        self.connections.open(client)
+    }
+
+    /// A connection is over. Its sessions live on, and are told nothing until their client is heard again.
+    pub fn disconnected(&mut self, connection: ConnectionId, now: Time, effects: &mut Vec<Effect>) {
+        let sessions = self.connections.close(connection);
+        self.note_watchers();
+        if self.omits(Defect::FreedOnDisconnect) {
+            for number in sessions {
+                let id = SessionId { node: self.id(), incarnation: self.incarnation, number };
+                _ = self.core.close(id, now, &mut self.out);
+            }
+            self.pass_on(effects);
+        }
+    }
+
+    /// The client of a connection has much to read already (`false`), or has read everything (`true`).
+    pub fn keeps_up(&mut self, connection: ConnectionId, whether: bool, effects: &mut Vec<Effect>) {
+        let frame = self.connections.keeps_up(connection, whether);
+        effects.extend(frame.map(|frame| Effect::Tell { connection, frame }));
+    }
+
+    /// Too much may wait for this peer: new requests are refused as long as it does.
+    pub fn falls_behind(&mut self, peer: u32, waiting: usize) {
+        if waiting > MOST_WAITING {
+            self.behind = Some(peer);
+        }
+    }
+
+    /// A client says something over a connection.
+    pub fn hear(
+        &mut self,
+        connection: ConnectionId,
+        frame: ToNode,
+        around: &dyn Surroundings,
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) {
+        if let ToNode::KeepAlive { session, .. } | ToNode::Acquire { session, .. } = &frame
+            && self.core.knows(*session)
+        {
+            self.connections.listen(session.number, connection);
+        }
+        let reply = match frame {
+            ToNode::Open { ttl } => Some(self.open_session(connection, Some(ttl), now)),
+            ToNode::KeepAlive { session, sequence, settled } => {
+                self.keep_alive(session, (sequence, settled), now)
+            }
+            ToNode::Acquire { session, ask } => {
+                self.check_load(around);
+                let unknown = self.core.acquire(session, &ask, now, &mut self.out).is_err();
+                unknown.then_some(ToClient::SessionGone { session })
+            }
+            ToNode::Cancel { session, request } => {
+                // A session that is gone waits for nothing.
+                _ = self.core.cancel(session, request, now, &mut self.out);
+                None
+            }
+            ToNode::Release { session, request, fence } => {
+                let released = self.core.release(session, request, fence, now, &mut self.out);
+                released.err().map(|refusal| ToClient::NotReleased { session, request, refusal })
+            }
+            ToNode::Close { session } => {
+                _ = self.core.close(session, now, &mut self.out);
+                None
+            }
+            ToNode::Watch(filter) => {
+                self.connections.watch(connection, filter);
+                self.note_watchers();
+                Some(ToClient::Watching)
+            }
+            ToNode::Ask { number, question } => match self.answer(&question, around, now) {
+                Some(what) => Some(ToClient::Told { number, what }),
+                None => return effects.push(Effect::Arrange { connection, number, question }),
+            },
+            ToNode::Order { number, order } => self.order(connection, number, &order, now, effects),
+        };
+        // What the core says goes first: a client hears what was revoked before it is promised anything.
+        self.pass_on(effects);
+        effects.extend(reply.map(|frame| Effect::Tell { connection, frame }));
+    }
+
+    fn open_session(&mut self, connection: ConnectionId, ttl: Option<Duration>, now: Time) -> ToClient {
+        match self.core.open(ttl, now) {
+            Ok((session, promise)) => {
+                self.connections.listen(session.number, connection);
+                ToClient::Opened { session, promise }
+            }
+            Err(refusal) => ToClient::NotOpened(refusal),
+        }
+    }
+
+    fn keep_alive(&mut self, session: SessionId, numbers: (u64, u64), now: Time) -> Option<ToClient> {
+        let (sequence, settled) = numbers;
+        match self.core.keep_alive(session, sequence, settled, now, &mut self.out) {
+            Ok(promise) => Some(ToClient::Promise { session, promise }),
+            // A node that can promise nothing does not answer: what it promised before still holds.
+            Err(Refusal::NoLease | Refusal::Leaving) => None,
+            Err(_) => Some(ToClient::SessionGone { session }),
+        }
+    }
+
+    /// Refuses new requests as long as too much waits for some peer.
+    fn check_load(&mut self, around: &dyn Surroundings) {
+        self.behind = self.behind.filter(|peer| around.waiting_for(*peer) > MOST_WAITING);
+        self.core.let_newcomers_in(self.behind.is_none());
+    }
+
+    /// The core tells of events only if a connection watches.
+    fn note_watchers(&mut self) {
+        match self.connections.is_watched() {
+            true => _ = self.out.events.get_or_insert_default(),
+            false => self.out.events = None,
+        }
+    }
+
+    /// Carries out an order, or has the nodes agree on it first.
+    fn order(
+        &mut self,
+        connection: ConnectionId,
+        number: u64,
+        order: &Order,
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) -> Option<ToClient> {
+        let done = |result| Some(ToClient::Done { number, result });
+        match self.core.proposal(order) {
+            Err(refusal) => return done(Err(refusal)),
+            Ok(Some(entry)) => {
+                effects.push(Effect::Propose { connection, number, entry });
+                return None;
+            }
+            Ok(None) => {}
+        }
+        let Order::ForceRelease { name, slot, fence, at_once } = order else { return done(Ok(Done::Agreed)) };
+        let by = self.connections.client(connection);
+        let released = self.core.force_release(name, (*slot, *fence), *at_once, by, now, &mut self.out);
+        if let Ok(released) = &released {
+            effects.extend(released.iter().cloned().map(|it| Effect::Note(Note::ForceReleased(it))));
+        }
+        done(released.map(Done::ForceReleased))
+    }
+
+    /// What became of [`Effect::Propose`]: whether the entry counts, or why nobody can say.
+    pub fn proposed(
+        &mut self,
+        (connection, number): (ConnectionId, u64),
+        entry: &Entry,
+        applied: Result<Applied, String>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let applied = applied.map_err(Refusal::NotAgreed);
+        let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| Done::Agreed);
+        effects.push(Effect::Tell { connection, frame: ToClient::Done { number, result } });
+    }
+
+    /// What became of [`Effect::Arrange`].
+    pub fn arranged(
+        &mut self,
+        (connection, number): (ConnectionId, u64),
+        what: Result<Told, String>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let what = what.unwrap_or_else(Told::NotDone);
+        effects.push(Effect::Tell { connection, frame: ToClient::Told { number, what } });
+    }
+}
+
+/// Clients in this process.
+impl Member {
+    /// Opens a session that ends with the node's lease, and is told everything over this connection.
+    pub fn open_here(&mut self, connection: ConnectionId, now: Time) -> Result<SessionId, Refusal> {
+        match self.open_session(connection, None, now) {
+            ToClient::Opened { session, .. } => Ok(session),
+            ToClient::NotOpened(refusal) => Err(refusal),
+            _ => Err(Refusal::NoSuchSession),
+        }
+    }
+
+    /// Acquires for a session in this process; the answer is among the effects, or follows.
+    pub fn acquire(
+        &mut self,
+        session: SessionId,
+        ask: &Acquire,
+        around: &dyn Surroundings,
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Refusal> {
+        self.check_load(around);
+        let acquired = self.core.acquire(session, ask, now, &mut self.out);
+        self.pass_on(effects);
+        acquired
+    }
+
+    /// Releases what a session in this process holds.
+    pub fn release(
+        &mut self,
+        session: SessionId,
+        (request, fence): (u64, u64),
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Refusal> {
+        let released = self.core.release(session, request, fence, now, &mut self.out);
+        self.pass_on(effects);
+        released
+    }
+
+    /// Cancels what a session in this process waits for.
+    pub fn cancel(
+        &mut self,
+        session: SessionId,
+        request: u64,
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Refusal> {
+        let cancelled = self.core.cancel(session, request, now, &mut self.out);
+        self.pass_on(effects);
+        cancelled
+    }
+
+    /// Ends a session in this process, with its connection.
+    pub fn close(
+        &mut self,
+        (session, connection): (SessionId, ConnectionId),
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.connections.close(connection);
+        // It is gone already if the lease has ended.
+        _ = self.core.close(session, now, &mut self.out);
+        self.pass_on(effects);
+    }
+}

@@ -1,0 +1,72 @@
+//! How a member leaves: it grants nothing any more, clients that hold something have a lease's time to finish, and then the
+//! member says goodbye, so that the others need not wait for its lease to run out.
+//!
+//! A keep-alive at a leaving node that promises nothing any more gets no answer. What was promised before stays promised, and
+//! the client may finish under it: to say that the session is gone would end its work for nothing.
+
+use std::time::Duration;
+
+use super::{Effect, Member, Standing};
+use crate::time::Time;
+
+/// How often to look whether all clients have finished.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// A member that cannot leave in good order within so many leases ends: a promise made at the last moment lasts another
+/// lease, on any clock.
+const LEASES_TO_FINISH: u32 = 3;
+/// A goodbye is said again after this part of a lease, until the next view is without the member.
+const GOODBYE_EVERY: u32 = 30;
+
+#[derive(Clone, Debug)]
+pub(super) struct Departure {
+    looks_at: Time,
+    /// The others wait for the lease instead if it takes longer.
+    gives_up_at: Time,
+    /// No client can believe any more that it holds something here.
+    finished: bool,
+}
+
+impl Departure {
+    pub(super) fn looks_at(&self) -> Time {
+        self.looks_at
+    }
+}
+
+impl Member {
+    /// This member is to leave. [`Effect::Left`] follows.
+    pub fn leave(&mut self, now: Time, effects: &mut Vec<Effect>) {
+        if !matches!(self.standing, Standing::Serving) {
+            return;
+        }
+        let lease = self.registry.lease;
+        self.core.depart(now + lease, now, &mut self.out);
+        self.pass_on(effects);
+        let gives_up_at = now + lease * LEASES_TO_FINISH;
+        self.standing = Standing::Leaving(Departure { looks_at: now, gives_up_at, finished: false });
+        self.look_at_departure(now, effects);
+    }
+
+    /// Whether this member is to leave.
+    pub fn is_leaving(&self) -> bool {
+        matches!(self.standing, Standing::Leaving(_))
+    }
+
+    pub(super) fn look_at_departure(&mut self, now: Time, effects: &mut Vec<Effect>) {
+        let (in_a_view, lease) = (self.view().epoch > 0, self.registry.lease);
+        let Standing::Leaving(departure) = &mut self.standing else { return };
+        if now < departure.looks_at {
+            return;
+        }
+        if !in_a_view || now >= departure.gives_up_at {
+            self.standing = Standing::Left;
+            return effects.push(Effect::Left);
+        }
+        if !departure.finished && self.core.has_departed(now) {
+            (departure.finished, departure.gives_up_at) = (true, now + lease);
+        }
+        departure.looks_at = now + if departure.finished { lease / GOODBYE_EVERY } else { LOOK_EVERY };
+        if departure.finished {
+            effects.push(Effect::Goodbye { incarnation: self.incarnation });
+        }
+    }
+}

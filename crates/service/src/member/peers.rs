@@ -1,0 +1,87 @@
+//! What a member accepts from peers. A message is checked before it reaches the core; a peer that breaks the rules is
+//! disconnected, barred for the rest of the view and named to the leader, which parts the two.
+//!
+//! What is checked here is what one message says by itself and what this member knows of its sender. That tokens are not
+//! in two places is the algorithms' to assert: a contradiction between well-formed messages ends the node.
+
+use std::fmt;
+
+use super::{Effect, Member, Note};
+use crate::core::{PeerMessage, Said};
+use crate::name;
+use crate::resource::Content;
+use crate::time::Time;
+
+/// A rule that a peer broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// The payload is no message.
+    Malformed(String),
+    /// The name cannot be that of a resource.
+    Name,
+    /// The definition cannot be that of a resource.
+    Definition,
+    /// The content does not go with the definition.
+    OtherKind,
+    /// It names a node, a slot or a number that cannot be.
+    OutOfRange,
+    /// It reports what it has after it said that it had reported everything.
+    ReportAfterEnd,
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Breach::Malformed(why) => write!(f, "it sent bytes that are no message: {why}"),
+            Breach::Name => f.write_str("it named a resource that cannot be"),
+            Breach::Definition => f.write_str("it sent a definition that cannot be"),
+            Breach::OtherKind => f.write_str("it sent a message of another kind of resource"),
+            Breach::OutOfRange => f.write_str("it named a node, a slot or a number that cannot be"),
+            Breach::ReportAfterEnd => f.write_str("it reported after its end mark"),
+        }
+    }
+}
+
+impl Member {
+    /// A peer of the view sent a message; each comes once, and in order. One of a later view waits, with the driver, until this
+    /// member is there.
+    pub fn receive(&mut self, from: u32, message: PeerMessage, now: Time, effects: &mut Vec<Effect>) {
+        let Some(place) = self.view().place(from).filter(|_| !self.barred.contains(&from)) else { return };
+        match self.judge(place, &message) {
+            Ok(()) => {
+                self.core.receive(place, message, now, &mut self.out);
+                self.pass_on(effects);
+            }
+            Err(breach) => self.bar(from, breach, effects),
+        }
+    }
+
+    /// A peer of the view sent bytes that are no message.
+    pub fn received_nonsense(&mut self, from: u32, why: String, effects: &mut Vec<Effect>) {
+        if self.view().place(from).is_some() && !self.barred.contains(&from) {
+            self.bar(from, Breach::Malformed(why), effects);
+        }
+    }
+
+    fn bar(&mut self, peer: u32, why: Breach, effects: &mut Vec<Effect>) {
+        self.barred.insert(peer);
+        effects.push(Effect::Note(Note::Breach { peer, why: why.clone() }));
+        effects.push(Effect::Disconnect { peer, why });
+    }
+
+    fn judge(&self, from: algorithms::NodeId, message: &PeerMessage) -> Result<(), Breach> {
+        let Said::About { name, definition, content } = &message.said else { return Ok(()) };
+        name::validate(name).map_err(|_| Breach::Name)?;
+        definition.validate().map_err(|_| Breach::Definition)?;
+        let of_this_view = message.epoch == self.view().epoch;
+        if matches!(content, Content::Report(_)) && of_this_view && !self.core.expects_report(from) {
+            return Err(Breach::ReportAfterEnd);
+        }
+        if !content.fits(definition.kind()) {
+            return Err(Breach::OtherKind);
+        }
+        // Places are those of the view that the message belongs to; the core drops messages of others.
+        let within = !of_this_view || content.is_within(&self.view().bounds());
+        within.then_some(()).ok_or(Breach::OutOfRange)
+    }
+}

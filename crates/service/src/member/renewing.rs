@@ -1,0 +1,148 @@
+//! When a member renews its lease, what it says to the leader, and what it makes of the reply.
+
+use std::time::Duration;
+
+use super::{Effect, Member, Note, Standing, Surroundings};
+use crate::leases::Renewal;
+use crate::registry::MemberEntry;
+use crate::time::Time;
+
+/// A peer that is out of reach for so long, or whose end mark is missing for so long, is named to the leader; with short leases
+/// after a third of one, so that the pair can be parted before the lease ends.
+const TROUBLE_AFTER: Duration = Duration::from_secs(1);
+/// A member without a lease says so after so many times as long as a lease lasts,
+const COMPLAIN_AFTER: u32 = 3;
+/// and again after a while.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(30);
+/// Without a reply the next try comes after this part of the usual time: another node may lead by then.
+const SOON: u32 = 8;
+/// With a reply but no lease, after this part.
+const SOONER: u32 = 2;
+
+/// What became of [`Effect::Renew`] or [`Effect::Join`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeaderReply {
+    /// The leader confirms this renewal of this incarnation: the lease lasts so long from when it was sent.
+    Confirmed {
+        /// The incarnation.
+        incarnation: u64,
+        /// The number of the renewal.
+        sequence: u64,
+        /// How long.
+        lasts: Duration,
+    },
+    /// The leader does not renew the lease. That says nothing about views: only a view that is agreed on excludes.
+    NotRenewed,
+    /// The leader has taken note that this node wants to become a member.
+    Noted,
+    /// The leader refuses, for this reason.
+    Refused(String),
+    /// Nobody answered.
+    Silence,
+}
+
+/// When the lease is renewed next.
+#[derive(Clone, Debug)]
+pub(super) struct Renewing {
+    next: Time,
+    /// When it was tried last.
+    tried: Time,
+    /// Since when this incarnation has had no lease; moves on while it has one.
+    without: Time,
+    /// When the log was told so last.
+    complained: Option<Time>,
+    /// Why the leader refused, if it did.
+    refused: Option<String>,
+}
+
+impl Renewing {
+    pub(super) fn at_once(now: Time) -> Renewing {
+        Renewing { next: now, tried: now, without: now, complained: None, refused: None }
+    }
+
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    pub(super) fn hurry(&mut self, now: Time) {
+        self.next = self.next.min(now);
+    }
+}
+
+impl Member {
+    pub(super) fn renew_if_due(&mut self, around: &dyn Surroundings, now: Time, effects: &mut Vec<Effect>) {
+        if self.has_left() || now < self.renewing.next {
+            return;
+        }
+        self.complain_without_lease(now, effects);
+        self.renewing.tried = now;
+        self.renewing.next = now + self.lease.renewed_every(self.registry.lease);
+        if self.is_in_a_view() {
+            let renewal = self.renewal(around, now);
+            effects.push(Effect::Renew(renewal));
+        } else if matches!(self.standing, Standing::Serving) {
+            let member = MemberEntry::new(self.incarnation, &self.setup.address, &self.setup.clients);
+            effects.push(Effect::Join(member));
+        }
+    }
+
+    /// Whether there is a lease to renew.
+    fn is_in_a_view(&self) -> bool {
+        use crate::defect::Defect::{ReadmitsIncarnation, ResumesAfterExclusion};
+        // A node that was excluded and goes on as it is asks to be let in again.
+        let asks_again = self.omits(ReadmitsIncarnation) || self.omits(ResumesAfterExclusion);
+        self.view().epoch > 0 && (!asks_again || self.is_member())
+    }
+
+    fn renewal(&mut self, around: &dyn Surroundings, now: Time) -> Renewal {
+        let after = TROUBLE_AFTER.min(self.registry.lease / 3);
+        let mut unreachable: Vec<u32> =
+            around.unreachable().into_iter().filter(|(_, lasts)| *lasts >= after).map(|(id, _)| id).collect();
+        unreachable.extend(&self.barred);
+        let late = now - self.entered >= after;
+        Renewal {
+            id: self.id(),
+            incarnation: self.incarnation,
+            sequence: self.lease.renew(now),
+            epoch: self.view().epoch,
+            unreachable,
+            missing_ends: if late { self.core.missing_ends() } else { Vec::new() },
+        }
+    }
+
+    /// The leader replied to [`Effect::Renew`] or [`Effect::Join`], or did not.
+    pub fn leader_replied(&mut self, reply: LeaderReply, now: Time, effects: &mut Vec<Effect>) {
+        let mut part = SOONER;
+        match reply {
+            LeaderReply::Confirmed { incarnation, sequence, lasts } => {
+                self.lease.confirmed(now, incarnation, sequence, lasts);
+                self.core.renewed(self.lease.until(), now, &mut self.out);
+                self.pass_on(effects);
+            }
+            LeaderReply::NotRenewed | LeaderReply::Noted => self.renewing.refused = None,
+            LeaderReply::Refused(why) => (self.renewing.refused, part) = (Some(why), SOON),
+            LeaderReply::Silence => (self.renewing.refused, part) = (None, SOON),
+        }
+        if !self.is_leased(now) || part == SOON {
+            let soon = self.lease.renewed_every(self.registry.lease) / part;
+            let next = (self.renewing.tried + soon).max(now);
+            self.renewing.next = self.renewing.next.min(next);
+        }
+    }
+
+    /// A member without a lease says so, instead of waiting in silence.
+    fn complain_without_lease(&mut self, now: Time, effects: &mut Vec<Effect>) {
+        let leased = self.is_leased(now);
+        let Renewing { without, complained, refused, .. } = &mut self.renewing;
+        if leased || !matches!(self.standing, Standing::Serving) {
+            (*without, *complained, *refused) = (now, None, None);
+            return;
+        }
+        let lasts = now - *without;
+        let again = complained.is_none_or(|told| now - told >= COMPLAIN_EVERY);
+        if lasts >= COMPLAIN_AFTER * self.registry.lease && again {
+            *complained = Some(now);
+            effects.push(Effect::Note(Note::NoLease { lasts, refused: refused.clone() }));
+        }
+    }
+}

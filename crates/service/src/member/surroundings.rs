@@ -1,0 +1,27 @@
+//! What a driver knows of the world around a member.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// What a driver knows at this moment. The member asks only when it has to.
+pub trait Surroundings {
+    /// The peers of the view without a connection, by id, and for how long.
+    fn unreachable(&self) -> BTreeMap<u32, Duration>;
+
+    /// How many messages wait to be sent to a peer, or to be acknowledged by it.
+    fn waiting_for(&self, peer: u32) -> usize;
+
+    /// The control plane, as this node sees it.
+    fn control_plane(&self) -> ControlPlane;
+}
+
+/// The control plane, as one node sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlPlane {
+    /// The id of the leader, if there is one.
+    pub leader: Option<u32>,
+    /// The ids of the voters.
+    pub voters: BTreeSet<u32>,
+    /// All nodes that hear what is agreed on, and where peers reach them.
+    pub nodes: BTreeMap<u32, String>,
+}

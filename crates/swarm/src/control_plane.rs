@@ -1,0 +1,92 @@
+//! A model of the control plane: the leader decides with the code that leads in production, agreement itself is a model.
+//! Leaders change, fall silent with their machines, and those that were replaced do not know it at once.
+
+use std::sync::Arc;
+
+use service::leases::{Input, Leases, Output};
+use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
+use service::{Defect, Time};
+
+use crate::plan::Plan;
+use crate::voters::Voters;
+
+/// A node that leads, or led and does not know that it is over.
+pub(crate) struct Leader {
+    pub(crate) leadership: Leadership,
+    leases: Leases,
+}
+
+pub(crate) struct ControlPlane {
+    /// The registry after each change, the latest last.
+    pub(crate) log: Vec<Arc<Registry>>,
+    defect: Option<Defect>,
+    pub(crate) voters: Voters,
+    /// The last is the one that leads.
+    pub(crate) leaders: Vec<Leader>,
+}
+
+impl ControlPlane {
+    /// All of these are members, since they were started now, and the first leads.
+    pub(crate) fn new(ids: &[u32], plan: &Plan, voters: Voters, now: Time) -> ControlPlane {
+        let leadership = Leadership { term: 1, node: ids[0] };
+        let mut registry = Registry { lease: plan.lease, ..Registry::default() };
+        let members = ids.iter().map(|id| (*id, MemberEntry::new(now.0, "", ""))).collect();
+        registry.apply(&Entry::View { base_epoch: 0, decided_by: leadership, members }, leadership);
+        let leases = Leases::new(leadership, now, now, &registry).with_defect(plan.defect);
+        let leaders = vec![Leader { leadership, leases }];
+        ControlPlane { log: vec![Arc::new(registry)], defect: plan.defect, voters, leaders }
+    }
+
+    pub(crate) fn leader(&self) -> Option<Leadership> {
+        self.leaders.last().map(|leader| leader.leadership)
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.log[self.log.len() - 1]
+    }
+
+    /// Another node leads from now on, on whose clock it is `here`. The one before may go on for a while, in vain.
+    pub(crate) fn elect(&mut self, node: u32, now: Time, here: Time) {
+        let term = self.leader().map_or(1, |leadership| leadership.term + 1);
+        let leadership = Leadership { term, node };
+        let since = self.voters.vote(now, term, here).since(term, here);
+        let leases = Leases::new(leadership, since, here, self.registry()).with_defect(self.defect);
+        self.leaders.push(Leader { leadership, leases });
+        if self.leaders.len() > 2 {
+            self.leaders.remove(0);
+        }
+    }
+
+    /// Lets something happen to a leader. Returns what it wants done, and whether anything was agreed on; proposals are
+    /// decided at once.
+    pub(crate) fn step(&mut self, who: Leadership, input: Input, now: Time) -> (Vec<Output>, bool) {
+        let (mut out, mut changed) = (Vec::new(), false);
+        let Some(place) = self.leaders.iter().position(|leader| leader.leadership == who) else {
+            return (out, changed);
+        };
+        let registry = self.registry().clone();
+        self.leaders[place].leases.step(now, &registry, input, &mut out);
+        let leads = place + 1 == self.leaders.len();
+        while let Some(at) = out.iter().position(|output| matches!(output, Output::Propose(_))) {
+            let Output::Propose(entry) = out.remove(at) else { break };
+            // A node that does not lead any more agrees with nobody.
+            changed |= leads && self.apply(&entry, who) == Applied::Yes;
+            let registry = self.registry().clone();
+            self.leaders[place].leases.step(now, &registry, Input::Proposed, &mut out);
+        }
+        (out, changed)
+    }
+
+    /// Applies an entry that was agreed on under this leadership.
+    pub(crate) fn apply(&mut self, entry: &Entry, who: Leadership) -> Applied {
+        let mut registry = Registry::clone(self.registry());
+        if self.defect == Some(Defect::ReadmitsIncarnation) {
+            registry.incarnations.clear();
+        }
+        let applied = registry.apply(entry, who);
+        if applied == Applied::Yes {
+            self.log.push(Arc::new(registry));
+        }
+        applied
+    }
+}

@@ -1,0 +1,262 @@
+//! Nodes: processes that run a member, start, end, join, leave, and hear what is agreed on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use service::member::{self, ConnectionId, Effect, LeaderReply, Setup, Surroundings};
+use service::registry::{MemberEntry, Registry};
+use service::view::View;
+use service::{Config, Defect, Member, PeerMessage, Time};
+
+use crate::clock::Clock;
+use crate::plan::Plan;
+use crate::run::{Event, Reader, Run};
+
+/// The first id: not 0, so that ids and places differ.
+pub(crate) const FIRST: u32 = 100;
+
+/// A cluster grows to so many nodes at most: as many as a set of them has bits for when it is parted.
+const MOST_NODES: usize = 16;
+
+/// A machine with the process of a node, which may run or not.
+pub(crate) struct Machine {
+    pub(crate) id: u32,
+    /// It may stand still.
+    pub(crate) clock: Clock,
+    /// `None` while the process does not run.
+    pub(crate) member: Option<Box<Member>>,
+    /// How many times the process was started.
+    pub(crate) started: u64,
+    /// When that, or its incarnation, changed last.
+    pub(crate) changed: Time,
+    /// How much of the log it has on disk.
+    pub(crate) heard: usize,
+    /// When the member will be woken, on its own clock.
+    pub(crate) planned: Option<Time>,
+    /// What its connections lead to.
+    pub(crate) readers: BTreeMap<ConnectionId, Reader>,
+    /// It learns then who leads.
+    pub(crate) news_at: Time,
+    /// It is to leave, and not to come back.
+    pub(crate) leaves: bool,
+    /// The control plane is out of its reach until then.
+    pub(crate) cut_off_until: Time,
+    /// The control plane does not hear it until then.
+    pub(crate) mute_until: Time,
+    /// Messages of views that it has not heard of, with their senders.
+    pub(crate) early: Vec<(usize, PeerMessage)>,
+    /// A list that is used again.
+    pub(crate) effects: Vec<Effect>,
+}
+
+impl Machine {
+    /// One whose process does not run.
+    pub(crate) fn new(id: u32, plan: &Plan) -> Machine {
+        Machine {
+            id,
+            clock: Clock::new(1000, plan.defect == Some(Defect::NodeClockSleeps)),
+            member: None,
+            started: 0,
+            changed: Time(0),
+            heard: 0,
+            planned: None,
+            readers: BTreeMap::new(),
+            cut_off_until: Time(0),
+            mute_until: Time(0),
+            leaves: false,
+            news_at: Time(0),
+            early: Vec::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    fn incarnation(&self) -> Option<u64> {
+        self.member.as_ref().map(|member| member.incarnation())
+    }
+}
+
+/// What a node knows of the world around it.
+pub(crate) struct Around<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) node: usize,
+}
+
+impl Surroundings for Around<'_> {
+    /// The peers on a way that is blocked, and those whose process, or incarnation, is another one than in the view.
+    fn unreachable(&self) -> BTreeMap<u32, Duration> {
+        let Around { run, node } = *self;
+        let since = |(id, member): (&u32, &MemberEntry)| {
+            let other = Run::index(*id);
+            let blocked = [(node, other), (other, node)].into_iter().filter_map(|way| {
+                run.blocked.get(&way).filter(|(_, until)| *until > run.now).map(|(since, _)| *since)
+            });
+            let machine = &run.machines[other];
+            let gone = machine.incarnation() != Some(member.incarnation);
+            let since = blocked.chain(gone.then_some(machine.changed)).min();
+            since.filter(|_| other != node).map(|since| (*id, run.now - since))
+        };
+        run.control.log[run.machines[node].heard].members.iter().filter_map(since).collect()
+    }
+
+    fn waiting_for(&self, _peer: u32) -> usize {
+        0
+    }
+
+    fn control_plane(&self) -> member::ControlPlane {
+        let leader = self.run.control.leader().map(|leadership| leadership.node);
+        member::ControlPlane { leader, ..member::ControlPlane::default() }
+    }
+}
+
+impl Run {
+    pub(crate) fn index(id: u32) -> usize {
+        (id - FIRST) as usize
+    }
+
+    /// The process of a node starts.
+    pub(crate) fn start(&mut self, node: usize) {
+        let Machine { id, heard, started, leaves, .. } = self.machines[node];
+        if leaves || self.machines[node].member.is_some() {
+            return;
+        }
+        let (linger, keep_idle) = (self.linger, self.linger);
+        let (seed, defect) = (self.seed, self.plan.defect);
+        let core = Config { seed, linger, keep_idle, defect, ..Config::new(id, View::alone(id)) };
+        let (address, clients) = (String::new(), String::new());
+        let setup = Setup { cluster: "swarm".to_owned(), address, clients, core };
+        let now = self.node_clock(node);
+        // What is on its disk, if it was there before.
+        let registry = if started == 0 { Arc::new(Registry::default()) } else { self.registry(heard) };
+        let machine = &mut self.machines[node];
+        machine.started += 1;
+        machine.member = Some(Box::new(Member::new(setup, registry, self.now.0, now)));
+        (machine.planned, machine.changed) = (None, self.now);
+        self.learn(node, heard);
+        let after = self.hop();
+        let number = self.control.log.len() - 1;
+        self.plan_in(after, Event::Agreed { node, number });
+    }
+
+    /// The process of a node ends, and with it all its connections.
+    pub(crate) fn end(&mut self, node: usize) {
+        let machine = &mut self.machines[node];
+        machine.member = None;
+        machine.started += 1;
+        (machine.planned, machine.changed) = (None, self.now);
+        machine.early.clear();
+        let readers = std::mem::take(&mut machine.readers);
+        for reader in readers.into_values() {
+            if let Reader::Client(client, number) = reader
+                && self.clients[client].is_connected_by(number)
+            {
+                self.clients[client].link = None;
+                let after = self.below(500_000_000);
+                self.plan_in(after, Event::Reconnect(client));
+            }
+        }
+        self.maybe_elect(node);
+    }
+
+    /// A node joins that was never there.
+    pub(crate) fn join(&mut self) {
+        let node = self.machines.len();
+        if node >= MOST_NODES {
+            return;
+        }
+        let mut machine = Machine::new(FIRST + node as u32, &self.plan);
+        machine.clock.rate = self.rate();
+        self.machines.push(machine);
+        self.happened.log.push(format!("{} node {node} joins", self.now.0));
+        self.happened.joined += 1;
+        self.start(node);
+    }
+
+    /// A node is to leave, unless it is the last.
+    pub(crate) fn leave(&mut self) {
+        let stays = |machine: &Machine| machine.member.is_some() && !machine.leaves;
+        let nodes: Vec<usize> =
+            (0..self.machines.len()).filter(|node| stays(&self.machines[*node])).collect();
+        if nodes.len() < 2 {
+            return;
+        }
+        let node = nodes[self.below(nodes.len() as u64) as usize];
+        self.happened.log.push(format!("{} node {node} is to leave", self.now.0));
+        self.machines[node].leaves = true;
+        self.at_node(node, |member, _, now, effects| member.leave(now, effects));
+    }
+
+    /// A node has left: its process ends.
+    pub(crate) fn left(&mut self, node: usize) {
+        self.happened.log.push(format!("{} node {node} has left", self.now.0));
+        self.happened.left += 1;
+        self.end(node);
+    }
+
+    /// A node hears what is agreed on, as soon as the control plane reaches it.
+    pub(crate) fn hear_of_registry(&mut self, node: usize, number: usize) {
+        let backwards = self.plan.defect == Some(Defect::ViewsBackwards);
+        let Machine { heard, cut_off_until, .. } = self.machines[node];
+        if cut_off_until > self.now {
+            return self.plan_in(cut_off_until.0 - self.now.0, Event::Agreed { node, number });
+        }
+        if number > heard || backwards && number < heard {
+            self.learn(node, number);
+        }
+    }
+
+    fn learn(&mut self, node: usize, number: usize) {
+        if self.machines[node].member.is_none() {
+            return;
+        }
+        self.machines[node].heard = number;
+        let registry = self.registry(number);
+        let fresh = self.now.0;
+        self.at_node(node, |member, _, now, effects| member.agreed(&registry, fresh, now, effects));
+    }
+
+    /// Something was agreed on: all nodes hear of it, sooner or later.
+    pub(crate) fn announce(&mut self) {
+        let number = self.control.log.len() - 1;
+        let (epoch, before) = (self.control.log[number].epoch, self.control.log[number - 1].epoch);
+        if epoch > before {
+            let view = self.control.log[number].view();
+            self.happened.log.push(format!("{} {view:?}", self.now.0));
+            self.happened.views += 1;
+        }
+        for node in 0..self.machines.len() {
+            let late = self.is_slow() && self.below(6) == 0;
+            let after = if late { self.below(2_000_000_000) } else { self.hop() * (1 + self.below(8)) };
+            self.plan_in(after, Event::Agreed { node, number });
+        }
+    }
+
+    /// A node hears what the leader says, or that nobody answers.
+    pub(crate) fn leader_replies(&mut self, node: usize, started: u64, reply: LeaderReply) {
+        let reply = if self.is_cut_off(node) { LeaderReply::Silence } else { reply };
+        if self.machines[node].started == started {
+            self.at_node(node, |member, _, now, effects| member.leader_replied(reply, now, effects));
+        }
+    }
+
+    /// A message of a peer arrives. One of a later view waits until the node is there.
+    pub(crate) fn peer(&mut self, from: usize, to: usize, message: PeerMessage) {
+        let Some(member) = &self.machines[to].member else { return };
+        if message.epoch > member.view().epoch {
+            return self.machines[to].early.push((from, message));
+        }
+        self.at_node(to, |member, _, now, effects| {
+            member.receive(FIRST + from as u32, message, now, effects);
+        });
+    }
+
+    /// Messages that waited for this view arrive.
+    pub(crate) fn take_early(&mut self, node: usize, epoch: u64) {
+        if self.machines[node].early.iter().all(|(_, message)| message.epoch > epoch) {
+            return;
+        }
+        for (from, message) in std::mem::take(&mut self.machines[node].early) {
+            self.peer(from, node, message);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Operators, over connections of their own: they define names, give them more slots or fewer, change leases, look at who holds
+//! what and release it by force. And strangers, who say things that make no sense.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use service::core::{Listing, Patience};
+use service::leases;
+use service::member::ConnectionId;
+use service::protocol::{Order, Question, ToClient, ToNode, Told};
+use service::registry::{Applied, Entry};
+use service::{Acquire, Definition, SessionId, Want};
+
+use crate::run::{Event, Reader, Run};
+
+/// The most slots that a name gets.
+const MOST_SLOTS: u64 = 5;
+
+impl Run {
+    /// A node that runs, and a new connection to it.
+    fn operator(&mut self) -> Option<(usize, ConnectionId)> {
+        let runs = |node: &usize| self.machines[*node].member.is_some();
+        let nodes: Vec<usize> = (0..self.machines.len()).filter(runs).collect();
+        let node = *nodes.get(self.below(nodes.len() as u64) as usize)?;
+        let machine = &mut self.machines[node];
+        let connection = machine.member.as_mut()?.connected("an operator");
+        machine.readers.insert(connection, Reader::Operator);
+        Some((node, connection))
+    }
+
+    fn order(&mut self, node: usize, connection: ConnectionId, said: ToNode) -> Vec<ToClient> {
+        self.at_node(node, |member, around, now, effects| {
+            member.hear(connection, said, around, now, effects);
+        });
+        std::mem::take(&mut self.told)
+    }
+
+    /// An operator defines a name: so many slots; or as nothing in particular, now and then.
+    pub(crate) fn define(&mut self) {
+        let Some((node, connection)) = self.operator() else { return };
+        let name: Arc<str> = format!("name {}", self.below(u64::from(self.plan.names))).into();
+        let slots = 1 + self.below(MOST_SLOTS) as u32;
+        let order = match self.below(5) {
+            0 => Order::Define { name, definition: None },
+            1 => Order::Resize { name, slots },
+            _ => Order::Define { name, definition: Some(Definition::Slots(slots)) },
+        };
+        self.order(node, connection, ToNode::Order { number: 1, order });
+    }
+
+    /// A node has an entry agreed on, if there is a leader.
+    pub(crate) fn propose(&mut self, node: usize, started: u64, order: (ConnectionId, u64), entry: &Entry) {
+        if self.machines[node].started != started {
+            return;
+        }
+        let leader = self.control.leader().filter(|leader| self.can_lead(Run::index(leader.node)));
+        let reached = leader.filter(|_| !self.is_cut_off(node));
+        let applied = match reached {
+            Some(leadership) => Ok(self.control.apply(entry, leadership)),
+            None => Err("nobody leads".to_owned()),
+        };
+        if applied == Ok(Applied::Yes) {
+            self.note_definition(entry);
+            self.announce();
+        }
+        self.at_node(node, |member, _, _, effects| member.proposed(order, entry, applied, effects));
+    }
+
+    fn note_definition(&mut self, entry: &Entry) {
+        let Entry::Define { name, definition } = entry else { return };
+        self.happened.resized += 1;
+        self.happened.log.push(format!("{} {name} is defined as {definition:?}", self.now.0));
+        let number = name.rsplit(' ').next().and_then(|number| number.parse().ok());
+        if let (Some(number), Some(slots)) = (number, definition.and_then(Definition::slots)) {
+            let most = self.most_slots.entry(number).or_default();
+            *most = slots.max(*most);
+        }
+    }
+
+    /// An operator changes how long leases last.
+    pub(crate) fn change_leases(&mut self) {
+        let Some((node, connection)) = self.operator() else { return };
+        let question = Question::Lease(Duration::from_secs(1 + self.below(3)));
+        self.order(node, connection, ToNode::Ask { number: 1, question });
+    }
+
+    /// The control plane sees to what an operator asked.
+    pub(crate) fn arrange(&mut self, node: usize, order: (ConnectionId, u64), question: &Question) {
+        let (after, started) = (self.control_hop(), self.machines[node].started);
+        if let (Question::Lease(lasts), Some(who)) = (question, self.control.leader()) {
+            self.plan_in(after, Event::Lead { who, input: leases::Input::Lasts(*lasts) });
+        }
+        self.plan_in(2 * after, Event::Arranged { node, started, order });
+    }
+
+    pub(crate) fn arranged(&mut self, node: usize, started: u64, order: (ConnectionId, u64)) {
+        if self.machines[node].started == started {
+            self.at_node(node, |member, _, _, effects| member.arranged(order, Ok(Told::Done), effects));
+        }
+    }
+
+    /// An operator looks at who holds what at a node, and releases one of the grants by force.
+    pub(crate) fn force(&mut self) {
+        let Some((node, connection)) = self.operator() else { return };
+        let told = self.order(node, connection, ToNode::Ask { number: 1, question: Question::List });
+        let listings = told.into_iter().flat_map(|frame| match frame {
+            ToClient::Told { what: Told::List(listings), .. } => listings,
+            _ => Vec::new(),
+        });
+        let mut held = Vec::new();
+        for listing in listings {
+            self.judge_listing(node, &listing);
+            let grants = listing.clients.iter().filter_map(|client| client.granted);
+            held.extend(grants.map(|grant| (listing.name.clone(), grant)));
+        }
+        if held.is_empty() {
+            return;
+        }
+        let (name, grant) = held.swap_remove(self.below(held.len() as u64) as usize);
+        self.happened.forced += 1;
+        self.happened
+            .log
+            .push(format!("{} {name} {grant:?} is released by force at node {node}", self.now.0));
+        let (slot, fence) = (grant.slot, grant.fence);
+        let order = Order::ForceRelease { name: name.into(), slot, fence, at_once: false };
+        let told = self.order(node, connection, ToNode::Order { number: 2, order });
+        let refused = told.iter().any(|frame| matches!(frame, ToClient::Done { result: Err(_), .. }));
+        if refused {
+            self.happened.violations.push(format!("what was listed is not held: {told:?}"));
+        }
+    }
+
+    /// What a node lists as held is held once.
+    fn judge_listing(&mut self, node: usize, listing: &Listing) {
+        let rooms = self.plan.groups > 0;
+        let grants: Vec<_> = listing.clients.iter().filter_map(|client| client.granted).collect();
+        for (place, grant) in grants.iter().enumerate() {
+            if !rooms && grants[..place].iter().any(|other| other.slot == grant.slot) {
+                let twice = format!("node {node} lists slot {} of {} twice", grant.slot, listing.name);
+                self.happened.violations.push(twice);
+            }
+        }
+    }
+
+    /// A stranger says things that make no sense: nobody else notices.
+    pub(crate) fn nonsense(&mut self) {
+        let Some((node, connection)) = self.operator() else { return };
+        for _ in 0..1 + self.below(8) {
+            let said = self.absurd();
+            self.order(node, connection, said);
+        }
+        self.hung_up(node, self.machines[node].started, connection);
+    }
+
+    /// A number that programs forget about.
+    fn odd_number(&mut self) -> u64 {
+        [0, 1, 2, u64::from(u32::MAX), 1 << 40, u64::MAX - 1, u64::MAX][self.below(7) as usize]
+    }
+
+    fn absurd(&mut self) -> ToNode {
+        // Sessions of others have low numbers: a stranger does not guess them.
+        let (incarnation, number) = (self.odd_number(), 1_000_000 + self.odd_number() / 2);
+        let session = SessionId { node: 100 + self.below(3) as u32, incarnation, number };
+        let (request, fence) = (self.odd_number(), self.odd_number());
+        match self.below(9) {
+            0 => ToNode::Open { ttl: [Duration::ZERO, Duration::MAX][self.below(2) as usize] },
+            1 => ToNode::KeepAlive { session, sequence: request, settled: fence },
+            2 => ToNode::Cancel { session, request },
+            3 => ToNode::Release { session, request, fence },
+            4 => ToNode::Close { session },
+            5 => ToNode::Ask { number: request, question: Question::Inspect("\n".repeat(300)) },
+            6 => {
+                let definition = Some(Definition::Slots(u32::MAX));
+                ToNode::Order { number: request, order: Order::Define { name: "name 0".into(), definition } }
+            }
+            7 => {
+                let order = Order::ForceRelease { name: "name 0".into(), slot: 0, fence, at_once: true };
+                ToNode::Order { number: request, order }
+            }
+            _ => {
+                let (definition, want) = (Definition::Slots(0), Want::AnyOf([].into()));
+                let patience = Patience::Forever;
+                ToNode::Acquire {
+                    session,
+                    ask: Acquire { request, name: "".into(), definition, want, patience },
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Watchers: connections that are told of what happens at a node. One in three reads everything at once; the others stop
+//! reading for a while, now and then. What a watcher has seen and what it was told that it missed add up to what another
+//! connection saw that always reads.
+
+use std::collections::VecDeque;
+
+use service::event::Filter;
+use service::member::ConnectionId;
+use service::protocol::{ToClient, ToNode};
+
+use crate::run::{Event, Reader, Run};
+
+/// A watcher with so many frames to read does not keep up.
+const MANY: usize = 10;
+
+#[derive(Default)]
+pub(crate) struct Watcher {
+    node: usize,
+    /// In the process that was started as this one,
+    started: u64,
+    /// over this connection.
+    connection: Option<ConnectionId>,
+    stalls: bool,
+    unread: VecDeque<ToClient>,
+    /// The node was told that it does not keep up.
+    behind: bool,
+    seen: u64,
+    missed: u64,
+    /// What a connection saw that always reads.
+    happened: u64,
+}
+
+impl Run {
+    /// A watcher connects, reads everything, or stops reading for a while.
+    pub(crate) fn watch(&mut self, number: usize, ending: bool) {
+        let (node, started) = (self.watchers[number].node, self.watchers[number].started);
+        let gone = self.machines[node].started != started || self.machines[node].member.is_none();
+        if gone && !ending {
+            self.begin_watching(number);
+        }
+        let stalls = !ending && !number.is_multiple_of(3) && self.below(2) == 0;
+        self.watchers[number].stalls = stalls;
+        if !stalls {
+            self.read(number);
+            self.judge_watcher(number);
+        }
+        let after = 1_000_000 + self.below(400_000_000);
+        self.plan_in(after, Event::Watch(number));
+    }
+
+    fn begin_watching(&mut self, number: usize) {
+        let node = self.below(self.machines.len() as u64) as usize;
+        let machine = &mut self.machines[node];
+        let Some(member) = &mut machine.member else { return };
+        let (connection, audit) = (member.connected("a watcher"), member.connected("an auditor"));
+        machine.readers.insert(connection, Reader::Watcher(number));
+        machine.readers.insert(audit, Reader::Auditor(number));
+        let started = machine.started;
+        self.watchers[number] = Watcher { node, started, connection: Some(connection), ..Watcher::default() };
+        self.at_node(node, |member, around, now, effects| {
+            for connection in [connection, audit] {
+                member.hear(connection, ToNode::Watch(Filter::default()), around, now, effects);
+            }
+        });
+    }
+
+    /// A frame for a watcher.
+    pub(crate) fn tell_watcher(&mut self, number: usize, node: usize, frame: ToClient) {
+        let watcher = &mut self.watchers[number];
+        watcher.unread.push_back(frame);
+        if !watcher.stalls {
+            return self.read(number);
+        }
+        if watcher.unread.len() > MANY && !watcher.behind {
+            watcher.behind = true;
+            let (connection, mut effects) = (watcher.connection, Vec::new());
+            if let (Some(connection), Some(member)) = (connection, &mut self.machines[node].member) {
+                member.keeps_up(connection, false, &mut effects);
+            }
+        }
+    }
+
+    /// A watcher reads everything that is there. If it did not keep up, it learns how much it missed.
+    fn read(&mut self, number: usize) {
+        let watcher = &mut self.watchers[number];
+        while let Some(frame) = watcher.unread.pop_front() {
+            match frame {
+                ToClient::Happened(_) => watcher.seen += 1,
+                ToClient::Missed(events) => watcher.missed += events,
+                _ => {}
+            }
+        }
+        let Watcher { node, started, connection, behind, .. } = *watcher;
+        watcher.behind = false;
+        if !behind || self.machines[node].started != started {
+            return;
+        }
+        if let Some(connection) = connection {
+            self.at_node(node, |member, _, _, effects| member.keeps_up(connection, true, effects));
+        }
+    }
+
+    /// A connection that always reads was told something.
+    pub(crate) fn tell_auditor(&mut self, number: usize, frame: &ToClient) {
+        self.watchers[number].happened += u64::from(matches!(frame, ToClient::Happened(_)));
+    }
+
+    fn judge_watcher(&mut self, number: usize) {
+        let Watcher { node, started, seen, missed, happened, .. } = self.watchers[number];
+        if self.machines[node].started == started && seen + missed != happened {
+            let what = format!("watcher {number} saw {seen} events and missed {missed} of {happened}");
+            self.happened.violations.push(what);
+        }
+        self.happened.watched = self.happened.watched.max(seen);
+        self.happened.missed = self.happened.missed.max(missed);
+    }
+}
