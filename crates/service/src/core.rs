@@ -20,7 +20,7 @@ use crate::defect::Defect;
 use crate::event::{Change, Event};
 use crate::name::{self, Definition, Kind};
 use crate::refusal::Refusal;
-use crate::resource::{Armed, Begin, Content, Deed, Habits, Happening, Place, Resource, Scratch};
+use crate::resource::{Armed, Content, Effect, Input, Policy, Position, Resource, Scratch, Setup};
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::slab::Slab;
 use crate::time::Time;
@@ -253,7 +253,7 @@ pub struct Core {
     /// The members, by their places, that have not yet reported what they had in earlier views.
     owing: BTreeSet<NodeId>,
     lease: Lease,
-    habits: Habits,
+    policy: Policy,
     sessions: BTreeMap<u64, Session>,
     last_session: u64,
     requests: Slab<Request>,
@@ -290,7 +290,7 @@ impl Core {
             lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
             view,
             me,
-            habits: Habits { passes, linger, floor, defect: config.defect },
+            policy: Policy { passes, linger, floor, defect: config.defect },
             config,
             sessions: BTreeMap::new(),
             last_session: 0,
@@ -309,8 +309,8 @@ impl Core {
         }
     }
 
-    fn place(&self) -> Place {
-        Place { me: self.me, nodes: self.view.members.len() as u32 }
+    fn position(&self) -> Position {
+        Position { me: self.me, nodes: self.view.members.len() as u32 }
     }
 
     /// Whether this rule is left out.
@@ -318,8 +318,8 @@ impl Core {
         self.config.defect == Some(rule)
     }
 
-    fn begin(&self) -> Begin {
-        Begin { place: self.place(), habits: self.habits, origin: self.origin }
+    fn setup(&self) -> Setup {
+        Setup { position: self.position(), policy: self.policy, origin: self.origin }
     }
 
     /// The view this node is in.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
 use crate::name::Definition;
-use crate::resource::{Begin, Content, Happening};
+use crate::resource::{Content, Input, Setup};
 use crate::wish::Numbered;
 
 /// What a node has of a resource.
@@ -149,15 +149,15 @@ impl Opening {
     }
 
     /// Something happens. If it cannot, that is returned.
-    pub(crate) fn step(&mut self, happening: Happening) -> Option<&'static str> {
-        match happening {
-            Happening::Request(client, wish) => self.kept.want(client, wish),
-            Happening::Cancel(client) => self.kept.cancel(client),
-            Happening::Exit(client) => self.kept.release(client),
-            Happening::Deliver(from, Content::Report(report)) => return self.reported(from, report),
-            Happening::Deliver(from, Content::Age(age)) => _ = self.ages.insert(from, age),
-            Happening::Deliver(from, content) => self.parked.push((from, content)),
-            Happening::Expire(_) | Happening::AllReported => {}
+    pub(crate) fn step(&mut self, input: Input) -> Option<&'static str> {
+        match input {
+            Input::Request(client, wish) => self.kept.want(client, wish),
+            Input::Cancel(client) => self.kept.cancel(client),
+            Input::Exit(client) => self.kept.release(client),
+            Input::Deliver(from, Content::Report(report)) => return self.reported(from, report),
+            Input::Deliver(from, Content::Age(age)) => _ = self.ages.insert(from, age),
+            Input::Deliver(from, content) => self.parked.push((from, content)),
+            Input::Expire(_) | Input::AllReported => {}
         }
         None
     }
@@ -235,17 +235,17 @@ impl Opening {
     }
 
     /// It is known where everything is, or if `all`, that the rest is nowhere.
-    pub(crate) fn open(self, all: bool, definition: Definition, begin: Begin) -> Opened {
+    pub(crate) fn open(self, all: bool, definition: Definition, setup: Setup) -> Opened {
         let Opening { kept, mut reports, mut parked, ages, taken_for } = self;
         let differs = taken_for.iter().any(|slots| definition.slots().is_some_and(|right| right != *slots));
         reports.room.all = all;
-        match begin.habits.defect {
+        match setup.policy.defect {
             Some(Defect::RoomMadeEmpty) => {
                 reports.room.opening = None;
                 reports.room.inside.clear();
             }
             Some(Defect::OpenRoomNewFence) => {
-                reports.room.opening = reports.room.opening.map(|(group, _)| (group, begin.origin.floor + 1));
+                reports.room.opening = reports.room.opening.map(|(group, _)| (group, setup.origin.floor + 1));
             }
             _ => {}
         }

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use algorithms::forest::{self, Forest, Size};
-use algorithms::rooms::{self, Act, Room, Spot};
-use algorithms::{
-    Algorithm, Chance, ClientId, Effect, Groups, Input, NodeId, Origin, Outbox, Site, Timer, Wait,
-};
+use algorithms::rooms::{self, Room, Spot};
+use algorithms::{Algorithm, Chance, ClientId, Groups, NodeId, Origin, Outbox, Site, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
@@ -60,7 +58,7 @@ impl Content {
 }
 
 /// Something that happens to a resource.
-pub(crate) enum Happening {
+pub(crate) enum Input {
     /// A client asks; for a room with what it wishes.
     Request(ClientId, Option<Numbered>),
     /// A client gives up.
@@ -76,7 +74,7 @@ pub(crate) enum Happening {
 }
 
 /// Something that a resource wants done.
-pub(crate) enum Deed {
+pub(crate) enum Effect {
     Send(NodeId, Content),
     /// A client enters: by this slot, with this fence, in this group.
     Enter(ClientId, u32, u64, u64),
@@ -88,9 +86,9 @@ pub(crate) enum Deed {
 /// Lists that are used again for every step, and empty between two.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    effects: Vec<Effect<Forest>>,
-    acts: Vec<Act<Numbered>>,
-    pub(crate) deeds: Vec<Deed>,
+    of_forest: Vec<algorithms::Effect<Forest>>,
+    of_room: Vec<rooms::Effect<Numbered>>,
+    pub(crate) effects: Vec<Effect>,
 }
 
 impl Clone for Scratch {
@@ -138,7 +136,7 @@ enum RunBy {
 
 /// What can be chosen about all resources of a node.
 #[derive(Clone, Copy)]
-pub(crate) struct Habits {
+pub(crate) struct Policy {
     /// How often a local client may pass clients of other nodes that wait.
     pub(crate) passes: u32,
     /// How many hops what nobody uses stays where it is.
@@ -149,7 +147,7 @@ pub(crate) struct Habits {
     pub(crate) defect: Option<Defect>,
 }
 
-impl Habits {
+impl Policy {
     pub(crate) fn of_forest(self, home: NodeId) -> forest::Rules {
         let slip = match self.defect {
             Some(Defect::SlotFromTheStart) => Some(forest::Slip::NoFloor),
@@ -173,16 +171,16 @@ impl Habits {
 
 /// The node that a resource is looked at from.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     pub(crate) me: NodeId,
     pub(crate) nodes: u32,
 }
 
-/// What a resource needs to know to begin, or to go on in another view.
+/// What a resource needs to know to start, or to go on in another view.
 #[derive(Clone, Copy)]
-pub(crate) struct Begin {
-    pub(crate) place: Place,
-    pub(crate) habits: Habits,
+pub(crate) struct Setup {
+    pub(crate) position: Position,
+    pub(crate) policy: Policy,
     /// Higher than whatever was forgotten: a home may open a name that it has opened and forgotten in the same view.
     pub(crate) origin: Origin,
 }
@@ -193,19 +191,19 @@ impl Resource {
         name: Arc<str>,
         definition: Definition,
         home: NodeId,
-        Begin { place, habits, origin }: Begin,
+        Setup { position, policy, origin }: Setup,
         opening: bool,
     ) -> Resource {
         let run_by = match definition {
             _ if opening => RunBy::Opening(Box::new(Opening::new(Kept::nothing(definition)))),
             Definition::Slots(_) => {
-                let rules = habits.of_forest(home);
-                let forest = Forest::create(&site(place, definition, &rules), origin);
+                let rules = policy.of_forest(home);
+                let forest = Forest::create(&site(position, definition, &rules), origin);
                 RunBy::Forest(rules, forest)
             }
             Definition::RwLock | Definition::Room => {
-                let rules = habits.of_room(home);
-                let spot = Spot { me: place.me, rules: &rules };
+                let rules = policy.of_room(home);
+                let spot = Spot { me: position.me, rules: &rules };
                 RunBy::Room(rules, Box::new(Room::create(&spot, origin)))
             }
         };
@@ -214,55 +212,59 @@ impl Resource {
         Resource { name, definition, defined, home, run_by, timers, used: Time(0), listed: false }
     }
 
-    /// Lets something happen to it. What it wants done is in `scratch.deeds` afterwards.
+    /// Lets something happen to it. What it wants done is in `scratch.effects` afterwards.
     pub(crate) fn step(
         &mut self,
-        place: Place,
-        happening: Happening,
+        position: Position,
+        input: Input,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) {
         match &mut self.run_by {
             RunBy::Forest(rules, forest) => {
-                let input = match happening {
-                    Happening::Request(client, _) => Input::Request { client, groups: Groups::one(0) },
-                    Happening::Cancel(client) => Input::Cancel { client },
-                    Happening::Exit(client) => Input::Exit { client },
-                    Happening::Deliver(from, Content::Slots(message)) => Input::Deliver { from, message },
-                    Happening::Deliver(from, Content::Report(report)) => {
-                        return self.reported_late(place, from, report, scratch, chance);
+                let input = match input {
+                    Input::Request(client, _) => {
+                        algorithms::Input::Request { client, groups: Groups::one(0) }
+                    }
+                    Input::Cancel(client) => algorithms::Input::Cancel { client },
+                    Input::Exit(client) => algorithms::Input::Exit { client },
+                    Input::Deliver(from, Content::Slots(message)) => {
+                        algorithms::Input::Deliver { from, message }
+                    }
+                    Input::Deliver(from, Content::Report(report)) => {
+                        return self.reported_late(position, from, report, scratch, chance);
                     }
                     // The sender takes it for something else, and has been told.
-                    Happening::Deliver(..) | Happening::AllReported => return,
-                    Happening::Expire(timer) => Input::Expire(timer),
+                    Input::Deliver(..) | Input::AllReported => return,
+                    Input::Expire(timer) => algorithms::Input::Expire(timer),
                 };
-                let site = site(place, self.definition, rules);
-                forest.step(&site, input, &mut Outbox::new(&mut scratch.effects, chance));
+                let site = site(position, self.definition, rules);
+                forest.step(&site, input, &mut Outbox::new(&mut scratch.of_forest, chance));
                 self.definition = Definition::Slots(forest.size().tokens);
-                scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+                scratch.effects.extend(scratch.of_forest.drain(..).filter_map(forest_effect));
             }
             RunBy::Room(rules, room) => {
-                let (spot, acts) = (Spot { me: place.me, rules }, &mut scratch.acts);
-                match happening {
-                    Happening::Request(client, Some(wish)) => room.want(&spot, client, wish, acts),
-                    Happening::Cancel(client) => room.cancel(&spot, client, acts),
-                    Happening::Exit(_) => room.release(&spot, acts),
-                    Happening::Deliver(from, Content::Rooms(message)) => {
-                        room.deliver(&spot, from, message, acts);
+                let (spot, effects) = (Spot { me: position.me, rules }, &mut scratch.of_room);
+                match input {
+                    Input::Request(client, Some(wish)) => room.want(&spot, client, wish, effects),
+                    Input::Cancel(client) => room.cancel(&spot, client, effects),
+                    Input::Exit(_) => room.release(&spot, effects),
+                    Input::Deliver(from, Content::Rooms(message)) => {
+                        room.deliver(&spot, from, message, effects);
                     }
-                    Happening::Expire(timer) => room.expire(&spot, timer, acts),
-                    Happening::Deliver(from, Content::Report(report)) => match report.insider() {
-                        Some(_) => room.is_inside(from, acts),
-                        None => acts.push(Act::Never("a room's token is at two nodes")),
+                    Input::Expire(timer) => room.expire(&spot, timer, effects),
+                    Input::Deliver(from, Content::Report(report)) => match report.insider() {
+                        Some(_) => room.is_inside(from, effects),
+                        None => effects.push(rooms::Effect::Never("a room's token is at two nodes")),
                     },
-                    Happening::AllReported => room.all_reported(&spot, acts),
-                    Happening::Request(_, None) | Happening::Deliver(..) => return,
+                    Input::AllReported => room.all_reported(&spot, effects),
+                    Input::Request(_, None) | Input::Deliver(..) => return,
                 }
-                scratch.deeds.extend(acts.drain(..).filter_map(deed_of_room));
+                scratch.effects.extend(effects.drain(..).filter_map(room_effect));
             }
             RunBy::Opening(opening) => {
-                if let Some(what) = opening.step(happening) {
-                    scratch.deeds.push(Deed::Never(what));
+                if let Some(what) = opening.step(input) {
+                    scratch.effects.push(Effect::Never(what));
                 }
                 self.expect_slots();
             }
@@ -270,11 +272,11 @@ impl Resource {
     }
 
     /// Whether nothing would be lost if it were forgotten here; then what to begin with when it is needed again.
-    pub(crate) fn droppable(&self, place: Place) -> Option<Origin> {
+    pub(crate) fn droppable(&self, position: Position) -> Option<Origin> {
         match &self.run_by {
-            RunBy::Forest(rules, forest) => forest.droppable(&site(place, self.definition, rules)),
+            RunBy::Forest(rules, forest) => forest.droppable(&site(position, self.definition, rules)),
             RunBy::Room(rules, room) => {
-                let floor = room.droppable(&Spot { me: place.me, rules })?;
+                let floor = room.droppable(&Spot { me: position.me, rules })?;
                 Some(Origin { floor, clock: 0 })
             }
             RunBy::Opening(_) => None,
@@ -379,31 +381,31 @@ impl Resource {
     pub(crate) fn resume(
         &mut self,
         kept: Kept,
-        begin: Begin,
+        setup: Setup,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) {
-        self.go_on(kept, None, begin, scratch, chance);
+        self.go_on(kept, None, setup, scratch, chance);
     }
 
     /// At the home: opens, and says what was parked meanwhile. `all` if everybody has reported.
     pub(crate) fn open(
         &mut self,
         all: bool,
-        begin: Begin,
+        setup: Setup,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) -> Vec<(NodeId, Content)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
-        let Opened { kept, reported, parked, differs } = opening.open(all, self.definition, begin);
-        self.go_on(kept, Some(reported), begin, scratch, chance);
+        let Opened { kept, reported, parked, differs } = opening.open(all, self.definition, setup);
+        self.go_on(kept, Some(reported), setup, scratch, chance);
         if let RunBy::Forest(rules, forest) = &self.run_by
             && differs
         {
-            let site = site(begin.place, self.definition, rules);
-            forest.announce(&site, &mut Outbox::new(&mut scratch.effects, chance));
-            scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+            let site = site(setup.position, self.definition, rules);
+            forest.announce(&site, &mut Outbox::new(&mut scratch.of_forest, chance));
+            scratch.effects.extend(scratch.of_forest.drain(..).filter_map(forest_effect));
         }
         parked
     }
@@ -412,57 +414,57 @@ impl Resource {
         &mut self,
         kept: Kept,
         reported: Option<Reports>,
-        Begin { place, habits, origin }: Begin,
+        Setup { position, policy, origin }: Setup,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) {
         self.run_by = match kept {
             Kept::Slots(kept) => {
-                let rules = habits.of_forest(self.home);
+                let rules = policy.of_forest(self.home);
                 let elsewhere = reported.map_or(Vec::new(), |reported| reported.elsewhere);
-                let mut out = Outbox::new(&mut scratch.effects, chance);
-                let site = site(place, self.definition, &rules);
+                let mut out = Outbox::new(&mut scratch.of_forest, chance);
+                let site = site(position, self.definition, &rules);
                 let forest = Forest::resume(&site, origin, kept, &elsewhere, &mut out);
-                scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+                scratch.effects.extend(scratch.of_forest.drain(..).filter_map(forest_effect));
                 RunBy::Forest(rules, forest)
             }
             Kept::Room(kept) => {
-                let rules = Habits { floor: origin.floor, ..habits }.of_room(self.home);
-                let spot = Spot { me: place.me, rules: &rules };
+                let rules = Policy { floor: origin.floor, ..policy }.of_room(self.home);
+                let spot = Spot { me: position.me, rules: &rules };
                 let reported = reported.map(|reported| reported.room);
-                let room = Room::resume(&spot, kept, reported, &mut scratch.acts);
-                scratch.deeds.extend(scratch.acts.drain(..).filter_map(deed_of_room));
+                let room = Room::resume(&spot, kept, reported, &mut scratch.of_room);
+                scratch.effects.extend(scratch.of_room.drain(..).filter_map(room_effect));
                 RunBy::Room(rules, Box::new(room))
             }
         };
     }
 }
 
-fn site(place: Place, definition: Definition, rules: &forest::Rules) -> Site<'_, Forest> {
+fn site(position: Position, definition: Definition, rules: &forest::Rules) -> Site<'_, Forest> {
     let tokens = match definition {
         Definition::Slots(slots) => slots,
         Definition::RwLock | Definition::Room => 1,
     };
-    Site { me: place.me, nodes: place.nodes, tokens, rules }
+    Site { me: position.me, nodes: position.nodes, tokens, rules }
 }
 
-fn deed_of_forest(effect: Effect<Forest>) -> Option<Deed> {
+fn forest_effect(effect: algorithms::Effect<Forest>) -> Option<Effect> {
     Some(match effect {
-        Effect::Send { to, message } => Deed::Send(to, Content::Slots(message)),
-        Effect::Enter(pass) => Deed::Enter(pass.client, pass.slot, pass.fence, 0),
-        Effect::Arm(timer, wait) => Deed::Arm(timer, wait),
-        Effect::Disarm(timer) => Deed::Disarm(timer),
-        Effect::Never(what) => Deed::Never(what),
-        Effect::Persist(()) | Effect::Note(_) => return None,
+        algorithms::Effect::Send { to, message } => Effect::Send(to, Content::Slots(message)),
+        algorithms::Effect::Enter(pass) => Effect::Enter(pass.client, pass.slot, pass.fence, 0),
+        algorithms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
+        algorithms::Effect::Disarm(timer) => Effect::Disarm(timer),
+        algorithms::Effect::Never(what) => Effect::Never(what),
+        algorithms::Effect::Persist(()) | algorithms::Effect::Note(_) => return None,
     })
 }
 
-fn deed_of_room(act: Act<Numbered>) -> Option<Deed> {
-    Some(match act {
-        Act::Send { to, message } => Deed::Send(to, Content::Rooms(message)),
-        Act::Enter { client, group, fence } => Deed::Enter(client, 0, fence, group),
-        Act::Arm(timer, wait) => Deed::Arm(timer, wait),
-        Act::Never(what) => Deed::Never(what),
-        Act::Note(_) => return None,
+fn room_effect(effect: rooms::Effect<Numbered>) -> Option<Effect> {
+    Some(match effect {
+        rooms::Effect::Send { to, message } => Effect::Send(to, Content::Rooms(message)),
+        rooms::Effect::Enter { client, group, fence } => Effect::Enter(client, 0, fence, group),
+        rooms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
+        rooms::Effect::Never(what) => Effect::Never(what),
+        rooms::Effect::Note(_) => return None,
     })
 }

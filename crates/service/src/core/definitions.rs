@@ -66,7 +66,7 @@ impl Core {
 
     /// At the home: as many slots as are defined. Not before it is known which of them others have.
     pub(super) fn fit(&mut self, number: u32, now: Time, out: &mut Out) {
-        let begin = self.begin();
+        let setup = self.setup();
         let Some(resource) = self.resources.get(number) else { return };
         let Some(slots) = resource.defined.and_then(Definition::slots) else { return };
         let fits = resource.definition == Definition::Slots(slots) || resource.is_opening();
@@ -76,7 +76,7 @@ impl Core {
         }
         self.send_insisting_away(number, slots, now, out);
         let Some(resource) = self.resources.get_mut(number) else { return };
-        resource.resize(slots, begin, &mut self.scratch, &mut self.dice);
+        resource.resize(slots, setup, &mut self.scratch, &mut self.dice);
         self.carry_out_all(number, now, out);
         self.list_if_idle(number, now);
     }

@@ -4,33 +4,33 @@ use super::*;
 
 impl Core {
     /// Lets something happen to a resource, and carries out what comes of it.
-    pub(super) fn step(&mut self, number: u32, happening: Happening, now: Time, out: &mut Out) {
-        let place = self.place();
+    pub(super) fn step(&mut self, number: u32, input: Input, now: Time, out: &mut Out) {
+        let position = self.position();
         let resource = self.resources.get_mut(number).expect("a resource in use is not forgotten");
         resource.used = now;
-        resource.step(place, happening, &mut self.scratch, &mut self.dice);
+        resource.step(position, input, &mut self.scratch, &mut self.dice);
         self.carry_out_all(number, now, out);
         self.list_if_idle(number, now);
     }
 
     /// Carries out what a resource wants done.
     pub(super) fn carry_out_all(&mut self, number: u32, now: Time, out: &mut Out) {
-        let mut deeds = std::mem::take(&mut self.scratch.deeds);
-        for deed in deeds.drain(..) {
-            self.carry_out(number, deed, now, out);
+        let mut effects = std::mem::take(&mut self.scratch.effects);
+        for effect in effects.drain(..) {
+            self.carry_out(number, effect, now, out);
         }
-        self.scratch.deeds = deeds;
+        self.scratch.effects = effects;
     }
 
-    fn carry_out(&mut self, number: u32, deed: Deed, now: Time, out: &mut Out) {
-        match deed {
-            Deed::Send(to, content) => self.say(number, to, content, out),
-            Deed::Enter(client, slot, counter, group) => {
+    fn carry_out(&mut self, number: u32, effect: Effect, now: Time, out: &mut Out) {
+        match effect {
+            Effect::Send(to, content) => self.say(number, to, content, out),
+            Effect::Enter(client, slot, counter, group) => {
                 self.let_in(client, (slot, counter, group), now, out);
             }
-            Deed::Arm(timer, wait) => self.arm(number, timer, wait, now),
-            Deed::Disarm(timer) => self.disarm(number, timer),
-            Deed::Never(what) => panic!("a resource does what it cannot: {what}"),
+            Effect::Arm(timer, wait) => self.arm(number, timer, wait, now),
+            Effect::Disarm(timer) => self.disarm(number, timer),
+            Effect::Never(what) => panic!("a resource does what it cannot: {what}"),
         }
     }
 
@@ -84,7 +84,7 @@ impl Core {
             runs => {
                 resource.timers.swap_remove(place);
                 if runs.is_some() {
-                    self.step(number, Happening::Expire(timer), now, out);
+                    self.step(number, Input::Expire(timer), now, out);
                 }
             }
         }

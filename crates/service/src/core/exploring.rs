@@ -35,6 +35,6 @@ impl Core {
         let Some(place) = found.timers.iter().position(|armed| armed.timer == timer) else { return };
         let armed = found.timers.swap_remove(place);
         self.due.remove(&(armed.planned, Due::Timer(resource, timer)));
-        self.step(resource, Happening::Expire(timer), now, out);
+        self.step(resource, Input::Expire(timer), now, out);
     }
 }

@@ -29,7 +29,7 @@ impl Core {
         }
         let defined = self.definitions.get(name).copied();
         let definition = defined.filter(|defined| defined.kind() == kind).unwrap_or(definition);
-        let mut resource = Resource::new(name.clone(), definition, home, self.begin(), opening);
+        let mut resource = Resource::new(name.clone(), definition, home, self.setup(), opening);
         resource.defined = defined;
         let number = self.resources.insert(resource);
         self.by_name.entry(kind).or_default().insert(name.clone(), number);
@@ -38,11 +38,11 @@ impl Core {
 
     /// At the home: what nobody uses and nobody has defined gets as many slots as whoever asks first wants.
     pub(super) fn make_way(&mut self, name: &str, asked: Definition) {
-        let place = self.place();
+        let position = self.position();
         let Some(number) = self.find(name, asked.kind()) else { return };
         let other = |resource: &&Resource| {
             let undefined = resource.definition != asked && resource.defined.is_none();
-            undefined && resource.home == place.me && resource.droppable(place).is_some()
+            undefined && resource.home == position.me && resource.droppable(position).is_some()
         };
         if self.resources.get(number).filter(other).is_some() {
             self.forget(number);
@@ -51,13 +51,13 @@ impl Core {
 
     /// At the home: what the name stood for is forgotten, unless it is in use as that.
     fn give_up_other_definitions(&mut self, name: &str) -> Result<(), Definition> {
-        let place = self.place();
+        let position = self.position();
         // What nobody has reported to have may still turn out to be something else.
         let known = |number: &u32| !self.resources.get(*number).is_some_and(Resource::is_guess);
         let mut numbers = self.by_name.values().filter_map(|names| names.get(name).copied());
         let Some(number) = numbers.find(known) else { return Ok(()) };
         match self.resources.get(number) {
-            Some(resource) if resource.droppable(place).is_none() => return Err(resource.definition),
+            Some(resource) if resource.droppable(position).is_none() => return Err(resource.definition),
             _ => {}
         }
         self.forget(number);
@@ -66,9 +66,9 @@ impl Core {
 
     /// Puts a resource on the list of those that may be forgotten, if nobody uses it.
     pub(super) fn list_if_idle(&mut self, number: u32, now: Time) {
-        let place = self.place();
+        let position = self.position();
         let Some(resource) = self.resources.get_mut(number) else { return };
-        if resource.listed || resource.droppable(place).is_none() {
+        if resource.listed || resource.droppable(position).is_none() {
             return;
         }
         resource.listed = true;
@@ -80,7 +80,7 @@ impl Core {
 
     /// Forgets what nobody has used for long enough.
     pub(super) fn forget_idle(&mut self, now: Time) {
-        let place = self.place();
+        let position = self.position();
         let mut looked_at = 0;
         while let Some(&(since, number)) = self.idle.front()
             && since + self.config.keep_idle <= now
@@ -92,7 +92,7 @@ impl Core {
             }
             self.idle.pop_front();
             let Some(resource) = self.resources.get_mut(number) else { continue };
-            if resource.droppable(place).is_none() {
+            if resource.droppable(position).is_none() {
                 // It is in use; when it is not any more, it will be listed again.
                 resource.listed = false;
             } else if resource.used + self.config.keep_idle > now {
@@ -112,13 +112,13 @@ impl Core {
 
     /// Forgets a resource, but not how far its counters went.
     pub(super) fn forget(&mut self, number: u32) {
-        let place = self.place();
+        let position = self.position();
         let Some(resource) = self.resources.remove(number) else { return };
         for armed in &resource.timers {
             self.due.remove(&(armed.planned, Due::Timer(number, armed.timer)));
         }
         if !self.omits(Defect::NoFloor) {
-            self.origin.rise_to(resource.droppable(place).unwrap_or_default());
+            self.origin.rise_to(resource.droppable(position).unwrap_or_default());
         }
         self.origin.rise_to(resource.clock());
         let kind = resource.definition.kind();

@@ -71,7 +71,7 @@ impl Core {
         }
         let before = self.resources.get(number).map(|resource| resource.definition);
         let to_be_corrected = content.asks_for().is_some() || matches!(content, Content::Report(_));
-        self.step(number, Happening::Deliver(from, content), now, out);
+        self.step(number, Input::Deliver(from, content), now, out);
         // A report may say so too, and there may be another view before all have reported.
         let after = self.resources.get(number).map(|resource| resource.definition);
         if let Some(slots) = after.filter(|_| after != before).and_then(Definition::slots) {

@@ -63,7 +63,7 @@ impl Core {
             revoked: None,
         });
         self.session(id)?.asks(ask.request, client);
-        self.step(resource, Happening::Request(client, ask.want.numbered()), now, out);
+        self.step(resource, Input::Request(client, ask.want.numbered()), now, out);
         self.wait(client, now, out);
         Ok(())
     }
@@ -209,11 +209,11 @@ impl Core {
         if let Some(until) = request.revoked {
             self.due.remove(&(until, Due::Revoked(client)));
         }
-        let happening = match request.granted {
-            Some(_) => Happening::Exit(client),
-            None => Happening::Cancel(client),
+        let input = match request.granted {
+            Some(_) => Input::Exit(client),
+            None => Input::Cancel(client),
         };
-        self.step(request.resource, happening, now, out);
+        self.step(request.resource, input, now, out);
     }
 
     fn answer_refused(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {

@@ -15,7 +15,7 @@ impl Core {
         self.me = view.place(self.config.id).expect("a node enters only views that it is in");
         self.owing = view.owing(self.me);
         let floor = if self.omits(Defect::FenceWithoutView) { 0 } else { view.floor() };
-        self.habits.floor = floor;
+        self.policy.floor = floor;
         self.origin = Origin { floor: self.origin.floor.max(floor), clock: 0 };
         self.view = view;
         self.due.retain(|(_, due)| !matches!(due, Due::Timer(..)));
@@ -36,7 +36,7 @@ impl Core {
             self.go_on(number, kept, now, out);
         }
         for (number, from, request) in queued {
-            self.step(number, Happening::Deliver(from, request), now, out);
+            self.step(number, Input::Deliver(from, request), now, out);
         }
         if self.knows_enough() {
             self.all_reported(now, out);
@@ -119,10 +119,10 @@ impl Core {
     }
 
     fn go_on(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
-        let begin = self.begin();
+        let setup = self.setup();
         let Some(resource) = self.resources.get_mut(number) else { return };
         if resource.home != self.me {
-            resource.resume(kept, begin, &mut self.scratch, &mut self.dice);
+            resource.resume(kept, setup, &mut self.scratch, &mut self.dice);
             self.carry_out_all(number, now, out);
             return self.list_if_idle(number, now);
         }
@@ -155,14 +155,14 @@ impl Core {
 
     /// Opens a resource at its home: from now on it is known what its name stands for.
     fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
-        let (begin, all) = (self.begin(), self.knows_enough());
+        let (setup, all) = (self.setup(), self.knows_enough());
         let Some(resource) = self.resources.get_mut(number) else { return };
         let (name, definition) = (resource.name.clone(), resource.definition);
-        let parked = resource.open(all, begin, &mut self.scratch, &mut self.dice);
+        let parked = resource.open(all, setup, &mut self.scratch, &mut self.dice);
         self.carry_out_all(number, now, out);
         self.refuse_guesses(&name, definition, now, out);
         for (from, content) in parked {
-            self.step(number, Happening::Deliver(from, content), now, out);
+            self.step(number, Input::Deliver(from, content), now, out);
         }
         self.list_if_idle(number, now);
     }
@@ -186,7 +186,7 @@ impl Core {
             if resource.is_opening() {
                 self.open_here(number, now, out);
             } else {
-                self.step(number, Happening::AllReported, now, out);
+                self.step(number, Input::AllReported, now, out);
             }
             self.fit(number, now, out);
         }

@@ -3,7 +3,7 @@
 use algorithms::forest::{Elsewhere, Size};
 use algorithms::{Chance, NodeId, Outbox};
 
-use super::{Begin, Content, Deed, Place, Resource, RunBy, Scratch, deed_of_forest, site};
+use super::{Content, Effect, Position, Resource, RunBy, Scratch, Setup, forest_effect, site};
 use crate::name::Definition;
 use crate::opening::Report;
 
@@ -49,33 +49,33 @@ impl Resource {
     pub(crate) fn resize(
         &mut self,
         slots: u32,
-        Begin { place, origin, .. }: Begin,
+        Setup { position, origin, .. }: Setup,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) {
         let RunBy::Forest(rules, forest) = &mut self.run_by else { return };
-        let mut out = Outbox::new(&mut scratch.effects, chance);
-        forest.resize(&site(place, self.definition, rules), origin, slots, &mut out);
+        let mut out = Outbox::new(&mut scratch.of_forest, chance);
+        forest.resize(&site(position, self.definition, rules), origin, slots, &mut out);
         self.definition = Definition::Slots(slots);
-        scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+        scratch.effects.extend(scratch.of_forest.drain(..).filter_map(forest_effect));
     }
 
     /// At the home: a node has slots that are not used any more; those that are were known before.
     pub(super) fn reported_late(
         &mut self,
-        place: Place,
+        position: Position,
         from: NodeId,
         report: Report,
         scratch: &mut Scratch,
         chance: &mut dyn Chance,
     ) {
         let (RunBy::Forest(rules, forest), Report::Slots(slots, _)) = (&mut self.run_by, report) else {
-            return scratch.deeds.push(Deed::Never("a mutex is reported as a room"));
+            return scratch.effects.push(Effect::Never("a mutex is reported as a room"));
         };
         let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from, version });
         let late: Vec<Elsewhere> = late.collect();
-        let mut out = Outbox::new(&mut scratch.effects, chance);
-        forest.reported_late(&site(place, self.definition, rules), &late, &mut out);
-        scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+        let mut out = Outbox::new(&mut scratch.of_forest, chance);
+        forest.reported_late(&site(position, self.definition, rules), &late, &mut out);
+        scratch.effects.extend(scratch.of_forest.drain(..).filter_map(forest_effect));
     }
 }
