@@ -15,9 +15,9 @@ use algorithms::{Chance, ClientId, NodeId, Origin, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
 use self::lease::Lease;
-use crate::client::Grant;
 use crate::defect::Defect;
 use crate::event::{Change, Event};
+use crate::grant::Grant;
 use crate::name::{self, Definition, Kind};
 use crate::refusal::Refusal;
 use crate::resource::{Armed, Content, Effect, Input, Policy, Position, Resource, Scratch, Setup};
@@ -134,18 +134,11 @@ pub struct Answer {
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
-    /// The client is inside.
-    Granted {
-        /// By this slot,
-        slot: u32,
-        /// with this fence,
-        fence: u64,
-        /// in this one of the groups that it named.
-        group: u32,
-    },
-    /// It is not, and does not wait either.
+    /// The client holds this.
+    Granted(Grant),
+    /// The client holds nothing, and does not wait either.
     Refused(Refusal),
-    /// It was inside, and somebody took that away by force. It is let go of when the client releases it.
+    /// An operator revoked what the client holds. The node keeps it until the client releases it.
     Revoked,
 }
 

@@ -14,6 +14,7 @@ pub mod core;
 mod defect;
 pub mod event;
 pub mod frame;
+pub mod grant;
 pub mod leases;
 pub mod name;
 mod opening;
@@ -29,6 +30,7 @@ pub mod wish;
 
 pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};
 pub use defect::Defect;
+pub use grant::Grant;
 pub use name::Definition;
 pub use refusal::Refusal;
 pub use session::SessionId;

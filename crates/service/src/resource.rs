@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use algorithms::forest::{self, Forest, Size};
 use algorithms::rooms::{self, Room, Spot};
-use algorithms::{Algorithm, Chance, ClientId, Groups, NodeId, Origin, Outbox, Site, Timer, Wait};
+use algorithms::{Algorithm, Chance, ClientId, Groups, NodeId, Origin, Outbox, Pass, Site, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
@@ -76,8 +76,14 @@ pub(crate) enum Input {
 /// Something that a resource wants done.
 pub(crate) enum Effect {
     Send(NodeId, Content),
-    /// A client enters: by this slot, with this fence, in this group.
-    Enter(ClientId, u32, u64, u64),
+    /// A client holds this slot from now on, with this fence, in the group of this number. The client's request knows
+    /// which of its groups that is.
+    Grant {
+        client: ClientId,
+        slot: u32,
+        fence: u64,
+        group: u64,
+    },
     Arm(Timer, Wait),
     Disarm(Timer),
     Never(&'static str),
@@ -451,7 +457,10 @@ fn site(position: Position, definition: Definition, rules: &forest::Rules) -> Si
 fn forest_effect(effect: algorithms::Effect<Forest>) -> Option<Effect> {
     Some(match effect {
         algorithms::Effect::Send { to, message } => Effect::Send(to, Content::Slots(message)),
-        algorithms::Effect::Enter(pass) => Effect::Enter(pass.client, pass.slot, pass.fence, 0),
+        algorithms::Effect::Enter(pass) => {
+            let Pass { client, slot, fence, .. } = pass;
+            Effect::Grant { client, slot, fence, group: 0 }
+        }
         algorithms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         algorithms::Effect::Disarm(timer) => Effect::Disarm(timer),
         algorithms::Effect::Never(what) => Effect::Never(what),
@@ -462,7 +471,7 @@ fn forest_effect(effect: algorithms::Effect<Forest>) -> Option<Effect> {
 fn room_effect(effect: rooms::Effect<Numbered>) -> Option<Effect> {
     Some(match effect {
         rooms::Effect::Send { to, message } => Effect::Send(to, Content::Rooms(message)),
-        rooms::Effect::Enter { client, group, fence } => Effect::Enter(client, 0, fence, group),
+        rooms::Effect::Enter { client, group, fence } => Effect::Grant { client, slot: 0, fence, group },
         rooms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         rooms::Effect::Never(what) => Effect::Never(what),
         rooms::Effect::Note(_) => return None,

@@ -25,8 +25,10 @@ impl Core {
     fn carry_out(&mut self, number: u32, effect: Effect, now: Time, out: &mut Out) {
         match effect {
             Effect::Send(to, content) => self.say(number, to, content, out),
-            Effect::Enter(client, slot, counter, group) => {
-                self.let_in(client, (slot, counter, group), now, out);
+            Effect::Grant { client, slot, fence, group } => {
+                let request = self.requests.get(client).expect("only requests that wait are granted");
+                let group = request.want.place_of(group);
+                self.grant(client, Grant { slot, fence, group }, now, out);
             }
             Effect::Arm(timer, wait) => self.arm(number, timer, wait, now),
             Effect::Disarm(timer) => self.disarm(number, timer),

@@ -108,10 +108,9 @@ impl Core {
     /// A client asks again, because it may not have heard the answer.
     fn answer_again(&mut self, client: u32, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
-        if let Some(Grant { slot, fence, group }) = request.granted {
+        if let Some(grant) = request.granted {
             let (session, number) = (self.session_id(request.session), request.number);
-            let reply = Reply::Granted { slot, fence, group };
-            out.answers.push(Answer { session, request: number, reply });
+            out.answers.push(Answer { session, request: number, reply: Reply::Granted(grant) });
         }
     }
 
@@ -230,27 +229,20 @@ impl Core {
         });
     }
 
-    /// A client is let in.
-    pub(super) fn let_in(
-        &mut self,
-        client: ClientId,
-        (slot, fence, group): (u32, u64, u64),
-        now: Time,
-        out: &mut Out,
-    ) {
-        let request = self.requests.get_mut(client).expect("only clients that wait are let in");
-        assert!(request.granted.is_none(), "a client that is inside is let in again");
-        let group = request.want.place_of(group);
-        request.granted = Some(Grant { slot, fence, group });
+    /// Grants a request that waits.
+    pub(super) fn grant(&mut self, client: ClientId, grant: Grant, now: Time, out: &mut Out) {
+        let request = self.requests.get_mut(client).expect("only requests that wait are granted");
+        assert!(request.granted.is_none(), "a request is granted twice");
+        request.granted = Some(grant);
         request.since = now;
         if let Some(until) = request.until.take() {
             self.due.remove(&(until, Due::Request(client)));
         }
         let (session, number) = (request.session, request.number);
         self.counts.grants += 1;
-        let reply = Reply::Granted { slot, fence, group };
+        let reply = Reply::Granted(grant);
         out.answers.push(Answer { session: self.session_id(session), request: number, reply });
-        self.tell(client, || Change::Granted(Grant { slot, fence, group }), out);
+        self.tell(client, || Change::Granted(grant), out);
     }
 
     pub(super) fn session_id(&self, number: u64) -> SessionId {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use service::core::{Patience, Reply};
 use service::view::{Member, View};
-use service::{Acquire, Config, Core, Defect, Definition, Out, PeerMessage, SessionId, Time, Want};
+use service::{Acquire, Config, Core, Defect, Definition, Grant, Out, PeerMessage, SessionId, Time, Want};
 
 use super::Size;
 use super::act::Act;
@@ -347,7 +347,7 @@ impl World {
             let of = |client: &&mut Client| client.session == Some(answer.session) && client.node == number;
             let Some(client) = self.clients.iter_mut().find(of) else { continue };
             client.waits = false;
-            if let Reply::Granted { slot, fence, .. } = answer.reply {
+            if let Reply::Granted(Grant { slot, fence, .. }) = answer.reply {
                 let place = self.clients.iter().position(|client| client.session == Some(answer.session));
                 self.give(place.unwrap_or(0), Given { slot, fence })?;
             }
