@@ -14,13 +14,13 @@ use std::time::Duration;
 use algorithms::{Chance, ClientId, NodeId, Origin, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
-use self::lease::Lease;
+use self::state::{Admission, Agenda, Due, Lease, Membership};
 use crate::defect::Defect;
 use crate::event::{Change, Event};
 use crate::grant::Grant;
 use crate::name::{self, Definition, Kind};
 use crate::refusal::Refusal;
-use crate::resource::{Armed, Content, Effect, Input, Policy, Position, Resource, Scratch, Setup};
+use crate::resource::{Armed, Content, Effect, Input, Policy, Resource, Scratch, Setup};
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::slab::Slab;
 use crate::time::Time;
@@ -38,6 +38,7 @@ mod peers;
 mod report;
 mod requests;
 mod revoking;
+mod state;
 mod views;
 
 pub use report::{Held, Listing, Status};
@@ -219,33 +220,13 @@ struct Request {
     revoked: Option<Time>,
 }
 
-/// Something that is due at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
-    /// The session of this number may have ended.
-    Session(u64),
-    /// The request of this number stops waiting.
-    Request(u32),
-    /// A timer of the resource of this number runs out.
-    Timer(u32, Timer),
-    /// Resources that nobody uses can be forgotten.
-    Forget,
-    /// The lease of this node is about to run out, or has.
-    Lease,
-    /// The client of this number has certainly stopped to believe in what was taken away from it.
-    Revoked(u32),
-}
-
 /// A node.
 #[derive(Clone)]
 pub struct Core {
     config: Config,
-    view: View,
-    /// This node's place among the members.
-    me: NodeId,
-    /// The members, by their places, that have not yet reported what they had in earlier views.
-    owing: BTreeSet<NodeId>,
+    membership: Membership,
     lease: Lease,
+    admission: Admission,
     policy: Policy,
     sessions: BTreeMap<u64, Session>,
     last_session: u64,
@@ -256,7 +237,7 @@ pub struct Core {
     by_name: BTreeMap<Kind, BTreeMap<Arc<str>, u32>>,
     /// What was agreed on about names, as far as this node has heard.
     definitions: BTreeMap<Arc<str>, Definition>,
-    due: BTreeSet<(Time, Due)>,
+    agenda: Agenda,
     /// Resources that nobody uses, with the time since when, oldest first.
     idle: VecDeque<(Time, u32)>,
     /// Higher than any counter and clock of a resource that was forgotten.
@@ -264,9 +245,6 @@ pub struct Core {
     dice: Dice,
     scratch: Scratch,
     counts: Counts,
-    lets_newcomers_in: bool,
-    /// Until when sessions are kept alive, if this node is to leave.
-    departs: Option<Time>,
 }
 
 impl Core {
@@ -275,15 +253,13 @@ impl Core {
         let dice = Dice(config.seed);
         let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
         let linger = u32::try_from(hops).unwrap_or(u32::MAX);
-        let (passes, view) = (config.passes, config.view.clone());
-        let floor = if config.defect == Some(Defect::FenceWithoutView) { 0 } else { view.floor() };
-        let me = view.place(config.id).expect("a node starts in a view that it is in");
+        let membership = Membership::new(config.id, config.view.clone(), config.defect);
+        let floor = membership.floor();
         Core {
-            owing: view.owing(me),
             lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
-            view,
-            me,
-            policy: Policy { passes, linger, floor, defect: config.defect },
+            membership,
+            admission: Admission::default(),
+            policy: Policy { passes: config.passes, linger, floor, defect: config.defect },
             config,
             sessions: BTreeMap::new(),
             last_session: 0,
@@ -291,19 +267,13 @@ impl Core {
             resources: Slab::new(),
             by_name: BTreeMap::new(),
             definitions: BTreeMap::new(),
-            due: BTreeSet::new(),
+            agenda: Agenda::default(),
             idle: VecDeque::new(),
             origin: Origin { floor, clock: 0 },
             dice,
             scratch: Scratch::default(),
             counts: Counts::default(),
-            lets_newcomers_in: true,
-            departs: None,
         }
-    }
-
-    fn position(&self) -> Position {
-        Position { me: self.me, nodes: self.view.members.len() as u32 }
     }
 
     /// Whether this rule is left out.
@@ -312,26 +282,23 @@ impl Core {
     }
 
     fn setup(&self) -> Setup {
-        Setup { position: self.position(), policy: self.policy, origin: self.origin }
+        Setup { position: self.membership.position(), policy: self.policy, origin: self.origin }
     }
 
     /// The view this node is in.
     pub fn view(&self) -> &View {
-        &self.view
+        self.membership.view()
     }
 
     /// When [`Core::wake`] has to be called next.
     pub fn wakes_at(&self) -> Option<Time> {
-        self.due.first().map(|(time, _)| *time)
+        self.agenda.next()
     }
 
     /// Does what is due by now.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
-        while let Some(&(time, due)) = self.due.first()
-            && time <= now
-        {
-            self.due.pop_first();
+        self.check_lease(now, out);
+        while let Some(due) = self.agenda.take_due(now) {
             match due {
                 Due::Session(number) => self.session_due(number, now, out),
                 Due::Request(number) => self.impatient(number, now, out),
@@ -348,9 +315,7 @@ impl Core {
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
         }
-        if self.departs.is_some() {
-            return Err(Refusal::Leaving);
-        }
+        self.admission.of_session()?;
         if ttl.is_some_and(|ttl| !(SHORTEST_LIFE..=LONGEST_LIFE).contains(&ttl)) {
             return Err(Refusal::TimeToLive);
         }
@@ -360,9 +325,9 @@ impl Core {
         self.last_session += 1;
         let number = self.last_session;
         let mut session = Session::new(ttl);
-        let promise = session.promise(0, now, self.lease_left(now), self.config.defect);
+        let promise = session.promise(0, now, self.lease.left(now), self.config.defect);
         if let Some(ends) = session.ends() {
-            self.due.insert((ends, Due::Session(number)));
+            self.agenda.plan(ends, Due::Session(number));
         }
         self.sessions.insert(number, session);
         let id = SessionId { node: self.config.id, incarnation: self.config.incarnation, number };
@@ -379,7 +344,7 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Result<Promise, Refusal> {
-        let lease_left = self.lease_left(now);
+        let lease_left = self.lease.left(now);
         if lease_left.is_zero() {
             return Err(Refusal::NoLease);
         }
@@ -397,7 +362,7 @@ impl Core {
 
     /// A client ends its session, with everything in it.
     pub fn close(&mut self, id: SessionId, now: Time, out: &mut Out) -> Result<(), Refusal> {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         self.session(id)?;
         self.end_session(id.number, false, now, out);
         Ok(())
@@ -422,7 +387,7 @@ impl Core {
         let Some(ends) = self.sessions.get(&number).and_then(Session::ends) else { return };
         if ends > now {
             // There was a keep-alive since this was planned.
-            self.due.insert((ends, Due::Session(number)));
+            self.agenda.plan(ends, Due::Session(number));
             return;
         }
         self.counts.sessions_ended += 1;

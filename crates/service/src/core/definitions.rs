@@ -13,7 +13,7 @@ impl Core {
     /// It was agreed on that a name stands for this from now on; for nothing in particular, if that is all. To be called for every
     /// change, in the order in which they were agreed on.
     pub fn defined(&mut self, name: &Arc<str>, definition: Option<Definition>, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         match definition {
             Some(definition) => _ = self.definitions.insert(name.clone(), definition),
             None => _ = self.definitions.remove(name),
@@ -70,7 +70,10 @@ impl Core {
         let Some(resource) = self.resources.get(number) else { return };
         let Some(slots) = resource.defined.and_then(Definition::slots) else { return };
         let fits = resource.definition == Definition::Slots(slots) || resource.is_opening();
-        if fits || resource.home != self.me || !self.owing.is_empty() || resource.definition.slots().is_none()
+        if fits
+            || resource.home != self.membership.me()
+            || !self.membership.has_all_reports()
+            || resource.definition.slots().is_none()
         {
             return;
         }

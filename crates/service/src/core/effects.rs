@@ -5,7 +5,7 @@ use super::*;
 impl Core {
     /// Lets something happen to a resource, and carries out what comes of it.
     pub(super) fn step(&mut self, number: u32, input: Input, now: Time, out: &mut Out) {
-        let position = self.position();
+        let position = self.membership.position();
         let resource = self.resources.get_mut(number).expect("a resource in use is not forgotten");
         resource.used = now;
         resource.step(position, input, &mut self.scratch, &mut self.dice);
@@ -42,7 +42,7 @@ impl Core {
         let (name, definition) = (resource.name.clone(), resource.definition);
         self.counts.sent += 1;
         let said = Said::About { name, definition, content };
-        out.messages.push((to, PeerMessage { epoch: self.view.epoch, said }));
+        out.messages.push((to, PeerMessage { epoch: self.membership.epoch(), said }));
     }
 
     fn arm(&mut self, number: u32, timer: Timer, wait: Wait, now: Time) {
@@ -55,7 +55,7 @@ impl Core {
                 return;
             }
             Some(armed) => {
-                self.due.remove(&(armed.planned, Due::Timer(number, timer)));
+                self.agenda.cancel(armed.planned, Due::Timer(number, timer));
                 armed
             }
             None => {
@@ -64,7 +64,7 @@ impl Core {
             }
         };
         (armed.runs_out, armed.planned) = (Some(at), at);
-        self.due.insert((at, Due::Timer(number, timer)));
+        self.agenda.plan(at, Due::Timer(number, timer));
     }
 
     fn disarm(&mut self, number: u32, timer: Timer) {
@@ -81,7 +81,7 @@ impl Core {
         match resource.timers[place].runs_out {
             Some(at) if at > now => {
                 resource.timers[place].planned = at;
-                self.due.insert((at, Due::Timer(number, timer)));
+                self.agenda.plan(at, Due::Timer(number, timer));
             }
             runs => {
                 resource.timers.swap_remove(place);

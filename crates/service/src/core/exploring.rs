@@ -8,9 +8,10 @@ impl Core {
     /// Writes down what decides about everything this node will do, so that two states that are the same can be known as
     /// such. What was counted, and what is left to chance, are no part of it.
     pub fn describe(&self, text: &mut impl Write) {
-        let Core { view, owing, lease, sessions, origin, departs, .. } = self;
+        let Core { membership, lease, sessions, origin, admission, .. } = self;
+        let leaves = admission.leaves();
         // Writing to a text or a hash does not fail.
-        _ = write!(text, "{view:?}{owing:?}{lease:?}{sessions:?}{origin:?}{departs:?}");
+        _ = write!(text, "{membership:?}{lease:?}{sessions:?}{origin:?}{leaves:?}");
         for (number, request) in self.requests.iter() {
             _ = write!(text, "{number}{request:?}");
         }
@@ -30,11 +31,11 @@ impl Core {
 
     /// A timer that runs is over now, however long it was to run.
     pub fn run_out(&mut self, resource: u32, timer: Timer, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         let Some(found) = self.resources.get_mut(resource) else { return };
         let Some(place) = found.timers.iter().position(|armed| armed.timer == timer) else { return };
         let armed = found.timers.swap_remove(place);
-        self.due.remove(&(armed.planned, Due::Timer(resource, timer)));
+        self.agenda.cancel(armed.planned, Due::Timer(resource, timer));
         self.step(resource, Input::Expire(timer), now, out);
     }
 }

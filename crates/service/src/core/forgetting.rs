@@ -22,9 +22,9 @@ impl Core {
         if let Some(number) = self.find(name, kind) {
             return Ok(number);
         }
-        let home = self.view.home(name);
-        let opening = home == self.me && !self.knows_enough();
-        if home == self.me {
+        let home = self.membership.view().home(name);
+        let opening = home == self.membership.me() && !self.membership.may_mint();
+        if home == self.membership.me() {
             self.give_up_other_definitions(name)?;
         }
         let defined = self.definitions.get(name).copied();
@@ -38,7 +38,7 @@ impl Core {
 
     /// At the home: what nobody uses and nobody has defined gets as many slots as whoever asks first wants.
     pub(super) fn make_way(&mut self, name: &str, asked: Definition) {
-        let position = self.position();
+        let position = self.membership.position();
         let Some(number) = self.find(name, asked.kind()) else { return };
         let other = |resource: &&Resource| {
             let undefined = resource.definition != asked && resource.defined.is_none();
@@ -51,7 +51,7 @@ impl Core {
 
     /// At the home: what the name stood for is forgotten, unless it is in use as that.
     fn give_up_other_definitions(&mut self, name: &str) -> Result<(), Definition> {
-        let position = self.position();
+        let position = self.membership.position();
         // What nobody has reported to have may still turn out to be something else.
         let known = |number: &u32| !self.resources.get(*number).is_some_and(Resource::is_guess);
         let mut numbers = self.by_name.values().filter_map(|names| names.get(name).copied());
@@ -66,28 +66,28 @@ impl Core {
 
     /// Puts a resource on the list of those that may be forgotten, if nobody uses it.
     pub(super) fn list_if_idle(&mut self, number: u32, now: Time) {
-        let position = self.position();
+        let position = self.membership.position();
         let Some(resource) = self.resources.get_mut(number) else { return };
         if resource.listed || resource.droppable(position).is_none() {
             return;
         }
         resource.listed = true;
         if self.idle.is_empty() {
-            self.due.insert((now + self.config.keep_idle, Due::Forget));
+            self.agenda.plan(now + self.config.keep_idle, Due::Forget);
         }
         self.idle.push_back((now, number));
     }
 
     /// Forgets what nobody has used for long enough.
     pub(super) fn forget_idle(&mut self, now: Time) {
-        let position = self.position();
+        let position = self.membership.position();
         let mut looked_at = 0;
         while let Some(&(since, number)) = self.idle.front()
             && since + self.config.keep_idle <= now
         {
             looked_at += 1;
             if looked_at > AT_ONCE {
-                _ = self.due.insert((now + Duration::from_nanos(1), Due::Forget));
+                self.agenda.plan(now + Duration::from_nanos(1), Due::Forget);
                 return;
             }
             self.idle.pop_front();
@@ -105,17 +105,17 @@ impl Core {
             }
         }
         match self.idle.front() {
-            Some(&(since, _)) => _ = self.due.insert((since + self.config.keep_idle, Due::Forget)),
+            Some(&(since, _)) => self.agenda.plan(since + self.config.keep_idle, Due::Forget),
             None => self.idle.shrink_to(1024),
         }
     }
 
     /// Forgets a resource, but not how far its counters went.
     pub(super) fn forget(&mut self, number: u32) {
-        let position = self.position();
+        let position = self.membership.position();
         let Some(resource) = self.resources.remove(number) else { return };
         for armed in &resource.timers {
-            self.due.remove(&(armed.planned, Due::Timer(number, armed.timer)));
+            self.agenda.cancel(armed.planned, Due::Timer(number, armed.timer));
         }
         if !self.omits(Defect::NoFloor) {
             self.origin.rise_to(resource.droppable(position).unwrap_or_default());

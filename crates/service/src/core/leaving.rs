@@ -11,8 +11,8 @@ impl Core {
     /// alive until this time, and run out after it; all others end now. Clients in this process are told now, and have
     /// until then to stop.
     pub fn depart(&mut self, until: Time, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
-        self.departs = Some(until);
+        self.check_lease(now, out);
+        self.admission.leave(until);
         let waiting = self.requests.iter().filter(|(_, request)| request.granted.is_none());
         let waiting: Vec<u32> = waiting.map(|(client, _)| client).collect();
         for client in waiting {
@@ -23,19 +23,19 @@ impl Core {
         for number in idle {
             self.end_session(number, false, now, out);
         }
-        self.tell_those_in_this_process(until, out);
+        self.end_local_sessions(until, out);
     }
 
     /// Whether this node is to leave, and nobody can believe any more that it holds something here. From then on nothing is
     /// promised to anybody.
     pub fn has_departed(&mut self, now: Time) -> bool {
-        if self.departs.is_none() {
+        if self.admission.leaves().is_none() {
             return false;
         }
         let believes = |session: &Session| session.clients().next().is_some() && !session.is_given_up(now);
         let departed = !self.sessions.values().any(believes) || self.omits(Defect::LeavesWhileBusy);
         if departed {
-            self.departs = Some(now);
+            self.admission.leave(now);
         }
         departed
     }
@@ -43,6 +43,6 @@ impl Core {
     /// Whether this node still promises anything to this session.
     pub(super) fn keeps_alive(&self, id: SessionId, now: Time) -> bool {
         let holds = |session: &Session| session.clients().next().is_some();
-        self.departs.is_none_or(|until| now < until && self.sessions.get(&id.number).is_some_and(holds))
+        self.admission.keeps_alive(now, || self.sessions.get(&id.number).is_some_and(holds))
     }
 }

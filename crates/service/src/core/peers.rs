@@ -8,11 +8,11 @@ use super::*;
 impl Core {
     /// A message from another node; each arrives once, and in order.
     pub fn receive(&mut self, from: NodeId, message: PeerMessage, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         self.counts.received += 1;
         let old_end = self.omits(Defect::OldEndCounts) && message.said == Said::End;
         let of_this_view =
-            message.epoch == self.view.epoch || old_end || self.omits(Defect::FramesWithoutView);
+            message.epoch == self.membership.epoch() || old_end || self.omits(Defect::FramesWithoutView);
         if !of_this_view {
             self.counts.of_other_views += 1;
             return;
@@ -78,7 +78,7 @@ impl Core {
             self.send_insisting_away(number, slots, now, out);
         }
         let Some(resource) = self.resources.get(number).filter(|_| to_be_corrected) else { return };
-        if resource.home == self.me && resource.definition != taken_for {
+        if resource.home == self.membership.me() && resource.definition != taken_for {
             let correction = resource.correction();
             correction.into_iter().for_each(|content| self.say(number, from, content, out));
         }
@@ -106,13 +106,13 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        if to == self.me {
+        if to == self.membership.me() {
             return self.was_refused(name, defined, asked, now, out);
         }
         self.counts.sent += 1;
         let content = Content::Refused { defined };
         let said = Said::About { name: name.clone(), definition: asked, content };
-        out.messages.push((to, PeerMessage { epoch: self.view.epoch, said }));
+        out.messages.push((to, PeerMessage { epoch: self.membership.epoch(), said }));
     }
 
     /// The home says that the resource is something else: whoever waits here is told, and what this node believed about

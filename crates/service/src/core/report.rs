@@ -59,8 +59,8 @@ impl Core {
         Status {
             node: self.config.id,
             incarnation: self.config.incarnation,
-            epoch: self.view.epoch,
-            members: self.view.members.len() as u32,
+            epoch: self.membership.epoch(),
+            members: self.membership.nodes(),
             sessions: self.sessions.len(),
             requests: self.requests.len(),
             resources: self.resources.len(),
@@ -78,7 +78,7 @@ impl Core {
 
     /// The node that a name is at home at.
     pub fn home(&self, name: &str) -> NodeId {
-        self.view.members[self.view.home(name) as usize].id
+        self.membership.view().members[self.membership.view().home(name) as usize].id
     }
 
     /// What this node knows of a name. More than one thing only for a moment: until its home has said what it is.
@@ -136,11 +136,11 @@ impl Core {
         Some(Listing {
             name: resource.name.to_string(),
             definition: resource.definition,
-            home: self.view.members[resource.home as usize].id,
+            home: self.membership.view().members[resource.home as usize].id,
             slots: resource
                 .slots_here()
                 .into_iter()
-                .map(|(slot, nodes)| (slot, self.view.ids(&nodes)))
+                .map(|(slot, nodes)| (slot, self.membership.view().ids(&nodes)))
                 .collect(),
             clients: clients.into_iter().map(|(_, held)| held).collect(),
         })

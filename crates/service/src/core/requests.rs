@@ -8,7 +8,7 @@ impl Core {
     /// The error is that there is no such session here, and that is all that can be said to whoever asks: the same number
     /// may be somebody else's by now.
     pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         self.session(id)?;
         if let Err(refusal) = self.ask(id, ask, now, out) {
             self.answer_refused(id.number, ask.request, refusal, out);
@@ -37,12 +37,7 @@ impl Core {
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
         }
-        if self.departs.is_some() {
-            return Err(Refusal::Leaving);
-        }
-        if !self.lets_newcomers_in {
-            return Err(Refusal::Overloaded);
-        }
+        self.admission.of_request()?;
         name::validate(&ask.name)?;
         ask.definition.validate()?;
         ask.want.validate(ask.definition)?;
@@ -102,7 +97,7 @@ impl Core {
     /// Whether new requests are served, or refused because the driver cannot take more. Those who were there before notice
     /// nothing.
     pub fn let_newcomers_in(&mut self, whether: bool) {
-        self.lets_newcomers_in = whether;
+        self.admission.set_overloaded(!whether);
     }
 
     /// A client asks again, because it may not have heard the answer.
@@ -131,7 +126,7 @@ impl Core {
         };
         match request.until {
             Some(until) if until <= now => return self.impatient(client, now, out),
-            Some(until) => _ = self.due.insert((until, Due::Request(client))),
+            Some(until) => self.agenda.plan(until, Due::Request(client)),
             None => {}
         }
         self.tell(client, || Change::Waits, out);
@@ -159,7 +154,7 @@ impl Core {
     /// A client gives up. If it was let in meanwhile, it leaves again. The answer is that it gave up, unless there was
     /// another before.
     pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         self.session(id)?.lets_go(request);
         if let Some(client) = self.session(id)?.client(request) {
             self.send_away(client, Refusal::Cancelled, now, out);
@@ -176,7 +171,7 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Result<(), Refusal> {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         let session = self.session(id)?;
         let Some(client) = session.client(request) else {
             session.lets_go(request);
@@ -203,10 +198,10 @@ impl Core {
     pub(super) fn leave(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.remove(client) else { return };
         if let Some(until) = request.until {
-            self.due.remove(&(until, Due::Request(client)));
+            self.agenda.cancel(until, Due::Request(client));
         }
         if let Some(until) = request.revoked {
-            self.due.remove(&(until, Due::Revoked(client)));
+            self.agenda.cancel(until, Due::Revoked(client));
         }
         let input = match request.granted {
             Some(_) => Input::Exit(client),
@@ -236,7 +231,7 @@ impl Core {
         request.granted = Some(grant);
         request.since = now;
         if let Some(until) = request.until.take() {
-            self.due.remove(&(until, Due::Request(client)));
+            self.agenda.cancel(until, Due::Request(client));
         }
         let (session, number) = (request.session, request.number);
         self.counts.grants += 1;

@@ -18,7 +18,7 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Result<Vec<ForceReleased>, Refusal> {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         let is_it = |request: &Request| {
             let named = self.resources.get(request.resource).is_some_and(|resource| *resource.name == *name);
             let granted = |grant: Grant| (grant.slot, grant.fence) == (slot, fence);
@@ -47,9 +47,9 @@ impl Core {
         let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
         request.revoked = Some(until);
         if let Some(before) = before {
-            self.due.remove(&(before, Due::Revoked(client)));
+            self.agenda.cancel(before, Due::Revoked(client));
         }
-        self.due.insert((until, Due::Revoked(client)));
+        self.agenda.plan(until, Due::Revoked(client));
         let resource = self.resources.get(request.resource)?;
         let released = ForceReleased {
             by: by.to_string(),

@@ -10,15 +10,12 @@ use crate::opening::{Kept, Report};
 impl Core {
     /// Enters a later view. This node is in it, in this life.
     pub fn enter(&mut self, view: View, now: Time, out: &mut Out) {
-        assert!(view.epoch > self.view.epoch || self.omits(Defect::ViewsBackwards), "views only rise");
-        self.mind_lease(now, out);
-        self.me = view.place(self.config.id).expect("a node enters only views that it is in");
-        self.owing = view.owing(self.me);
-        let floor = if self.omits(Defect::FenceWithoutView) { 0 } else { view.floor() };
+        self.check_lease(now, out);
+        self.membership.enter(view);
+        let floor = self.membership.floor();
         self.policy.floor = floor;
         self.origin = Origin { floor: self.origin.floor.max(floor), clock: 0 };
-        self.view = view;
-        self.due.retain(|(_, due)| !matches!(due, Due::Timer(..)));
+        self.agenda.cancel_timers();
         let queued = if self.omits(Defect::OldQueuesKept) { self.queued() } else { Vec::new() };
         let frozen = self.freeze();
         // Before anything else is said in this view.
@@ -38,14 +35,16 @@ impl Core {
         for (number, from, request) in queued {
             self.step(number, Input::Deliver(from, request), now, out);
         }
-        if self.knows_enough() {
+        if self.membership.may_mint() {
             self.all_reported(now, out);
         }
     }
 
     /// The requests of others that wait at tokens here, with the places that they had in the view before.
     fn queued(&self) -> Vec<(u32, NodeId, Content)> {
-        let others = |place: NodeId| place != self.me && self.view.members.len() > place as usize;
+        let others = |place: NodeId| {
+            place != self.membership.me() && self.membership.view().members.len() > place as usize
+        };
         let queues = self.resources.iter().flat_map(|(number, resource)| {
             resource
                 .queued()
@@ -56,24 +55,15 @@ impl Core {
     }
 
     fn say_that_this_was_all(&mut self, out: &mut Out) {
-        for to in (0..self.view.members.len() as NodeId).filter(|to| *to != self.me) {
+        for to in self.membership.others() {
             self.counts.sent += 1;
-            out.messages.push((to, PeerMessage { epoch: self.view.epoch, said: Said::End }));
-        }
-    }
-
-    /// Whether what has not been reported to this node is nowhere: everybody has reported everything.
-    pub(super) fn knows_enough(&self) -> bool {
-        match self.config.defect {
-            Some(Defect::MintsEarly) => true,
-            Some(Defect::QuorumOfEnds) => 2 * self.owing.len() < self.view.members.len(),
-            _ => self.owing.is_empty(),
+            out.messages.push((to, PeerMessage { epoch: self.membership.epoch(), said: Said::End }));
         }
     }
 
     /// The ids of the members that have not yet reported what they had in earlier views.
     pub fn missing_ends(&self) -> Vec<u32> {
-        self.owing.iter().map(|place| self.view.id(*place)).collect()
+        self.membership.missing_ends()
     }
 
     /// Takes out what this node has of each resource. Those of which it has nothing are forgotten.
@@ -87,7 +77,7 @@ impl Core {
                 self.forget(number);
                 continue;
             }
-            resource.home = self.view.home(&resource.name);
+            resource.home = self.membership.view().home(&resource.name);
             frozen.push((number, kept));
         }
         frozen
@@ -106,7 +96,7 @@ impl Core {
     /// Tells the home of a resource what this node has of it, and for how long somebody has waited here.
     fn report(&mut self, number: u32, kept: &Kept, waited: Option<Duration>, out: &mut Out) {
         let Some(home) = self.resources.get(number).map(|resource| resource.home) else { return };
-        if home == self.me {
+        if home == self.membership.me() {
             return;
         }
         if let Some(report) = kept.report() {
@@ -121,7 +111,7 @@ impl Core {
     fn go_on(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
         let setup = self.setup();
         let Some(resource) = self.resources.get_mut(number) else { return };
-        if resource.home != self.me {
+        if resource.home != self.membership.me() {
             resource.resume(kept, setup, &mut self.scratch, &mut self.dice);
             self.carry_out_all(number, now, out);
             return self.list_if_idle(number, now);
@@ -139,7 +129,7 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        assert!(self.owing.contains(&from), "a node reports after it said that this was all");
+        assert!(self.membership.owes(from), "a node reports after it said that this was all");
         self.about(from, (name, definition), Content::Report(report), now, out);
         self.refuse_guesses(name, definition, now, out);
         if let Some(number) = self.find(name, definition.kind()) {
@@ -155,7 +145,7 @@ impl Core {
 
     /// Opens a resource at its home: from now on it is known what its name stands for.
     fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
-        let (setup, all) = (self.setup(), self.knows_enough());
+        let (setup, all) = (self.setup(), self.membership.may_mint());
         let Some(resource) = self.resources.get_mut(number) else { return };
         let (name, definition) = (resource.name.clone(), resource.definition);
         let parked = resource.open(all, setup, &mut self.scratch, &mut self.dice);
@@ -169,14 +159,14 @@ impl Core {
 
     /// At the home: a node has reported everything.
     pub(super) fn has_reported(&mut self, from: NodeId, now: Time, out: &mut Out) {
-        if self.owing.remove(&from) && self.knows_enough() {
+        if self.membership.end_mark(from) && self.membership.may_mint() {
             self.all_reported(now, out);
         }
     }
 
     /// Everybody has reported everything: what nobody has is nowhere.
     fn all_reported(&mut self, now: Time, out: &mut Out) {
-        let at_home = self.resources.iter().filter(|(_, resource)| resource.home == self.me);
+        let at_home = self.resources.iter().filter(|(_, resource)| resource.home == self.membership.me());
         let mut numbers: Vec<(bool, u32)> =
             at_home.map(|(number, resource)| (resource.is_guess(), number)).collect();
         // What somebody has is what a name stands for; only if nobody has anything, whatever was asked for first.
@@ -205,7 +195,7 @@ impl Core {
                 .parked()
                 .iter()
                 .filter_map(Content::asks_for)
-                .filter(|node| *node != self.me)
+                .filter(|node| *node != self.membership.me())
                 .collect();
             for node in whom {
                 self.refuse(node, (name, asked), defined, now, out);

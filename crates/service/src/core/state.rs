@@ -1,0 +1,11 @@
+//! The parts of a node's state. Each has private fields and keeps its own invariants; `Core` connects them.
+
+mod admission;
+mod agenda;
+mod lease;
+mod membership;
+
+pub(super) use admission::Admission;
+pub(super) use agenda::{Agenda, Due};
+pub(super) use lease::Lease;
+pub(super) use membership::Membership;
