@@ -14,7 +14,7 @@ use std::time::Duration;
 use algorithms::{Chance, ClientId, NodeId, Origin, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
-use self::state::{Admission, Agenda, Due, Lease, Membership};
+use self::state::{Admission, Agenda, Due, Lease, Membership, Sessions};
 use crate::defect::Defect;
 use crate::event::{Change, Event};
 use crate::grant::Grant;
@@ -228,8 +228,7 @@ pub struct Core {
     lease: Lease,
     admission: Admission,
     policy: Policy,
-    sessions: BTreeMap<u64, Session>,
-    last_session: u64,
+    sessions: Sessions,
     requests: Slab<Request>,
     resources: Slab<Resource>,
     /// The number of each resource. The same name may stand for different things for a while: only its home decides
@@ -256,13 +255,12 @@ impl Core {
         let membership = Membership::new(config.id, config.view.clone(), config.defect);
         let floor = membership.floor();
         Core {
+            sessions: Sessions::new(&config),
             lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
             membership,
             admission: Admission::default(),
             policy: Policy { passes: config.passes, linger, floor, defect: config.defect },
             config,
-            sessions: BTreeMap::new(),
-            last_session: 0,
             requests: Slab::new(),
             resources: Slab::new(),
             by_name: BTreeMap::new(),
@@ -322,16 +320,14 @@ impl Core {
         if self.sessions.len() >= self.config.most_sessions {
             return Err(Refusal::TooManySessions(self.config.most_sessions));
         }
-        self.last_session += 1;
-        let number = self.last_session;
         let mut session = Session::new(ttl);
         let promise = session.promise(0, now, self.lease.left(now), self.config.defect);
-        if let Some(ends) = session.ends() {
+        let ends = session.ends();
+        let number = self.sessions.open(session);
+        if let Some(ends) = ends {
             self.agenda.plan(ends, Due::Session(number));
         }
-        self.sessions.insert(number, session);
-        let id = SessionId { node: self.config.id, incarnation: self.config.incarnation, number };
-        Ok((id, promise))
+        Ok((self.sessions.id(number), promise))
     }
 
     /// A client says that it is there, and that it has heard the answers to all requests up to `settled`. Before it is promised
@@ -348,12 +344,12 @@ impl Core {
         if lease_left.is_zero() {
             return Err(Refusal::NoLease);
         }
-        if self.is_mine(id) && !self.keeps_alive(id, now) {
+        if self.sessions.is_own(id) && !self.keeps_alive(id, now) {
             return Err(Refusal::Leaving);
         }
         let defect = self.config.defect;
-        let session = self.session(id)?;
-        session.settles(settled);
+        let session = self.sessions.find(id)?;
+        session.drop_refusals(settled);
         for &request in session.revoked() {
             out.answers.push(Answer { session: id, request, reply: Reply::Revoked });
         }
@@ -363,28 +359,18 @@ impl Core {
     /// A client ends its session, with everything in it.
     pub fn close(&mut self, id: SessionId, now: Time, out: &mut Out) -> Result<(), Refusal> {
         self.check_lease(now, out);
-        self.session(id)?;
+        self.sessions.find(id)?;
         self.end_session(id.number, false, now, out);
         Ok(())
     }
 
     /// Whether a session is open here.
     pub fn knows(&self, id: SessionId) -> bool {
-        self.is_mine(id) && self.sessions.contains_key(&id.number)
-    }
-
-    fn is_mine(&self, id: SessionId) -> bool {
-        self.omits(Defect::SessionMoves)
-            || id.node == self.config.id && id.incarnation == self.config.incarnation
-    }
-
-    fn session(&mut self, id: SessionId) -> Result<&mut Session, Refusal> {
-        let session = if self.is_mine(id) { self.sessions.get_mut(&id.number) } else { None };
-        session.ok_or(Refusal::NoSuchSession)
+        self.sessions.contains(id)
     }
 
     fn session_due(&mut self, number: u64, now: Time, out: &mut Out) {
-        let Some(ends) = self.sessions.get(&number).and_then(Session::ends) else { return };
+        let Some(ends) = self.sessions.get(number).and_then(Session::ends) else { return };
         if ends > now {
             // There was a keep-alive since this was planned.
             self.agenda.plan(ends, Due::Session(number));
@@ -395,14 +381,14 @@ impl Core {
     }
 
     fn end_session(&mut self, number: u64, ran_out: bool, now: Time, out: &mut Out) {
-        let Some(session) = self.sessions.remove(&number) else { return };
-        out.ended.push(self.session_id(number));
+        let Some(session) = self.sessions.remove(number) else { return };
+        out.ended.push(self.sessions.id(number));
         for client in session.clients() {
             self.tell_of_leaving(client, ran_out, &Refusal::NoSuchSession, out);
             self.leave(client, now, out);
         }
         if let Some(events) = &mut out.events {
-            events.push(Event::SessionEnded { session: self.session_id(number), ran_out });
+            events.push(Event::SessionEnded { session: self.sessions.id(number), ran_out });
         }
     }
 }

@@ -25,7 +25,7 @@ impl Core {
         let request = self.requests.get(client)?;
         let resource = self.resources.get(request.resource)?;
         Some(Event::Client {
-            session: self.session_id(request.session),
+            session: self.sessions.id(request.session),
             request: request.number,
             name: resource.name.clone(),
             definition: resource.definition,

@@ -34,18 +34,12 @@ impl Core {
 
     /// Ends the sessions of clients in this process. What they hold is free when this time has come.
     pub(super) fn end_local_sessions(&mut self, until: Time, out: &mut Out) {
-        let ids: Vec<u64> = self
-            .sessions
-            .iter()
-            .filter(|(_, session)| session.is_near())
-            .map(|(number, _)| *number)
-            .collect();
-        for number in ids {
-            if let Some(session) = self.sessions.get_mut(&number) {
-                session.ends_at(until);
+        for number in self.sessions.local() {
+            if let Some(session) = self.sessions.get_mut(number) {
+                session.end_at(until);
             }
             self.agenda.plan(until, Due::Session(number));
-            out.ended.push(self.session_id(number));
+            out.ended.push(self.sessions.id(number));
         }
     }
 
@@ -57,8 +51,7 @@ impl Core {
             self.send_away(client, Refusal::NoLease, now, out);
         }
         if self.omits(Defect::FreedAtLapse) {
-            let numbers: Vec<u64> = self.sessions.keys().copied().collect();
-            numbers.into_iter().for_each(|number| self.end_session(number, true, now, out));
+            self.sessions.numbers().into_iter().for_each(|number| self.end_session(number, true, now, out));
         }
     }
 }

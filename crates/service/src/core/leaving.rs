@@ -18,9 +18,7 @@ impl Core {
         for client in waiting {
             self.send_away(client, Refusal::Leaving, now, out);
         }
-        let idle = self.sessions.iter().filter(|(_, session)| session.clients().next().is_none());
-        let idle: Vec<u64> = idle.map(|(number, _)| *number).collect();
-        for number in idle {
+        for number in self.sessions.idle() {
             self.end_session(number, false, now, out);
         }
         self.end_local_sessions(until, out);
@@ -32,8 +30,7 @@ impl Core {
         if self.admission.leaves().is_none() {
             return false;
         }
-        let believes = |session: &Session| session.clients().next().is_some() && !session.is_given_up(now);
-        let departed = !self.sessions.values().any(believes) || self.omits(Defect::LeavesWhileBusy);
+        let departed = !self.sessions.may_hold(now) || self.omits(Defect::LeavesWhileBusy);
         if departed {
             self.admission.leave(now);
         }
@@ -42,7 +39,6 @@ impl Core {
 
     /// Whether this node still promises anything to this session.
     pub(super) fn keeps_alive(&self, id: SessionId, now: Time) -> bool {
-        let holds = |session: &Session| session.clients().next().is_some();
-        self.admission.keeps_alive(now, || self.sessions.get(&id.number).is_some_and(holds))
+        self.admission.keeps_alive(now, || self.sessions.get(id.number).is_some_and(Session::is_in_use))
     }
 }

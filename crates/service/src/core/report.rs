@@ -121,7 +121,7 @@ impl Core {
         let mut clients: Vec<(&Request, Held)> = clients
             .map(|request| {
                 let held = Held {
-                    session: self.session_id(request.session),
+                    session: self.sessions.id(request.session),
                     request: request.number,
                     granted: request.granted,
                     want: request.want.clone(),

@@ -9,7 +9,7 @@ impl Core {
     /// may be somebody else's by now.
     pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
         self.check_lease(now, out);
-        self.session(id)?;
+        self.sessions.find(id)?;
         if let Err(refusal) = self.ask(id, ask, now, out) {
             self.answer_refused(id.number, ask.request, refusal, out);
         }
@@ -17,7 +17,7 @@ impl Core {
     }
 
     fn ask(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
-        let session = self.session(id)?;
+        let session = self.sessions.find(id)?;
         if let Some(client) = session.client(ask.request) {
             self.answer_again(client, out);
             return Ok(());
@@ -57,7 +57,7 @@ impl Core {
             insists,
             revoked: None,
         });
-        self.session(id)?.asks(ask.request, client);
+        self.sessions.find(id)?.add_request(ask.request, client);
         self.step(resource, Input::Request(client, ask.want.numbered()), now, out);
         self.wait(client, now, out);
         Ok(())
@@ -104,7 +104,7 @@ impl Core {
     fn answer_again(&mut self, client: u32, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         if let Some(grant) = request.granted {
-            let (session, number) = (self.session_id(request.session), request.number);
+            let (session, number) = (self.sessions.id(request.session), request.number);
             out.answers.push(Answer { session, request: number, reply: Reply::Granted(grant) });
         }
     }
@@ -143,8 +143,8 @@ impl Core {
     pub(super) fn send_away(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
-        if let Some(session) = self.sessions.get_mut(&session) {
-            session.forgets(number);
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.remove_request(number);
         }
         self.tell_of_leaving(client, false, &refusal, out);
         self.leave(client, now, out);
@@ -155,8 +155,8 @@ impl Core {
     /// another before.
     pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
         self.check_lease(now, out);
-        self.session(id)?.lets_go(request);
-        if let Some(client) = self.session(id)?.client(request) {
+        self.sessions.find(id)?.forget_revoked(request);
+        if let Some(client) = self.sessions.find(id)?.client(request) {
             self.send_away(client, Refusal::Cancelled, now, out);
         }
         Ok(())
@@ -172,9 +172,9 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         self.check_lease(now, out);
-        let session = self.session(id)?;
+        let session = self.sessions.find(id)?;
         let Some(client) = session.client(request) else {
-            session.lets_go(request);
+            session.forget_revoked(request);
             let known = request > 0 && request <= session.highest_request;
             return if known { Ok(()) } else { Err(Refusal::NotHeld) };
         };
@@ -184,9 +184,9 @@ impl Core {
                 Err(Refusal::StaleFence { held, named: fence })
             }
             Some(grant) => {
-                let session = self.session(id)?;
-                session.forgets(request);
-                session.lets_go(request);
+                let session = self.sessions.find(id)?;
+                session.remove_request(request);
+                session.forget_revoked(request);
                 self.tell(client, || Change::Released(grant), out);
                 self.leave(client, now, out);
                 Ok(())
@@ -214,11 +214,11 @@ impl Core {
         self.counts.refused += 1;
         // Who gave up does not ask again.
         let asks_again = refusal != Refusal::Cancelled && refusal != Refusal::RequestUsed(request);
-        if let Some(session) = self.sessions.get_mut(&session).filter(|_| asks_again) {
-            session.refuses(request, refusal.clone());
+        if let Some(session) = self.sessions.get_mut(session).filter(|_| asks_again) {
+            session.keep_refusal(request, refusal.clone());
         }
         out.answers.push(Answer {
-            session: self.session_id(session),
+            session: self.sessions.id(session),
             request,
             reply: Reply::Refused(refusal),
         });
@@ -236,11 +236,7 @@ impl Core {
         let (session, number) = (request.session, request.number);
         self.counts.grants += 1;
         let reply = Reply::Granted(grant);
-        out.answers.push(Answer { session: self.session_id(session), request: number, reply });
+        out.answers.push(Answer { session: self.sessions.id(session), request: number, reply });
         self.tell(client, || Change::Granted(grant), out);
-    }
-
-    pub(super) fn session_id(&self, number: u64) -> SessionId {
-        SessionId { node: self.config.id, incarnation: self.config.incarnation, number }
     }
 }

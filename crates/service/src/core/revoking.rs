@@ -43,7 +43,7 @@ impl Core {
         let omitted = self.omits(Defect::ForcedAtOnce);
         let request = self.requests.get_mut(client)?;
         let (number, before) = (request.number, request.revoked);
-        let believed_until = self.sessions.get_mut(&request.session)?.revokes(number, now);
+        let believed_until = self.sessions.get_mut(request.session)?.revoke(number, now);
         let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
         request.revoked = Some(until);
         if let Some(before) = before {
@@ -53,11 +53,7 @@ impl Core {
         let resource = self.resources.get(request.resource)?;
         let released = ForceReleased {
             by: by.to_string(),
-            session: SessionId {
-                node: self.config.id,
-                incarnation: self.config.incarnation,
-                number: request.session,
-            },
+            session: self.sessions.id(request.session),
             request: number,
             name: resource.name.clone(),
             definition: resource.definition,
@@ -81,8 +77,8 @@ impl Core {
         else {
             return;
         };
-        if let Some(session) = self.sessions.get_mut(&session) {
-            session.forgets(number);
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.remove_request(number);
         }
         self.tell(client, || Change::TakenAway(grant), out);
         self.leave(client, now, out);

@@ -4,8 +4,10 @@ mod admission;
 mod agenda;
 mod lease;
 mod membership;
+mod sessions;
 
 pub(super) use admission::Admission;
 pub(super) use agenda::{Agenda, Due};
 pub(super) use lease::Lease;
 pub(super) use membership::Membership;
+pub(super) use sessions::Sessions;
