@@ -14,7 +14,7 @@ use std::time::Duration;
 use algorithms::{Chance, ClientId, NodeId, Origin, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
-use self::state::{Admission, Agenda, Due, Lease, Membership, Sessions};
+use self::state::{Admission, Agenda, Due, Granted, Lease, Membership, Request, Requests, Sessions};
 use crate::defect::Defect;
 use crate::event::{Change, Event};
 use crate::grant::Grant;
@@ -200,26 +200,6 @@ pub struct Counts {
     pub forgotten: u64,
 }
 
-/// A client that waits or is inside.
-#[derive(Clone, Debug)]
-struct Request {
-    session: u64,
-    number: u64,
-    resource: u32,
-    /// When it asked, and once it is inside, when it was let in.
-    since: Time,
-    /// When it stops waiting, if it does.
-    until: Option<Time>,
-    patience: Patience,
-    want: Want,
-    /// Once it is inside.
-    granted: Option<Grant>,
-    /// It asked for so many slots although nothing was defined, and wants no other number.
-    insists: Option<u32>,
-    /// It was taken away by force, and ends then at the latest.
-    revoked: Option<Time>,
-}
-
 /// A node.
 #[derive(Clone)]
 pub struct Core {
@@ -229,7 +209,7 @@ pub struct Core {
     admission: Admission,
     policy: Policy,
     sessions: Sessions,
-    requests: Slab<Request>,
+    requests: Requests,
     resources: Slab<Resource>,
     /// The number of each resource. The same name may stand for different things for a while: only its home decides
     /// which of them it is, and refuses the others. It also decides how many slots there are.
@@ -261,7 +241,7 @@ impl Core {
             admission: Admission::default(),
             policy: Policy { passes: config.passes, linger, floor, defect: config.defect },
             config,
-            requests: Slab::new(),
+            requests: Requests::new(),
             resources: Slab::new(),
             by_name: BTreeMap::new(),
             definitions: BTreeMap::new(),

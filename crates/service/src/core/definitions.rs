@@ -51,14 +51,12 @@ impl Core {
     /// Whoever waits here and asked for a number of slots when nothing was defined: if that is what was defined, it is served as
     /// such; if not, it is told.
     fn judge_insisting(&mut self, number: u32, defined: Definition, now: Time, out: &mut Out) {
-        let insisting = self.requests.iter().filter(|(_, request)| request.resource == number);
-        let insisting = insisting.filter_map(|(client, request)| Some((client, request.insists?)));
-        for (client, slots) in insisting.collect::<Vec<_>>() {
-            let Some(request) = self.requests.get_mut(client) else { continue };
-            let asked = Definition::Slots(slots);
+        for client in self.requests.of_resource(number) {
+            let Some(request) = self.requests.get(client) else { continue };
+            let Some(asked) = request.insists.map(Definition::Slots) else { continue };
             if asked == defined {
-                request.insists = None;
-            } else if request.granted.is_none() {
+                self.requests.accept_any_size(client);
+            } else if request.waits() {
                 self.send_away(client, Refusal::DefinedAs { defined, asked }, now, out);
             }
         }

@@ -26,9 +26,7 @@ impl Core {
         match effect {
             Effect::Send(to, content) => self.say(number, to, content, out),
             Effect::Grant { client, slot, fence, group } => {
-                let request = self.requests.get(client).expect("only requests that wait are granted");
-                let group = request.want.place_of(group);
-                self.grant(client, Grant { slot, fence, group }, now, out);
+                self.grant(client, (slot, fence, group), now, out);
             }
             Effect::Arm(timer, wait) => self.arm(number, timer, wait, now),
             Effect::Disarm(timer) => self.disarm(number, timer),

@@ -45,9 +45,7 @@ impl Core {
 
     /// Nobody who waits is let in any more.
     fn lapse(&mut self, now: Time, out: &mut Out) {
-        let waiting = self.requests.iter().filter(|(_, request)| request.granted.is_none());
-        let waiting: Vec<u32> = waiting.map(|(client, _)| client).collect();
-        for client in waiting {
+        for client in self.requests.waiting() {
             self.send_away(client, Refusal::NoLease, now, out);
         }
         if self.omits(Defect::FreedAtLapse) {

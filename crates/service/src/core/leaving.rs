@@ -13,9 +13,7 @@ impl Core {
     pub fn depart(&mut self, until: Time, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.admission.leave(until);
-        let waiting = self.requests.iter().filter(|(_, request)| request.granted.is_none());
-        let waiting: Vec<u32> = waiting.map(|(client, _)| client).collect();
-        for client in waiting {
+        for client in self.requests.waiting() {
             self.send_away(client, Refusal::Leaving, now, out);
         }
         for number in self.sessions.idle() {

@@ -86,12 +86,13 @@ impl Core {
 
     /// There are so many slots: sends away whoever waits here and wants another number.
     pub(super) fn send_insisting_away(&mut self, number: u32, slots: u32, now: Time, out: &mut Out) {
-        let waits = |request: &Request| request.resource == number && request.granted.is_none();
-        let insists = |request: &Request| request.insists.filter(|insists| *insists != slots);
-        let waiting = self.requests.iter().filter(|(_, request)| waits(request));
-        let waiting: Vec<(u32, u32)> =
-            waiting.filter_map(|(client, request)| Some((client, insists(request)?))).collect();
-        for (client, asked) in waiting {
+        let insists = |client: u32| {
+            let waiter = self.requests.get(client).filter(|request| request.waits())?;
+            Some((client, waiter.insists.filter(|insists| *insists != slots)?))
+        };
+        let waiters: Vec<(u32, u32)> =
+            self.requests.of_resource(number).into_iter().filter_map(insists).collect();
+        for (client, asked) in waiters {
             let (defined, asked) = (Definition::Slots(slots), Definition::Slots(asked));
             self.send_away(client, Refusal::Contradicts { defined, asked }, now, out);
         }
@@ -131,9 +132,7 @@ impl Core {
 
     /// Sends away whoever waits here for a resource.
     pub(super) fn send_all_away(&mut self, number: u32, refusal: &Refusal, now: Time, out: &mut Out) {
-        let waiting = self.requests.iter().filter(|(_, request)| request.resource == number);
-        let waiting: Vec<u32> = waiting.map(|(client, _)| client).collect();
-        for client in waiting {
+        for client in self.requests.of_resource(number) {
             self.send_away(client, refusal.clone(), now, out);
         }
     }

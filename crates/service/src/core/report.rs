@@ -85,8 +85,8 @@ impl Core {
     pub fn inspect(&self, name: &str, now: Time) -> Vec<Listing> {
         let numbers = self.by_name.values().filter_map(|names| names.get(name).copied());
         let listing = |number| {
-            let clients = self.requests.iter().filter(|(_, request)| request.resource == number);
-            self.listing(number, clients.map(|(_, request)| request), now)
+            let clients = self.requests.of_resource(number);
+            self.listing(number, clients.iter().filter_map(|client| self.requests.get(*client)), now)
         };
         numbers.filter_map(listing).collect()
     }

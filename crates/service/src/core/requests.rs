@@ -111,11 +111,8 @@ impl Core {
 
     /// A client that was not let in at once waits as long as it wants to.
     fn wait(&mut self, client: u32, now: Time, out: &mut Out) {
-        let Some(request) = self.requests.get_mut(client) else { return };
-        if request.granted.is_some() {
-            return;
-        }
-        request.until = match request.patience {
+        let Some(request) = self.requests.get(client).filter(|request| request.waits()) else { return };
+        let until = match request.patience {
             Patience::Forever => None,
             Patience::For(patience) => Some(now + patience),
             // Unless all slots are here and taken, one may be free elsewhere.
@@ -124,10 +121,12 @@ impl Core {
                 Some(if taken { now } else { now + self.config.try_limit })
             }
         };
-        match request.until {
-            Some(until) if until <= now => return self.impatient(client, now, out),
-            Some(until) => self.agenda.plan(until, Due::Request(client)),
-            None => {}
+        if let Some(until) = until {
+            self.requests.wait_until(client, until);
+            if until <= now {
+                return self.impatient(client, now, out);
+            }
+            self.agenda.plan(until, Due::Request(client));
         }
         self.tell(client, || Change::Waits, out);
     }
@@ -224,16 +223,12 @@ impl Core {
         });
     }
 
-    /// Grants a request that waits.
-    pub(super) fn grant(&mut self, client: ClientId, grant: Grant, now: Time, out: &mut Out) {
-        let request = self.requests.get_mut(client).expect("only requests that wait are granted");
-        assert!(request.granted.is_none(), "a request is granted twice");
-        request.granted = Some(grant);
-        request.since = now;
-        if let Some(until) = request.until.take() {
+    /// Grants a request that waits: this slot, with this fence, in the group of this number.
+    pub(super) fn grant(&mut self, client: ClientId, what: (u32, u64, u64), now: Time, out: &mut Out) {
+        let Granted { session, number, grant, until } = self.requests.grant(client, what, now);
+        if let Some(until) = until {
             self.agenda.cancel(until, Due::Request(client));
         }
-        let (session, number) = (request.session, request.number);
         self.counts.grants += 1;
         let reply = Reply::Granted(grant);
         out.answers.push(Answer { session: self.sessions.id(session), request: number, reply });

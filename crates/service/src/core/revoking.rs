@@ -19,13 +19,14 @@ impl Core {
         out: &mut Out,
     ) -> Result<Vec<ForceReleased>, Refusal> {
         self.check_lease(now, out);
-        let is_it = |request: &Request| {
-            let named = self.resources.get(request.resource).is_some_and(|resource| *resource.name == *name);
-            let granted = |grant: Grant| (grant.slot, grant.fence) == (slot, fence);
-            named && request.granted.is_some_and(granted)
+        let holds = |client: &u32| {
+            let grant = self.requests.get(*client).and_then(|request| request.granted);
+            grant.is_some_and(|grant| (grant.slot, grant.fence) == (slot, fence))
         };
-        let holders: Vec<u32> =
-            self.requests.iter().filter(|(_, request)| is_it(request)).map(|(client, _)| client).collect();
+        let resources = self.by_name.values().filter_map(|names| names.get(name).copied());
+        let clients = resources.flat_map(|number| self.requests.of_resource(number));
+        let mut holders: Vec<u32> = clients.filter(holds).collect();
+        holders.sort_unstable();
         if holders.is_empty() {
             return Err(Refusal::NobodyHolds);
         }
@@ -41,11 +42,10 @@ impl Core {
         out: &mut Out,
     ) -> Option<ForceReleased> {
         let omitted = self.omits(Defect::ForcedAtOnce);
-        let request = self.requests.get_mut(client)?;
+        let request = self.requests.get(client)?;
         let (number, before) = (request.number, request.revoked);
         let believed_until = self.sessions.get_mut(request.session)?.revoke(number, now);
         let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
-        request.revoked = Some(until);
         if let Some(before) = before {
             self.agenda.cancel(before, Due::Revoked(client));
         }
@@ -61,6 +61,7 @@ impl Core {
             ends_in: until - now,
             at_once,
         };
+        self.requests.revoke(client, until);
         out.answers.push(Answer { session: released.session, request: number, reply: Reply::Revoked });
         if let Some(events) = &mut out.events {
             events.push(Event::ForceReleased(released.clone()));

@@ -4,10 +4,12 @@ mod admission;
 mod agenda;
 mod lease;
 mod membership;
+mod requests;
 mod sessions;
 
 pub(super) use admission::Admission;
 pub(super) use agenda::{Agenda, Due};
 pub(super) use lease::Lease;
 pub(super) use membership::Membership;
+pub(super) use requests::{Granted, Request, Requests};
 pub(super) use sessions::Sessions;

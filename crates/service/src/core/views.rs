@@ -19,7 +19,7 @@ impl Core {
         let queued = if self.omits(Defect::OldQueuesKept) { self.queued() } else { Vec::new() };
         let frozen = self.freeze();
         // Before anything else is said in this view.
-        let oldest = self.oldest_waiters();
+        let oldest = self.requests.oldest_waiters();
         if self.omits(Defect::EndBeforeReport) {
             self.say_that_this_was_all(out);
         }
@@ -81,16 +81,6 @@ impl Core {
             frozen.push((number, kept));
         }
         frozen
-    }
-
-    /// Since when somebody has waited for each resource.
-    fn oldest_waiters(&self) -> BTreeMap<u32, Time> {
-        let mut oldest = BTreeMap::new();
-        for (_, request) in self.requests.iter().filter(|(_, request)| request.granted.is_none()) {
-            let since = oldest.entry(request.resource).or_insert(request.since);
-            *since = request.since.min(*since);
-        }
-        oldest
     }
 
     /// Tells the home of a resource what this node has of it, and for how long somebody has waited here.
