@@ -7,22 +7,21 @@
 //! Sessions and grants follow one rule: somebody else is let in only when the client before has said that it left, or
 //! can certainly not believe any more that it is inside.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use algorithms::{Chance, ClientId, NodeId, Origin, Timer, Wait};
+use algorithms::{ClientId, NodeId, Timer, Wait};
 use serde::{Deserialize, Serialize};
 
-use self::state::{Admission, Agenda, Due, Granted, Lease, Membership, Request, Requests, Sessions};
+use self::state::{Admission, Agenda, Due, Granted, Lease, Membership, Names, Request, Requests, Sessions};
 use crate::defect::Defect;
 use crate::event::{Change, Event};
 use crate::grant::Grant;
-use crate::name::{self, Definition, Kind};
+use crate::name::{self, Definition};
 use crate::refusal::Refusal;
-use crate::resource::{Armed, Content, Effect, Input, Policy, Resource, Scratch, Setup};
+use crate::resource::{Content, Effect, Input, Looked, Planned, Policy, Resource, Workspace};
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
-use crate::slab::Slab;
 use crate::time::Time;
 use crate::view::View;
 use crate::wish::Want;
@@ -207,60 +206,42 @@ pub struct Core {
     membership: Membership,
     lease: Lease,
     admission: Admission,
-    policy: Policy,
     sessions: Sessions,
     requests: Requests,
-    resources: Slab<Resource>,
-    /// The number of each resource. The same name may stand for different things for a while: only its home decides
-    /// which of them it is, and refuses the others. It also decides how many slots there are.
-    by_name: BTreeMap<Kind, BTreeMap<Arc<str>, u32>>,
-    /// What was agreed on about names, as far as this node has heard.
-    definitions: BTreeMap<Arc<str>, Definition>,
+    names: Names,
     agenda: Agenda,
-    /// Resources that nobody uses, with the time since when, oldest first.
-    idle: VecDeque<(Time, u32)>,
-    /// Higher than any counter and clock of a resource that was forgotten.
-    origin: Origin,
-    dice: Dice,
-    scratch: Scratch,
+    workspace: Workspace,
     counts: Counts,
 }
 
 impl Core {
     /// A node that knows of nothing yet.
     pub fn new(config: Config) -> Core {
-        let dice = Dice(config.seed);
-        let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
-        let linger = u32::try_from(hops).unwrap_or(u32::MAX);
         let membership = Membership::new(config.id, config.view.clone(), config.defect);
-        let floor = membership.floor();
+        let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
+        let policy = Policy {
+            passes: config.passes,
+            linger: u32::try_from(hops).unwrap_or(u32::MAX),
+            floor: membership.floor(),
+            defect: config.defect,
+        };
         Core {
-            sessions: Sessions::new(&config),
-            lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
             membership,
+            lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
             admission: Admission::default(),
-            policy: Policy { passes: config.passes, linger, floor, defect: config.defect },
-            config,
+            sessions: Sessions::new(&config),
             requests: Requests::new(),
-            resources: Slab::new(),
-            by_name: BTreeMap::new(),
-            definitions: BTreeMap::new(),
+            names: Names::new(policy),
             agenda: Agenda::default(),
-            idle: VecDeque::new(),
-            origin: Origin { floor, clock: 0 },
-            dice,
-            scratch: Scratch::default(),
+            workspace: Workspace::new(config.seed),
             counts: Counts::default(),
+            config,
         }
     }
 
     /// Whether this rule is left out.
     fn omits(&self, rule: Defect) -> bool {
         self.config.defect == Some(rule)
-    }
-
-    fn setup(&self) -> Setup {
-        Setup { position: self.membership.position(), policy: self.policy, origin: self.origin }
     }
 
     /// The view this node is in.
@@ -370,19 +351,5 @@ impl Core {
         if let Some(events) = &mut out.events {
             events.push(Event::SessionEnded { session: self.sessions.id(number), ran_out });
         }
-    }
-}
-
-/// Splitmix: what is left to chance needs to be spread, not secret.
-#[derive(Clone)]
-struct Dice(u64);
-
-impl Chance for Dice {
-    fn pick(&mut self, options: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ bits >> 31) % u64::from(options)) as u32
     }
 }

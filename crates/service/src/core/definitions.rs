@@ -14,15 +14,12 @@ impl Core {
     /// change, in the order in which they were agreed on.
     pub fn defined(&mut self, name: &Arc<str>, definition: Option<Definition>, now: Time, out: &mut Out) {
         self.check_lease(now, out);
-        match definition {
-            Some(definition) => _ = self.definitions.insert(name.clone(), definition),
-            None => _ = self.definitions.remove(name),
-        }
-        let numbers: Vec<u32> = self.by_name.values().filter_map(|names| names.get(name).copied()).collect();
+        self.names.define(name, definition);
+        let numbers: Vec<u32> = self.names.all_of(name).collect();
         for number in numbers {
-            let Some(resource) = self.resources.get_mut(number) else { continue };
+            let Some(resource) = self.names.get_mut(number) else { continue };
             resource.is_defined_as(definition);
-            let kind = resource.definition.kind();
+            let kind = resource.definition().kind();
             if let Some(definition) = definition.filter(|definition| definition.kind() == kind) {
                 self.judge_insisting(number, definition, now, out);
             }
@@ -34,10 +31,10 @@ impl Core {
     /// Everything that is defined: to be called at the start, and whenever this node has missed changes.
     pub fn all_defined(&mut self, definitions: &BTreeMap<Arc<str>, Definition>, now: Time, out: &mut Out) {
         let gone: Vec<Arc<str>> =
-            self.definitions.keys().filter(|name| !definitions.contains_key(*name)).cloned().collect();
+            self.definitions().keys().filter(|name| !definitions.contains_key(*name)).cloned().collect();
         gone.iter().for_each(|name| self.defined(name, None, now, out));
         for (name, definition) in definitions {
-            if self.definitions.get(name) != Some(definition) {
+            if self.names.definition(name) != Some(*definition) {
                 self.defined(name, Some(*definition), now, out);
             }
         }
@@ -45,7 +42,7 @@ impl Core {
 
     /// What names are defined as, as far as this node has heard.
     pub fn definitions(&self) -> &BTreeMap<Arc<str>, Definition> {
-        &self.definitions
+        self.names.definitions()
     }
 
     /// Whoever waits here and asked for a number of slots when nothing was defined: if that is what was defined, it is served as
@@ -64,20 +61,20 @@ impl Core {
 
     /// At the home: as many slots as are defined. Not before it is known which of them others have.
     pub(super) fn fit(&mut self, number: u32, now: Time, out: &mut Out) {
-        let setup = self.setup();
-        let Some(resource) = self.resources.get(number) else { return };
-        let Some(slots) = resource.defined.and_then(Definition::slots) else { return };
-        let fits = resource.definition == Definition::Slots(slots) || resource.is_opening();
+        let setup = self.names.setup(self.membership.position());
+        let Some(resource) = self.names.get(number) else { return };
+        let Some(slots) = resource.defined().and_then(Definition::slots) else { return };
+        let fits = resource.definition() == Definition::Slots(slots) || resource.is_opening();
         if fits
-            || resource.home != self.membership.me()
+            || resource.home() != self.membership.me()
             || !self.membership.has_all_reports()
-            || resource.definition.slots().is_none()
+            || resource.definition().slots().is_none()
         {
             return;
         }
         self.send_insisting_away(number, slots, now, out);
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        resource.resize(slots, setup, &mut self.scratch, &mut self.dice);
+        let Some(resource) = self.names.get_mut(number) else { return };
+        resource.resize(slots, setup, &mut self.workspace);
         self.carry_out_all(number, now, out);
         self.list_if_idle(number, now);
     }
@@ -91,11 +88,11 @@ impl Core {
         };
         name::validate(name)?;
         definition.map_or(Ok(()), Definition::validate)?;
-        match (order, self.definitions.get(name)) {
+        match (order, self.names.definition(name)) {
             (Order::Resize { .. }, None) | (Order::Define { definition: None, .. }, None) => {
                 Err(Refusal::NotDefined)
             }
-            (Order::Resize { slots, .. }, Some(&defined)) if defined.slots().is_none() => {
+            (Order::Resize { slots, .. }, Some(defined)) if defined.slots().is_none() => {
                 Err(Refusal::DefinedAs { defined, asked: Definition::Slots(*slots) })
             }
             _ => Ok(Some(Entry::Define { name: name.clone(), definition })),

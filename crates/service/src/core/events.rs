@@ -23,12 +23,12 @@ impl Core {
 
     fn event(&self, client: u32, change: Change) -> Option<Event> {
         let request = self.requests.get(client)?;
-        let resource = self.resources.get(request.resource)?;
+        let resource = self.names.get(request.resource)?;
         Some(Event::Client {
             session: self.sessions.id(request.session),
             request: request.number,
-            name: resource.name.clone(),
-            definition: resource.definition,
+            name: resource.name().clone(),
+            definition: resource.definition(),
             want: request.want.clone(),
             change,
         })

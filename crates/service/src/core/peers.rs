@@ -39,11 +39,11 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        if content.is_resized() && self.find(name, definition.kind()).is_none() {
+        if content.is_resized() && self.names.find(name, definition.kind()).is_none() {
             return;
         }
         if content.asks_for().is_some() {
-            self.make_way(name, definition);
+            self.forget_other_size(name, definition);
         }
         match self.find_or_create(name, definition) {
             Ok(number) => self.deliver(number, (from, definition), content, now, out),
@@ -65,20 +65,20 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        let Some(resource) = self.resources.get_mut(number) else { return };
+        let Some(resource) = self.names.get_mut(number) else { return };
         if let Some(slots) = resource.hears(taken_for, &content) {
             self.send_insisting_away(number, slots, now, out);
         }
-        let before = self.resources.get(number).map(|resource| resource.definition);
+        let before = self.names.get(number).map(|resource| resource.definition());
         let to_be_corrected = content.asks_for().is_some() || matches!(content, Content::Report(_));
         self.step(number, Input::Deliver(from, content), now, out);
         // A report may say so too, and there may be another view before all have reported.
-        let after = self.resources.get(number).map(|resource| resource.definition);
+        let after = self.names.get(number).map(|resource| resource.definition());
         if let Some(slots) = after.filter(|_| after != before).and_then(Definition::slots) {
             self.send_insisting_away(number, slots, now, out);
         }
-        let Some(resource) = self.resources.get(number).filter(|_| to_be_corrected) else { return };
-        if resource.home == self.membership.me() && resource.definition != taken_for {
+        let Some(resource) = self.names.get(number).filter(|_| to_be_corrected) else { return };
+        if resource.home() == self.membership.me() && resource.definition() != taken_for {
             let correction = resource.correction();
             correction.into_iter().for_each(|content| self.say(number, from, content, out));
         }
@@ -119,9 +119,9 @@ impl Core {
     /// The home says that the resource is something else: whoever waits here is told, and what this node believed about
     /// it is gone.
     fn was_refused(&mut self, name: &str, defined: Definition, asked: Definition, now: Time, out: &mut Out) {
-        let Some(number) = self.find(name, asked.kind()) else { return };
-        let Some(resource) = self.resources.get(number) else { return };
-        let home = resource.home;
+        let Some(number) = self.names.find(name, asked.kind()) else { return };
+        let Some(resource) = self.names.get(number) else { return };
+        let home = resource.home();
         let parked = resource.parked();
         self.send_all_away(number, &Refusal::Contradicts { defined, asked }, now, out);
         for request in parked {

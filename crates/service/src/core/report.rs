@@ -63,16 +63,16 @@ impl Core {
             members: self.membership.nodes(),
             sessions: self.sessions.len(),
             requests: self.requests.len(),
-            resources: self.resources.len(),
+            resources: self.names.len(),
             counts: self.counts,
         }
     }
 
     /// The tokens that are here: the name, what it stands for, and the slot.
     pub fn tokens(&self) -> impl Iterator<Item = (&Arc<str>, Definition, u32)> {
-        self.resources.iter().flat_map(|(_, resource)| {
+        self.names.iter().flat_map(|(_, resource)| {
             let slots = resource.slots_here().into_iter();
-            slots.map(|(slot, _)| (&resource.name, resource.definition, slot))
+            slots.map(|(slot, _)| (resource.name(), resource.definition(), slot))
         })
     }
 
@@ -83,7 +83,7 @@ impl Core {
 
     /// What this node knows of a name. More than one thing only for a moment: until its home has said what it is.
     pub fn inspect(&self, name: &str, now: Time) -> Vec<Listing> {
-        let numbers = self.by_name.values().filter_map(|names| names.get(name).copied());
+        let numbers = self.names.all_of(name);
         let listing = |number| {
             let clients = self.requests.of_resource(number);
             self.listing(number, clients.iter().filter_map(|client| self.requests.get(*client)), now)
@@ -93,7 +93,7 @@ impl Core {
 
     /// All resources that this node remembers.
     pub fn everything(&self, now: Time) -> Vec<Listing> {
-        let numbers = self.resources.iter().map(|(number, _)| number);
+        let numbers = self.names.iter().map(|(number, _)| number);
         numbers.filter_map(|number| self.listing(number, std::iter::empty(), now)).collect()
     }
 
@@ -117,7 +117,7 @@ impl Core {
         clients: impl Iterator<Item = &'a Request>,
         now: Time,
     ) -> Option<Listing> {
-        let resource = self.resources.get(number)?;
+        let resource = self.names.get(number)?;
         let mut clients: Vec<(&Request, Held)> = clients
             .map(|request| {
                 let held = Held {
@@ -134,9 +134,9 @@ impl Core {
             (request.granted.is_none(), request.since, request.session, request.number)
         });
         Some(Listing {
-            name: resource.name.to_string(),
-            definition: resource.definition,
-            home: self.membership.view().members[resource.home as usize].id,
+            name: resource.name().to_string(),
+            definition: resource.definition(),
+            home: self.membership.view().members[resource.home() as usize].id,
             slots: resource
                 .slots_here()
                 .into_iter()

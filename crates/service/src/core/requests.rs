@@ -69,26 +69,26 @@ impl Core {
         let (name, asked) = (&ask.name, ask.definition);
         let any_number = ask.want == Want::AnySlot;
         let fits = |defined: Definition| defined == asked || (any_number && defined.slots().is_some());
-        let found = self.find(name, asked.kind());
-        let resource = found.and_then(|number| Some((number, self.resources.get(number)?)));
+        let found = self.names.find(name, asked.kind());
+        let resource = found.and_then(|number| Some((number, self.names.get(number)?)));
         let defined = match resource {
-            Some((_, resource)) => resource.defined,
-            None => self.definitions.get(name).copied(),
+            Some((_, resource)) => resource.defined(),
+            None => self.names.definition(name),
         };
         match (defined, resource) {
             (Some(defined), Some((number, _))) if fits(defined) => return Ok((number, None)),
-            (None, Some((number, resource))) if resource.definition == asked => {
+            (None, Some((number, resource))) if resource.definition() == asked => {
                 return Ok((number, asked.slots()));
             }
             (Some(defined), _) if !fits(defined) => return Err(Refusal::DefinedAs { defined, asked }),
             (Some(_), _) => {}
-            (None, _) => self.make_way(name, asked),
+            (None, _) => self.forget_other_size(name, asked),
         }
         let contradicts = |defined| Refusal::Contradicts { defined, asked };
         let number = self.find_or_create(name, asked).map_err(contradicts)?;
-        match self.resources.get(number) {
-            Some(resource) if defined.is_none() && resource.definition != asked => {
-                Err(contradicts(resource.definition))
+        match self.names.get(number) {
+            Some(resource) if defined.is_none() && resource.definition() != asked => {
+                Err(contradicts(resource.definition()))
             }
             _ => Ok((number, asked.slots().filter(|_| defined.is_none()))),
         }
@@ -117,7 +117,7 @@ impl Core {
             Patience::For(patience) => Some(now + patience),
             // Unless all slots are here and taken, one may be free elsewhere.
             Patience::Try => {
-                let taken = self.resources.get(request.resource).is_some_and(Resource::all_taken_here);
+                let taken = self.names.get(request.resource).is_some_and(Resource::all_taken_here);
                 Some(if taken { now } else { now + self.config.try_limit })
             }
         };

@@ -23,7 +23,7 @@ impl Core {
             let grant = self.requests.get(*client).and_then(|request| request.granted);
             grant.is_some_and(|grant| (grant.slot, grant.fence) == (slot, fence))
         };
-        let resources = self.by_name.values().filter_map(|names| names.get(name).copied());
+        let resources = self.names.all_of(name);
         let clients = resources.flat_map(|number| self.requests.of_resource(number));
         let mut holders: Vec<u32> = clients.filter(holds).collect();
         holders.sort_unstable();
@@ -50,13 +50,13 @@ impl Core {
             self.agenda.cancel(before, Due::Revoked(client));
         }
         self.agenda.plan(until, Due::Revoked(client));
-        let resource = self.resources.get(request.resource)?;
+        let resource = self.names.get(request.resource)?;
         let released = ForceReleased {
             by: by.to_string(),
             session: self.sessions.id(request.session),
             request: number,
-            name: resource.name.clone(),
-            definition: resource.definition,
+            name: resource.name().clone(),
+            definition: resource.definition(),
             grant: request.granted?,
             ends_in: until - now,
             at_once,

@@ -4,6 +4,7 @@ mod admission;
 mod agenda;
 mod lease;
 mod membership;
+mod names;
 mod requests;
 mod sessions;
 
@@ -11,5 +12,6 @@ pub(super) use admission::Admission;
 pub(super) use agenda::{Agenda, Due};
 pub(super) use lease::Lease;
 pub(super) use membership::Membership;
+pub(super) use names::Names;
 pub(super) use requests::{Granted, Request, Requests};
 pub(super) use sessions::Sessions;

@@ -12,9 +12,7 @@ impl Core {
     pub fn enter(&mut self, view: View, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.membership.enter(view);
-        let floor = self.membership.floor();
-        self.policy.floor = floor;
-        self.origin = Origin { floor: self.origin.floor.max(floor), clock: 0 };
+        self.names.enter(self.membership.floor());
         self.agenda.cancel_timers();
         let queued = if self.omits(Defect::OldQueuesKept) { self.queued() } else { Vec::new() };
         let frozen = self.freeze();
@@ -45,7 +43,7 @@ impl Core {
         let others = |place: NodeId| {
             place != self.membership.me() && self.membership.view().members.len() > place as usize
         };
-        let queues = self.resources.iter().flat_map(|(number, resource)| {
+        let queues = self.names.iter().flat_map(|(number, resource)| {
             resource
                 .queued()
                 .into_iter()
@@ -68,16 +66,17 @@ impl Core {
 
     /// Takes out what this node has of each resource. Those of which it has nothing are forgotten.
     fn freeze(&mut self) -> Vec<(u32, Kept)> {
-        let numbers: Vec<u32> = self.resources.iter().map(|(number, _)| number).collect();
+        let numbers: Vec<u32> = self.names.iter().map(|(number, _)| number).collect();
         let mut frozen = Vec::new();
         for number in numbers {
-            let Some(resource) = self.resources.get_mut(number) else { continue };
+            let Some(resource) = self.names.get_mut(number) else { continue };
             let kept = resource.freeze();
             if kept.is_empty() {
                 self.forget(number);
                 continue;
             }
-            resource.home = self.membership.view().home(&resource.name);
+            let home = self.membership.view().home(resource.name());
+            resource.move_home(home);
             frozen.push((number, kept));
         }
         frozen
@@ -85,7 +84,7 @@ impl Core {
 
     /// Tells the home of a resource what this node has of it, and for how long somebody has waited here.
     fn report(&mut self, number: u32, kept: &Kept, waited: Option<Duration>, out: &mut Out) {
-        let Some(home) = self.resources.get(number).map(|resource| resource.home) else { return };
+        let Some(home) = self.names.get(number).map(|resource| resource.home()) else { return };
         if home == self.membership.me() {
             return;
         }
@@ -99,10 +98,10 @@ impl Core {
     }
 
     fn go_on(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
-        let setup = self.setup();
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        if resource.home != self.membership.me() {
-            resource.resume(kept, setup, &mut self.scratch, &mut self.dice);
+        let setup = self.names.setup(self.membership.position());
+        let Some(resource) = self.names.get_mut(number) else { return };
+        if resource.home() != self.membership.me() {
+            resource.resume(kept, setup, &mut self.workspace);
             self.carry_out_all(number, now, out);
             return self.list_if_idle(number, now);
         }
@@ -122,23 +121,23 @@ impl Core {
         assert!(self.membership.owes(from), "a node reports after it said that this was all");
         self.about(from, (name, definition), Content::Report(report), now, out);
         self.refuse_guesses(name, definition, now, out);
-        if let Some(number) = self.find(name, definition.kind()) {
+        if let Some(number) = self.names.find(name, definition.kind()) {
             self.open_if_complete(number, now, out);
         }
     }
 
     pub(super) fn open_if_complete(&mut self, number: u32, now: Time, out: &mut Out) {
-        if self.resources.get(number).is_some_and(Resource::can_open) {
+        if self.names.get(number).is_some_and(Resource::can_open) {
             self.open_here(number, now, out);
         }
     }
 
     /// Opens a resource at its home: from now on it is known what its name stands for.
     fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
-        let (setup, all) = (self.setup(), self.membership.may_mint());
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        let (name, definition) = (resource.name.clone(), resource.definition);
-        let parked = resource.open(all, setup, &mut self.scratch, &mut self.dice);
+        let (setup, all) = (self.names.setup(self.membership.position()), self.membership.may_mint());
+        let Some(resource) = self.names.get_mut(number) else { return };
+        let (name, definition) = (resource.name().clone(), resource.definition());
+        let parked = resource.open(all, setup, &mut self.workspace);
         self.carry_out_all(number, now, out);
         self.refuse_guesses(&name, definition, now, out);
         for (from, content) in parked {
@@ -156,13 +155,13 @@ impl Core {
 
     /// Everybody has reported everything: what nobody has is nowhere.
     fn all_reported(&mut self, now: Time, out: &mut Out) {
-        let at_home = self.resources.iter().filter(|(_, resource)| resource.home == self.membership.me());
+        let at_home = self.names.iter().filter(|(_, resource)| resource.home() == self.membership.me());
         let mut numbers: Vec<(bool, u32)> =
             at_home.map(|(number, resource)| (resource.is_guess(), number)).collect();
         // What somebody has is what a name stands for; only if nobody has anything, whatever was asked for first.
         numbers.sort_unstable();
         for (_, number) in numbers {
-            let Some(resource) = self.resources.get(number) else { continue };
+            let Some(resource) = self.names.get(number) else { continue };
             if resource.is_opening() {
                 self.open_here(number, now, out);
             } else {
@@ -174,13 +173,11 @@ impl Core {
 
     /// At the home: it is known what a name stands for. Who took it for something else is told.
     fn refuse_guesses(&mut self, name: &Arc<str>, defined: Definition, now: Time, out: &mut Out) {
-        let others = self.by_name.iter().filter(|(other, _)| **other != defined.kind());
-        let others: Vec<u32> = others.filter_map(|(_, names)| names.get(name).copied()).collect();
-        for number in others {
-            let Some(resource) = self.resources.get(number).filter(|resource| resource.is_guess()) else {
+        for number in self.names.of_other_kinds(name, defined.kind()) {
+            let Some(resource) = self.names.get(number).filter(|resource| resource.is_guess()) else {
                 continue;
             };
-            let asked = resource.definition;
+            let asked = resource.definition();
             let whom: BTreeSet<NodeId> = resource
                 .parked()
                 .iter()

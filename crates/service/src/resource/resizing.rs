@@ -1,9 +1,9 @@
 //! How many slots a resource has, and what happens when that changes.
 
+use algorithms::NodeId;
 use algorithms::forest::{Elsewhere, Size};
-use algorithms::{Chance, NodeId, Outbox};
 
-use super::{Content, Effect, Position, Resource, RunBy, Scratch, Setup, forest_effect, site};
+use super::{Content, Position, Resource, RunBy, Setup, Workspace, site};
 use crate::name::Definition;
 use crate::opening::Report;
 
@@ -46,18 +46,12 @@ impl Resource {
     }
 
     /// At the home: from now on it has so many slots.
-    pub(crate) fn resize(
-        &mut self,
-        slots: u32,
-        Setup { position, origin, .. }: Setup,
-        scratch: &mut Scratch,
-        chance: &mut dyn Chance,
-    ) {
+    pub(crate) fn resize(&mut self, slots: u32, Setup { position, origin, .. }: Setup, work: &mut Workspace) {
         let RunBy::Forest(rules, forest) = &mut self.run_by else { return };
-        let mut out = Outbox::new(&mut scratch.of_forest, chance);
+        let mut out = work.outbox();
         forest.resize(&site(position, self.definition, rules), origin, slots, &mut out);
         self.definition = Definition::Slots(slots);
-        scratch.effects.extend(scratch.of_forest.drain(..).filter_map(forest_effect));
+        work.take_from_forest();
     }
 
     /// At the home: a node has slots that are not used any more; those that are were known before.
@@ -66,16 +60,15 @@ impl Resource {
         position: Position,
         from: NodeId,
         report: Report,
-        scratch: &mut Scratch,
-        chance: &mut dyn Chance,
+        work: &mut Workspace,
     ) {
         let (RunBy::Forest(rules, forest), Report::Slots(slots, _)) = (&mut self.run_by, report) else {
-            return scratch.effects.push(Effect::Never("a mutex is reported as a room"));
+            return work.never("a mutex is reported as a room");
         };
         let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from, version });
         let late: Vec<Elsewhere> = late.collect();
-        let mut out = Outbox::new(&mut scratch.of_forest, chance);
+        let mut out = work.outbox();
         forest.reported_late(&site(position, self.definition, rules), &late, &mut out);
-        scratch.effects.extend(scratch.of_forest.drain(..).filter_map(forest_effect));
+        work.take_from_forest();
     }
 }
