@@ -5,9 +5,15 @@
 //! defined, and tells everybody; other nodes take the number from it, not from what they have heard themselves. So there is never
 //! more than one opinion that counts.
 
-use super::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Core, Out};
+use crate::name::{self, Definition};
 use crate::protocol::Order;
+use crate::refusal::Refusal;
 use crate::registry::Entry;
+use crate::time::Time;
 
 impl Core {
     /// It was agreed on that a name stands for this from now on; for nothing in particular, if that is all. To be called for every
@@ -21,10 +27,10 @@ impl Core {
             resource.is_defined_as(definition);
             let kind = resource.definition().kind();
             if let Some(definition) = definition.filter(|definition| definition.kind() == kind) {
-                self.judge_insisting(number, definition, now, out);
+                self.apply_definition(number, definition, now, out);
             }
             self.open_if_complete(number, now, out);
-            self.fit(number, now, out);
+            self.resize_as_defined(number, now, out);
         }
     }
 
@@ -47,20 +53,20 @@ impl Core {
 
     /// Whoever waits here and asked for a number of slots when nothing was defined: if that is what was defined, it is served as
     /// such; if not, it is told.
-    fn judge_insisting(&mut self, number: u32, defined: Definition, now: Time, out: &mut Out) {
+    fn apply_definition(&mut self, number: u32, defined: Definition, now: Time, out: &mut Out) {
         for client in self.requests.of_resource(number) {
             let Some(request) = self.requests.get(client) else { continue };
             let Some(asked) = request.insists.map(Definition::Slots) else { continue };
             if asked == defined {
                 self.requests.accept_any_size(client);
             } else if request.waits() {
-                self.send_away(client, Refusal::DefinedAs { defined, asked }, now, out);
+                self.refuse_waiter(client, Refusal::DefinedAs { defined, asked }, now, out);
             }
         }
     }
 
     /// At the home: as many slots as are defined. Not before it is known which of them others have.
-    pub(super) fn fit(&mut self, number: u32, now: Time, out: &mut Out) {
+    pub(super) fn resize_as_defined(&mut self, number: u32, now: Time, out: &mut Out) {
         let setup = self.names.setup(self.membership.position());
         let Some(resource) = self.names.get(number) else { return };
         let Some(slots) = resource.defined().and_then(Definition::slots) else { return };
@@ -72,10 +78,10 @@ impl Core {
         {
             return;
         }
-        self.send_insisting_away(number, slots, now, out);
+        self.refuse_other_sizes(number, slots, now, out);
         let Some(resource) = self.names.get_mut(number) else { return };
         resource.resize(slots, setup, &mut self.workspace);
-        self.carry_out_all(number, now, out);
+        self.carry_out_effects(number, now, out);
         self.list_if_idle(number, now);
     }
 

@@ -1,6 +1,11 @@
 //! Steps of resources, and what comes of them.
 
-use super::*;
+use algorithms::{NodeId, Timer, Wait};
+
+use super::state::Due;
+use super::{Core, Out, PeerMessage, Said};
+use crate::resource::{Content, Effect, Input, Looked, Planned};
+use crate::time::Time;
 
 impl Core {
     /// Lets something happen to a resource, and carries out what comes of it.
@@ -9,12 +14,12 @@ impl Core {
         let resource = self.names.get_mut(number).expect("a resource in use is not forgotten");
         resource.use_at(now);
         resource.step(position, input, &mut self.workspace);
-        self.carry_out_all(number, now, out);
+        self.carry_out_effects(number, now, out);
         self.list_if_idle(number, now);
     }
 
     /// Carries out what a resource wants done.
-    pub(super) fn carry_out_all(&mut self, number: u32, now: Time, out: &mut Out) {
+    pub(super) fn carry_out_effects(&mut self, number: u32, now: Time, out: &mut Out) {
         let mut effects = self.workspace.take();
         for effect in effects.drain(..) {
             self.carry_out(number, effect, now, out);
@@ -24,7 +29,7 @@ impl Core {
 
     fn carry_out(&mut self, number: u32, effect: Effect, now: Time, out: &mut Out) {
         match effect {
-            Effect::Send(to, content) => self.say(number, to, content, out),
+            Effect::Send(to, content) => self.send_about(number, to, content, out),
             Effect::Grant { client, slot, fence, group } => {
                 self.grant(client, (slot, fence, group), now, out);
             }
@@ -35,7 +40,7 @@ impl Core {
     }
 
     /// Sends a message about a resource.
-    pub(super) fn say(&mut self, number: u32, to: NodeId, content: Content, out: &mut Out) {
+    pub(super) fn send_about(&mut self, number: u32, to: NodeId, content: Content, out: &mut Out) {
         let Some(resource) = self.names.get(number) else { return };
         let (name, definition) = (resource.name().clone(), resource.definition());
         self.counts.sent += 1;

@@ -2,7 +2,12 @@
 
 use std::fmt::Write;
 
-use super::*;
+use algorithms::Timer;
+
+use super::state::Due;
+use super::{Core, Out};
+use crate::resource::{Input, Resource};
+use crate::time::Time;
 
 impl Core {
     /// Writes down what decides about everything this node will do, so that two states that are the same can be known as

@@ -1,6 +1,12 @@
 //! Resources come and go: an idle name costs nothing.
 
-use super::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Core;
+use super::state::Due;
+use crate::name::Definition;
+use crate::time::Time;
 
 /// So many are forgotten at once, so that clients do not wait for it.
 const AT_ONCE: u32 = 1_000;

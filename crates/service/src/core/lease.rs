@@ -4,7 +4,11 @@
 //! longer. Clients in this process are told a little before, so that they can stop. Tokens stay, and when the lease is
 //! renewed the node goes on; when it was left out of a view meanwhile, it starts anew.
 
-use super::*;
+use super::state::Due;
+use super::{Core, Out};
+use crate::defect::Defect;
+use crate::refusal::Refusal;
+use crate::time::Time;
 
 impl Core {
     /// Whether this node may grant anything now.
@@ -46,9 +50,9 @@ impl Core {
     /// Nobody who waits is let in any more.
     fn lapse(&mut self, now: Time, out: &mut Out) {
         for client in self.requests.waiting() {
-            self.send_away(client, Refusal::NoLease, now, out);
+            self.refuse_waiter(client, Refusal::NoLease, now, out);
         }
-        if self.omits(Defect::FreedAtLapse) {
+        if self.has_defect(Defect::FreedAtLapse) {
             self.sessions.numbers().into_iter().for_each(|number| self.end_session(number, true, now, out));
         }
     }

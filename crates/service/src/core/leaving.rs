@@ -4,7 +4,11 @@
 //! Tokens that others wait for go to them as soon as they are free, as always. What lies here idle then is nowhere in the
 //! next view, and its home makes it anew.
 
-use super::*;
+use super::{Core, Out};
+use crate::defect::Defect;
+use crate::refusal::Refusal;
+use crate::session::{Session, SessionId};
+use crate::time::Time;
 
 impl Core {
     /// This node is to leave: whoever waits is sent away, and nobody asks any more. Sessions that hold something are kept
@@ -14,7 +18,7 @@ impl Core {
         self.check_lease(now, out);
         self.admission.leave(until);
         for client in self.requests.waiting() {
-            self.send_away(client, Refusal::Leaving, now, out);
+            self.refuse_waiter(client, Refusal::Leaving, now, out);
         }
         for number in self.sessions.idle() {
             self.end_session(number, false, now, out);
@@ -28,7 +32,7 @@ impl Core {
         if self.admission.leaves().is_none() {
             return false;
         }
-        let departed = !self.sessions.may_hold(now) || self.omits(Defect::LeavesWhileBusy);
+        let departed = !self.sessions.may_hold(now) || self.has_defect(Defect::LeavesWhileBusy);
         if departed {
             self.admission.leave(now);
         }

@@ -3,35 +3,44 @@
 //! A resource is what its home says. Whoever takes the name for something else finds out there: the home refuses. Whoever
 //! takes it for the same with another number of slots is told the right number.
 
-use super::*;
+use std::sync::Arc;
+
+use algorithms::NodeId;
+
+use super::{Core, Out, PeerMessage, Said};
+use crate::defect::Defect;
+use crate::name::Definition;
+use crate::refusal::Refusal;
+use crate::resource::{Content, Input};
+use crate::time::Time;
 
 impl Core {
     /// A message from another node; each arrives once, and in order.
     pub fn receive(&mut self, from: NodeId, message: PeerMessage, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.counts.received += 1;
-        let old_end = self.omits(Defect::OldEndCounts) && message.said == Said::End;
+        let old_end = self.has_defect(Defect::OldEndCounts) && message.said == Said::End;
         let of_this_view =
-            message.epoch == self.membership.epoch() || old_end || self.omits(Defect::FramesWithoutView);
+            message.epoch == self.membership.epoch() || old_end || self.has_defect(Defect::FramesWithoutView);
         if !of_this_view {
             self.counts.of_other_views += 1;
             return;
         }
         match message.said {
             Said::About { name, definition, content: Content::Refused { defined } } => {
-                self.was_refused(&name, defined, definition, now, out);
+                self.on_refusal(&name, defined, definition, now, out);
             }
             Said::About { name, definition, content: Content::Report(report) } => {
-                self.was_reported(from, (&name, definition), report, now, out);
+                self.on_report(from, (&name, definition), report, now, out);
             }
             Said::About { name, definition, content } => {
-                self.about(from, (&name, definition), content, now, out);
+                self.on_message_about(from, (&name, definition), content, now, out);
             }
-            Said::End => self.has_reported(from, now, out),
+            Said::End => self.on_end_mark(from, now, out),
         }
     }
 
-    pub(super) fn about(
+    pub(super) fn on_message_about(
         &mut self,
         from: NodeId,
         (name, definition): (&Arc<str>, Definition),
@@ -51,7 +60,7 @@ impl Core {
             Err(_) if matches!(content, Content::Age(_)) => {}
             Err(defined) => {
                 let to = content.asks_for().unwrap_or(from);
-                self.refuse(to, (name, definition), defined, now, out);
+                self.send_refusal(to, (name, definition), defined, now, out);
             }
         }
     }
@@ -67,7 +76,7 @@ impl Core {
     ) {
         let Some(resource) = self.names.get_mut(number) else { return };
         if let Some(slots) = resource.hears(taken_for, &content) {
-            self.send_insisting_away(number, slots, now, out);
+            self.refuse_other_sizes(number, slots, now, out);
         }
         let before = self.names.get(number).map(|resource| resource.definition());
         let to_be_corrected = content.asks_for().is_some() || matches!(content, Content::Report(_));
@@ -75,17 +84,17 @@ impl Core {
         // A report may say so too, and there may be another view before all have reported.
         let after = self.names.get(number).map(|resource| resource.definition());
         if let Some(slots) = after.filter(|_| after != before).and_then(Definition::slots) {
-            self.send_insisting_away(number, slots, now, out);
+            self.refuse_other_sizes(number, slots, now, out);
         }
         let Some(resource) = self.names.get(number).filter(|_| to_be_corrected) else { return };
         if resource.home() == self.membership.me() && resource.definition() != taken_for {
             let correction = resource.correction();
-            correction.into_iter().for_each(|content| self.say(number, from, content, out));
+            correction.into_iter().for_each(|content| self.send_about(number, from, content, out));
         }
     }
 
     /// There are so many slots: sends away whoever waits here and wants another number.
-    pub(super) fn send_insisting_away(&mut self, number: u32, slots: u32, now: Time, out: &mut Out) {
+    pub(super) fn refuse_other_sizes(&mut self, number: u32, slots: u32, now: Time, out: &mut Out) {
         let insists = |client: u32| {
             let waiter = self.requests.get(client).filter(|request| request.waits())?;
             Some((client, waiter.insists.filter(|insists| *insists != slots)?))
@@ -94,12 +103,12 @@ impl Core {
             self.requests.of_resource(number).into_iter().filter_map(insists).collect();
         for (client, asked) in waiters {
             let (defined, asked) = (Definition::Slots(slots), Definition::Slots(asked));
-            self.send_away(client, Refusal::Contradicts { defined, asked }, now, out);
+            self.refuse_waiter(client, Refusal::Contradicts { defined, asked }, now, out);
         }
     }
 
     /// At the home: tells a node that the name stands for something else.
-    pub(super) fn refuse(
+    pub(super) fn send_refusal(
         &mut self,
         to: NodeId,
         (name, asked): (&Arc<str>, Definition),
@@ -108,7 +117,7 @@ impl Core {
         out: &mut Out,
     ) {
         if to == self.membership.me() {
-            return self.was_refused(name, defined, asked, now, out);
+            return self.on_refusal(name, defined, asked, now, out);
         }
         self.counts.sent += 1;
         let content = Content::Refused { defined };
@@ -118,22 +127,22 @@ impl Core {
 
     /// The home says that the resource is something else: whoever waits here is told, and what this node believed about
     /// it is gone.
-    fn was_refused(&mut self, name: &str, defined: Definition, asked: Definition, now: Time, out: &mut Out) {
+    fn on_refusal(&mut self, name: &str, defined: Definition, asked: Definition, now: Time, out: &mut Out) {
         let Some(number) = self.names.find(name, asked.kind()) else { return };
         let Some(resource) = self.names.get(number) else { return };
         let home = resource.home();
         let parked = resource.parked();
-        self.send_all_away(number, &Refusal::Contradicts { defined, asked }, now, out);
+        self.refuse_all(number, &Refusal::Contradicts { defined, asked }, now, out);
         for request in parked {
-            self.say(number, home, request, out);
+            self.send_about(number, home, request, out);
         }
         self.forget(number);
     }
 
     /// Sends away whoever waits here for a resource.
-    pub(super) fn send_all_away(&mut self, number: u32, refusal: &Refusal, now: Time, out: &mut Out) {
+    pub(super) fn refuse_all(&mut self, number: u32, refusal: &Refusal, now: Time, out: &mut Out) {
         for client in self.requests.of_resource(number) {
-            self.send_away(client, refusal.clone(), now, out);
+            self.refuse_waiter(client, refusal.clone(), now, out);
         }
     }
 }

@@ -1,6 +1,19 @@
 //! What a node can tell about itself: who holds, who waits, what is kept.
 
-use super::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use algorithms::NodeId;
+use serde::{Deserialize, Serialize};
+
+use super::state::Request;
+use super::{Core, Counts};
+use crate::grant::Grant;
+use crate::name::Definition;
+use crate::session::SessionId;
+use crate::time::Time;
+use crate::wish::Want;
 
 /// A client that holds or waits here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,17 @@
 //! What clients do: acquire, give up, release.
 
-use super::*;
+use algorithms::ClientId;
+
+use super::state::{Due, Granted, Request};
+use super::{Acquire, Answer, Core, Out, Patience, Reply};
+use crate::event::Change;
+use crate::grant::Grant;
+use crate::name::{self, Definition};
+use crate::refusal::Refusal;
+use crate::resource::{Input, Resource};
+use crate::session::SessionId;
+use crate::time::Time;
+use crate::wish::Want;
 
 impl Core {
     /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with the
@@ -11,7 +22,7 @@ impl Core {
         self.check_lease(now, out);
         self.sessions.find(id)?;
         if let Err(refusal) = self.ask(id, ask, now, out) {
-            self.answer_refused(id.number, ask.request, refusal, out);
+            self.answer_refusal(id.number, ask.request, refusal, out);
         }
         Ok(())
     }
@@ -44,7 +55,7 @@ impl Core {
         if self.requests.len() >= self.config.most_requests {
             return Err(Refusal::TooManyRequests(self.config.most_requests));
         }
-        let (resource, insists) = self.settle_on(ask)?;
+        let (resource, insists) = self.resolve(ask)?;
         let client = self.requests.insert(Request {
             session: id.number,
             number: ask.request,
@@ -65,7 +76,7 @@ impl Core {
 
     /// The resource that is asked for, made if need be, and the number of slots that the client insists on: what is defined
     /// may get another number while it waits, what nobody has defined may not.
-    fn settle_on(&mut self, ask: &Acquire) -> Result<(u32, Option<u32>), Refusal> {
+    fn resolve(&mut self, ask: &Acquire) -> Result<(u32, Option<u32>), Refusal> {
         let (name, asked) = (&ask.name, ask.definition);
         let any_number = ask.want == Want::AnySlot;
         let fits = |defined: Definition| defined == asked || (any_number && defined.slots().is_some());
@@ -124,30 +135,30 @@ impl Core {
         if let Some(until) = until {
             self.requests.wait_until(client, until);
             if until <= now {
-                return self.impatient(client, now, out);
+                return self.stop_waiting(client, now, out);
             }
             self.agenda.plan(until, Due::Request(client));
         }
-        self.tell(client, || Change::Waits, out);
+        self.emit(client, || Change::Waits, out);
     }
 
     /// A client has waited long enough.
-    pub(super) fn impatient(&mut self, client: u32, now: Time, out: &mut Out) {
+    pub(super) fn stop_waiting(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let refusal = if request.patience == Patience::Try { Refusal::NotFree } else { Refusal::TimedOut };
-        self.send_away(client, refusal, now, out);
+        self.refuse_waiter(client, refusal, now, out);
     }
 
     /// Ends the wait of a client, and tells it why.
-    pub(super) fn send_away(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
+    pub(super) fn refuse_waiter(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
         if let Some(session) = self.sessions.get_mut(session) {
             session.remove_request(number);
         }
-        self.tell_of_leaving(client, false, &refusal, out);
-        self.leave(client, now, out);
-        self.answer_refused(session, number, refusal, out);
+        self.emit_end(client, false, &refusal, out);
+        self.end_request(client, now, out);
+        self.answer_refusal(session, number, refusal, out);
     }
 
     /// A client gives up. If it was let in meanwhile, it leaves again. The answer is that it gave up, unless there was
@@ -156,7 +167,7 @@ impl Core {
         self.check_lease(now, out);
         self.sessions.find(id)?.forget_revoked(request);
         if let Some(client) = self.sessions.find(id)?.client(request) {
-            self.send_away(client, Refusal::Cancelled, now, out);
+            self.refuse_waiter(client, Refusal::Cancelled, now, out);
         }
         Ok(())
     }
@@ -186,15 +197,15 @@ impl Core {
                 let session = self.sessions.find(id)?;
                 session.remove_request(request);
                 session.forget_revoked(request);
-                self.tell(client, || Change::Released(grant), out);
-                self.leave(client, now, out);
+                self.emit(client, || Change::Released(grant), out);
+                self.end_request(client, now, out);
                 Ok(())
             }
         }
     }
 
     /// A client that waits or is inside does so no longer. Its session has been told.
-    pub(super) fn leave(&mut self, client: u32, now: Time, out: &mut Out) {
+    pub(super) fn end_request(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.remove(client) else { return };
         if let Some(until) = request.until {
             self.agenda.cancel(until, Due::Request(client));
@@ -209,7 +220,7 @@ impl Core {
         self.step(request.resource, input, now, out);
     }
 
-    fn answer_refused(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {
+    fn answer_refusal(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {
         self.counts.refused += 1;
         // Who gave up does not ask again.
         let asks_again = refusal != Refusal::Cancelled && refusal != Refusal::RequestUsed(request);
@@ -232,6 +243,6 @@ impl Core {
         self.counts.grants += 1;
         let reply = Reply::Granted(grant);
         out.answers.push(Answer { session: self.sessions.id(session), request: number, reply });
-        self.tell(client, || Change::Granted(grant), out);
+        self.emit(client, || Change::Granted(grant), out);
     }
 }

@@ -3,8 +3,12 @@
 //! The client is told at once, and again before every promise until it has let go; so whatever it was promised before is all that
 //! it can believe in without having heard. Somebody else is let in when it has let go, or when that has certainly run out.
 
-use super::*;
-use crate::event::ForceReleased;
+use super::state::Due;
+use super::{Answer, Core, Out, Reply};
+use crate::defect::Defect;
+use crate::event::{Change, Event, ForceReleased};
+use crate::refusal::Refusal;
+use crate::time::Time;
 
 impl Core {
     /// Takes away what is held of a name by this slot, with this fence, at this node; if `at_once`, without waiting for the
@@ -41,7 +45,7 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Option<ForceReleased> {
-        let omitted = self.omits(Defect::ForcedAtOnce);
+        let omitted = self.has_defect(Defect::ForcedAtOnce);
         let request = self.requests.get(client)?;
         let (number, before) = (request.number, request.revoked);
         let believed_until = self.sessions.get_mut(request.session)?.revoke(number, now);
@@ -81,7 +85,7 @@ impl Core {
         if let Some(session) = self.sessions.get_mut(session) {
             session.remove_request(number);
         }
-        self.tell(client, || Change::TakenAway(grant), out);
-        self.leave(client, now, out);
+        self.emit(client, || Change::TakenAway(grant), out);
+        self.end_request(client, now, out);
     }
 }

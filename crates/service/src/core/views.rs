@@ -4,8 +4,20 @@
 //! each resource what it has of it, says that this was all, and goes on at once. A home that has heard from everybody makes
 //! what nobody has. Clients in their sections notice nothing.
 
-use super::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use algorithms::NodeId;
+
+use super::{Core, Out, PeerMessage, Said};
+use crate::defect::Defect;
+use crate::name::Definition;
 use crate::opening::{Kept, Report};
+use crate::refusal::Refusal;
+use crate::resource::{Content, Input, Resource};
+use crate::time::Time;
+use crate::view::View;
 
 impl Core {
     /// Enters a later view. This node is in it, in this life.
@@ -14,32 +26,32 @@ impl Core {
         self.membership.enter(view);
         self.names.enter(self.membership.floor());
         self.agenda.cancel_timers();
-        let queued = if self.omits(Defect::OldQueuesKept) { self.queued() } else { Vec::new() };
+        let queued = if self.has_defect(Defect::OldQueuesKept) { self.old_queues() } else { Vec::new() };
         let frozen = self.freeze();
         // Before anything else is said in this view.
         let oldest = self.requests.oldest_waiters();
-        if self.omits(Defect::EndBeforeReport) {
-            self.say_that_this_was_all(out);
+        if self.has_defect(Defect::EndBeforeReport) {
+            self.send_end_marks(out);
         }
         for (number, kept) in &frozen {
             self.report(*number, kept, oldest.get(number).map(|since| now - *since), out);
         }
-        if !self.omits(Defect::EndBeforeReport) {
-            self.say_that_this_was_all(out);
+        if !self.has_defect(Defect::EndBeforeReport) {
+            self.send_end_marks(out);
         }
         for (number, kept) in frozen {
-            self.go_on(number, kept, now, out);
+            self.resume(number, kept, now, out);
         }
         for (number, from, request) in queued {
             self.step(number, Input::Deliver(from, request), now, out);
         }
         if self.membership.may_mint() {
-            self.all_reported(now, out);
+            self.on_all_reports(now, out);
         }
     }
 
     /// The requests of others that wait at tokens here, with the places that they had in the view before.
-    fn queued(&self) -> Vec<(u32, NodeId, Content)> {
+    fn old_queues(&self) -> Vec<(u32, NodeId, Content)> {
         let others = |place: NodeId| {
             place != self.membership.me() && self.membership.view().members.len() > place as usize
         };
@@ -52,7 +64,7 @@ impl Core {
         queues.filter(|(_, place, _)| others(*place)).collect()
     }
 
-    fn say_that_this_was_all(&mut self, out: &mut Out) {
+    fn send_end_marks(&mut self, out: &mut Out) {
         for to in self.membership.others() {
             self.counts.sent += 1;
             out.messages.push((to, PeerMessage { epoch: self.membership.epoch(), said: Said::End }));
@@ -89,20 +101,20 @@ impl Core {
             return;
         }
         if let Some(report) = kept.report() {
-            self.say(number, home, Content::Report(report), out);
+            self.send_about(number, home, Content::Report(report), out);
         }
         if let Some(waited) = waited {
             let age = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-            self.say(number, home, Content::Age(age), out);
+            self.send_about(number, home, Content::Age(age), out);
         }
     }
 
-    fn go_on(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
+    fn resume(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
         let setup = self.names.setup(self.membership.position());
         let Some(resource) = self.names.get_mut(number) else { return };
         if resource.home() != self.membership.me() {
             resource.resume(kept, setup, &mut self.workspace);
-            self.carry_out_all(number, now, out);
+            self.carry_out_effects(number, now, out);
             return self.list_if_idle(number, now);
         }
         resource.wait_for_reports(kept);
@@ -110,7 +122,7 @@ impl Core {
     }
 
     /// At the home: a node says what it has of a resource. That is what the name stands for.
-    pub(super) fn was_reported(
+    pub(super) fn on_report(
         &mut self,
         from: NodeId,
         (name, definition): (&Arc<str>, Definition),
@@ -119,7 +131,7 @@ impl Core {
         out: &mut Out,
     ) {
         assert!(self.membership.owes(from), "a node reports after it said that this was all");
-        self.about(from, (name, definition), Content::Report(report), now, out);
+        self.on_message_about(from, (name, definition), Content::Report(report), now, out);
         self.refuse_guesses(name, definition, now, out);
         if let Some(number) = self.names.find(name, definition.kind()) {
             self.open_if_complete(number, now, out);
@@ -128,17 +140,17 @@ impl Core {
 
     pub(super) fn open_if_complete(&mut self, number: u32, now: Time, out: &mut Out) {
         if self.names.get(number).is_some_and(Resource::can_open) {
-            self.open_here(number, now, out);
+            self.open_resource(number, now, out);
         }
     }
 
     /// Opens a resource at its home: from now on it is known what its name stands for.
-    fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
+    fn open_resource(&mut self, number: u32, now: Time, out: &mut Out) {
         let (setup, all) = (self.names.setup(self.membership.position()), self.membership.may_mint());
         let Some(resource) = self.names.get_mut(number) else { return };
         let (name, definition) = (resource.name().clone(), resource.definition());
         let parked = resource.open(all, setup, &mut self.workspace);
-        self.carry_out_all(number, now, out);
+        self.carry_out_effects(number, now, out);
         self.refuse_guesses(&name, definition, now, out);
         for (from, content) in parked {
             self.step(number, Input::Deliver(from, content), now, out);
@@ -147,14 +159,14 @@ impl Core {
     }
 
     /// At the home: a node has reported everything.
-    pub(super) fn has_reported(&mut self, from: NodeId, now: Time, out: &mut Out) {
+    pub(super) fn on_end_mark(&mut self, from: NodeId, now: Time, out: &mut Out) {
         if self.membership.end_mark(from) && self.membership.may_mint() {
-            self.all_reported(now, out);
+            self.on_all_reports(now, out);
         }
     }
 
     /// Everybody has reported everything: what nobody has is nowhere.
-    fn all_reported(&mut self, now: Time, out: &mut Out) {
+    fn on_all_reports(&mut self, now: Time, out: &mut Out) {
         let at_home = self.names.iter().filter(|(_, resource)| resource.home() == self.membership.me());
         let mut numbers: Vec<(bool, u32)> =
             at_home.map(|(number, resource)| (resource.is_guess(), number)).collect();
@@ -163,11 +175,11 @@ impl Core {
         for (_, number) in numbers {
             let Some(resource) = self.names.get(number) else { continue };
             if resource.is_opening() {
-                self.open_here(number, now, out);
+                self.open_resource(number, now, out);
             } else {
                 self.step(number, Input::AllReported, now, out);
             }
-            self.fit(number, now, out);
+            self.resize_as_defined(number, now, out);
         }
     }
 
@@ -185,9 +197,9 @@ impl Core {
                 .filter(|node| *node != self.membership.me())
                 .collect();
             for node in whom {
-                self.refuse(node, (name, asked), defined, now, out);
+                self.send_refusal(node, (name, asked), defined, now, out);
             }
-            self.send_all_away(number, &Refusal::Contradicts { defined, asked }, now, out);
+            self.refuse_all(number, &Refusal::Contradicts { defined, asked }, now, out);
             self.forget(number);
         }
     }
