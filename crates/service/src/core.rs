@@ -1,11 +1,14 @@
 //! The core of a node: what can happen to it, and what comes of it.
 //!
-//! **The contract.** A driver calls one method for each thing that happens, with the time of its clock, and then empties
-//! [`Out`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
+//! **The contract.** A driver calls one method for each thing that happens, with the time of its clock, and then
+//! empties [`Out`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
 //! [`Core::wakes_at`] comes, it calls [`Core::wake`]. The same calls give the same answers, in every driver.
 //!
-//! Sessions and grants follow one rule: somebody else is let in only when the client before has said that it left, or
-//! can certainly not believe any more that it is inside.
+//! Sessions and grants follow one rule: the next client is granted a slot only when the holder has released it, or can
+//! certainly not believe any more that it holds it.
+//!
+//! The state is in parts, each a type with its own invariants, in `core/state/`. What the node does is in `core/`,
+//! one file for each topic.
 
 use self::state::{Admission, Agenda, Due, Lease, Membership, Names, Requests, Sessions};
 use crate::defect::Defect;
@@ -35,6 +38,10 @@ pub use messages::{Acquire, Answer, Counts, Out, Patience, PeerMessage, Reply, S
 pub use report::{Held, Listing, Status};
 
 /// A node.
+///
+/// What connects the parts: each session lists the requests that are in `requests` for it, each request is about a
+/// resource in `names`, and what has a time (sessions, waiters, revoked grants, timers, idle names, the lease) is in
+/// `agenda`.
 #[derive(Clone)]
 pub struct Core {
     config: Config,
@@ -74,7 +81,7 @@ impl Core {
         }
     }
 
-    /// Whether this rule is left out.
+    /// Whether this node has this defect.
     fn has_defect(&self, rule: Defect) -> bool {
         self.config.defect == Some(rule)
     }

@@ -1,7 +1,9 @@
-//! What a node has of a resource between two views, what it reports of it, and how its home waits for the reports of all.
+//! What a node has of a resource between two views, what it reports of it, and how its home waits for the reports of
+//! all.
 //!
-//! After a change of views a node tells the home of each resource what it has of it. A home that knows where everything is,
-//! or has heard from everybody, opens: what nobody has is made anew. Until then it keeps the requests of others.
+//! After a change of views a node tells the home of each resource what it has of it. A home that knows where
+//! everything is, or has the end marks of all members, opens, and mints what no member has. Until then it keeps the
+//! requests of others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +24,12 @@ pub enum Report {
     Slots(Vec<(u32, u64)>, Size),
     /// The token of a room with its counter, and the group that it is open for, if it is; true if for one client alone.
     Captain(u64, Option<(u64, bool)>),
-    /// Clients are inside a room by an opening of this group and fence.
+    /// Clients hold a room by an opening of this group and fence.
     Insider(u64, u64),
 }
 
 impl Report {
-    /// The opening by which clients are inside at whoever reports.
+    /// The opening by which clients of the sender hold.
     pub(crate) fn insider(&self) -> Option<(u64, u64)> {
         match self {
             Report::Insider(group, fence) => Some((*group, *fence)),
@@ -118,11 +120,11 @@ pub(crate) struct Reports {
 pub(crate) struct Opening {
     kept: Kept,
     reports: Reports,
-    /// What others have said meanwhile.
+    /// The messages of other nodes meanwhile.
     parked: Vec<(NodeId, Content)>,
-    /// For how long somebody has waited at each node.
+    /// For how long the oldest waiter of each node has waited.
     ages: BTreeMap<NodeId, u64>,
-    /// The numbers of slots that others have taken for right.
+    /// The numbers of slots that other nodes take for right.
     taken_for: BTreeSet<u32>,
 }
 
@@ -130,9 +132,9 @@ pub(crate) struct Opening {
 pub(crate) struct Opened {
     pub(crate) kept: Kept,
     pub(crate) reported: Reports,
-    /// What others have said meanwhile, whoever has waited longest first.
+    /// The messages of other nodes meanwhile, those of the node with the oldest waiter first.
     pub(crate) parked: Vec<(NodeId, Content)>,
-    /// Whether somebody takes another number of slots for right.
+    /// Whether a node takes another number of slots for right.
     pub(crate) differs: bool,
 }
 
@@ -148,7 +150,7 @@ impl Opening {
         self.kept
     }
 
-    /// Something happens. If it cannot, that is returned.
+    /// Takes an input. Returns what is wrong with it, if anything is.
     pub(crate) fn step(&mut self, input: Input) -> Option<&'static str> {
         match input {
             Input::Request(client, wish) => self.kept.want(client, wish),
@@ -167,7 +169,7 @@ impl Opening {
         match report {
             Report::Slots(slots, size) => {
                 let Kept::Slots(kept) = &mut self.kept else { return Some("a room has slots") };
-                // Who has heard last from the home of an earlier view knows best.
+                // The node that heard last from the home of an earlier view knows best.
                 kept.size = kept.size.max(size);
                 for (token, version) in slots {
                     let here = kept.tokens.iter().any(|kept| kept.token == token);
@@ -196,7 +198,7 @@ impl Opening {
         None
     }
 
-    /// Somebody takes this number of slots for right.
+    /// A node takes this number of slots for right.
     pub(crate) fn is_taken_for(&mut self, slots: u32) {
         self.taken_for.insert(slots);
     }
@@ -214,7 +216,7 @@ impl Opening {
         self.parked.iter().map(|(_, content)| content.clone())
     }
 
-    /// Whether nobody has reported to have anything of it as this thing.
+    /// Whether no member has reported to have anything of it as this kind.
     pub(crate) fn is_guess(&self) -> bool {
         let Reports { elsewhere, room } = &self.reports;
         let reported = !elsewhere.is_empty() || room.holder.is_some() || room.opening.is_some();
@@ -249,7 +251,7 @@ impl Opening {
             }
             _ => {}
         }
-        // Who has waited longer asks first; what one node has said stays in its order.
+        // The node with the oldest waiter asks first; the messages of one node stay in their order.
         parked.sort_by_key(|(from, _)| std::cmp::Reverse(ages.get(from).copied().unwrap_or(0)));
         Opened { kept, reported: reports, parked, differs }
     }

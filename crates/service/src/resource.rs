@@ -1,4 +1,7 @@
 //! What a node keeps about a name: what it is, the algorithm that runs it, and the timers of that.
+//!
+//! A resource is a state machine: `Resource::step` takes an input, and the effects are in the [`Workspace`]
+//! afterwards. The kind of a resource never changes, and all timers end with the view.
 
 use std::sync::Arc;
 
@@ -38,7 +41,7 @@ pub enum Content {
     },
     /// After a change of views, to the home: what the sender has of the resource.
     Report(Report),
-    /// After a change of views, to the home: somebody has waited here for so many nanoseconds.
+    /// After a change of views, to the home: the oldest waiter here has waited for so many nanoseconds.
     Age(u64),
 }
 
@@ -92,7 +95,8 @@ enum RunBy {
 }
 
 impl Resource {
-    /// A resource that this node has not heard of, as `definition`; its name may be defined as something else. If `opening`, this is its home, and other nodes may have something of it.
+    /// A resource that this node has not heard of, as `definition`; `defined` is what its name is defined as. If
+    /// `opening`, this is its home, and other nodes may have something of it.
     pub(crate) fn new(
         name: Arc<str>,
         (definition, defined): (Definition, Option<Definition>),
@@ -175,7 +179,7 @@ impl Resource {
         }
     }
 
-    /// What must not be fallen below even if it is forgotten in the middle of something.
+    /// The clock that must not fall, even if the resource is forgotten while it is in use.
     pub(crate) fn clock(&self) -> Origin {
         match &self.run_by {
             RunBy::Forest(_, forest) => Origin { floor: 0, clock: forest.clock() },
@@ -183,7 +187,7 @@ impl Resource {
         }
     }
 
-    /// Whether nobody can be let in before somebody at this node leaves.
+    /// Whether nothing can be granted before a client of this node releases.
     pub(crate) fn all_taken_here(&self) -> bool {
         match (&self.run_by, self.definition) {
             (RunBy::Forest(_, forest), Definition::Slots(slots)) => forest.busy() == slots,
@@ -237,7 +241,7 @@ impl Resource {
         }
     }
 
-    /// Whether it is not known yet what this resource is: nobody has reported to have anything of it.
+    /// Whether no member has reported to have anything of it: its name may stand for something else.
     pub(crate) fn is_guess(&self) -> bool {
         matches!(&self.run_by, RunBy::Opening(opening) if opening.is_guess())
     }

@@ -45,8 +45,8 @@ pub struct Session {
     over_at: Option<Time>,
     /// What was taken away by force, until the client has let go of it: it may not have heard.
     revoked: Vec<u64>,
-    /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a client
-    /// that takes and leaves one thing after another costs no memory.
+    /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a
+    /// client that takes and leaves one thing after another costs no memory.
     requests: Vec<(u64, u32)>,
     /// The highest request number it has used.
     pub highest_request: u64,
@@ -64,8 +64,8 @@ pub struct Promise {
     pub sequence: u64,
     /// For how long, in nanoseconds.
     pub lasts: u64,
-    /// What the session holds is kept for so long, in nanoseconds, as long as its node is not lost: longer than can be promised,
-    /// because a node has a lease itself.
+    /// What the session holds is kept for so long, in nanoseconds, as long as its node is not lost: longer than can
+    /// be promised, because a node has a lease itself.
     pub kept: u64,
 }
 
@@ -102,8 +102,8 @@ impl Session {
         }
     }
 
-    /// What is held by a request is taken away by force. Returns until when the client may believe that it holds it: every later
-    /// promise comes after the news.
+    /// What is held by a request is taken away by force. Returns until when the client may believe that it holds it:
+    /// every later promise comes after the news.
     pub(crate) fn revoke(&mut self, request: u64, now: Time) -> Time {
         if !self.revoked.contains(&request) {
             self.revoked.push(request);

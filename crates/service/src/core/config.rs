@@ -20,17 +20,17 @@ pub struct Config {
     pub passes: u32,
     /// What the algorithms' timers take for the time of a message.
     pub hop: Duration,
-    /// How long somebody who does not want to wait is willing to ask around.
+    /// How long a `try` may take to ask other nodes.
     pub try_limit: Duration,
-    /// How long a token that nobody uses stays where it was used last before it goes home.
+    /// How long an idle token stays where it was used last before it goes home.
     pub linger: Duration,
-    /// How long a resource that nobody uses is kept.
+    /// How long an idle resource is kept.
     pub keep_idle: Duration,
     /// At most so many clients hold or wait at once,
     pub most_requests: usize,
     /// and so many sessions are open.
     pub most_sessions: usize,
-    /// Decides whatever is left to chance.
+    /// Decides what is left to chance.
     pub seed: u64,
     /// A rule to leave out, to see that it is needed.
     pub defect: Option<Defect>,

@@ -1,9 +1,9 @@
 //! What names are defined as, and what becomes of resources when that changes.
 //!
-//! Nodes agree on definitions, and hear of each change in the same order, but not at the same moment. What is defined is looked at
-//! in two places. The node that a client asks refuses what contradicts it. The home of a name gives it as many slots as are
-//! defined, and tells everybody; other nodes take the number from it, not from what they have heard themselves. So there is never
-//! more than one opinion that counts.
+//! Nodes agree on definitions, and hear of each change in the same order, but not at the same moment. A definition
+//! counts in two places. The node that a client asks refuses what contradicts it. The home of a name gives it as many
+//! slots as are defined, and tells the other nodes; they take the number from the home, not from what they have heard
+//! themselves. So only one opinion ever counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::registry::Entry;
 use crate::time::Time;
 
 impl Core {
-    /// It was agreed on that a name stands for this from now on; for nothing in particular, if that is all. To be called for every
-    /// change, in the order in which they were agreed on.
+    /// The nodes have agreed that a name stands for this from now on, or that it is not defined any more. To be
+    /// called for every change, in the order in which they were agreed on.
     pub fn defined(&mut self, name: &Arc<str>, definition: Option<Definition>, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.names.define(name, definition);
@@ -51,8 +51,8 @@ impl Core {
         self.names.definitions()
     }
 
-    /// Whoever waits here and asked for a number of slots when nothing was defined: if that is what was defined, it is served as
-    /// such; if not, it is told.
+    /// Some waiters asked for a number of slots when nothing was defined. Those that asked for what is defined now
+    /// stay; the others are refused.
     fn apply_definition(&mut self, number: u32, defined: Definition, now: Time, out: &mut Out) {
         for client in self.requests.of_resource(number) {
             let Some(request) = self.requests.get(client) else { continue };
@@ -65,7 +65,8 @@ impl Core {
         }
     }
 
-    /// At the home: as many slots as are defined. Not before it is known which of them others have.
+    /// At the home: gives a resource as many slots as are defined, once all members have reported which of them they
+    /// have.
     pub(super) fn resize_as_defined(&mut self, number: u32, now: Time, out: &mut Out) {
         let setup = self.names.setup(self.membership.position());
         let Some(resource) = self.names.get(number) else { return };
@@ -85,7 +86,7 @@ impl Core {
         self.list_if_idle(number, now);
     }
 
-    /// What has to be agreed on so that an order is carried out, if it is one that the nodes have to agree on.
+    /// What the nodes have to agree on to carry out an order, if it needs agreement.
     pub fn proposal(&self, order: &Order) -> Result<Option<Entry>, Refusal> {
         let (name, definition) = match order {
             Order::Define { name, definition } => (name, *definition),

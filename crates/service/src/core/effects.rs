@@ -1,4 +1,4 @@
-//! Steps of resources, and what comes of them.
+//! Steps of resources, and their effects.
 
 use algorithms::{NodeId, Timer, Wait};
 
@@ -8,7 +8,7 @@ use crate::resource::{Content, Effect, Input, Looked, Planned};
 use crate::time::Time;
 
 impl Core {
-    /// Lets something happen to a resource, and carries out what comes of it.
+    /// Feeds a resource with an input, and carries out the effects.
     pub(super) fn step(&mut self, number: u32, input: Input, now: Time, out: &mut Out) {
         let position = self.membership.position();
         let resource = self.names.get_mut(number).expect("a resource in use is not forgotten");
@@ -18,7 +18,7 @@ impl Core {
         self.list_if_idle(number, now);
     }
 
-    /// Carries out what a resource wants done.
+    /// Carries out the effects of a step, in order.
     pub(super) fn carry_out_effects(&mut self, number: u32, now: Time, out: &mut Out) {
         let mut effects = self.workspace.take();
         for effect in effects.drain(..) {
@@ -64,7 +64,7 @@ impl Core {
         }
     }
 
-    /// A timer of a resource was planned to be looked at now. It runs out, unless it was stopped or started again.
+    /// Looks at a timer at the time that was planned. It runs out, unless it was stopped or started again.
     pub(super) fn timer_due(&mut self, number: u32, timer: Timer, now: Time, out: &mut Out) {
         let Some(resource) = self.names.get_mut(number) else { return };
         match resource.timers_mut().look(timer, now) {

@@ -1,11 +1,11 @@
-//! Telling whoever watches. If nobody does, this costs one comparison.
+//! Events for watchers. Without a watcher this costs one comparison.
 
 use super::{Core, Out};
 use crate::event::{Change, Event};
 use crate::refusal::Refusal;
 
 impl Core {
-    /// Tells of a client.
+    /// Tells watchers what happens to a client.
     #[inline]
     pub(super) fn emit(&self, client: u32, change: impl FnOnce() -> Change, out: &mut Out) {
         if let Some(events) = &mut out.events {
@@ -13,7 +13,7 @@ impl Core {
         }
     }
 
-    /// Tells of a client that is about to leave, by itself or because its session has run out.
+    /// Tells watchers that a request ends, because of the client or because its session has expired.
     pub(super) fn emit_end(&self, client: u32, ran_out: bool, why: &Refusal, out: &mut Out) {
         let change = || match self.requests.get(client).and_then(|request| request.granted) {
             Some(grant) if ran_out => Change::Lost(grant),

@@ -1,4 +1,5 @@
-//! For whoever explores all that can happen to nodes: what makes two states the same, and timers that run out in any order.
+//! For the exploration of all that can happen to nodes: what makes two states equal, and timers that run out in any
+//! order.
 
 use std::fmt::Write;
 
@@ -10,8 +11,8 @@ use crate::resource::{Input, Resource};
 use crate::time::Time;
 
 impl Core {
-    /// Writes down what decides about everything this node will do, so that two states that are the same can be known as
-    /// such. What was counted, and what is left to chance, are no part of it.
+    /// Writes down all that decides about what this node will do: equal states have equal texts. Counts and chance
+    /// are no part of it.
     pub fn describe(&self, text: &mut impl Write) {
         let Core { membership, lease, sessions, .. } = self;
         let (origin, leaves) = (self.names.origin(), self.admission.leaves());

@@ -12,8 +12,8 @@ use crate::time::Time;
 const AT_ONCE: u32 = 1_000;
 
 impl Core {
-    /// The resource of this name and kind, made if need be. At its home a name can be of one kind at a time: the error says
-    /// which.
+    /// The resource of this name and kind, made if need be. At its home a name can be of one kind at a time: the
+    /// error says which.
     pub(super) fn find_or_create(
         &mut self,
         name: &Arc<str>,

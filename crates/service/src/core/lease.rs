@@ -1,8 +1,8 @@
 //! This node's own lease: it promises nothing beyond it, and grants nothing after it.
 //!
-//! When it has run out, the cluster may go on without this node. Clients far away know by themselves, because no promise was
-//! longer. Clients in this process are told a little before, so that they can stop. Tokens stay, and when the lease is
-//! renewed the node goes on; when it was left out of a view meanwhile, it starts anew.
+//! When the lease has lapsed, the cluster may go on without this node. Remote clients know by themselves, because no
+//! promise was longer. Clients in this process are warned a little before, so that they can stop. Tokens stay. When
+//! the lease is renewed, the node goes on; when a view has excluded it meanwhile, it starts anew.
 
 use super::state::Due;
 use super::{Core, Out};
@@ -26,7 +26,7 @@ impl Core {
         }
     }
 
-    /// Looks at the clock before anything is decided: timers may come late.
+    /// Looks at the clock before the node decides anything: a driver may wake it late.
     pub(super) fn check_lease(&mut self, now: Time, out: &mut Out) {
         if let Some(until) = self.lease.take_warning(now) {
             self.end_local_sessions(until, out);
@@ -47,7 +47,7 @@ impl Core {
         }
     }
 
-    /// Nobody who waits is let in any more.
+    /// The lease has lapsed: all waiters are refused.
     fn lapse(&mut self, now: Time, out: &mut Out) {
         for client in self.requests.waiting() {
             self.refuse_waiter(client, Refusal::NoLease, now, out);

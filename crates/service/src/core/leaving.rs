@@ -1,8 +1,8 @@
-//! Leaving the cluster: nobody is let in any more, and when nobody can believe any more that it is inside, the node says
-//! goodbye and is left out of the next view at once.
+//! Leaving the cluster: the node grants nothing more. When no client can believe any more that it holds something,
+//! the node says goodbye, and the next view is without it.
 //!
-//! Tokens that others wait for go to them as soon as they are free, as always. What lies here idle then is nowhere in the
-//! next view, and its home makes it anew.
+//! Tokens that other nodes wait for go to them as soon as they are free, as always. A token that lies here idle is
+//! nowhere in the next view, and its home mints it.
 
 use super::{Core, Out};
 use crate::defect::Defect;
@@ -11,9 +11,9 @@ use crate::session::{Session, SessionId};
 use crate::time::Time;
 
 impl Core {
-    /// This node is to leave: whoever waits is sent away, and nobody asks any more. Sessions that hold something are kept
-    /// alive until this time, and run out after it; all others end now. Clients in this process are told now, and have
-    /// until then to stop.
+    /// This node is to leave: it refuses all waiters and new requests. Sessions that hold something are kept alive
+    /// until this time, and expire after it; all others end now. Clients in this process are told now, and have until
+    /// then to stop.
     pub fn depart(&mut self, until: Time, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.admission.leave(until);
@@ -26,8 +26,8 @@ impl Core {
         self.end_local_sessions(until, out);
     }
 
-    /// Whether this node is to leave, and nobody can believe any more that it holds something here. From then on nothing is
-    /// promised to anybody.
+    /// Whether this node is to leave, and no client can believe any more that it holds something here. From then on
+    /// the node makes no promise.
     pub fn has_departed(&mut self, now: Time) -> bool {
         if self.admission.leaves().is_none() {
             return false;

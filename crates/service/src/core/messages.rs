@@ -36,7 +36,7 @@ pub enum Patience {
     Try,
     /// So long.
     For(Duration),
-    /// Until it is let in, or gives up.
+    /// Until it is granted or cancelled.
     Forever,
 }
 
@@ -96,7 +96,7 @@ pub struct Out {
     pub answers: Vec<Answer>,
     /// Sessions that have ended; there are no more answers for them.
     pub ended: Vec<SessionId>,
-    /// What happened, if anybody watches: a driver that nobody asks leaves `None` here.
+    /// What happened, for watchers: a driver without any leaves `None` here.
     pub events: Option<Vec<Event>>,
 }
 
@@ -115,6 +115,6 @@ pub struct Counts {
     pub sessions_ended: u64,
     /// Requests that were refused.
     pub refused: u64,
-    /// Names that nobody used any more and that were forgotten.
+    /// Idle names that were forgotten.
     pub forgotten: u64,
 }

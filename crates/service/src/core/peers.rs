@@ -1,7 +1,7 @@
 //! What other nodes say.
 //!
-//! A resource is what its home says. Whoever takes the name for something else finds out there: the home refuses. Whoever
-//! takes it for the same with another number of slots is told the right number.
+//! A resource is what its home says. The home refuses nodes that take the name for another kind of thing, and
+//! corrects those that take it for another number of slots.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl Core {
         }
         match self.find_or_create(name, definition) {
             Ok(number) => self.deliver(number, (from, definition), content, now, out),
-            // Nobody is refused for having waited: the request comes next, and is judged then.
+            // The age of a request is no reason to refuse: the request itself comes next.
             Err(_) if matches!(content, Content::Age(_)) => {}
             Err(defined) => {
                 let to = content.asks_for().unwrap_or(from);
@@ -65,7 +65,7 @@ impl Core {
         }
     }
 
-    /// Lets a resource hear what a node says, who takes it for this.
+    /// Feeds a resource with a message of a node that takes it for this.
     pub(super) fn deliver(
         &mut self,
         number: u32,
@@ -81,7 +81,7 @@ impl Core {
         let before = self.names.get(number).map(|resource| resource.definition());
         let to_be_corrected = content.asks_for().is_some() || matches!(content, Content::Report(_));
         self.step(number, Input::Deliver(from, content), now, out);
-        // A report may say so too, and there may be another view before all have reported.
+        // A report may change the number too, and another view may come before all members have reported.
         let after = self.names.get(number).map(|resource| resource.definition());
         if let Some(slots) = after.filter(|_| after != before).and_then(Definition::slots) {
             self.refuse_other_sizes(number, slots, now, out);
@@ -93,7 +93,7 @@ impl Core {
         }
     }
 
-    /// There are so many slots: sends away whoever waits here and wants another number.
+    /// There are so many slots: refuses the waiters that want another number.
     pub(super) fn refuse_other_sizes(&mut self, number: u32, slots: u32, now: Time, out: &mut Out) {
         let insists = |client: u32| {
             let waiter = self.requests.get(client).filter(|request| request.waits())?;
@@ -125,8 +125,8 @@ impl Core {
         out.messages.push((to, PeerMessage { epoch: self.membership.epoch(), said }));
     }
 
-    /// The home says that the resource is something else: whoever waits here is told, and what this node believed about
-    /// it is gone.
+    /// The home says that the resource is something else: its waiters are refused, and this node forgets what it took
+    /// it for.
     fn on_refusal(&mut self, name: &str, defined: Definition, asked: Definition, now: Time, out: &mut Out) {
         let Some(number) = self.names.find(name, asked.kind()) else { return };
         let Some(resource) = self.names.get(number) else { return };
@@ -139,7 +139,7 @@ impl Core {
         self.forget(number);
     }
 
-    /// Sends away whoever waits here for a resource.
+    /// Refuses all requests for a resource.
     pub(super) fn refuse_all(&mut self, number: u32, refusal: &Refusal, now: Time, out: &mut Out) {
         for client in self.requests.of_resource(number) {
             self.refuse_waiter(client, refusal.clone(), now, out);

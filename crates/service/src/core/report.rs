@@ -50,7 +50,7 @@ pub struct Listing {
 pub struct Status {
     /// This node,
     pub node: NodeId,
-    /// in this life,
+    /// in this incarnation,
     pub incarnation: u64,
     /// in this view,
     pub epoch: u64,
@@ -110,7 +110,7 @@ impl Core {
         numbers.filter_map(|number| self.listing(number, std::iter::empty(), now)).collect()
     }
 
-    /// All resources that somebody here holds or waits for, in the order of names.
+    /// All resources that clients hold or wait for here, in the order of names.
     pub fn list(&self, now: Time) -> Vec<Listing> {
         let mut by_resource: BTreeMap<u32, Vec<&Request>> = BTreeMap::new();
         for (_, request) in self.requests.iter() {

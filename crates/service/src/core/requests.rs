@@ -1,4 +1,4 @@
-//! What clients do: acquire, give up, release.
+//! What clients do: acquire, cancel, release.
 
 use algorithms::ClientId;
 
@@ -14,10 +14,9 @@ use crate::time::Time;
 use crate::wish::Want;
 
 impl Core {
-    /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with the
-    /// same number, say after a broken connection, changes nothing, and gives the answer again if there was one.
-    /// The error is that there is no such session here, and that is all that can be said to whoever asks: the same number
-    /// may be somebody else's by now.
+    /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with
+    /// the same number, say after a broken connection, changes nothing, and gives the answer again if there was one.
+    /// The only error is that there is no such session here: then there is no session to answer to.
     pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
         self.check_lease(now, out);
         self.sessions.find(id)?;
@@ -74,8 +73,8 @@ impl Core {
         Ok(())
     }
 
-    /// The resource that is asked for, made if need be, and the number of slots that the client insists on: what is defined
-    /// may get another number while it waits, what nobody has defined may not.
+    /// The resource that is asked for, made if need be, and the number of slots that the client insists on. A defined
+    /// resource may get another number while the client waits; one that is not defined may not.
     fn resolve(&mut self, ask: &Acquire) -> Result<(u32, Option<u32>), Refusal> {
         let (name, asked) = (&ask.name, ask.definition);
         let any_number = ask.want == Want::AnySlot;
@@ -105,13 +104,13 @@ impl Core {
         }
     }
 
-    /// Whether new requests are served, or refused because the driver cannot take more. Those who were there before notice
-    /// nothing.
+    /// Whether new requests are served, or refused because the driver cannot take more. Requests from before are not
+    /// affected.
     pub fn let_newcomers_in(&mut self, whether: bool) {
         self.admission.set_overloaded(!whether);
     }
 
-    /// A client asks again, because it may not have heard the answer.
+    /// Gives the answer again, if there was one: the client may not have heard it.
     fn answer_again(&mut self, client: u32, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         if let Some(grant) = request.granted {
@@ -120,7 +119,7 @@ impl Core {
         }
     }
 
-    /// A client that was not let in at once waits as long as it wants to.
+    /// A request that was not granted at once waits until its timeout.
     fn wait(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client).filter(|request| request.waits()) else { return };
         let until = match request.patience {
@@ -142,14 +141,14 @@ impl Core {
         self.emit(client, || Change::Waits, out);
     }
 
-    /// A client has waited long enough.
+    /// A waiter has reached its timeout.
     pub(super) fn stop_waiting(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let refusal = if request.patience == Patience::Try { Refusal::NotFree } else { Refusal::TimedOut };
         self.refuse_waiter(client, refusal, now, out);
     }
 
-    /// Ends the wait of a client, and tells it why.
+    /// Ends a request, and tells the client why.
     pub(super) fn refuse_waiter(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
@@ -161,8 +160,8 @@ impl Core {
         self.answer_refusal(session, number, refusal, out);
     }
 
-    /// A client gives up. If it was let in meanwhile, it leaves again. The answer is that it gave up, unless there was
-    /// another before.
+    /// A client cancels a request. If it was granted meanwhile, it is released. The answer is that it was cancelled,
+    /// unless there was another before.
     pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
         self.check_lease(now, out);
         self.sessions.find(id)?.forget_revoked(request);
@@ -172,7 +171,8 @@ impl Core {
         Ok(())
     }
 
-    /// A client leaves. Doing it twice does no harm; doing it with the fence of another grant is refused.
+    /// A client releases what it holds. Doing it twice does no harm; doing it with the fence of another grant is
+    /// refused.
     pub fn release(
         &mut self,
         id: SessionId,
@@ -204,7 +204,7 @@ impl Core {
         }
     }
 
-    /// A client that waits or is inside does so no longer. Its session has been told.
+    /// A request neither waits nor holds any more. Its session does not list it any more.
     pub(super) fn end_request(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.remove(client) else { return };
         if let Some(until) = request.until {
@@ -222,7 +222,7 @@ impl Core {
 
     fn answer_refusal(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {
         self.counts.refused += 1;
-        // Who gave up does not ask again.
+        // A client that cancelled does not ask again.
         let asks_again = refusal != Refusal::Cancelled && refusal != Refusal::RequestUsed(request);
         if let Some(session) = self.sessions.get_mut(session).filter(|_| asks_again) {
             session.keep_refusal(request, refusal.clone());

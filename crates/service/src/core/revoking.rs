@@ -1,7 +1,8 @@
-//! Taking away by force what a client holds.
+//! Revoking by force what a client holds.
 //!
-//! The client is told at once, and again before every promise until it has let go; so whatever it was promised before is all that
-//! it can believe in without having heard. Somebody else is let in when it has let go, or when that has certainly run out.
+//! The client is told at once, and again before every promise until it releases. So a client that has not heard of it
+//! can believe only in the promise from before. The slot is free when the client has released it, or when that
+//! promise has certainly run out.
 
 use super::state::Due;
 use super::{Answer, Core, Out, Reply};
@@ -11,8 +12,8 @@ use crate::refusal::Refusal;
 use crate::time::Time;
 
 impl Core {
-    /// Takes away what is held of a name by this slot, with this fence, at this node; if `at_once`, without waiting for the
-    /// holder, which breaks exclusion. `by` says who wants it. Doing it again does no harm.
+    /// Revokes what a client of this node holds of a name, by this slot and fence; if `at_once`, without waiting for
+    /// the holder, which breaks exclusion. `by` says who orders it. Doing it again does no harm.
     pub fn force_release(
         &mut self,
         name: &str,
@@ -74,7 +75,7 @@ impl Core {
         Some(released)
     }
 
-    /// A client from which something was taken away has certainly stopped to believe in it.
+    /// A client can certainly not believe any more in what was revoked: it is free.
     pub(super) fn revoked_due(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);

@@ -32,8 +32,8 @@ impl Core {
         Ok((self.sessions.id(number), promise))
     }
 
-    /// A client says that it is there, and that it has heard the answers to all requests up to `settled`. Before it is promised
-    /// anything, it has to hear what was taken away from it: whatever is in `out` goes first.
+    /// A client says that it is there, and that it has heard the answers to all requests up to `settled`. It has to
+    /// hear what was revoked before it hears the promise: what is in `out` goes first.
     pub fn keep_alive(
         &mut self,
         id: SessionId,

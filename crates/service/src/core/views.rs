@@ -1,8 +1,8 @@
 //! From one view to the next.
 //!
-//! A node that learns of a new view freezes the old one: it forgets whatever was about other nodes, reports to the home of
-//! each resource what it has of it, says that this was all, and goes on at once. A home that has heard from everybody makes
-//! what nobody has. Clients in their sections notice nothing.
+//! A node that learns of a new view freezes the old one: it forgets all that is about other nodes, reports to the
+//! home of each resource what it has of it, sends end marks, and goes on at once. A home that has the end marks of
+//! all members mints the tokens that no member has. Clients that hold something notice nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::time::Time;
 use crate::view::View;
 
 impl Core {
-    /// Enters a later view. This node is in it, in this life.
+    /// Enters a later view. This node is in it, in this incarnation.
     pub fn enter(&mut self, view: View, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.membership.enter(view);
@@ -50,7 +50,7 @@ impl Core {
         }
     }
 
-    /// The requests of others that wait at tokens here, with the places that they had in the view before.
+    /// A defect: the requests of other nodes in the queues of tokens here, with the places of the view before.
     fn old_queues(&self) -> Vec<(u32, NodeId, Content)> {
         let others = |place: NodeId| {
             place != self.membership.me() && self.membership.view().members.len() > place as usize
@@ -71,12 +71,12 @@ impl Core {
         }
     }
 
-    /// The ids of the members that have not yet reported what they had in earlier views.
+    /// The ids of the members that owe an end mark.
     pub fn missing_ends(&self) -> Vec<u32> {
         self.membership.missing_ends()
     }
 
-    /// Takes out what this node has of each resource. Those of which it has nothing are forgotten.
+    /// Takes out what this node has of each resource, and forgets those of which it has nothing.
     fn freeze(&mut self) -> Vec<(u32, Kept)> {
         let numbers: Vec<u32> = self.names.iter().map(|(number, _)| number).collect();
         let mut frozen = Vec::new();
@@ -94,7 +94,7 @@ impl Core {
         frozen
     }
 
-    /// Tells the home of a resource what this node has of it, and for how long somebody has waited here.
+    /// Tells the home of a resource what this node has of it, and for how long its oldest waiter has waited.
     fn report(&mut self, number: u32, kept: &Kept, waited: Option<Duration>, out: &mut Out) {
         let Some(home) = self.names.get(number).map(|resource| resource.home()) else { return };
         if home == self.membership.me() {
@@ -121,7 +121,7 @@ impl Core {
         self.open_if_complete(number, now, out);
     }
 
-    /// At the home: a node says what it has of a resource. That is what the name stands for.
+    /// At the home: a node reports what it has of a resource. So that is what the name stands for.
     pub(super) fn on_report(
         &mut self,
         from: NodeId,
@@ -144,7 +144,7 @@ impl Core {
         }
     }
 
-    /// Opens a resource at its home: from now on it is known what its name stands for.
+    /// Opens a resource at its home: from now on its name stands for it.
     fn open_resource(&mut self, number: u32, now: Time, out: &mut Out) {
         let (setup, all) = (self.names.setup(self.membership.position()), self.membership.may_mint());
         let Some(resource) = self.names.get_mut(number) else { return };
@@ -158,19 +158,19 @@ impl Core {
         self.list_if_idle(number, now);
     }
 
-    /// At the home: a node has reported everything.
+    /// A node has reported everything to this one.
     pub(super) fn on_end_mark(&mut self, from: NodeId, now: Time, out: &mut Out) {
         if self.membership.end_mark(from) && self.membership.may_mint() {
             self.on_all_reports(now, out);
         }
     }
 
-    /// Everybody has reported everything: what nobody has is nowhere.
+    /// All members have reported everything: what none of them has is nowhere, and is minted.
     fn on_all_reports(&mut self, now: Time, out: &mut Out) {
         let at_home = self.names.iter().filter(|(_, resource)| resource.home() == self.membership.me());
         let mut numbers: Vec<(bool, u32)> =
             at_home.map(|(number, resource)| (resource.is_guess(), number)).collect();
-        // What somebody has is what a name stands for; only if nobody has anything, whatever was asked for first.
+        // A name stands for what a member has; only if no member has anything, for what was asked for first.
         numbers.sort_unstable();
         for (_, number) in numbers {
             let Some(resource) = self.names.get(number) else { continue };
@@ -183,7 +183,7 @@ impl Core {
         }
     }
 
-    /// At the home: it is known what a name stands for. Who took it for something else is told.
+    /// At the home: a name stands for this. Requests for anything else are refused.
     fn refuse_guesses(&mut self, name: &Arc<str>, defined: Definition, now: Time, out: &mut Out) {
         for number in self.names.of_other_kinds(name, defined.kind()) {
             let Some(resource) = self.names.get(number).filter(|resource| resource.is_guess()) else {

@@ -21,7 +21,8 @@ impl Resource {
         self.definition = Definition::Slots(self.defined.and_then(Definition::slots).unwrap_or(before));
     }
 
-    /// A node that takes this for something is about to say something. Returns how many slots there are, if that is news.
+    /// A node that takes this for something is about to say something. Returns how many slots there are, if that is
+    /// news.
     pub(crate) fn hears(&mut self, taken_for: Definition, content: &Content) -> Option<u32> {
         match &mut self.run_by {
             RunBy::Opening(opening) => {

@@ -4,12 +4,12 @@ use algorithms::{NodeId, Origin, forest, rooms};
 
 use crate::defect::Defect;
 
-/// What can be chosen about all resources of a node.
+/// What all resources of a node do by configuration.
 #[derive(Clone, Copy)]
 pub(crate) struct Policy {
     /// How often a local client may pass clients of other nodes that wait.
     pub(crate) passes: u32,
-    /// How many hops what nobody uses stays where it is.
+    /// How many hops an idle token stays where it is.
     pub(crate) linger: u32,
     /// Fences of this view are higher than this.
     pub(crate) floor: u64,
@@ -39,18 +39,18 @@ impl Policy {
     }
 }
 
-/// The node that a resource is looked at from.
+/// This node's position in the view: its place, and the number of members.
 #[derive(Clone, Copy)]
 pub(crate) struct Position {
     pub(crate) me: NodeId,
     pub(crate) nodes: u32,
 }
 
-/// What a resource needs to know to start, or to go on in another view.
+/// What a resource needs to start, or to go on in another view.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup {
     pub(crate) position: Position,
     pub(crate) policy: Policy,
-    /// Higher than whatever was forgotten: a home may open a name that it has opened and forgotten in the same view.
+    /// Higher than all that was forgotten: a home may open a name that it has opened and forgotten in the same view.
     pub(crate) origin: Origin,
 }

@@ -8,9 +8,9 @@ use crate::time::Time;
 
 /// The timers that run, or are planned to be looked at: at most one entry for each timer.
 ///
-/// Most timers are stopped and started again long before they run out. That moves only the time at which they run out; the
-/// driver looks at the time that was planned, which is never later, and then plans anew. So the agenda has exactly one
-/// entry for each timer here: at its planned time.
+/// Most timers are stopped and started again long before they run out. That moves only the time at which they run
+/// out; the driver looks at the time that was planned, which is never later, and then plans anew. So the agenda has
+/// exactly one entry for each timer here: at its planned time.
 #[derive(Clone)]
 pub(crate) struct Timers(Vec<Armed>);
 

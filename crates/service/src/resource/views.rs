@@ -8,7 +8,7 @@ use super::{Content, Policy, Resource, RunBy, Setup, Workspace, site};
 use crate::opening::{Kept, Opened, Opening, Reports};
 
 impl Resource {
-    /// In a new view it is at home there.
+    /// In a new view its home is there.
     pub(crate) fn move_home(&mut self, home: NodeId) {
         self.home = home;
     }
@@ -35,7 +35,7 @@ impl Resource {
         self.run(kept, None, setup, work);
     }
 
-    /// At the home: opens, and says what was parked meanwhile. `all` if everybody has reported.
+    /// At the home: opens, and returns what was parked meanwhile. `all` if all members have reported.
     pub(crate) fn open(&mut self, all: bool, setup: Setup, work: &mut Workspace) -> Vec<(NodeId, Content)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
@@ -51,6 +51,7 @@ impl Resource {
         parked
     }
 
+    /// Runs the algorithm from what was kept.
     fn run(
         &mut self,
         kept: Kept,

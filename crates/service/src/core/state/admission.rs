@@ -3,8 +3,8 @@
 use crate::refusal::Refusal;
 use crate::time::Time;
 
-/// Whether this node takes new sessions and requests. An overloaded node refuses requests for a while; a node that leaves
-/// refuses both, and does not come back from that.
+/// Whether this node takes new sessions and requests. An overloaded node refuses requests for a while; a node that
+/// leaves refuses both, and does not come back from that.
 #[derive(Clone, Default)]
 pub(crate) struct Admission {
     overloaded: bool,

@@ -23,11 +23,11 @@ pub(crate) enum Due {
     Revoked(u32),
 }
 
-/// All that is due, the earliest first; what is due at the same time in the order of [`Due`], so that every run of the same
-/// calls is the same.
+/// All that is due, the earliest first; what is due at the same time in the order of [`Due`], so that every run of
+/// the same calls is the same.
 ///
-/// An entry says only when to look. The part that it is about knows whether anything has happened by then: a session may
-/// have been kept alive, a timer stopped.
+/// An entry says only when to look. The part that it is about knows whether anything has happened by then: a session
+/// may have been kept alive, a timer stopped.
 #[derive(Clone, Default)]
 pub(crate) struct Agenda {
     entries: BTreeSet<(Time, Due)>,

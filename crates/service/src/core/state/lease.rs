@@ -9,8 +9,8 @@ const LEAST_MARGIN: Duration = Duration::from_millis(100);
 
 /// How long this node may promise anything.
 ///
-/// The lease only gets longer. For each renewal there is at most one warning and then at most one lapse, and the warning
-/// comes first: `told_at <= until`.
+/// The lease only gets longer. For each renewal there is at most one warning and then at most one lapse, and the
+/// warning comes first: `told_at <= until`.
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
     until: Time,

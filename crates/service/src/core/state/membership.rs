@@ -11,8 +11,8 @@ use crate::view::View;
 
 /// The view in force, this node's place in it, and the members whose reports are not complete.
 ///
-/// This node is in the view, and views only rise. Members that were in an earlier view owe an end mark, which comes after all
-/// their reports; in one view their number only falls.
+/// This node is in the view, and views only rise. Members that were in an earlier view owe an end mark, which comes
+/// after all their reports; in one view their number only falls.
 #[derive(Clone)]
 pub(crate) struct Membership {
     /// This node's id, the same in all views,

@@ -14,12 +14,13 @@ use crate::time::Time;
 
 /// The names that this node knows, and the resources that they stand for.
 ///
-/// - Each resource is listed under its name and kind, and what is listed is there. One name may stand for several kinds for
-///   a while: only its home decides which of them it is, and refuses the others. It also decides how many slots there are.
-/// - `origin` is at least as high as every counter and clock of a resource that was forgotten, and as the floor of the view: a
-///   resource that is made again begins above what it had.
-/// - A resource that is marked as listed has an entry in `idle`. An entry may be out of date: what it is about may be in use
-///   again, or gone.
+/// - Each resource is listed under its name and kind, and what is listed is there. One name may stand for several
+///   kinds for a while: only its home decides which of them it is, and refuses the others. It also decides how many
+///   slots there are.
+/// - `origin` is at least as high as every counter and clock of a resource that was forgotten, and as the floor of
+///   the view: a resource that is made again begins above what it had.
+/// - A resource that is marked as listed has an entry in `idle`. An entry may be out of date: what it is about may be
+///   in use again, or gone.
 #[derive(Clone)]
 pub(crate) struct Names {
     resources: Slab<Resource>,
@@ -95,8 +96,8 @@ impl Names {
         others.filter_map(|(_, names)| names.get(name).copied()).collect()
     }
 
-    /// Makes the resource of a name and kind that has none; with as many slots as are defined, or else as many as are asked
-    /// for. If `opening`, this is its home, and other nodes may have something of it.
+    /// Makes the resource of a name and kind that has none; with as many slots as are defined, or else as many as are
+    /// asked for. If `opening`, this is its home, and other nodes may have something of it.
     pub(crate) fn create(
         &mut self,
         name: &Arc<str>,
@@ -133,8 +134,8 @@ impl Names {
         Some(resource)
     }
 
-    /// At the home: the resource that is to be forgotten before this is made, because it is idle, not defined, and has another
-    /// number of slots.
+    /// At the home: the resource that is to be forgotten before this is made, because it is idle, not defined, and
+    /// has another number of slots.
     pub(crate) fn replaced_by(&self, name: &str, asked: Definition, position: Position) -> Option<u32> {
         let number = self.find(name, asked.kind())?;
         let resource = self.get(number)?;
@@ -143,8 +144,8 @@ impl Names {
         replaced.then_some(number)
     }
 
-    /// At the home, where a name can be of one kind at a time: the resource that is to be forgotten before one of another
-    /// kind is made. The error says what the name stands for, if that is in use.
+    /// At the home, where a name can be of one kind at a time: the resource that is to be forgotten before one of
+    /// another kind is made. The error says what the name stands for, if that is in use.
     pub(crate) fn in_the_way(&self, name: &str, position: Position) -> Result<Option<u32>, Definition> {
         // A guess may still turn out to be something else.
         let known = |number: &u32| !self.get(*number).is_some_and(Resource::is_guess);

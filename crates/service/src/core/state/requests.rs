@@ -42,12 +42,13 @@ impl Request {
 
 /// All clients that wait or hold, by small numbers.
 ///
-/// A request first waits and then holds, never the other way round, and is granted once. Only one that waits has a time at
-/// which it stops waiting, and only one that holds has a time at which it is revoked. Requests can be read from outside,
-/// but change only here.
+/// A request first waits and then holds, never the other way round, and is granted once. Only one that waits has a
+/// time at which it stops waiting, and only one that holds has a time at which it is revoked. Requests can be read
+/// from outside, but change only here.
 ///
-/// The requests of each resource are linked, so that finding them does not take a look at all others: `first` has the first
-/// of each resource, by its number. It grows to the highest number of a resource that was asked for, at 4 bytes each.
+/// The requests of each resource are linked, so that finding them does not take a look at all others: `first` has the
+/// first of each resource, by its number. It grows to the highest number of a resource that was asked for, at 4 bytes
+/// each.
 #[derive(Clone)]
 pub(crate) struct Requests {
     all: Slab<Linked>,

@@ -11,8 +11,8 @@ use crate::time::Time;
 
 /// The sessions that are open, by their numbers.
 ///
-/// A number is never used again, and an id names this node and this start of it: so an id stands for one session for ever. An
-/// id of another node or of an earlier start finds nothing here.
+/// A number is never used again, and an id names this node and this start of it: so an id stands for one session for
+/// ever. An id of another node or of an earlier start finds nothing here.
 #[derive(Clone)]
 pub(crate) struct Sessions {
     node: u32,
