@@ -26,7 +26,7 @@ mod views;
 mod wish;
 
 pub use defects::Printed;
-pub use message::{Act, Entry, Message};
+pub use message::{Effect, Entry, Message};
 pub use room::{Room, Spot};
 pub use rules::{QueueOrder, Rules};
 pub use views::{Kept, KeptToken, Reported, Shortcut};
@@ -103,24 +103,24 @@ impl Algorithm for Rooms {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         let (spot, room) = (spot(site), &mut self.0);
-        let mut acts = Vec::new();
+        let mut effects = Vec::new();
         match input {
             Input::Request { client, groups } => {
                 let wish = Choice::new(groups, site.rules.first_exclusive);
-                room.want(&spot, client, wish, &mut acts);
+                room.want(&spot, client, wish, &mut effects);
             }
-            Input::Cancel { client } => room.cancel(&spot, client, &mut acts),
-            Input::Exit { .. } => room.release(&spot, &mut acts),
-            Input::Deliver { from, message } => room.deliver(&spot, from, message, &mut acts),
-            Input::Expire(timer) => room.expire(&spot, timer, &mut acts),
+            Input::Cancel { client } => room.cancel(&spot, client, &mut effects),
+            Input::Exit { .. } => room.release(&spot, &mut effects),
+            Input::Deliver { from, message } => room.deliver(&spot, from, message, &mut effects),
+            Input::Expire(timer) => room.expire(&spot, timer, &mut effects),
         }
-        for act in acts {
-            match act {
-                Act::Send { to, message } => out.send(to, message),
-                Act::Enter { client, group, fence } => out.admit(Pass { client, group, slot: 0, fence }),
-                Act::Arm(timer, wait) => out.arm(timer, wait),
-                Act::Note(what) => out.note(what),
-                Act::Never(what) => out.never(what),
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message } => out.send(to, message),
+                Effect::Enter { client, group, fence } => out.admit(Pass { client, group, slot: 0, fence }),
+                Effect::Arm(timer, wait) => out.arm(timer, wait),
+                Effect::Note(what) => out.note(what),
+                Effect::Never(what) => out.never(what),
             }
         }
         // What may be dropped is dropped, so that the drivers see whether it really may.

@@ -114,9 +114,9 @@ impl Backend for Owned {
 impl Waiting {
     fn settle(&mut self, request: u64, reply: Reply) -> Result<Grant, Refusal> {
         match reply {
-            Reply::Granted { slot, fence, group } => {
-                self.held.push((request, fence));
-                Ok(Grant { slot, fence, group })
+            Reply::Granted(grant) => {
+                self.held.push((request, grant.fence));
+                Ok(grant)
             }
             Reply::Refused(refusal) => Err(refusal),
             Reply::Revoked => Err(Refusal::ForceReleased),

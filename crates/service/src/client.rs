@@ -10,10 +10,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::core::{Acquire, Reply};
 use crate::defect::Defect;
+pub use crate::grant::Grant;
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
 use crate::session::{Promise, SHORTEST_LIFE, SessionId};
@@ -42,17 +41,6 @@ pub struct Client {
     revoked: BTreeMap<u64, u64>,
     /// Releases and cancels that the node may not have heard of, each with the keep-alive that will confirm it.
     unconfirmed: VecDeque<(u64, ToNode)>,
-}
-
-/// What a client holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// By this slot,
-    pub slot: u32,
-    /// with this fence,
-    pub fence: u64,
-    /// in this one of the groups that it named.
-    pub group: u32,
 }
 
 /// What a client learns.
@@ -265,10 +253,9 @@ impl Client {
         match reply {
             Reply::Revoked => None,
             Reply::Refused(refusal) => Some(News::Refused(request, refusal.clone())),
-            Reply::Granted { slot, fence, group } => {
-                let grant = Grant { slot: *slot, fence: *fence, group: *group };
-                self.held.insert(request, grant);
-                Some(News::Granted(request, grant))
+            Reply::Granted(grant) => {
+                self.held.insert(request, *grant);
+                Some(News::Granted(request, *grant))
             }
         }
     }
@@ -324,7 +311,7 @@ mod tests {
         ToClient::Answer(Answer {
             session: ID,
             request,
-            reply: Reply::Granted { slot: 0, fence: 7, group: 0 },
+            reply: Reply::Granted(Grant { slot: 0, fence: 7, group: 0 }),
         })
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::Grant;
+use crate::grant::Grant;
 use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::session::SessionId;

@@ -12,8 +12,10 @@
 pub mod client;
 pub mod core;
 mod defect;
+mod dice;
 pub mod event;
 pub mod frame;
+pub mod grant;
 pub mod leases;
 pub mod member;
 pub mod name;
@@ -30,6 +32,7 @@ pub mod wish;
 
 pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};
 pub use defect::Defect;
+pub use grant::Grant;
 pub use member::Member;
 pub use name::Definition;
 pub use refusal::Refusal;

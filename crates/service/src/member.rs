@@ -234,7 +234,7 @@ impl Member {
         matches!(self.standing, Standing::Left)
     }
 
-    fn omits(&self, rule: Defect) -> bool {
+    fn has_defect(&self, rule: Defect) -> bool {
         self.setup.core.defect == Some(rule)
     }
 
@@ -268,7 +268,7 @@ impl Member {
         self.core.all_defined(&registry.definitions, now, &mut self.out);
         self.pass_on(effects);
         let epoch = self.view().epoch;
-        if registry.epoch == epoch || registry.epoch < epoch && !self.omits(Defect::ViewsBackwards) {
+        if registry.epoch == epoch || registry.epoch < epoch && !self.has_defect(Defect::ViewsBackwards) {
             return;
         }
         if self.is_member() {
@@ -281,7 +281,7 @@ impl Member {
     /// Whether exactly this incarnation is in the latest view.
     fn is_member(&self) -> bool {
         let entry = self.registry.members.get(&self.id());
-        entry.is_some_and(|entry| entry.incarnation == self.incarnation || self.omits(Defect::MembersById))
+        entry.is_some_and(|entry| entry.incarnation == self.incarnation || self.has_defect(Defect::MembersById))
     }
 
     fn enter(&mut self, now: Time, effects: &mut Vec<Effect>) {
@@ -302,7 +302,7 @@ impl Member {
             return effects.push(Effect::Left);
         }
         effects.push(Effect::Note(Note::Excluded { while_leased: self.is_leased(now) }));
-        if self.omits(Defect::ReadmitsIncarnation) {
+        if self.has_defect(Defect::ReadmitsIncarnation) {
             return;
         }
         let before = self.incarnation;
@@ -310,7 +310,7 @@ impl Member {
         self.lease = Lease::new(self.incarnation).with_defect(self.setup.core.defect);
         self.renewing = Renewing::at_once(now);
         self.behind = None;
-        if self.omits(Defect::ResumesAfterExclusion) {
+        if self.has_defect(Defect::ResumesAfterExclusion) {
             return effects.push(Effect::BeginIncarnation(self.incarnation));
         }
         self.core = new_core(&self.setup.core, self.incarnation);

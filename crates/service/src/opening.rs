@@ -1,7 +1,9 @@
-//! What a node has of a resource between two views, what it reports of it, and how its home waits for the reports of all.
+//! What a node has of a resource between two views, what it reports of it, and how its home waits for the reports of
+//! all.
 //!
-//! After a change of views a node tells the home of each resource what it has of it. A home that knows where everything is,
-//! or has heard from everybody, opens: what nobody has is made anew. Until then it keeps the requests of others.
+//! After a change of views a node tells the home of each resource what it has of it. A home that knows where
+//! everything is, or has the end marks of all members, opens, and mints what no member has. Until then it keeps the
+//! requests of others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
 use crate::name::Definition;
-use crate::resource::{Begin, Content, Happening};
+use crate::resource::{Content, Input, Setup};
 use crate::wish::Numbered;
 
 /// What a node has of a resource.
@@ -22,7 +24,7 @@ pub enum Report {
     Slots(Vec<(u32, u64)>, Size),
     /// The token of a room with its counter, and the group that it is open for, if it is; true if for one client alone.
     Captain(u64, Option<(u64, bool)>),
-    /// Clients are inside a room by an opening of this group and fence.
+    /// Clients hold a room by an opening of this group and fence.
     Insider(u64, u64),
 }
 
@@ -39,7 +41,7 @@ impl Report {
         }
     }
 
-    /// The opening by which clients are inside at whoever reports.
+    /// The opening by which clients of the sender hold.
     pub(crate) fn insider(&self) -> Option<(u64, u64)> {
         match self {
             Report::Insider(group, fence) => Some((*group, *fence)),
@@ -130,11 +132,11 @@ pub(crate) struct Reports {
 pub(crate) struct Opening {
     kept: Kept,
     reports: Reports,
-    /// What others have said meanwhile.
+    /// The messages of other nodes meanwhile.
     parked: Vec<(NodeId, Content)>,
-    /// For how long somebody has waited at each node.
+    /// For how long the oldest waiter of each node has waited.
     ages: BTreeMap<NodeId, u64>,
-    /// The numbers of slots that others have taken for right.
+    /// The numbers of slots that other nodes take for right.
     taken_for: BTreeSet<u32>,
 }
 
@@ -142,9 +144,9 @@ pub(crate) struct Opening {
 pub(crate) struct Opened {
     pub(crate) kept: Kept,
     pub(crate) reported: Reports,
-    /// What others have said meanwhile, whoever has waited longest first.
+    /// The messages of other nodes meanwhile, those of the node with the oldest waiter first.
     pub(crate) parked: Vec<(NodeId, Content)>,
-    /// Whether somebody takes another number of slots for right.
+    /// Whether a node takes another number of slots for right.
     pub(crate) differs: bool,
 }
 
@@ -160,16 +162,16 @@ impl Opening {
         self.kept
     }
 
-    /// Something happens. If it cannot, that is returned.
-    pub(crate) fn step(&mut self, happening: Happening) -> Option<&'static str> {
-        match happening {
-            Happening::Request(client, wish) => self.kept.want(client, wish),
-            Happening::Cancel(client) => self.kept.cancel(client),
-            Happening::Exit(client) => self.kept.release(client),
-            Happening::Deliver(from, Content::Report(report)) => return self.reported(from, report),
-            Happening::Deliver(from, Content::Age(age)) => _ = self.ages.insert(from, age),
-            Happening::Deliver(from, content) => self.parked.push((from, content)),
-            Happening::Expire(_) | Happening::AllReported => {}
+    /// Takes an input. Returns what is wrong with it, if anything is.
+    pub(crate) fn step(&mut self, input: Input) -> Option<&'static str> {
+        match input {
+            Input::Request(client, wish) => self.kept.want(client, wish),
+            Input::Cancel(client) => self.kept.cancel(client),
+            Input::Exit(client) => self.kept.release(client),
+            Input::Deliver(from, Content::Report(report)) => return self.reported(from, report),
+            Input::Deliver(from, Content::Age(age)) => _ = self.ages.insert(from, age),
+            Input::Deliver(from, content) => self.parked.push((from, content)),
+            Input::Expire(_) | Input::AllReported => {}
         }
         None
     }
@@ -179,7 +181,7 @@ impl Opening {
         match report {
             Report::Slots(slots, size) => {
                 let Kept::Slots(kept) = &mut self.kept else { return Some("a room has slots") };
-                // Who has heard last from the home of an earlier view knows best.
+                // The node that heard last from the home of an earlier view knows best.
                 kept.size = kept.size.max(size);
                 for (token, version) in slots {
                     let here = kept.tokens.iter().any(|kept| kept.token == token);
@@ -208,7 +210,7 @@ impl Opening {
         None
     }
 
-    /// Somebody takes this number of slots for right.
+    /// A node takes this number of slots for right.
     pub(crate) fn is_taken_for(&mut self, slots: u32) {
         self.taken_for.insert(slots);
     }
@@ -226,7 +228,7 @@ impl Opening {
         self.parked.iter().map(|(_, content)| content.clone())
     }
 
-    /// Whether nobody has reported to have anything of it as this thing.
+    /// Whether no member has reported to have anything of it as this kind.
     pub(crate) fn is_guess(&self) -> bool {
         let Reports { elsewhere, room } = &self.reports;
         let reported = !elsewhere.is_empty() || room.holder.is_some() || room.opening.is_some();
@@ -247,21 +249,21 @@ impl Opening {
     }
 
     /// It is known where everything is, or if `all`, that the rest is nowhere.
-    pub(crate) fn open(self, all: bool, definition: Definition, begin: Begin) -> Opened {
+    pub(crate) fn open(self, all: bool, definition: Definition, setup: Setup) -> Opened {
         let Opening { kept, mut reports, mut parked, ages, taken_for } = self;
         let differs = taken_for.iter().any(|slots| definition.slots().is_some_and(|right| right != *slots));
         reports.room.all = all;
-        match begin.habits.defect {
+        match setup.policy.defect {
             Some(Defect::RoomMadeEmpty) => {
                 reports.room.opening = None;
                 reports.room.inside.clear();
             }
             Some(Defect::OpenRoomNewFence) => {
-                reports.room.opening = reports.room.opening.map(|(group, _)| (group, begin.origin.floor + 1));
+                reports.room.opening = reports.room.opening.map(|(group, _)| (group, setup.origin.floor + 1));
             }
             _ => {}
         }
-        // Who has waited longer asks first; what one node has said stays in its order.
+        // The node with the oldest waiter asks first; the messages of one node stay in their order.
         parked.sort_by_key(|(from, _)| std::cmp::Reverse(ages.get(from).copied().unwrap_or(0)));
         Opened { kept, reported: reports, parked, differs }
     }

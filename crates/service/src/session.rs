@@ -45,8 +45,8 @@ pub struct Session {
     over_at: Option<Time>,
     /// What was taken away by force, until the client has let go of it: it may not have heard.
     revoked: Vec<u64>,
-    /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a client
-    /// that takes and leaves one thing after another costs no memory.
+    /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a
+    /// client that takes and leaves one thing after another costs no memory.
     requests: Vec<(u64, u32)>,
     /// The highest request number it has used.
     pub highest_request: u64,
@@ -64,8 +64,8 @@ pub struct Promise {
     pub sequence: u64,
     /// For how long, in nanoseconds.
     pub lasts: u64,
-    /// What the session holds is kept for so long, in nanoseconds, as long as its node is not lost: longer than can be promised,
-    /// because a node has a lease itself.
+    /// What the session holds is kept for so long, in nanoseconds, as long as its node is not lost: longer than can
+    /// be promised, because a node has a lease itself.
     pub kept: u64,
 }
 
@@ -85,7 +85,7 @@ impl Session {
     }
 
     /// Takes note of a request; its number is higher than all before.
-    pub(crate) fn asks(&mut self, request: u64, client: u32) {
+    pub(crate) fn add_request(&mut self, request: u64, client: u32) {
         self.requests.push((request, client));
     }
 
@@ -96,15 +96,15 @@ impl Session {
     }
 
     /// A request neither waits nor holds any more.
-    pub(crate) fn forgets(&mut self, request: u64) {
+    pub(crate) fn remove_request(&mut self, request: u64) {
         if let Ok(place) = self.requests.binary_search_by_key(&request, |(number, _)| *number) {
             self.requests.remove(place);
         }
     }
 
-    /// What is held by a request is taken away by force. Returns until when the client may believe that it holds it: every later
-    /// promise comes after the news.
-    pub(crate) fn revokes(&mut self, request: u64, now: Time) -> Time {
+    /// What is held by a request is taken away by force. Returns until when the client may believe that it holds it:
+    /// every later promise comes after the news.
+    pub(crate) fn revoke(&mut self, request: u64, now: Time) -> Time {
         if !self.revoked.contains(&request) {
             self.revoked.push(request);
         }
@@ -120,13 +120,13 @@ impl Session {
         &self.revoked
     }
 
-    /// The client has let go of it.
-    pub(crate) fn lets_go(&mut self, request: u64) {
+    /// The client has released or cancelled what was revoked.
+    pub(crate) fn forget_revoked(&mut self, request: u64) {
         self.revoked.retain(|revoked| *revoked != request);
     }
 
-    /// A request was refused.
-    pub(crate) fn refuses(&mut self, request: u64, refusal: Refusal) {
+    /// Keeps the refusal of a request, until the client has certainly heard it.
+    pub(crate) fn keep_refusal(&mut self, request: u64, refusal: Refusal) {
         if self.refused.len() == MOST_REFUSED {
             self.refused.pop_front();
         }
@@ -139,7 +139,7 @@ impl Session {
     }
 
     /// The client has heard the answers to all requests up to this one.
-    pub(crate) fn settles(&mut self, request: u64) {
+    pub(crate) fn drop_refusals(&mut self, request: u64) {
         self.refused.retain(|(refused, _)| *refused > request);
     }
 
@@ -148,13 +148,18 @@ impl Session {
         self.requests.iter().map(|(_, client)| *client)
     }
 
+    /// Whether it holds or waits for anything.
+    pub(crate) fn is_in_use(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
     /// Whether it is of a client in this process.
-    pub(crate) fn is_near(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         self.ttl.is_none()
     }
 
     /// It ends then, whatever happens.
-    pub(crate) fn ends_at(&mut self, time: Time) {
+    pub(crate) fn end_at(&mut self, time: Time) {
         self.over_at = Some(time);
     }
 
@@ -182,8 +187,8 @@ impl Session {
         self.over_at.or(self.ttl.map(|_| self.kept_until))
     }
 
-    /// Whether the client can certainly not believe any more that it holds something.
-    pub(crate) fn is_given_up(&self, now: Time) -> bool {
+    /// Whether the client can certainly not believe any more that it holds anything.
+    pub(crate) fn is_over_for_client(&self, now: Time) -> bool {
         self.over_at.unwrap_or(self.believed_until) <= now
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use algorithms::rooms::Wish;
 use serde::{Deserialize, Serialize};
 
-use crate::client::Grant;
+use crate::grant::Grant;
 use crate::name::{self, Definition};
 use crate::refusal::Refusal;
 

@@ -8,7 +8,7 @@ use service::core::Patience;
 use service::event::Event;
 use service::protocol::{ToClient, ToNode};
 use service::view::View;
-use service::{Acquire, Config, Core, Definition, Out, Refusal, Reply, Time, Want};
+use service::{Acquire, Config, Core, Definition, Grant, Out, Refusal, Reply, Time, Want};
 
 const SECOND: u64 = 1_000_000_000;
 const TTL: Duration = Duration::from_secs(2);
@@ -86,7 +86,7 @@ impl World {
         let reply = act(&mut self.core, self.now, &mut out);
         self.events.extend(out.events.into_iter().flatten());
         for answer in out.answers {
-            if let Reply::Granted { fence, .. } = answer.reply {
+            if let Reply::Granted(Grant { fence, .. }) = answer.reply {
                 self.fence = self.fence.max(fence);
             }
             let of = |program: &Program| program.client.session() == Some(answer.session);

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use service::Answer;
 use service::core::Reply;
 use service::time::DRIFT_PERCENT;
+use service::{Answer, Grant};
 
 use crate::program::Belief;
 use crate::run::Run;
@@ -21,7 +21,7 @@ impl Run {
     /// A node answers a client. What it says again is no other grant: if its lease has run out meanwhile, the client knows
     /// that what it hears is over.
     pub(crate) fn judge_answer(&mut self, client: usize, answer: &Answer) {
-        let granted = matches!(answer.reply, Reply::Granted { .. });
+        let granted = matches!(answer.reply, Reply::Granted(_));
         if !granted || !self.granted.insert((answer.session, answer.request)) {
             return;
         }
@@ -33,9 +33,9 @@ impl Run {
 
     /// Whoever had it before knows that it has it no more, before a node gives it to somebody else.
     fn judge_knowledge(&mut self, client: usize, answer: &Answer) {
-        let Reply::Granted { slot, fence, group } = answer.reply else { return };
+        let Reply::Granted(grant) = answer.reply else { return };
         let Some(wanted) = self.clients[client].names.get(&answer.request) else { return };
-        let given = Belief::new(wanted, service::client::Grant { slot, fence, group });
+        let given = Belief::new(wanted, grant);
         let others = self.clients.iter().enumerate().filter(|(number, _)| *number != client);
         let beliefs = others.flat_map(|(_, program)| program.beliefs(self.now));
         let rooms = self.plan.groups > 0;
@@ -50,7 +50,7 @@ impl Run {
     /// A node gives something to a client: fences rise in the order of grants. If clocks are
     /// worse than allowed, a node may go on in a view that is over, but never with a fence of a later one.
     fn judge_order(&mut self, client: usize, answer: &Answer) {
-        let Reply::Granted { slot, fence, .. } = answer.reply else { return };
+        let Reply::Granted(Grant { slot, fence, .. }) = answer.reply else { return };
         let Some(&(name, _)) = self.clients[client].names.get(&answer.request) else { return };
         let view = if self.plan.drift > u64::from(DRIFT_PERCENT) { fence >> 40 } else { 0 };
         let highest = self.given.entry((name, slot, view)).or_default();

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::defects::Printed;
-use super::message::{Act, Entry, Message};
+use super::message::{Effect, Entry, Message};
 use super::room::{Room, Spot, shares};
 use super::rules::{QueueOrder, Rules};
 use super::views::FOR_OTHERS;
@@ -61,7 +61,7 @@ impl<W: Wish> Token<W> {
         &mut self,
         rules: &Rules,
         wish: Option<&W>,
-        acts: &mut Vec<Act<W>>,
+        effects: &mut Vec<Effect<W>>,
     ) -> Option<(W::Group, u64)> {
         let session = self.session.as_ref()?;
         let passes = !self.queue.is_empty();
@@ -69,7 +69,7 @@ impl<W: Wish> Token<W> {
             return None;
         }
         if passes {
-            acts.push(Act::Note("somebody was let in past the queue"));
+            effects.push(Effect::Note("somebody was let in past the queue"));
             self.passed += 1;
         }
         Some((session.group, self.counter))
@@ -86,7 +86,7 @@ impl<G: Copy> Session<G> {
 
 impl<W: Wish> Room<W> {
     /// Goes on to the next opening if this one is over, or hands the token over.
-    pub(super) fn settle_captain(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub(super) fn settle_captain(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         let Some(token) = &mut self.token else { return };
         let mut was_alone = false;
         if let Some(session) = &token.session {
@@ -95,7 +95,7 @@ impl<W: Wish> Room<W> {
             if self.inside > 0 || awaited {
                 if !self.waiters.is_empty() && !self.asked {
                     let own = self.own(spot);
-                    self.enqueue(spot, own, acts);
+                    self.enqueue(spot, own, effects);
                 }
                 return;
             }
@@ -107,28 +107,28 @@ impl<W: Wish> Room<W> {
         }
         if self.waiters.is_empty() {
             if !token.queue.is_empty() {
-                self.send_on(spot, acts);
+                self.send_on(spot, effects);
             }
         } else if !self.asked {
             // It is this node's turn.
             token.passed = 0;
-            self.open(spot, acts);
+            self.open(spot, effects);
         } else if spot.rules.hand_off
             && was_alone
             && token.passed < spot.rules.passes
             && self.waiters[0].is_writer()
         {
             // Nobody can join a writer, so the next one here takes over from it as others would join.
-            acts.push(Act::Note("a writer took over from another past the queue"));
+            effects.push(Effect::Note("a writer took over from another past the queue"));
             token.passed += 1;
-            self.open(spot, acts);
+            self.open(spot, effects);
         } else {
-            self.send_on(spot, acts);
+            self.send_on(spot, effects);
         }
     }
 
     /// Opens the room for the oldest waiter, and lets in whoever shares its group, wherever they wait.
-    fn open(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    fn open(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         let Some(oldest) = self.waiters.first() else { return };
         let (group, alone) = (oldest.wish.first(), oldest.is_writer());
         let Some(mut token) = self.token.take() else { return };
@@ -138,9 +138,9 @@ impl<W: Wish> Room<W> {
         let mut session = Session { group, alone, followers: Vec::new() };
         if alone {
             let oldest = self.waiters.remove(0);
-            self.enter(oldest.client, group, fence, acts);
+            self.enter(oldest.client, group, fence, effects);
         } else {
-            self.admit_waiters(group, fence, acts);
+            self.admit_waiters(group, fence, effects);
         }
         token.queue.retain(|entry| {
             let joins = entry.node != spot.me && session.accepts(entry.wish.as_ref());
@@ -157,17 +157,17 @@ impl<W: Wish> Room<W> {
         }
         let closed = !token.queue.is_empty();
         for &(to, number) in &session.followers {
-            acts.push(Act::Send { to, message: Message::Start { group, number, fence, closed } });
+            effects.push(Effect::Send { to, message: Message::Start { group, number, fence, closed } });
         }
         token.session = Some(session);
         self.token = Some(token);
     }
 
     /// Hands the token over to the head of the queue.
-    fn send_on(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    fn send_on(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         let Some(mut token) = self.token.take() else { return };
         let (Some(head), Some(last)) = (token.queue.first(), token.queue.last()) else {
-            return acts.push(Act::Never("a token is handed over to nobody"));
+            return effects.push(Effect::Never("a token is handed over to nobody"));
         };
         let to = head.node;
         self.pointer = last.node;
@@ -175,14 +175,14 @@ impl<W: Wish> Room<W> {
         token.counter = token.counter.max(spot.rules.floor) + 1;
         self.seen = token.counter;
         if to == spot.me {
-            acts.push(Act::Never("a token is handed over to oneself"));
+            effects.push(Effect::Never("a token is handed over to oneself"));
         }
         let message = Message::Token { queue: token.queue, counter: token.counter };
-        acts.push(Act::Send { to, message });
+        effects.push(Effect::Send { to, message });
     }
 
     /// Puts a request into the queue during an opening.
-    fn enqueue(&mut self, spot: &Spot<'_>, entry: Entry<W>, acts: &mut Vec<Act<W>>) {
+    fn enqueue(&mut self, spot: &Spot<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
         let Some(token) = &mut self.token else { return };
         let asker = entry.node;
         let first = token.queue.is_empty();
@@ -192,20 +192,20 @@ impl<W: Wish> Room<W> {
             let followers = token.session.iter().flat_map(|session| &session.followers);
             // Who asks while it follows knows already.
             for &(to, _) in followers.filter(|(node, number)| *node != asker && *number != FOR_OTHERS) {
-                acts.push(Act::Send { to, message: Message::Close { fence } });
+                effects.push(Effect::Send { to, message: Message::Close { fence } });
             }
         }
     }
 
     /// A request reaches the token.
-    pub(super) fn request_here(&mut self, spot: &Spot<'_>, entry: Entry<W>, acts: &mut Vec<Act<W>>) {
+    pub(super) fn request_here(&mut self, spot: &Spot<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
         let Some(token) = &mut self.token else { return };
         if token.session.is_none() {
             token.insert(spot.rules, entry);
-            return self.send_on(spot, acts);
+            return self.send_on(spot, effects);
         }
-        let Some((group, fence)) = token.joins(spot.rules, entry.wish.as_ref(), acts) else {
-            return self.enqueue(spot, entry, acts);
+        let Some((group, fence)) = token.joins(spot.rules, entry.wish.as_ref(), effects) else {
+            return self.enqueue(spot, entry, effects);
         };
         let Entry { node: to, number, .. } = entry;
         let closed = !token.queue.is_empty();
@@ -218,20 +218,26 @@ impl<W: Wish> Room<W> {
                 None => session.followers.push((to, number)),
             }
         }
-        acts.push(Act::Send { to, message: Message::Start { group, number, fence, closed } });
+        effects.push(Effect::Send { to, message: Message::Start { group, number, fence, closed } });
     }
 
-    pub(super) fn on_complete(&mut self, spot: &Spot<'_>, from: NodeId, number: u64, acts: &mut Vec<Act<W>>) {
+    pub(super) fn on_complete(
+        &mut self,
+        spot: &Spot<'_>,
+        from: NodeId,
+        number: u64,
+        effects: &mut Vec<Effect<W>>,
+    ) {
         let session = self.token.as_mut().and_then(|token| token.session.as_mut());
         let Some(session) = session else {
-            return acts.push(Act::Never("a completion comes to a node that is no captain"));
+            return effects.push(Effect::Never("a completion comes to a node that is no captain"));
         };
         let unnumbered = spot.printed(Printed::CompleteUnnumbered);
         let known = |&(node, granted): &(NodeId, u64)| node == from && (granted == number || unnumbered);
         match session.followers.iter().position(known) {
             Some(place) => _ = session.followers.remove(place),
-            None => return acts.push(Act::Note("a completion came after the next start was sent")),
+            None => return effects.push(Effect::Note("a completion came after the next start was sent")),
         }
-        self.settle(spot, acts);
+        self.settle(spot, effects);
     }
 }

@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 
 use super::defects::Printed;
-use super::message::{Act, Message};
+use super::message::{Effect, Message};
 use super::room::{Room, Spot};
 use super::wish::Wish;
 use crate::algorithm::{Timer, Wait};
@@ -71,47 +71,47 @@ impl<W: Wish> Room<W> {
     }
 
     /// After each input other than a timer: notices whether the room is in use.
-    pub(super) fn fade(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub(super) fn fade(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if spot.is_home() {
-            return self.answer_leavers(acts);
+            return self.answer_leavers(effects);
         }
         let tell = self.should_tell(spot);
         match &mut self.quiet {
             Quiet::Timed { touched } => *touched = true,
             Quiet::Told if self.token.is_some() && tell => {}
-            Quiet::Told | Quiet::No if tell => self.listen(spot, acts),
+            Quiet::Told | Quiet::No if tell => self.listen(spot, effects),
             quiet => *quiet = Quiet::No,
         }
     }
 
-    fn listen(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    fn listen(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         self.quiet = Quiet::Timed { touched: false };
-        acts.push(Act::Arm(QUIET, Wait { hops: spot.rules.linger, sections: 0 }));
+        effects.push(Effect::Arm(QUIET, Wait { hops: spot.rules.linger, sections: 0 }));
     }
 
-    fn answer_leavers(&mut self, acts: &mut Vec<Act<W>>) {
+    fn answer_leavers(&mut self, effects: &mut Vec<Effect<W>>) {
         let Some(token) = &self.token else { return };
         let counter = token.counter;
         for to in self.leavers.drain(..) {
-            acts.push(Act::Send { to, message: Message::Inform { counter } });
+            effects.push(Effect::Send { to, message: Message::Inform { counter } });
         }
     }
 
-    pub(super) fn on_timer(&mut self, spot: &Spot<'_>, timer: Timer, acts: &mut Vec<Act<W>>) {
+    pub(super) fn on_timer(&mut self, spot: &Spot<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
         match timer {
-            QUIET => self.been_quiet(spot, acts),
+            QUIET => self.been_quiet(spot, effects),
             PULL => {
                 // Otherwise the token is here, or it comes, or it is in use and will be announced again.
                 if spot.is_home() && self.token.is_none() && self.is_unused() {
-                    acts.push(Act::Note("the home fetched an idle token"));
-                    self.ask(spot, self.pointer, acts);
+                    effects.push(Effect::Note("the home fetched an idle token"));
+                    self.ask(spot, self.pointer, effects);
                 }
             }
-            _ => acts.push(Act::Never("there is no such timer")),
+            _ => effects.push(Effect::Never("there is no such timer")),
         }
     }
 
-    fn been_quiet(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    fn been_quiet(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         let touched = self.quiet == Quiet::Timed { touched: true };
         self.quiet = Quiet::No;
         let to = spot.rules.home;
@@ -119,19 +119,19 @@ impl<W: Wish> Room<W> {
             return;
         }
         if touched {
-            self.listen(spot, acts);
+            self.listen(spot, effects);
         } else if self.token.is_some() {
             self.quiet = Quiet::Told;
-            acts.push(Act::Send { to, message: Message::Idle });
+            effects.push(Effect::Send { to, message: Message::Idle });
         } else {
             self.leaving = true;
-            acts.push(Act::Send { to, message: Message::Forget });
+            effects.push(Effect::Send { to, message: Message::Forget });
         }
     }
 
-    pub(super) fn on_idle(&mut self, acts: &mut Vec<Act<W>>) {
+    pub(super) fn on_idle(&mut self, effects: &mut Vec<Effect<W>>) {
         if self.token.is_none() && self.is_unused() {
-            acts.push(Act::Arm(PULL, PULL_AFTER));
+            effects.push(Effect::Arm(PULL, PULL_AFTER));
         }
     }
 
@@ -141,13 +141,13 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    pub(super) fn on_inform(&mut self, spot: &Spot<'_>, counter: u64, acts: &mut Vec<Act<W>>) {
+    pub(super) fn on_inform(&mut self, spot: &Spot<'_>, counter: u64, effects: &mut Vec<Effect<W>>) {
         self.leaving = false;
         let old = counter < self.seen && !spot.printed(Printed::InformUnguarded);
         if old || self.token.is_some() || !self.is_unused() {
-            return acts.push(Act::Note("an INFORM came too late"));
+            return effects.push(Effect::Note("an INFORM came too late"));
         }
-        acts.push(Act::Note("a node forgot the way"));
+        effects.push(Effect::Note("a node forgot the way"));
         self.pointer = spot.rules.home;
     }
 }

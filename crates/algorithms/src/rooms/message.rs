@@ -76,9 +76,9 @@ pub enum Message<W: Wish> {
     Left,
 }
 
-/// What a step wants done.
+/// What a step wants done, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act<W: Wish> {
+pub enum Effect<W: Wish> {
     /// Send a message to another node.
     Send {
         /// Who gets it.

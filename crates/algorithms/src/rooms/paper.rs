@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Act, Message, Room, Rooms, Rules, Spot, Wish};
+use super::{Effect, Message, Room, Rooms, Rules, Spot, Wish};
 use crate::Origin;
 use crate::info::Scope;
 use crate::{NodeId, Setting, World};
@@ -210,20 +210,20 @@ fn a_node_may_name_groups_as_it_likes() {
     let origin = Origin { floor: 1_000, clock: 50 };
     let (mut here, mut there) = (Room::create(&home, origin), Room::create(&other, origin));
     let wish = |name: u64, writes: bool| Names { any_of: [name].to_vec(), writes };
-    let mut acts = Vec::new();
-    here.want(&home, 1, wish(u64::MAX, false), &mut acts);
-    assert_eq!(acts, [Act::Enter { client: 1, group: u64::MAX, fence: 1_001 }]);
-    acts.clear();
-    there.want(&other, 2, wish(3, true), &mut acts);
-    let Some(Act::Send { to: 7, message }) = acts.pop() else { panic!("{acts:?}") };
-    here.deliver(&home, 9, message, &mut acts);
-    assert_eq!((acts.len(), here.queue().len(), here.opening()), (0, 1, Some((u64::MAX, 1_001))));
-    here.release(&home, &mut acts);
-    let Some(Act::Send { to: 9, message: message @ Message::Token { .. } }) = acts.pop() else {
-        panic!("{acts:?}")
+    let mut effects = Vec::new();
+    here.want(&home, 1, wish(u64::MAX, false), &mut effects);
+    assert_eq!(effects, [Effect::Enter { client: 1, group: u64::MAX, fence: 1_001 }]);
+    effects.clear();
+    there.want(&other, 2, wish(3, true), &mut effects);
+    let Some(Effect::Send { to: 7, message }) = effects.pop() else { panic!("{effects:?}") };
+    here.deliver(&home, 9, message, &mut effects);
+    assert_eq!((effects.len(), here.queue().len(), here.opening()), (0, 1, Some((u64::MAX, 1_001))));
+    here.release(&home, &mut effects);
+    let Some(Effect::Send { to: 9, message: message @ Message::Token { .. } }) = effects.pop() else {
+        panic!("{effects:?}")
     };
-    there.deliver(&other, 7, message, &mut acts);
-    assert_eq!(acts, [Act::Enter { client: 2, group: 3, fence: 1_003 }]);
+    there.deliver(&other, 7, message, &mut effects);
+    assert_eq!(effects, [Effect::Enter { client: 2, group: 3, fence: 1_003 }]);
     assert_eq!((here.has_token(), there.has_token(), there.inside()), (false, true, 1));
     assert_eq!((here.droppable(&home), there.waiting().count()), (None, 0));
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::captain::Token;
 use super::defects::Printed;
 use super::fading::Quiet;
-use super::message::{Act, Entry, Message};
+use super::message::{Effect, Entry, Message};
 use super::rules::Rules;
 use super::views::Formers;
 use super::wish::Wish;
@@ -14,7 +14,7 @@ use crate::Origin;
 use crate::algorithm::{ClientId, NodeId, Timer};
 
 /// A room on one node. Who drives it calls one of [`Room::want`], [`Room::cancel`], [`Room::release`],
-/// [`Room::deliver`] and [`Room::expire`], and then carries out the acts in order.
+/// [`Room::deliver`] and [`Room::expire`], and then carries out the effects in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Room<W: Wish> {
     /// Local clients that wait, the oldest first.
@@ -142,19 +142,19 @@ impl<W: Wish> Room<W> {
     }
 
     /// A local client asks to enter.
-    pub fn want(&mut self, spot: &Spot<'_>, client: ClientId, wish: W, acts: &mut Vec<Act<W>>) {
-        if let Some((group, fence)) = self.joins(spot, &wish, acts) {
-            self.enter(client, group, fence, acts);
+    pub fn want(&mut self, spot: &Spot<'_>, client: ClientId, wish: W, effects: &mut Vec<Effect<W>>) {
+        if let Some((group, fence)) = self.joins(spot, &wish, effects) {
+            self.enter(client, group, fence, effects);
         } else {
             self.waiters.push(Waiter { client, wish, since: self.seen });
-            self.settle(spot, acts);
+            self.settle(spot, effects);
         }
-        self.finish(spot, acts);
+        self.finish(spot, effects);
     }
 
     /// A local client that waits does so no longer. Its node's request stays where it is, unless that is here: nobody could
     /// take it back, and the answer finds out whether anybody wants it.
-    pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, acts: &mut Vec<Act<W>>) {
+    pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, effects: &mut Vec<Effect<W>>) {
         self.waiters.retain(|waiter| waiter.client != client);
         if spot.printed(Printed::CancelWithdraws) && self.waiters.is_empty() {
             self.asked = false;
@@ -165,55 +165,61 @@ impl<W: Wish> Room<W> {
             self.asked = false;
             token.take_out(spot.me);
         }
-        self.finish(spot, acts);
+        self.finish(spot, effects);
     }
 
     /// A local client leaves.
-    pub fn release(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub fn release(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if self.inside == 0 {
-            return acts.push(Act::Never("a client leaves and none is inside"));
+            return effects.push(Effect::Never("a client leaves and none is inside"));
         }
         self.inside -= 1;
-        self.settle(spot, acts);
-        self.finish(spot, acts);
+        self.settle(spot, effects);
+        self.finish(spot, effects);
     }
 
     /// A message arrives.
-    pub fn deliver(&mut self, spot: &Spot<'_>, from: NodeId, message: Message<W>, acts: &mut Vec<Act<W>>) {
+    pub fn deliver(
+        &mut self,
+        spot: &Spot<'_>,
+        from: NodeId,
+        message: Message<W>,
+        effects: &mut Vec<Effect<W>>,
+    ) {
         match message {
-            Message::Request(entry) => self.on_request(spot, entry, acts),
-            Message::Token { queue, counter } => self.on_token(spot, queue, counter, acts),
+            Message::Request(entry) => self.on_request(spot, entry, effects),
+            Message::Token { queue, counter } => self.on_token(spot, queue, counter, effects),
             Message::Start { group, number, fence, closed } => {
                 let opening = Following { captain: from, group, number, fence, closed };
-                self.on_start(spot, opening, acts);
+                self.on_start(spot, opening, effects);
             }
-            Message::Complete { number } => self.on_complete(spot, from, number, acts),
-            Message::Close { fence } => self.on_close(fence, acts),
-            Message::Idle => self.on_idle(acts),
+            Message::Complete { number } => self.on_complete(spot, from, number, effects),
+            Message::Close { fence } => self.on_close(fence, effects),
+            Message::Idle => self.on_idle(effects),
             Message::Forget => self.on_forget(from),
-            Message::Inform { counter } => self.on_inform(spot, counter, acts),
-            Message::Left => self.on_left(spot, from, acts),
+            Message::Inform { counter } => self.on_inform(spot, counter, effects),
+            Message::Left => self.on_left(spot, from, effects),
         }
-        self.finish(spot, acts);
+        self.finish(spot, effects);
     }
 
     /// A timer runs out. One that was armed by a state dropped since does no harm.
-    pub fn expire(&mut self, spot: &Spot<'_>, timer: Timer, acts: &mut Vec<Act<W>>) {
-        self.on_timer(spot, timer, acts);
-        self.check(spot, acts);
+    pub fn expire(&mut self, spot: &Spot<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
+        self.on_timer(spot, timer, effects);
+        self.check(spot, effects);
     }
 
-    pub(super) fn finish(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub(super) fn finish(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if spot.rules.forget {
-            self.fade(spot, acts);
+            self.fade(spot, effects);
         }
-        self.check(spot, acts);
+        self.check(spot, effects);
     }
 
     /// Whether a client that comes now may enter at once, and what by.
-    fn joins(&mut self, spot: &Spot<'_>, wish: &W, acts: &mut Vec<Act<W>>) -> Option<(W::Group, u64)> {
+    fn joins(&mut self, spot: &Spot<'_>, wish: &W, effects: &mut Vec<Effect<W>>) -> Option<(W::Group, u64)> {
         if let Some(token) = &mut self.token {
-            return token.joins(spot.rules, Some(wish), acts);
+            return token.joins(spot.rules, Some(wish), effects);
         }
         let opening = self.following?;
         // Those who waited before it have closed the opening, so nobody is overtaken.
@@ -221,19 +227,25 @@ impl<W: Wish> Room<W> {
         joins.then_some((opening.group, opening.fence))
     }
 
-    pub(super) fn enter(&mut self, client: ClientId, group: W::Group, fence: u64, acts: &mut Vec<Act<W>>) {
+    pub(super) fn enter(
+        &mut self,
+        client: ClientId,
+        group: W::Group,
+        fence: u64,
+        effects: &mut Vec<Effect<W>>,
+    ) {
         self.inside += 1;
-        acts.push(Act::Enter { client, group, fence });
+        effects.push(Effect::Enter { client, group, fence });
     }
 
     /// Does what has become possible or necessary.
-    pub(super) fn settle(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub(super) fn settle(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if self.token.is_some() {
-            return self.settle_captain(spot, acts);
+            return self.settle_captain(spot, effects);
         }
         let wants = !self.waiters.is_empty() && !self.asked;
         if self.inside == 0 && self.former.take().is_some() {
-            self.tell_home_of_leaving(spot, acts);
+            self.tell_home_of_leaving(spot, effects);
         }
         match &mut self.following {
             Some(opening) => {
@@ -241,21 +253,21 @@ impl<W: Wish> Room<W> {
                 opening.closed |= wants;
                 // The request goes first: after the completion the captain may be gone.
                 if wants {
-                    self.ask(spot, captain, acts);
+                    self.ask(spot, captain, effects);
                 }
                 if self.inside == 0 {
                     self.following = None;
-                    acts.push(Act::Send { to: captain, message: Message::Complete { number } });
+                    effects.push(Effect::Send { to: captain, message: Message::Complete { number } });
                 }
             }
-            None if wants => self.ask(spot, self.pointer, acts),
+            None if wants => self.ask(spot, self.pointer, effects),
             None => {}
         }
     }
 
-    pub(super) fn ask(&mut self, spot: &Spot<'_>, to: NodeId, acts: &mut Vec<Act<W>>) {
+    pub(super) fn ask(&mut self, spot: &Spot<'_>, to: NodeId, effects: &mut Vec<Effect<W>>) {
         let entry = self.own(spot);
-        acts.push(Act::Send { to, message: Message::Request(entry) });
+        effects.push(Effect::Send { to, message: Message::Request(entry) });
     }
 
     /// A request of this node, for its oldest waiter if there is one.
@@ -271,35 +283,41 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    fn on_request(&mut self, spot: &Spot<'_>, entry: Entry<W>, acts: &mut Vec<Act<W>>) {
+    fn on_request(&mut self, spot: &Spot<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
         if entry.node == spot.me {
-            acts.push(Act::Never("a request comes back to its sender"));
+            effects.push(Effect::Never("a request comes back to its sender"));
         } else if self.token.is_some() {
-            self.request_here(spot, entry, acts);
+            self.request_here(spot, entry, effects);
         } else if let Some(opening) = &self.following {
             // The captain is the better judge; and it may not be asked through nodes that follow it.
-            acts.push(Act::Note("a follower passed a request to its captain"));
-            acts.push(Act::Send { to: opening.captain, message: Message::Request(entry) });
+            effects.push(Effect::Note("a follower passed a request to its captain"));
+            effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
         } else if self.asked && !spot.printed(Printed::WaitingForwards) {
-            acts.push(Act::Note("a request was parked"));
+            effects.push(Effect::Note("a request was parked"));
             self.parked.push(entry);
         } else {
-            acts.push(Act::Note("a request was forwarded"));
+            effects.push(Effect::Note("a request was forwarded"));
             let to = core::mem::replace(&mut self.pointer, entry.node);
-            acts.push(Act::Send { to, message: Message::Request(entry) });
+            effects.push(Effect::Send { to, message: Message::Request(entry) });
         }
     }
 
-    fn on_token(&mut self, spot: &Spot<'_>, queue: Vec<Entry<W>>, counter: u64, acts: &mut Vec<Act<W>>) {
+    fn on_token(
+        &mut self,
+        spot: &Spot<'_>,
+        queue: Vec<Entry<W>>,
+        counter: u64,
+        effects: &mut Vec<Effect<W>>,
+    ) {
         if !self.asked || self.following.is_some() || self.token.is_some() {
-            acts.push(Act::Never("a token comes to a node that does not wait for it"));
+            effects.push(Effect::Never("a token comes to a node that does not wait for it"));
         }
         let mine = |head: &Entry<W>| head.node == spot.me && head.number == self.number;
         if !queue.first().is_some_and(mine) {
-            acts.push(Act::Never("a token comes without its receiver at the head of the queue"));
+            effects.push(Effect::Never("a token comes without its receiver at the head of the queue"));
         }
         if self.waiters.is_empty() {
-            acts.push(Act::Note("a token came that no client wants"));
+            effects.push(Effect::Note("a token came that no client wants"));
         }
         self.asked = false;
         self.pointer = spot.me;
@@ -310,17 +328,17 @@ impl<W: Wish> Room<W> {
             token.insert(spot.rules, entry);
         }
         self.token = Some(token);
-        self.settle(spot, acts);
+        self.settle(spot, effects);
     }
 
-    fn on_start(&mut self, spot: &Spot<'_>, opening: Following<W::Group>, acts: &mut Vec<Act<W>>) {
+    fn on_start(&mut self, spot: &Spot<'_>, opening: Following<W::Group>, effects: &mut Vec<Effect<W>>) {
         if !self.asked || opening.number != self.number || self.token.is_some() {
-            acts.push(Act::Never("a start comes to a node that does not wait for it"));
+            effects.push(Effect::Never("a start comes to a node that does not wait for it"));
         }
         if let Some(before) = self.following {
-            acts.push(Act::Note("a follower was let in again"));
+            effects.push(Effect::Note("a follower was let in again"));
             if (before.captain, before.fence) != (opening.captain, opening.fence) {
-                acts.push(Act::Never("a node follows two openings"));
+                effects.push(Effect::Never("a node follows two openings"));
             }
         }
         self.asked = false;
@@ -331,23 +349,23 @@ impl<W: Wish> Room<W> {
         self.following = Some(opening);
         if !spot.printed(Printed::ParkedKept) {
             for entry in self.parked.drain(..) {
-                acts.push(Act::Send { to: opening.captain, message: Message::Request(entry) });
+                effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
             }
         }
-        self.admit_waiters(opening.group, opening.fence, acts);
+        self.admit_waiters(opening.group, opening.fence, effects);
         if self.inside == 0 {
-            acts.push(Act::Note("a start came that no client wants"));
+            effects.push(Effect::Note("a start came that no client wants"));
             if spot.printed(Printed::UnwantedStartIgnored) {
                 self.following = None;
             }
         }
-        self.settle(spot, acts);
+        self.settle(spot, effects);
     }
 
-    fn on_close(&mut self, fence: u64, acts: &mut Vec<Act<W>>) {
+    fn on_close(&mut self, fence: u64, effects: &mut Vec<Effect<W>>) {
         match &mut self.following {
             Some(opening) if opening.fence == fence => opening.closed = true,
-            _ => acts.push(Act::Note("a close came for an opening that was left")),
+            _ => effects.push(Effect::Note("a close came for an opening that was left")),
         }
     }
 
@@ -360,13 +378,13 @@ impl<W: Wish> Room<W> {
     }
 
     /// Lets all local waiters in who accept this group and need not be alone in it.
-    pub(super) fn admit_waiters(&mut self, group: W::Group, fence: u64, acts: &mut Vec<Act<W>>) {
+    pub(super) fn admit_waiters(&mut self, group: W::Group, fence: u64, effects: &mut Vec<Effect<W>>) {
         let inside = &mut self.inside;
         self.waiters.retain(|waiter| {
             let enters = shares(&waiter.wish, group);
             if enters {
                 *inside += 1;
-                acts.push(Act::Enter { client: waiter.client, group, fence });
+                effects.push(Effect::Enter { client: waiter.client, group, fence });
             }
             !enters
         });

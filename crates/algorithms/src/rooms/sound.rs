@@ -2,15 +2,15 @@
 
 use alloc::vec::Vec;
 
-use super::message::Act;
+use super::message::Effect;
 use super::room::{Room, Spot};
 use super::wish::Wish;
 
 impl<W: Wish> Room<W> {
-    pub(super) fn check(&self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub(super) fn check(&self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         let mut never = |holds: bool, otherwise: &'static str| {
             if !holds {
-                acts.push(Act::Never(otherwise));
+                effects.push(Effect::Never(otherwise));
             }
         };
         never(self.waiters.is_empty() || self.asked, "a client waits and its node has not asked");

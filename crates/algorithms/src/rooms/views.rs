@@ -9,7 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::captain::{Session, Token};
-use super::message::{Act, Message};
+use super::message::{Effect, Message};
 use super::room::{Room, Spot, Waiter};
 use super::rules::Rules;
 use super::wish::Wish;
@@ -128,7 +128,7 @@ impl<W: Wish> Room<W> {
         spot: &Spot<'_>,
         kept: Kept<W>,
         reported: Option<Reported<W::Group>>,
-        acts: &mut Vec<Act<W>>,
+        effects: &mut Vec<Effect<W>>,
     ) -> Room<W> {
         let Kept { waiters, inside, token, former, number, seen, followers } = kept;
         let origin = Origin { floor: 0, clock: number };
@@ -145,12 +145,12 @@ impl<W: Wish> Room<W> {
                 room.formers = Some(Formers { captain, inside, all_reported: all });
             }
             if room.former.is_some() {
-                room.is_inside(spot.me, acts);
+                room.is_inside(spot.me, effects);
             }
-            room.complete_for_others(spot, acts);
+            room.complete_for_others(spot, effects);
         }
-        room.settle(spot, acts);
-        room.finish(spot, acts);
+        room.settle(spot, effects);
+        room.finish(spot, effects);
         room
     }
 
@@ -185,9 +185,9 @@ impl<W: Wish> Room<W> {
     }
 
     /// At the home: at this node somebody is inside by an opening of a view before.
-    pub fn is_inside(&mut self, node: NodeId, acts: &mut Vec<Act<W>>) {
+    pub fn is_inside(&mut self, node: NodeId, effects: &mut Vec<Effect<W>>) {
         match &mut self.formers {
-            None => acts.push(Act::Never("somebody is inside a room that is not open")),
+            None => effects.push(Effect::Never("somebody is inside a room that is not open")),
             Some(formers) => {
                 if let Err(place) = formers.inside.binary_search(&node) {
                     formers.inside.insert(place, node);
@@ -197,44 +197,44 @@ impl<W: Wish> Room<W> {
     }
 
     /// At the home: all nodes have reported.
-    pub fn all_reported(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub fn all_reported(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if let Some(formers) = &mut self.formers {
             formers.all_reported = true;
         }
-        self.complete_for_others(spot, acts);
-        self.finish(spot, acts);
+        self.complete_for_others(spot, effects);
+        self.finish(spot, effects);
     }
 
     /// Clients who were inside by an opening of a view before have left this node.
-    pub(super) fn tell_home_of_leaving(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    pub(super) fn tell_home_of_leaving(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if spot.rules.omits == Some(Shortcut::CompletesToCaptain) {
             // The captain of then is one of another view, in which nothing is said any more.
             return;
         }
         if spot.is_home() {
-            self.on_left(spot, spot.me, acts);
+            self.on_left(spot, spot.me, effects);
         } else {
-            acts.push(Act::Send { to: spot.rules.home, message: Message::Left });
+            effects.push(Effect::Send { to: spot.rules.home, message: Message::Left });
         }
     }
 
-    pub(super) fn on_left(&mut self, spot: &Spot<'_>, from: NodeId, acts: &mut Vec<Act<W>>) {
+    pub(super) fn on_left(&mut self, spot: &Spot<'_>, from: NodeId, effects: &mut Vec<Effect<W>>) {
         match &mut self.formers {
             Some(formers) => formers.inside.retain(|node| *node != from),
-            None => acts.push(Act::Never("somebody leaves who was not inside")),
+            None => effects.push(Effect::Never("somebody leaves who was not inside")),
         }
-        self.complete_for_others(spot, acts);
+        self.complete_for_others(spot, effects);
     }
 
     /// At the home: when all have left, the captain may go on.
-    fn complete_for_others(&mut self, spot: &Spot<'_>, acts: &mut Vec<Act<W>>) {
+    fn complete_for_others(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         let over = |formers: &mut Formers| formers.all_reported && formers.inside.is_empty();
         let Some(Formers { captain, .. }) = self.formers.take_if(over) else { return };
-        acts.push(Act::Note("the home completed for those of a view before"));
+        effects.push(Effect::Note("the home completed for those of a view before"));
         if captain != spot.me {
-            acts.push(Act::Send { to: captain, message: Message::Complete { number: FOR_OTHERS } });
+            effects.push(Effect::Send { to: captain, message: Message::Complete { number: FOR_OTHERS } });
         } else {
-            self.on_complete(spot, spot.me, FOR_OTHERS, acts);
+            self.on_complete(spot, spot.me, FOR_OTHERS, effects);
         }
     }
 }

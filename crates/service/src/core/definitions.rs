@@ -1,43 +1,46 @@
 //! What names are defined as, and what becomes of resources when that changes.
 //!
-//! Nodes agree on definitions, and hear of each change in the same order, but not at the same moment. What is defined is looked at
-//! in two places. The node that a client asks refuses what contradicts it. The home of a name gives it as many slots as are
-//! defined, and tells everybody; other nodes take the number from it, not from what they have heard themselves. So there is never
-//! more than one opinion that counts.
+//! Nodes agree on definitions, and hear of each change in the same order, but not at the same moment. A definition
+//! counts in two places. The node that a client asks refuses what contradicts it. The home of a name gives it as many
+//! slots as are defined, and tells the other nodes; they take the number from the home, not from what they have heard
+//! themselves. So only one opinion ever counts.
 
-use super::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Core, Out};
+use crate::name::{self, Definition};
 use crate::protocol::Order;
+use crate::refusal::Refusal;
 use crate::registry::Entry;
+use crate::time::Time;
 
 impl Core {
-    /// It was agreed on that a name stands for this from now on; for nothing in particular, if that is all. To be called for every
-    /// change, in the order in which they were agreed on.
+    /// The nodes have agreed that a name stands for this from now on, or that it is not defined any more. To be
+    /// called for every change, in the order in which they were agreed on.
     pub fn defined(&mut self, name: &Arc<str>, definition: Option<Definition>, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
-        match definition {
-            Some(definition) => _ = self.definitions.insert(name.clone(), definition),
-            None => _ = self.definitions.remove(name),
-        }
-        let numbers: Vec<u32> = self.by_name.values().filter_map(|names| names.get(name).copied()).collect();
+        self.check_lease(now, out);
+        self.names.define(name, definition);
+        let numbers: Vec<u32> = self.names.all_of(name).collect();
         for number in numbers {
-            let Some(resource) = self.resources.get_mut(number) else { continue };
+            let Some(resource) = self.names.get_mut(number) else { continue };
             resource.is_defined_as(definition);
-            let kind = resource.definition.kind();
+            let kind = resource.definition().kind();
             if let Some(definition) = definition.filter(|definition| definition.kind() == kind) {
-                self.judge_insisting(number, definition, now, out);
+                self.apply_definition(number, definition, now, out);
             }
             self.open_if_complete(number, now, out);
-            self.fit(number, now, out);
+            self.resize_as_defined(number, now, out);
         }
     }
 
     /// Everything that is defined: to be called at the start, and whenever this node has missed changes.
     pub fn all_defined(&mut self, definitions: &BTreeMap<Arc<str>, Definition>, now: Time, out: &mut Out) {
         let gone: Vec<Arc<str>> =
-            self.definitions.keys().filter(|name| !definitions.contains_key(*name)).cloned().collect();
+            self.definitions().keys().filter(|name| !definitions.contains_key(*name)).cloned().collect();
         gone.iter().for_each(|name| self.defined(name, None, now, out));
         for (name, definition) in definitions {
-            if self.definitions.get(name) != Some(definition) {
+            if self.names.definition(name) != Some(*definition) {
                 self.defined(name, Some(*definition), now, out);
             }
         }
@@ -45,43 +48,45 @@ impl Core {
 
     /// What names are defined as, as far as this node has heard.
     pub fn definitions(&self) -> &BTreeMap<Arc<str>, Definition> {
-        &self.definitions
+        self.names.definitions()
     }
 
-    /// Whoever waits here and asked for a number of slots when nothing was defined: if that is what was defined, it is served as
-    /// such; if not, it is told.
-    fn judge_insisting(&mut self, number: u32, defined: Definition, now: Time, out: &mut Out) {
-        let insisting = self.requests.iter().filter(|(_, request)| request.resource == number);
-        let insisting = insisting.filter_map(|(client, request)| Some((client, request.insists?)));
-        for (client, slots) in insisting.collect::<Vec<_>>() {
-            let Some(request) = self.requests.get_mut(client) else { continue };
-            let asked = Definition::Slots(slots);
+    /// Some waiters asked for a number of slots when nothing was defined. Those that asked for what is defined now
+    /// stay; the others are refused.
+    fn apply_definition(&mut self, number: u32, defined: Definition, now: Time, out: &mut Out) {
+        for client in self.requests.of_resource(number) {
+            let Some(request) = self.requests.get(client) else { continue };
+            let Some(asked) = request.insists.map(Definition::Slots) else { continue };
             if asked == defined {
-                request.insists = None;
-            } else if request.granted.is_none() {
-                self.send_away(client, Refusal::DefinedAs { defined, asked }, now, out);
+                self.requests.accept_any_size(client);
+            } else if request.waits() {
+                self.refuse_waiter(client, Refusal::DefinedAs { defined, asked }, now, out);
             }
         }
     }
 
-    /// At the home: as many slots as are defined. Not before it is known which of them others have.
-    pub(super) fn fit(&mut self, number: u32, now: Time, out: &mut Out) {
-        let begin = self.begin();
-        let Some(resource) = self.resources.get(number) else { return };
-        let Some(slots) = resource.defined.and_then(Definition::slots) else { return };
-        let fits = resource.definition == Definition::Slots(slots) || resource.is_opening();
-        if fits || resource.home != self.me || !self.owing.is_empty() || resource.definition.slots().is_none()
+    /// At the home: gives a resource as many slots as are defined, once all members have reported which of them they
+    /// have.
+    pub(super) fn resize_as_defined(&mut self, number: u32, now: Time, out: &mut Out) {
+        let setup = self.names.setup(self.membership.position());
+        let Some(resource) = self.names.get(number) else { return };
+        let Some(slots) = resource.defined().and_then(Definition::slots) else { return };
+        let fits = resource.definition() == Definition::Slots(slots) || resource.is_opening();
+        if fits
+            || resource.home() != self.membership.me()
+            || !self.membership.has_all_reports()
+            || resource.definition().slots().is_none()
         {
             return;
         }
-        self.send_insisting_away(number, slots, now, out);
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        resource.resize(slots, begin, &mut self.scratch, &mut self.dice);
-        self.carry_out_all(number, now, out);
+        self.refuse_other_sizes(number, slots, now, out);
+        let Some(resource) = self.names.get_mut(number) else { return };
+        resource.resize(slots, setup, &mut self.workspace);
+        self.carry_out_effects(number, now, out);
         self.list_if_idle(number, now);
     }
 
-    /// What has to be agreed on so that an order is carried out, if it is one that the nodes have to agree on.
+    /// What the nodes have to agree on to carry out an order, if it needs agreement.
     pub fn proposal(&self, order: &Order) -> Result<Option<Entry>, Refusal> {
         let (name, definition) = match order {
             Order::Define { name, definition } => (name, *definition),
@@ -90,11 +95,11 @@ impl Core {
         };
         name::validate(name)?;
         definition.map_or(Ok(()), Definition::validate)?;
-        match (order, self.definitions.get(name)) {
+        match (order, self.names.definition(name)) {
             (Order::Resize { .. }, None) | (Order::Define { definition: None, .. }, None) => {
                 Err(Refusal::NotDefined)
             }
-            (Order::Resize { slots, .. }, Some(&defined)) if defined.slots().is_none() => {
+            (Order::Resize { slots, .. }, Some(defined)) if defined.slots().is_none() => {
                 Err(Refusal::DefinedAs { defined, asked: Definition::Slots(*slots) })
             }
             _ => Ok(Some(Entry::Define { name: name.clone(), definition })),

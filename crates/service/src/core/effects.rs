@@ -1,92 +1,76 @@
-//! Steps of resources, and what comes of them.
+//! Steps of resources, and their effects.
 
-use super::*;
+use algorithms::{NodeId, Timer, Wait};
+
+use super::state::Due;
+use super::{Core, Out, PeerMessage, Said};
+use crate::resource::{Content, Effect, Input, Looked, Planned};
+use crate::time::Time;
 
 impl Core {
-    /// Lets something happen to a resource, and carries out what comes of it.
-    pub(super) fn step(&mut self, number: u32, happening: Happening, now: Time, out: &mut Out) {
-        let place = self.place();
-        let resource = self.resources.get_mut(number).expect("a resource in use is not forgotten");
-        resource.used = now;
-        resource.step(place, happening, &mut self.scratch, &mut self.dice);
-        self.carry_out_all(number, now, out);
+    /// Feeds a resource with an input, and carries out the effects.
+    pub(super) fn step(&mut self, number: u32, input: Input, now: Time, out: &mut Out) {
+        let position = self.membership.position();
+        let resource = self.names.get_mut(number).expect("a resource in use is not forgotten");
+        resource.use_at(now);
+        resource.step(position, input, &mut self.workspace);
+        self.carry_out_effects(number, now, out);
         self.list_if_idle(number, now);
     }
 
-    /// Carries out what a resource wants done.
-    pub(super) fn carry_out_all(&mut self, number: u32, now: Time, out: &mut Out) {
-        let mut deeds = std::mem::take(&mut self.scratch.deeds);
-        for deed in deeds.drain(..) {
-            self.carry_out(number, deed, now, out);
+    /// Carries out the effects of a step, in order.
+    pub(super) fn carry_out_effects(&mut self, number: u32, now: Time, out: &mut Out) {
+        let mut effects = self.workspace.take();
+        for effect in effects.drain(..) {
+            self.carry_out(number, effect, now, out);
         }
-        self.scratch.deeds = deeds;
+        self.workspace.put_back(effects);
     }
 
-    fn carry_out(&mut self, number: u32, deed: Deed, now: Time, out: &mut Out) {
-        match deed {
-            Deed::Send(to, content) => self.say(number, to, content, out),
-            Deed::Enter(client, slot, counter, group) => {
-                self.let_in(client, (slot, counter, group), now, out);
+    fn carry_out(&mut self, number: u32, effect: Effect, now: Time, out: &mut Out) {
+        match effect {
+            Effect::Send(to, content) => self.send_about(number, to, content, out),
+            Effect::Grant { client, slot, fence, group } => {
+                self.grant(client, (slot, fence, group), now, out);
             }
-            Deed::Arm(timer, wait) => self.arm(number, timer, wait, now),
-            Deed::Disarm(timer) => self.disarm(number, timer),
-            Deed::Never(what) => panic!("a resource does what it cannot: {what}"),
+            Effect::Arm(timer, wait) => self.arm(number, timer, wait, now),
+            Effect::Disarm(timer) => self.disarm(number, timer),
+            Effect::Never(what) => panic!("a resource does what it cannot: {what}"),
         }
     }
 
     /// Sends a message about a resource.
-    pub(super) fn say(&mut self, number: u32, to: NodeId, content: Content, out: &mut Out) {
-        let Some(resource) = self.resources.get(number) else { return };
-        let (name, definition) = (resource.name.clone(), resource.definition);
+    pub(super) fn send_about(&mut self, number: u32, to: NodeId, content: Content, out: &mut Out) {
+        let Some(resource) = self.names.get(number) else { return };
+        let (name, definition) = (resource.name().clone(), resource.definition());
         self.counts.sent += 1;
         let said = Said::About { name, definition, content };
-        out.messages.push((to, PeerMessage { epoch: self.view.epoch, said }));
+        out.messages.push((to, PeerMessage { epoch: self.membership.epoch(), said }));
     }
 
     fn arm(&mut self, number: u32, timer: Timer, wait: Wait, now: Time) {
         let at = now + self.config.hop * wait.hops;
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        let known = resource.timers.iter_mut().find(|armed| armed.timer == timer);
-        let armed = match known {
-            Some(armed) if armed.planned <= at => {
-                armed.runs_out = Some(at);
-                return;
-            }
-            Some(armed) => {
-                self.due.remove(&(armed.planned, Due::Timer(number, timer)));
-                armed
-            }
-            None => {
-                resource.timers.push(Armed { timer, runs_out: None, planned: at });
-                resource.timers.last_mut().expect("it was just put there")
-            }
-        };
-        (armed.runs_out, armed.planned) = (Some(at), at);
-        self.due.insert((at, Due::Timer(number, timer)));
+        let Some(resource) = self.names.get_mut(number) else { return };
+        let Some(Planned { at, instead_of }) = resource.timers_mut().arm(timer, at) else { return };
+        if let Some(before) = instead_of {
+            self.agenda.cancel(before, Due::Timer(number, timer));
+        }
+        self.agenda.plan(at, Due::Timer(number, timer));
     }
 
     fn disarm(&mut self, number: u32, timer: Timer) {
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        if let Some(armed) = resource.timers.iter_mut().find(|armed| armed.timer == timer) {
-            armed.runs_out = None;
+        if let Some(resource) = self.names.get_mut(number) {
+            resource.timers_mut().disarm(timer);
         }
     }
 
-    /// A timer of a resource was planned to be looked at now. It runs out, unless it was stopped or started again.
+    /// Looks at a timer at the time that was planned. It runs out, unless it was stopped or started again.
     pub(super) fn timer_due(&mut self, number: u32, timer: Timer, now: Time, out: &mut Out) {
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        let Some(place) = resource.timers.iter().position(|armed| armed.timer == timer) else { return };
-        match resource.timers[place].runs_out {
-            Some(at) if at > now => {
-                resource.timers[place].planned = at;
-                self.due.insert((at, Due::Timer(number, timer)));
-            }
-            runs => {
-                resource.timers.swap_remove(place);
-                if runs.is_some() {
-                    self.step(number, Happening::Expire(timer), now, out);
-                }
-            }
+        let Some(resource) = self.names.get_mut(number) else { return };
+        match resource.timers_mut().look(timer, now) {
+            Some(Looked::Again(at)) => self.agenda.plan(at, Due::Timer(number, timer)),
+            Some(Looked::RanOut) => self.step(number, Input::Expire(timer), now, out),
+            Some(Looked::Stopped) | None => {}
         }
     }
 }

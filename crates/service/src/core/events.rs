@@ -1,34 +1,36 @@
-//! Telling whoever watches. If nobody does, this costs one comparison.
+//! Events for watchers. Without a watcher this costs one comparison.
 
-use super::*;
+use super::{Core, Out};
+use crate::event::{Change, Event};
+use crate::refusal::Refusal;
 
 impl Core {
-    /// Tells of a client.
+    /// Tells watchers what happens to a client.
     #[inline]
-    pub(super) fn tell(&self, client: u32, change: impl FnOnce() -> Change, out: &mut Out) {
+    pub(super) fn emit(&self, client: u32, change: impl FnOnce() -> Change, out: &mut Out) {
         if let Some(events) = &mut out.events {
             events.extend(self.event(client, change()));
         }
     }
 
-    /// Tells of a client that is about to leave, by itself or because its session has run out.
-    pub(super) fn tell_of_leaving(&self, client: u32, ran_out: bool, why: &Refusal, out: &mut Out) {
+    /// Tells watchers that a request ends, because of the client or because its session has expired.
+    pub(super) fn emit_end(&self, client: u32, ran_out: bool, why: &Refusal, out: &mut Out) {
         let change = || match self.requests.get(client).and_then(|request| request.granted) {
             Some(grant) if ran_out => Change::Lost(grant),
             Some(grant) => Change::Released(grant),
             None => Change::GaveUp(why.clone()),
         };
-        self.tell(client, change, out);
+        self.emit(client, change, out);
     }
 
     fn event(&self, client: u32, change: Change) -> Option<Event> {
         let request = self.requests.get(client)?;
-        let resource = self.resources.get(request.resource)?;
+        let resource = self.names.get(request.resource)?;
         Some(Event::Client {
-            session: self.session_id(request.session),
+            session: self.sessions.id(request.session),
             request: request.number,
-            name: resource.name.clone(),
-            definition: resource.definition,
+            name: resource.name().clone(),
+            definition: resource.definition(),
             want: request.want.clone(),
             change,
         })

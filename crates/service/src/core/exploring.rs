@@ -1,40 +1,45 @@
-//! For whoever explores all that can happen to nodes: what makes two states the same, and timers that run out in any order.
+//! For the exploration of all that can happen to nodes: what makes two states equal, and timers that run out in any
+//! order.
 
 use std::fmt::Write;
 
-use super::*;
+use algorithms::Timer;
+
+use super::state::Due;
+use super::{Core, Out};
+use crate::resource::{Input, Resource};
+use crate::time::Time;
 
 impl Core {
-    /// Writes down what decides about everything this node will do, so that two states that are the same can be known as
-    /// such. What was counted, and what is left to chance, are no part of it.
+    /// Writes down all that decides about what this node will do: equal states have equal texts. Counts and chance
+    /// are no part of it.
     pub fn describe(&self, text: &mut impl Write) {
-        let Core { view, owing, lease, sessions, origin, departs, .. } = self;
+        let Core { membership, lease, sessions, .. } = self;
+        let (origin, leaves) = (self.names.origin(), self.admission.leaves());
         // Writing to a text or a hash does not fail.
-        _ = write!(text, "{view:?}{owing:?}{lease:?}{sessions:?}{origin:?}{departs:?}");
+        _ = write!(text, "{membership:?}{lease:?}{sessions:?}{origin:?}{leaves:?}");
         for (number, request) in self.requests.iter() {
             _ = write!(text, "{number}{request:?}");
         }
-        for (number, resource) in self.resources.iter() {
+        for (number, resource) in self.names.iter() {
             _ = write!(text, "{number}{resource:?}");
         }
     }
 
     /// The timers that run, each with the number of its resource.
     pub fn timers(&self) -> Vec<(u32, Timer)> {
-        let running = |armed: &&Armed| armed.runs_out.is_some();
         let of = |(number, resource): (u32, &Resource)| -> Vec<(u32, Timer)> {
-            resource.timers.iter().filter(running).map(|armed| (number, armed.timer)).collect()
+            resource.timers().running().map(|timer| (number, timer)).collect()
         };
-        self.resources.iter().flat_map(of).collect()
+        self.names.iter().flat_map(of).collect()
     }
 
     /// A timer that runs is over now, however long it was to run.
     pub fn run_out(&mut self, resource: u32, timer: Timer, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
-        let Some(found) = self.resources.get_mut(resource) else { return };
-        let Some(place) = found.timers.iter().position(|armed| armed.timer == timer) else { return };
-        let armed = found.timers.swap_remove(place);
-        self.due.remove(&(armed.planned, Due::Timer(resource, timer)));
-        self.step(resource, Happening::Expire(timer), now, out);
+        self.check_lease(now, out);
+        let Some(found) = self.names.get_mut(resource) else { return };
+        let Some(planned) = found.timers_mut().take(timer) else { return };
+        self.agenda.cancel(planned, Due::Timer(resource, timer));
+        self.step(resource, Input::Expire(timer), now, out);
     }
 }

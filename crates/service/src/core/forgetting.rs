@@ -1,132 +1,77 @@
-//! Resources come and go: a name that nobody uses costs nothing.
+//! Resources come and go: an idle name costs nothing.
 
-use super::*;
+use std::sync::Arc;
+use std::time::Duration;
 
-/// So many are forgotten at once, so that nobody has to wait for it.
+use super::Core;
+use super::state::Due;
+use crate::name::Definition;
+use crate::time::Time;
+
+/// So many are forgotten at once, so that clients do not wait for it.
 const AT_ONCE: u32 = 1_000;
 
 impl Core {
-    /// The resource of this name as this kind of thing.
-    pub(super) fn find(&self, name: &str, kind: Kind) -> Option<u32> {
-        self.by_name.get(&kind)?.get(name).copied()
-    }
-
-    /// The resource of this name as this kind of thing, made if need be; with as many slots as are defined, or else as many as
-    /// are asked for. At its home it can be one thing at a time: the error says which.
+    /// The resource of this name and kind, made if need be. At its home a name can be of one kind at a time: the
+    /// error says which.
     pub(super) fn find_or_create(
         &mut self,
         name: &Arc<str>,
         definition: Definition,
     ) -> Result<u32, Definition> {
-        let kind = definition.kind();
-        if let Some(number) = self.find(name, kind) {
+        if let Some(number) = self.names.find(name, definition.kind()) {
             return Ok(number);
         }
-        let home = self.view.home(name);
-        let opening = home == self.me && !self.knows_enough();
-        if home == self.me {
-            self.give_up_other_definitions(name)?;
+        let (home, position) = (self.membership.view().home(name), self.membership.position());
+        let is_home = home == position.me;
+        if is_home && let Some(number) = self.names.in_the_way(name, position)? {
+            self.forget(number);
         }
-        let defined = self.definitions.get(name).copied();
-        let definition = defined.filter(|defined| defined.kind() == kind).unwrap_or(definition);
-        let mut resource = Resource::new(name.clone(), definition, home, self.begin(), opening);
-        resource.defined = defined;
-        let number = self.resources.insert(resource);
-        self.by_name.entry(kind).or_default().insert(name.clone(), number);
-        Ok(number)
+        let opening = is_home && !self.membership.may_mint();
+        Ok(self.names.create(name, definition, home, position, opening))
     }
 
-    /// At the home: what nobody uses and nobody has defined gets as many slots as whoever asks first wants.
-    pub(super) fn make_way(&mut self, name: &str, asked: Definition) {
-        let place = self.place();
-        let Some(number) = self.find(name, asked.kind()) else { return };
-        let other = |resource: &&Resource| {
-            let undefined = resource.definition != asked && resource.defined.is_none();
-            undefined && resource.home == place.me && resource.droppable(place).is_some()
-        };
-        if self.resources.get(number).filter(other).is_some() {
+    /// At the home: an idle resource that is not defined gets as many slots as the next client asks for.
+    pub(super) fn forget_other_size(&mut self, name: &str, asked: Definition) {
+        if let Some(number) = self.names.replaced_by(name, asked, self.membership.position()) {
             self.forget(number);
         }
     }
 
-    /// At the home: what the name stood for is forgotten, unless it is in use as that.
-    fn give_up_other_definitions(&mut self, name: &str) -> Result<(), Definition> {
-        let place = self.place();
-        // What nobody has reported to have may still turn out to be something else.
-        let known = |number: &u32| !self.resources.get(*number).is_some_and(Resource::is_guess);
-        let mut numbers = self.by_name.values().filter_map(|names| names.get(name).copied());
-        let Some(number) = numbers.find(known) else { return Ok(()) };
-        match self.resources.get(number) {
-            Some(resource) if resource.droppable(place).is_none() => return Err(resource.definition),
-            _ => {}
-        }
-        self.forget(number);
-        Ok(())
-    }
-
-    /// Puts a resource on the list of those that may be forgotten, if nobody uses it.
+    /// Lists a resource as idle, if it is.
     pub(super) fn list_if_idle(&mut self, number: u32, now: Time) {
-        let place = self.place();
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        if resource.listed || resource.droppable(place).is_none() {
-            return;
+        if self.names.list_if_idle(number, self.membership.position(), now) {
+            self.agenda.plan(now + self.config.keep_idle, Due::Forget);
         }
-        resource.listed = true;
-        if self.idle.is_empty() {
-            self.due.insert((now + self.config.keep_idle, Due::Forget));
-        }
-        self.idle.push_back((now, number));
     }
 
-    /// Forgets what nobody has used for long enough.
+    /// Forgets resources that have been idle for long enough.
     pub(super) fn forget_idle(&mut self, now: Time) {
-        let place = self.place();
+        let (position, keep) = (self.membership.position(), self.config.keep_idle);
         let mut looked_at = 0;
-        while let Some(&(since, number)) = self.idle.front()
-            && since + self.config.keep_idle <= now
+        while let Some(since) = self.names.idle_since()
+            && since + keep <= now
         {
             looked_at += 1;
             if looked_at > AT_ONCE {
-                _ = self.due.insert((now + Duration::from_nanos(1), Due::Forget));
-                return;
+                return self.agenda.plan(now + Duration::from_nanos(1), Due::Forget);
             }
-            self.idle.pop_front();
-            let Some(resource) = self.resources.get_mut(number) else { continue };
-            if resource.droppable(place).is_none() {
-                // It is in use; when it is not any more, it will be listed again.
-                resource.listed = false;
-            } else if resource.used + self.config.keep_idle > now {
-                let used = resource.used;
-                // What was used since the others were listed goes behind them; the list stays in order closely enough.
-                self.idle.push_back((used, number));
-            } else {
+            if let Some(number) = self.names.take_idle(position, keep, now) {
                 self.counts.forgotten += 1;
                 self.forget(number);
             }
         }
-        match self.idle.front() {
-            Some(&(since, _)) => _ = self.due.insert((since + self.config.keep_idle, Due::Forget)),
-            None => self.idle.shrink_to(1024),
+        match self.names.idle_since() {
+            Some(since) => self.agenda.plan(since + keep, Due::Forget),
+            None => self.names.shrink_idle(),
         }
     }
 
-    /// Forgets a resource, but not how far its counters went.
+    /// Forgets a resource, and what is planned for it.
     pub(super) fn forget(&mut self, number: u32) {
-        let place = self.place();
-        let Some(resource) = self.resources.remove(number) else { return };
-        for armed in &resource.timers {
-            self.due.remove(&(armed.planned, Due::Timer(number, armed.timer)));
-        }
-        if !self.omits(Defect::NoFloor) {
-            self.origin.rise_to(resource.droppable(place).unwrap_or_default());
-        }
-        self.origin.rise_to(resource.clock());
-        let kind = resource.definition.kind();
-        if let Some(names) = self.by_name.get_mut(&kind) {
-            names.remove(&resource.name);
-            if names.is_empty() {
-                self.by_name.remove(&kind);
-            }
+        let Some(resource) = self.names.remove(number, self.membership.position()) else { return };
+        for (timer, planned) in resource.timers().planned() {
+            self.agenda.cancel(planned, Due::Timer(number, timer));
         }
     }
 }

@@ -1,48 +1,46 @@
-//! Leaving the cluster: nobody is let in any more, and when nobody can believe any more that it is inside, the node says
-//! goodbye and is left out of the next view at once.
+//! Leaving the cluster: the node grants nothing more. When no client can believe any more that it holds something,
+//! the node says goodbye, and the next view is without it.
 //!
-//! Tokens that others wait for go to them as soon as they are free, as always. What lies here idle then is nowhere in the
-//! next view, and its home makes it anew.
+//! Tokens that other nodes wait for go to them as soon as they are free, as always. A token that lies here idle is
+//! nowhere in the next view, and its home mints it.
 
-use super::*;
+use super::{Core, Out};
+use crate::defect::Defect;
+use crate::refusal::Refusal;
+use crate::session::{Session, SessionId};
+use crate::time::Time;
 
 impl Core {
-    /// This node is to leave: whoever waits is sent away, and nobody asks any more. Sessions that hold something are kept
-    /// alive until this time, and run out after it; all others end now. Clients in this process are told now, and have
-    /// until then to stop.
+    /// This node is to leave: it refuses all waiters and new requests. Sessions that hold something are kept alive
+    /// until this time, and expire after it; all others end now. Clients in this process are told now, and have until
+    /// then to stop.
     pub fn depart(&mut self, until: Time, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
-        self.departs = Some(until);
-        let waiting = self.requests.iter().filter(|(_, request)| request.granted.is_none());
-        let waiting: Vec<u32> = waiting.map(|(client, _)| client).collect();
-        for client in waiting {
-            self.send_away(client, Refusal::Leaving, now, out);
+        self.check_lease(now, out);
+        self.admission.leave(until);
+        for client in self.requests.waiting() {
+            self.refuse_waiter(client, Refusal::Leaving, now, out);
         }
-        let idle = self.sessions.iter().filter(|(_, session)| session.clients().next().is_none());
-        let idle: Vec<u64> = idle.map(|(number, _)| *number).collect();
-        for number in idle {
+        for number in self.sessions.idle() {
             self.end_session(number, false, now, out);
         }
-        self.tell_those_in_this_process(until, out);
+        self.end_local_sessions(until, out);
     }
 
-    /// Whether this node is to leave, and nobody can believe any more that it holds something here. From then on nothing is
-    /// promised to anybody.
+    /// Whether this node is to leave, and no client can believe any more that it holds something here. From then on
+    /// the node makes no promise.
     pub fn has_departed(&mut self, now: Time) -> bool {
-        if self.departs.is_none() {
+        if self.admission.leaves().is_none() {
             return false;
         }
-        let believes = |session: &Session| session.clients().next().is_some() && !session.is_given_up(now);
-        let departed = !self.sessions.values().any(believes) || self.omits(Defect::LeavesWhileBusy);
+        let departed = !self.sessions.may_hold(now) || self.has_defect(Defect::LeavesWhileBusy);
         if departed {
-            self.departs = Some(now);
+            self.admission.leave(now);
         }
         departed
     }
 
     /// Whether this node still promises anything to this session.
     pub(super) fn keeps_alive(&self, id: SessionId, now: Time) -> bool {
-        let holds = |session: &Session| session.clients().next().is_some();
-        self.departs.is_none_or(|until| now < until && self.sessions.get(&id.number).is_some_and(holds))
+        self.admission.keeps_alive(now, || self.sessions.get(id.number).is_some_and(Session::is_in_use))
     }
 }

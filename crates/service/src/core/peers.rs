@@ -1,37 +1,46 @@
 //! What other nodes say.
 //!
-//! A resource is what its home says. Whoever takes the name for something else finds out there: the home refuses. Whoever
-//! takes it for the same with another number of slots is told the right number.
+//! A resource is what its home says. The home refuses nodes that take the name for another kind of thing, and
+//! corrects those that take it for another number of slots.
 
-use super::*;
+use std::sync::Arc;
+
+use algorithms::NodeId;
+
+use super::{Core, Out, PeerMessage, Said};
+use crate::defect::Defect;
+use crate::name::Definition;
+use crate::refusal::Refusal;
+use crate::resource::{Content, Input};
+use crate::time::Time;
 
 impl Core {
     /// A message from another node; each arrives once, and in order.
     pub fn receive(&mut self, from: NodeId, message: PeerMessage, now: Time, out: &mut Out) {
-        self.mind_lease(now, out);
+        self.check_lease(now, out);
         self.counts.received += 1;
-        let old_end = self.omits(Defect::OldEndCounts) && message.said == Said::End;
+        let old_end = self.has_defect(Defect::OldEndCounts) && message.said == Said::End;
         let of_this_view =
-            message.epoch == self.view.epoch || old_end || self.omits(Defect::FramesWithoutView);
+            message.epoch == self.membership.epoch() || old_end || self.has_defect(Defect::FramesWithoutView);
         if !of_this_view {
             self.counts.of_other_views += 1;
             return;
         }
         match message.said {
             Said::About { name, definition, content: Content::Refused { defined } } => {
-                self.was_refused(&name, defined, definition, now, out);
+                self.on_refusal(&name, defined, definition, now, out);
             }
             Said::About { name, definition, content: Content::Report(report) } => {
-                self.was_reported(from, (&name, definition), report, now, out);
+                self.on_report(from, (&name, definition), report, now, out);
             }
             Said::About { name, definition, content } => {
-                self.about(from, (&name, definition), content, now, out);
+                self.on_message_about(from, (&name, definition), content, now, out);
             }
-            Said::End => self.has_reported(from, now, out),
+            Said::End => self.on_end_mark(from, now, out),
         }
     }
 
-    pub(super) fn about(
+    pub(super) fn on_message_about(
         &mut self,
         from: NodeId,
         (name, definition): (&Arc<str>, Definition),
@@ -39,24 +48,24 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        if content.is_resized() && self.find(name, definition.kind()).is_none() {
+        if content.is_resized() && self.names.find(name, definition.kind()).is_none() {
             return;
         }
         if content.asks_for().is_some() {
-            self.make_way(name, definition);
+            self.forget_other_size(name, definition);
         }
         match self.find_or_create(name, definition) {
             Ok(number) => self.deliver(number, (from, definition), content, now, out),
-            // Nobody is refused for having waited: the request comes next, and is judged then.
+            // The age of a request is no reason to refuse: the request itself comes next.
             Err(_) if matches!(content, Content::Age(_)) => {}
             Err(defined) => {
                 let to = content.asks_for().unwrap_or(from);
-                self.refuse(to, (name, definition), defined, now, out);
+                self.send_refusal(to, (name, definition), defined, now, out);
             }
         }
     }
 
-    /// Lets a resource hear what a node says, who takes it for this.
+    /// Feeds a resource with a message of a node that takes it for this.
     pub(super) fn deliver(
         &mut self,
         number: u32,
@@ -65,40 +74,41 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        let Some(resource) = self.resources.get_mut(number) else { return };
+        let Some(resource) = self.names.get_mut(number) else { return };
         if let Some(slots) = resource.hears(taken_for, &content) {
-            self.send_insisting_away(number, slots, now, out);
+            self.refuse_other_sizes(number, slots, now, out);
         }
-        let before = self.resources.get(number).map(|resource| resource.definition);
+        let before = self.names.get(number).map(|resource| resource.definition());
         let to_be_corrected = content.asks_for().is_some() || matches!(content, Content::Report(_));
-        self.step(number, Happening::Deliver(from, content), now, out);
-        // A report may say so too, and there may be another view before all have reported.
-        let after = self.resources.get(number).map(|resource| resource.definition);
+        self.step(number, Input::Deliver(from, content), now, out);
+        // A report may change the number too, and another view may come before all members have reported.
+        let after = self.names.get(number).map(|resource| resource.definition());
         if let Some(slots) = after.filter(|_| after != before).and_then(Definition::slots) {
-            self.send_insisting_away(number, slots, now, out);
+            self.refuse_other_sizes(number, slots, now, out);
         }
-        let Some(resource) = self.resources.get(number).filter(|_| to_be_corrected) else { return };
-        if resource.home == self.me && resource.definition != taken_for {
+        let Some(resource) = self.names.get(number).filter(|_| to_be_corrected) else { return };
+        if resource.home() == self.membership.me() && resource.definition() != taken_for {
             let correction = resource.correction();
-            correction.into_iter().for_each(|content| self.say(number, from, content, out));
+            correction.into_iter().for_each(|content| self.send_about(number, from, content, out));
         }
     }
 
-    /// There are so many slots: sends away whoever waits here and wants another number.
-    pub(super) fn send_insisting_away(&mut self, number: u32, slots: u32, now: Time, out: &mut Out) {
-        let waits = |request: &Request| request.resource == number && request.granted.is_none();
-        let insists = |request: &Request| request.insists.filter(|insists| *insists != slots);
-        let waiting = self.requests.iter().filter(|(_, request)| waits(request));
-        let waiting: Vec<(u32, u32)> =
-            waiting.filter_map(|(client, request)| Some((client, insists(request)?))).collect();
-        for (client, asked) in waiting {
+    /// There are so many slots: refuses the waiters that want another number.
+    pub(super) fn refuse_other_sizes(&mut self, number: u32, slots: u32, now: Time, out: &mut Out) {
+        let insists = |client: u32| {
+            let waiter = self.requests.get(client).filter(|request| request.waits())?;
+            Some((client, waiter.insists.filter(|insists| *insists != slots)?))
+        };
+        let waiters: Vec<(u32, u32)> =
+            self.requests.of_resource(number).into_iter().filter_map(insists).collect();
+        for (client, asked) in waiters {
             let (defined, asked) = (Definition::Slots(slots), Definition::Slots(asked));
-            self.send_away(client, Refusal::Contradicts { defined, asked }, now, out);
+            self.refuse_waiter(client, Refusal::Contradicts { defined, asked }, now, out);
         }
     }
 
     /// At the home: tells a node that the name stands for something else.
-    pub(super) fn refuse(
+    pub(super) fn send_refusal(
         &mut self,
         to: NodeId,
         (name, asked): (&Arc<str>, Definition),
@@ -106,35 +116,33 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        if to == self.me {
-            return self.was_refused(name, defined, asked, now, out);
+        if to == self.membership.me() {
+            return self.on_refusal(name, defined, asked, now, out);
         }
         self.counts.sent += 1;
         let content = Content::Refused { defined };
         let said = Said::About { name: name.clone(), definition: asked, content };
-        out.messages.push((to, PeerMessage { epoch: self.view.epoch, said }));
+        out.messages.push((to, PeerMessage { epoch: self.membership.epoch(), said }));
     }
 
-    /// The home says that the resource is something else: whoever waits here is told, and what this node believed about
-    /// it is gone.
-    fn was_refused(&mut self, name: &str, defined: Definition, asked: Definition, now: Time, out: &mut Out) {
-        let Some(number) = self.find(name, asked.kind()) else { return };
-        let Some(resource) = self.resources.get(number) else { return };
-        let home = resource.home;
+    /// The home says that the resource is something else: its waiters are refused, and this node forgets what it took
+    /// it for.
+    fn on_refusal(&mut self, name: &str, defined: Definition, asked: Definition, now: Time, out: &mut Out) {
+        let Some(number) = self.names.find(name, asked.kind()) else { return };
+        let Some(resource) = self.names.get(number) else { return };
+        let home = resource.home();
         let parked = resource.parked();
-        self.send_all_away(number, &Refusal::Contradicts { defined, asked }, now, out);
+        self.refuse_all(number, &Refusal::Contradicts { defined, asked }, now, out);
         for request in parked {
-            self.say(number, home, request, out);
+            self.send_about(number, home, request, out);
         }
         self.forget(number);
     }
 
-    /// Sends away whoever waits here for a resource.
-    pub(super) fn send_all_away(&mut self, number: u32, refusal: &Refusal, now: Time, out: &mut Out) {
-        let waiting = self.requests.iter().filter(|(_, request)| request.resource == number);
-        let waiting: Vec<u32> = waiting.map(|(client, _)| client).collect();
-        for client in waiting {
-            self.send_away(client, refusal.clone(), now, out);
+    /// Refuses all requests for a resource.
+    pub(super) fn refuse_all(&mut self, number: u32, refusal: &Refusal, now: Time, out: &mut Out) {
+        for client in self.requests.of_resource(number) {
+            self.refuse_waiter(client, refusal.clone(), now, out);
         }
     }
 }

@@ -1,6 +1,19 @@
 //! What a node can tell about itself: who holds, who waits, what is kept.
 
-use super::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use algorithms::NodeId;
+use serde::{Deserialize, Serialize};
+
+use super::state::Request;
+use super::{Core, Counts};
+use crate::grant::Grant;
+use crate::name::Definition;
+use crate::session::SessionId;
+use crate::time::Time;
+use crate::wish::Want;
 
 /// A client that holds or waits here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +50,7 @@ pub struct Listing {
 pub struct Status {
     /// This node,
     pub node: NodeId,
-    /// in this life,
+    /// in this incarnation,
     pub incarnation: u64,
     /// in this view,
     pub epoch: u64,
@@ -59,45 +72,45 @@ impl Core {
         Status {
             node: self.config.id,
             incarnation: self.config.incarnation,
-            epoch: self.view.epoch,
-            members: self.view.members.len() as u32,
+            epoch: self.membership.epoch(),
+            members: self.membership.nodes(),
             sessions: self.sessions.len(),
             requests: self.requests.len(),
-            resources: self.resources.len(),
+            resources: self.names.len(),
             counts: self.counts,
         }
     }
 
     /// The tokens that are here: the name, what it stands for, and the slot.
     pub fn tokens(&self) -> impl Iterator<Item = (&Arc<str>, Definition, u32)> {
-        self.resources.iter().flat_map(|(_, resource)| {
+        self.names.iter().flat_map(|(_, resource)| {
             let slots = resource.slots_here().into_iter();
-            slots.map(|(slot, _)| (&resource.name, resource.definition, slot))
+            slots.map(|(slot, _)| (resource.name(), resource.definition(), slot))
         })
     }
 
     /// The node that a name is at home at.
     pub fn home(&self, name: &str) -> NodeId {
-        self.view.members[self.view.home(name) as usize].id
+        self.membership.view().members[self.membership.view().home(name) as usize].id
     }
 
     /// What this node knows of a name. More than one thing only for a moment: until its home has said what it is.
     pub fn inspect(&self, name: &str, now: Time) -> Vec<Listing> {
-        let numbers = self.by_name.values().filter_map(|names| names.get(name).copied());
+        let numbers = self.names.all_of(name);
         let listing = |number| {
-            let clients = self.requests.iter().filter(|(_, request)| request.resource == number);
-            self.listing(number, clients.map(|(_, request)| request), now)
+            let clients = self.requests.of_resource(number);
+            self.listing(number, clients.iter().filter_map(|client| self.requests.get(*client)), now)
         };
         numbers.filter_map(listing).collect()
     }
 
     /// All resources that this node remembers.
     pub fn everything(&self, now: Time) -> Vec<Listing> {
-        let numbers = self.resources.iter().map(|(number, _)| number);
+        let numbers = self.names.iter().map(|(number, _)| number);
         numbers.filter_map(|number| self.listing(number, std::iter::empty(), now)).collect()
     }
 
-    /// All resources that somebody here holds or waits for, in the order of names.
+    /// All resources that clients hold or wait for here, in the order of names.
     pub fn list(&self, now: Time) -> Vec<Listing> {
         let mut by_resource: BTreeMap<u32, Vec<&Request>> = BTreeMap::new();
         for (_, request) in self.requests.iter() {
@@ -117,11 +130,11 @@ impl Core {
         clients: impl Iterator<Item = &'a Request>,
         now: Time,
     ) -> Option<Listing> {
-        let resource = self.resources.get(number)?;
+        let resource = self.names.get(number)?;
         let mut clients: Vec<(&Request, Held)> = clients
             .map(|request| {
                 let held = Held {
-                    session: self.session_id(request.session),
+                    session: self.sessions.id(request.session),
                     request: request.number,
                     granted: request.granted,
                     want: request.want.clone(),
@@ -134,13 +147,13 @@ impl Core {
             (request.granted.is_none(), request.since, request.session, request.number)
         });
         Some(Listing {
-            name: resource.name.to_string(),
-            definition: resource.definition,
-            home: self.view.members[resource.home as usize].id,
+            name: resource.name().to_string(),
+            definition: resource.definition(),
+            home: self.membership.view().members[resource.home() as usize].id,
             slots: resource
                 .slots_here()
                 .into_iter()
-                .map(|(slot, nodes)| (slot, self.view.ids(&nodes)))
+                .map(|(slot, nodes)| (slot, self.membership.view().ids(&nodes)))
                 .collect(),
             clients: clients.into_iter().map(|(_, held)| held).collect(),
         })

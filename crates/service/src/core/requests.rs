@@ -1,23 +1,33 @@
-//! What clients do: acquire, give up, release.
+//! What clients do: acquire, cancel, release.
 
-use super::*;
+use algorithms::ClientId;
+
+use super::state::{Due, Granted, Request};
+use super::{Acquire, Answer, Core, Out, Patience, Reply};
+use crate::event::Change;
+use crate::grant::Grant;
+use crate::name::{self, Definition};
+use crate::refusal::Refusal;
+use crate::resource::{Input, Resource};
+use crate::session::SessionId;
+use crate::time::Time;
+use crate::wish::Want;
 
 impl Core {
-    /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with the
-    /// same number, say after a broken connection, changes nothing, and gives the answer again if there was one.
-    /// The error is that there is no such session here, and that is all that can be said to whoever asks: the same number
-    /// may be somebody else's by now.
+    /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with
+    /// the same number, say after a broken connection, changes nothing, and gives the answer again if there was one.
+    /// The only error is that there is no such session here: then there is no session to answer to.
     pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
-        self.mind_lease(now, out);
-        self.session(id)?;
+        self.check_lease(now, out);
+        self.sessions.find(id)?;
         if let Err(refusal) = self.ask(id, ask, now, out) {
-            self.answer_refused(id.number, ask.request, refusal, out);
+            self.answer_refusal(id.number, ask.request, refusal, out);
         }
         Ok(())
     }
 
     fn ask(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
-        let session = self.session(id)?;
+        let session = self.sessions.find(id)?;
         if let Some(client) = session.client(ask.request) {
             self.answer_again(client, out);
             return Ok(());
@@ -37,19 +47,14 @@ impl Core {
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
         }
-        if self.departs.is_some() {
-            return Err(Refusal::Leaving);
-        }
-        if !self.lets_newcomers_in {
-            return Err(Refusal::Overloaded);
-        }
+        self.admission.of_request()?;
         name::validate(&ask.name)?;
         ask.definition.validate()?;
         ask.want.validate(ask.definition)?;
         if self.requests.len() >= self.config.most_requests {
             return Err(Refusal::TooManyRequests(self.config.most_requests));
         }
-        let (resource, insists) = self.settle_on(ask)?;
+        let (resource, insists) = self.resolve(ask)?;
         let client = self.requests.insert(Request {
             session: id.number,
             number: ask.request,
@@ -62,113 +67,112 @@ impl Core {
             insists,
             revoked: None,
         });
-        self.session(id)?.asks(ask.request, client);
-        self.step(resource, Happening::Request(client, ask.want.numbered()), now, out);
+        self.sessions.find(id)?.add_request(ask.request, client);
+        self.step(resource, Input::Request(client, ask.want.numbered()), now, out);
         self.wait(client, now, out);
         Ok(())
     }
 
-    /// The resource that is asked for, made if need be, and the number of slots that the client insists on: what is defined
-    /// may get another number while it waits, what nobody has defined may not.
-    fn settle_on(&mut self, ask: &Acquire) -> Result<(u32, Option<u32>), Refusal> {
+    /// The resource that is asked for, made if need be, and the number of slots that the client insists on. A defined
+    /// resource may get another number while the client waits; one that is not defined may not.
+    fn resolve(&mut self, ask: &Acquire) -> Result<(u32, Option<u32>), Refusal> {
         let (name, asked) = (&ask.name, ask.definition);
         let any_number = ask.want == Want::AnySlot;
         let fits = |defined: Definition| defined == asked || (any_number && defined.slots().is_some());
-        let found = self.find(name, asked.kind());
-        let resource = found.and_then(|number| Some((number, self.resources.get(number)?)));
+        let found = self.names.find(name, asked.kind());
+        let resource = found.and_then(|number| Some((number, self.names.get(number)?)));
         let defined = match resource {
-            Some((_, resource)) => resource.defined,
-            None => self.definitions.get(name).copied(),
+            Some((_, resource)) => resource.defined(),
+            None => self.names.definition(name),
         };
         match (defined, resource) {
             (Some(defined), Some((number, _))) if fits(defined) => return Ok((number, None)),
-            (None, Some((number, resource))) if resource.definition == asked => {
+            (None, Some((number, resource))) if resource.definition() == asked => {
                 return Ok((number, asked.slots()));
             }
             (Some(defined), _) if !fits(defined) => return Err(Refusal::DefinedAs { defined, asked }),
             (Some(_), _) => {}
-            (None, _) => self.make_way(name, asked),
+            (None, _) => self.forget_other_size(name, asked),
         }
         let contradicts = |defined| Refusal::Contradicts { defined, asked };
         let number = self.find_or_create(name, asked).map_err(contradicts)?;
-        match self.resources.get(number) {
-            Some(resource) if defined.is_none() && resource.definition != asked => {
-                Err(contradicts(resource.definition))
+        match self.names.get(number) {
+            Some(resource) if defined.is_none() && resource.definition() != asked => {
+                Err(contradicts(resource.definition()))
             }
             _ => Ok((number, asked.slots().filter(|_| defined.is_none()))),
         }
     }
 
-    /// Whether new requests are served, or refused because the driver cannot take more. Those who were there before notice
-    /// nothing.
+    /// Whether new requests are served, or refused because the driver cannot take more. Requests from before are not
+    /// affected.
     pub fn let_newcomers_in(&mut self, whether: bool) {
-        self.lets_newcomers_in = whether;
+        self.admission.set_overloaded(!whether);
     }
 
-    /// A client asks again, because it may not have heard the answer.
+    /// Gives the answer again, if there was one: the client may not have heard it.
     fn answer_again(&mut self, client: u32, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
-        if let Some(Grant { slot, fence, group }) = request.granted {
-            let (session, number) = (self.session_id(request.session), request.number);
-            let reply = Reply::Granted { slot, fence, group };
-            out.answers.push(Answer { session, request: number, reply });
+        if let Some(grant) = request.granted {
+            let (session, number) = (self.sessions.id(request.session), request.number);
+            out.answers.push(Answer { session, request: number, reply: Reply::Granted(grant) });
         }
     }
 
-    /// A client that was not let in at once waits as long as it wants to.
+    /// A request that was not granted at once waits until its timeout.
     fn wait(&mut self, client: u32, now: Time, out: &mut Out) {
-        let Some(request) = self.requests.get_mut(client) else { return };
-        if request.granted.is_some() {
-            return;
-        }
-        request.until = match request.patience {
+        let Some(request) = self.requests.get(client).filter(|request| request.waits()) else { return };
+        let until = match request.patience {
             Patience::Forever => None,
             Patience::For(patience) => Some(now + patience),
             // Unless all slots are here and taken, one may be free elsewhere.
             Patience::Try => {
-                let taken = self.resources.get(request.resource).is_some_and(Resource::all_taken_here);
+                let taken = self.names.get(request.resource).is_some_and(Resource::all_taken_here);
                 Some(if taken { now } else { now + self.config.try_limit })
             }
         };
-        match request.until {
-            Some(until) if until <= now => return self.impatient(client, now, out),
-            Some(until) => _ = self.due.insert((until, Due::Request(client))),
-            None => {}
+        if let Some(until) = until {
+            self.requests.wait_until(client, until);
+            if until <= now {
+                return self.stop_waiting(client, now, out);
+            }
+            self.agenda.plan(until, Due::Request(client));
         }
-        self.tell(client, || Change::Waits, out);
+        self.emit(client, || Change::Waits, out);
     }
 
-    /// A client has waited long enough.
-    pub(super) fn impatient(&mut self, client: u32, now: Time, out: &mut Out) {
+    /// A waiter has reached its timeout.
+    pub(super) fn stop_waiting(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let refusal = if request.patience == Patience::Try { Refusal::NotFree } else { Refusal::TimedOut };
-        self.send_away(client, refusal, now, out);
+        self.refuse_waiter(client, refusal, now, out);
     }
 
-    /// Ends the wait of a client, and tells it why.
-    pub(super) fn send_away(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
+    /// Ends a request, and tells the client why.
+    pub(super) fn refuse_waiter(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
-        if let Some(session) = self.sessions.get_mut(&session) {
-            session.forgets(number);
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.remove_request(number);
         }
-        self.tell_of_leaving(client, false, &refusal, out);
-        self.leave(client, now, out);
-        self.answer_refused(session, number, refusal, out);
+        self.emit_end(client, false, &refusal, out);
+        self.end_request(client, now, out);
+        self.answer_refusal(session, number, refusal, out);
     }
 
-    /// A client gives up. If it was let in meanwhile, it leaves again. The answer is that it gave up, unless there was
-    /// another before.
+    /// A client cancels a request. If it was granted meanwhile, it is released. The answer is that it was cancelled,
+    /// unless there was another before.
     pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
-        self.mind_lease(now, out);
-        self.session(id)?.lets_go(request);
-        if let Some(client) = self.session(id)?.client(request) {
-            self.send_away(client, Refusal::Cancelled, now, out);
+        self.check_lease(now, out);
+        self.sessions.find(id)?.forget_revoked(request);
+        if let Some(client) = self.sessions.find(id)?.client(request) {
+            self.refuse_waiter(client, Refusal::Cancelled, now, out);
         }
         Ok(())
     }
 
-    /// A client leaves. Doing it twice does no harm; doing it with the fence of another grant is refused.
+    /// A client releases what it holds. Doing it twice does no harm; doing it with the fence of another grant is
+    /// refused.
     pub fn release(
         &mut self,
         id: SessionId,
@@ -177,10 +181,10 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Result<(), Refusal> {
-        self.mind_lease(now, out);
-        let session = self.session(id)?;
+        self.check_lease(now, out);
+        let session = self.sessions.find(id)?;
         let Some(client) = session.client(request) else {
-            session.lets_go(request);
+            session.forget_revoked(request);
             let known = request > 0 && request <= session.highest_request;
             return if known { Ok(()) } else { Err(Refusal::NotHeld) };
         };
@@ -190,70 +194,55 @@ impl Core {
                 Err(Refusal::StaleFence { held, named: fence })
             }
             Some(grant) => {
-                let session = self.session(id)?;
-                session.forgets(request);
-                session.lets_go(request);
-                self.tell(client, || Change::Released(grant), out);
-                self.leave(client, now, out);
+                let session = self.sessions.find(id)?;
+                session.remove_request(request);
+                session.forget_revoked(request);
+                self.emit(client, || Change::Released(grant), out);
+                self.end_request(client, now, out);
                 Ok(())
             }
         }
     }
 
-    /// A client that waits or is inside does so no longer. Its session has been told.
-    pub(super) fn leave(&mut self, client: u32, now: Time, out: &mut Out) {
+    /// A request neither waits nor holds any more. Its session does not list it any more.
+    pub(super) fn end_request(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.remove(client) else { return };
         if let Some(until) = request.until {
-            self.due.remove(&(until, Due::Request(client)));
+            self.agenda.cancel(until, Due::Request(client));
         }
         if let Some(until) = request.revoked {
-            self.due.remove(&(until, Due::Revoked(client)));
+            self.agenda.cancel(until, Due::Revoked(client));
         }
-        let happening = match request.granted {
-            Some(_) => Happening::Exit(client),
-            None => Happening::Cancel(client),
+        let input = match request.granted {
+            Some(_) => Input::Exit(client),
+            None => Input::Cancel(client),
         };
-        self.step(request.resource, happening, now, out);
+        self.step(request.resource, input, now, out);
     }
 
-    fn answer_refused(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {
+    fn answer_refusal(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {
         self.counts.refused += 1;
-        // Who gave up does not ask again.
+        // A client that cancelled does not ask again.
         let asks_again = refusal != Refusal::Cancelled && refusal != Refusal::RequestUsed(request);
-        if let Some(session) = self.sessions.get_mut(&session).filter(|_| asks_again) {
-            session.refuses(request, refusal.clone());
+        if let Some(session) = self.sessions.get_mut(session).filter(|_| asks_again) {
+            session.keep_refusal(request, refusal.clone());
         }
         out.answers.push(Answer {
-            session: self.session_id(session),
+            session: self.sessions.id(session),
             request,
             reply: Reply::Refused(refusal),
         });
     }
 
-    /// A client is let in.
-    pub(super) fn let_in(
-        &mut self,
-        client: ClientId,
-        (slot, fence, group): (u32, u64, u64),
-        now: Time,
-        out: &mut Out,
-    ) {
-        let request = self.requests.get_mut(client).expect("only clients that wait are let in");
-        assert!(request.granted.is_none(), "a client that is inside is let in again");
-        let group = request.want.place_of(group);
-        request.granted = Some(Grant { slot, fence, group });
-        request.since = now;
-        if let Some(until) = request.until.take() {
-            self.due.remove(&(until, Due::Request(client)));
+    /// Grants a request that waits: this slot, with this fence, in the group of this number.
+    pub(super) fn grant(&mut self, client: ClientId, what: (u32, u64, u64), now: Time, out: &mut Out) {
+        let Granted { session, number, grant, until } = self.requests.grant(client, what, now);
+        if let Some(until) = until {
+            self.agenda.cancel(until, Due::Request(client));
         }
-        let (session, number) = (request.session, request.number);
         self.counts.grants += 1;
-        let reply = Reply::Granted { slot, fence, group };
-        out.answers.push(Answer { session: self.session_id(session), request: number, reply });
-        self.tell(client, || Change::Granted(Grant { slot, fence, group }), out);
-    }
-
-    pub(super) fn session_id(&self, number: u64) -> SessionId {
-        SessionId { node: self.config.id, incarnation: self.config.incarnation, number }
+        let reply = Reply::Granted(grant);
+        out.answers.push(Answer { session: self.sessions.id(session), request: number, reply });
+        self.emit(client, || Change::Granted(grant), out);
     }
 }

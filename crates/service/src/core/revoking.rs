@@ -1,14 +1,19 @@
-//! Taking away by force what a client holds.
+//! Revoking by force what a client holds.
 //!
-//! The client is told at once, and again before every promise until it has let go; so whatever it was promised before is all that
-//! it can believe in without having heard. Somebody else is let in when it has let go, or when that has certainly run out.
+//! The client is told at once, and again before every promise until it releases. So a client that has not heard of it
+//! can believe only in the promise from before. The slot is free when the client has released it, or when that
+//! promise has certainly run out.
 
-use super::*;
-use crate::event::ForceReleased;
+use super::state::Due;
+use super::{Answer, Core, Out, Reply};
+use crate::defect::Defect;
+use crate::event::{Change, Event, ForceReleased};
+use crate::refusal::Refusal;
+use crate::time::Time;
 
 impl Core {
-    /// Takes away what is held of a name by this slot, with this fence, at this node; if `at_once`, without waiting for the
-    /// holder, which breaks exclusion. `by` says who wants it. Doing it again does no harm.
+    /// Revokes what a client of this node holds of a name, by this slot and fence; if `at_once`, without waiting for
+    /// the holder, which breaks exclusion. `by` says who orders it. Doing it again does no harm.
     pub fn force_release(
         &mut self,
         name: &str,
@@ -18,14 +23,15 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Result<Vec<ForceReleased>, Refusal> {
-        self.mind_lease(now, out);
-        let is_it = |request: &Request| {
-            let named = self.resources.get(request.resource).is_some_and(|resource| *resource.name == *name);
-            let granted = |grant: Grant| (grant.slot, grant.fence) == (slot, fence);
-            named && request.granted.is_some_and(granted)
+        self.check_lease(now, out);
+        let holds = |client: &u32| {
+            let grant = self.requests.get(*client).and_then(|request| request.granted);
+            grant.is_some_and(|grant| (grant.slot, grant.fence) == (slot, fence))
         };
-        let holders: Vec<u32> =
-            self.requests.iter().filter(|(_, request)| is_it(request)).map(|(client, _)| client).collect();
+        let resources = self.names.all_of(name);
+        let clients = resources.flat_map(|number| self.requests.of_resource(number));
+        let mut holders: Vec<u32> = clients.filter(holds).collect();
+        holders.sort_unstable();
         if holders.is_empty() {
             return Err(Refusal::NobodyHolds);
         }
@@ -40,31 +46,27 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) -> Option<ForceReleased> {
-        let omitted = self.omits(Defect::ForcedAtOnce);
-        let request = self.requests.get_mut(client)?;
+        let omitted = self.has_defect(Defect::ForcedAtOnce);
+        let request = self.requests.get(client)?;
         let (number, before) = (request.number, request.revoked);
-        let believed_until = self.sessions.get_mut(&request.session)?.revokes(number, now);
+        let believed_until = self.sessions.get_mut(request.session)?.revoke(number, now);
         let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
-        request.revoked = Some(until);
         if let Some(before) = before {
-            self.due.remove(&(before, Due::Revoked(client)));
+            self.agenda.cancel(before, Due::Revoked(client));
         }
-        self.due.insert((until, Due::Revoked(client)));
-        let resource = self.resources.get(request.resource)?;
+        self.agenda.plan(until, Due::Revoked(client));
+        let resource = self.names.get(request.resource)?;
         let released = ForceReleased {
             by: by.to_string(),
-            session: SessionId {
-                node: self.config.id,
-                incarnation: self.config.incarnation,
-                number: request.session,
-            },
+            session: self.sessions.id(request.session),
             request: number,
-            name: resource.name.clone(),
-            definition: resource.definition,
+            name: resource.name().clone(),
+            definition: resource.definition(),
             grant: request.granted?,
             ends_in: until - now,
             at_once,
         };
+        self.requests.revoke(client, until);
         out.answers.push(Answer { session: released.session, request: number, reply: Reply::Revoked });
         if let Some(events) = &mut out.events {
             events.push(Event::ForceReleased(released.clone()));
@@ -73,7 +75,7 @@ impl Core {
         Some(released)
     }
 
-    /// A client from which something was taken away has certainly stopped to believe in it.
+    /// A client can certainly not believe any more in what was revoked: it is free.
     pub(super) fn revoked_due(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
@@ -81,10 +83,10 @@ impl Core {
         else {
             return;
         };
-        if let Some(session) = self.sessions.get_mut(&session) {
-            session.forgets(number);
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.remove_request(number);
         }
-        self.tell(client, || Change::TakenAway(grant), out);
-        self.leave(client, now, out);
+        self.emit(client, || Change::TakenAway(grant), out);
+        self.end_request(client, now, out);
     }
 }

@@ -1,52 +1,61 @@
 //! From one view to the next.
 //!
-//! A node that learns of a new view freezes the old one: it forgets whatever was about other nodes, reports to the home of
-//! each resource what it has of it, says that this was all, and goes on at once. A home that has heard from everybody makes
-//! what nobody has. Clients in their sections notice nothing.
+//! A node that learns of a new view freezes the old one: it forgets all that is about other nodes, reports to the
+//! home of each resource what it has of it, sends end marks, and goes on at once. A home that has the end marks of
+//! all members mints the tokens that no member has. Clients that hold something notice nothing.
 
-use super::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use algorithms::NodeId;
+
+use super::{Core, Out, PeerMessage, Said};
+use crate::defect::Defect;
+use crate::name::Definition;
 use crate::opening::{Kept, Report};
+use crate::refusal::Refusal;
+use crate::resource::{Content, Input, Resource};
+use crate::time::Time;
+use crate::view::View;
 
 impl Core {
-    /// Enters a later view. This node is in it, in this life.
+    /// Enters a later view. This node is in it, in this incarnation.
     pub fn enter(&mut self, view: View, now: Time, out: &mut Out) {
-        assert!(view.epoch > self.view.epoch || self.omits(Defect::ViewsBackwards), "views only rise");
-        self.mind_lease(now, out);
-        self.me = view.place(self.config.id).expect("a node enters only views that it is in");
-        self.owing = view.owing(self.me);
-        let floor = if self.omits(Defect::FenceWithoutView) { 0 } else { view.floor() };
-        self.habits.floor = floor;
-        self.origin = Origin { floor: self.origin.floor.max(floor), clock: 0 };
-        self.view = view;
-        self.due.retain(|(_, due)| !matches!(due, Due::Timer(..)));
-        let queued = if self.omits(Defect::OldQueuesKept) { self.queued() } else { Vec::new() };
+        self.check_lease(now, out);
+        self.membership.enter(view);
+        self.names.enter(self.membership.floor());
+        self.agenda.cancel_timers();
+        let queued = if self.has_defect(Defect::OldQueuesKept) { self.old_queues() } else { Vec::new() };
         let frozen = self.freeze();
         // Before anything else is said in this view.
-        let oldest = self.oldest_waiters();
-        if self.omits(Defect::EndBeforeReport) {
-            self.say_that_this_was_all(out);
+        let oldest = self.requests.oldest_waiters();
+        if self.has_defect(Defect::EndBeforeReport) {
+            self.send_end_marks(out);
         }
         for (number, kept) in &frozen {
             self.report(*number, kept, oldest.get(number).map(|since| now - *since), out);
         }
-        if !self.omits(Defect::EndBeforeReport) {
-            self.say_that_this_was_all(out);
+        if !self.has_defect(Defect::EndBeforeReport) {
+            self.send_end_marks(out);
         }
         for (number, kept) in frozen {
-            self.go_on(number, kept, now, out);
+            self.resume(number, kept, now, out);
         }
         for (number, from, request) in queued {
-            self.step(number, Happening::Deliver(from, request), now, out);
+            self.step(number, Input::Deliver(from, request), now, out);
         }
-        if self.knows_enough() {
-            self.all_reported(now, out);
+        if self.membership.may_mint() {
+            self.on_all_reports(now, out);
         }
     }
 
-    /// The requests of others that wait at tokens here, with the places that they had in the view before.
-    fn queued(&self) -> Vec<(u32, NodeId, Content)> {
-        let others = |place: NodeId| place != self.me && self.view.members.len() > place as usize;
-        let queues = self.resources.iter().flat_map(|(number, resource)| {
+    /// A defect: the requests of other nodes in the queues of tokens here, with the places of the view before.
+    fn old_queues(&self) -> Vec<(u32, NodeId, Content)> {
+        let others = |place: NodeId| {
+            place != self.membership.me() && self.membership.view().members.len() > place as usize
+        };
+        let queues = self.names.iter().flat_map(|(number, resource)| {
             resource
                 .queued()
                 .into_iter()
@@ -55,88 +64,70 @@ impl Core {
         queues.filter(|(_, place, _)| others(*place)).collect()
     }
 
-    fn say_that_this_was_all(&mut self, out: &mut Out) {
-        for to in (0..self.view.members.len() as NodeId).filter(|to| *to != self.me) {
+    fn send_end_marks(&mut self, out: &mut Out) {
+        for to in self.membership.others() {
             self.counts.sent += 1;
-            out.messages.push((to, PeerMessage { epoch: self.view.epoch, said: Said::End }));
-        }
-    }
-
-    /// Whether what has not been reported to this node is nowhere: everybody has reported everything.
-    pub(super) fn knows_enough(&self) -> bool {
-        match self.config.defect {
-            Some(Defect::MintsEarly) => true,
-            Some(Defect::QuorumOfEnds) => 2 * self.owing.len() < self.view.members.len(),
-            _ => self.owing.is_empty(),
+            out.messages.push((to, PeerMessage { epoch: self.membership.epoch(), said: Said::End }));
         }
     }
 
     /// Whether a member has not said yet that it has reported everything.
     pub(crate) fn expects_report(&self, from: NodeId) -> bool {
-        self.owing.contains(&from) || self.omits(Defect::EndBeforeReport)
+        self.membership.owes(from) || self.has_defect(Defect::EndBeforeReport)
     }
 
-    /// The ids of the members that have not yet reported what they had in earlier views.
+    /// The ids of the members that owe an end mark.
     pub fn missing_ends(&self) -> Vec<u32> {
-        self.owing.iter().map(|place| self.view.id(*place)).collect()
+        self.membership.missing_ends()
     }
 
-    /// Takes out what this node has of each resource. Those of which it has nothing are forgotten.
+    /// Takes out what this node has of each resource, and forgets those of which it has nothing.
     fn freeze(&mut self) -> Vec<(u32, Kept)> {
-        let numbers: Vec<u32> = self.resources.iter().map(|(number, _)| number).collect();
+        let numbers: Vec<u32> = self.names.iter().map(|(number, _)| number).collect();
         let mut frozen = Vec::new();
         for number in numbers {
-            let Some(resource) = self.resources.get_mut(number) else { continue };
+            let Some(resource) = self.names.get_mut(number) else { continue };
             let kept = resource.freeze();
             if kept.is_empty() {
                 self.forget(number);
                 continue;
             }
-            resource.home = self.view.home(&resource.name);
+            let home = self.membership.view().home(resource.name());
+            resource.move_home(home);
             frozen.push((number, kept));
         }
         frozen
     }
 
-    /// Since when somebody has waited for each resource.
-    fn oldest_waiters(&self) -> BTreeMap<u32, Time> {
-        let mut oldest = BTreeMap::new();
-        for (_, request) in self.requests.iter().filter(|(_, request)| request.granted.is_none()) {
-            let since = oldest.entry(request.resource).or_insert(request.since);
-            *since = request.since.min(*since);
-        }
-        oldest
-    }
-
-    /// Tells the home of a resource what this node has of it, and for how long somebody has waited here.
+    /// Tells the home of a resource what this node has of it, and for how long its oldest waiter has waited.
     fn report(&mut self, number: u32, kept: &Kept, waited: Option<Duration>, out: &mut Out) {
-        let Some(home) = self.resources.get(number).map(|resource| resource.home) else { return };
-        if home == self.me {
+        let Some(home) = self.names.get(number).map(|resource| resource.home()) else { return };
+        if home == self.membership.me() {
             return;
         }
         if let Some(report) = kept.report() {
-            self.say(number, home, Content::Report(report), out);
+            self.send_about(number, home, Content::Report(report), out);
         }
         if let Some(waited) = waited {
             let age = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-            self.say(number, home, Content::Age(age), out);
+            self.send_about(number, home, Content::Age(age), out);
         }
     }
 
-    fn go_on(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
-        let begin = self.begin();
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        if resource.home != self.me {
-            resource.resume(kept, begin, &mut self.scratch, &mut self.dice);
-            self.carry_out_all(number, now, out);
+    fn resume(&mut self, number: u32, kept: Kept, now: Time, out: &mut Out) {
+        let setup = self.names.setup(self.membership.position());
+        let Some(resource) = self.names.get_mut(number) else { return };
+        if resource.home() != self.membership.me() {
+            resource.resume(kept, setup, &mut self.workspace);
+            self.carry_out_effects(number, now, out);
             return self.list_if_idle(number, now);
         }
         resource.wait_for_reports(kept);
         self.open_if_complete(number, now, out);
     }
 
-    /// At the home: a node says what it has of a resource. That is what the name stands for.
-    pub(super) fn was_reported(
+    /// At the home: a node reports what it has of a resource. So that is what the name stands for.
+    pub(super) fn on_report(
         &mut self,
         from: NodeId,
         (name, definition): (&Arc<str>, Definition),
@@ -144,77 +135,75 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        self.about(from, (name, definition), Content::Report(report), now, out);
+        self.on_message_about(from, (name, definition), Content::Report(report), now, out);
         self.refuse_guesses(name, definition, now, out);
-        if let Some(number) = self.find(name, definition.kind()) {
+        if let Some(number) = self.names.find(name, definition.kind()) {
             self.open_if_complete(number, now, out);
         }
     }
 
     pub(super) fn open_if_complete(&mut self, number: u32, now: Time, out: &mut Out) {
-        if self.resources.get(number).is_some_and(Resource::can_open) {
-            self.open_here(number, now, out);
+        if self.names.get(number).is_some_and(Resource::can_open) {
+            self.open_resource(number, now, out);
         }
     }
 
-    /// Opens a resource at its home: from now on it is known what its name stands for.
-    fn open_here(&mut self, number: u32, now: Time, out: &mut Out) {
-        let (begin, all) = (self.begin(), self.knows_enough());
-        let Some(resource) = self.resources.get_mut(number) else { return };
-        let (name, definition) = (resource.name.clone(), resource.definition);
-        let parked = resource.open(all, begin, &mut self.scratch, &mut self.dice);
-        self.carry_out_all(number, now, out);
+    /// Opens a resource at its home: from now on its name stands for it.
+    fn open_resource(&mut self, number: u32, now: Time, out: &mut Out) {
+        let (setup, all) = (self.names.setup(self.membership.position()), self.membership.may_mint());
+        let Some(resource) = self.names.get_mut(number) else { return };
+        let (name, definition) = (resource.name().clone(), resource.definition());
+        let parked = resource.open(all, setup, &mut self.workspace);
+        self.carry_out_effects(number, now, out);
         self.refuse_guesses(&name, definition, now, out);
         for (from, content) in parked {
-            self.step(number, Happening::Deliver(from, content), now, out);
+            self.step(number, Input::Deliver(from, content), now, out);
         }
         self.list_if_idle(number, now);
     }
 
-    /// At the home: a node has reported everything.
-    pub(super) fn has_reported(&mut self, from: NodeId, now: Time, out: &mut Out) {
-        if self.owing.remove(&from) && self.knows_enough() {
-            self.all_reported(now, out);
+    /// A node has reported everything to this one.
+    pub(super) fn on_end_mark(&mut self, from: NodeId, now: Time, out: &mut Out) {
+        if self.membership.end_mark(from) && self.membership.may_mint() {
+            self.on_all_reports(now, out);
         }
     }
 
-    /// Everybody has reported everything: what nobody has is nowhere.
-    fn all_reported(&mut self, now: Time, out: &mut Out) {
-        let at_home = self.resources.iter().filter(|(_, resource)| resource.home == self.me);
+    /// All members have reported everything: what none of them has is nowhere, and is minted.
+    fn on_all_reports(&mut self, now: Time, out: &mut Out) {
+        let at_home = self.names.iter().filter(|(_, resource)| resource.home() == self.membership.me());
         let mut numbers: Vec<(bool, u32)> =
             at_home.map(|(number, resource)| (resource.is_guess(), number)).collect();
-        // What somebody has is what a name stands for; only if nobody has anything, whatever was asked for first.
+        // A name stands for what a member has; only if no member has anything, for what was asked for first.
         numbers.sort_unstable();
         for (_, number) in numbers {
-            let Some(resource) = self.resources.get(number) else { continue };
+            let Some(resource) = self.names.get(number) else { continue };
             if resource.is_opening() {
-                self.open_here(number, now, out);
+                self.open_resource(number, now, out);
             } else {
-                self.step(number, Happening::AllReported, now, out);
+                self.step(number, Input::AllReported, now, out);
             }
-            self.fit(number, now, out);
+            self.resize_as_defined(number, now, out);
         }
     }
 
-    /// At the home: it is known what a name stands for. Who took it for something else is told.
+    /// At the home: a name stands for this. Requests for anything else are refused.
     fn refuse_guesses(&mut self, name: &Arc<str>, defined: Definition, now: Time, out: &mut Out) {
-        let others = self.by_name.iter().filter(|(other, _)| **other != defined.kind());
-        let others: Vec<u32> = others.filter_map(|(_, names)| names.get(name).copied()).collect();
-        for number in others {
-            let Some(resource) = self.resources.get(number).filter(|resource| resource.is_guess()) else {
+        for number in self.names.of_other_kinds(name, defined.kind()) {
+            let Some(resource) = self.names.get(number).filter(|resource| resource.is_guess()) else {
                 continue;
             };
-            let asked = resource.definition;
+            let asked = resource.definition();
             let whom: BTreeSet<NodeId> = resource
                 .parked()
                 .iter()
                 .filter_map(Content::asks_for)
-                .filter(|node| *node != self.me)
+                .filter(|node| *node != self.membership.me())
                 .collect();
             for node in whom {
-                self.refuse(node, (name, asked), defined, now, out);
+                self.send_refusal(node, (name, asked), defined, now, out);
             }
-            self.send_all_away(number, &Refusal::Contradicts { defined, asked }, now, out);
+            self.refuse_all(number, &Refusal::Contradicts { defined, asked }, now, out);
             self.forget(number);
         }
     }

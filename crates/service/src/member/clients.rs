@@ -24,7 +24,7 @@ impl Member {
     pub fn disconnected(&mut self, connection: ConnectionId, now: Time, effects: &mut Vec<Effect>) {
         let sessions = self.connections.close(connection);
         self.note_watchers();
-        if self.omits(Defect::FreedOnDisconnect) {
+        if self.has_defect(Defect::FreedOnDisconnect) {
             for number in sessions {
                 let id = SessionId { node: self.id(), incarnation: self.incarnation, number };
                 _ = self.core.close(id, now, &mut self.out);

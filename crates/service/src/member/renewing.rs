@@ -90,7 +90,7 @@ impl Member {
     fn is_in_a_view(&self) -> bool {
         use crate::defect::Defect::{ReadmitsIncarnation, ResumesAfterExclusion};
         // A node that was excluded and goes on as it is asks to be let in again.
-        let asks_again = self.omits(ReadmitsIncarnation) || self.omits(ResumesAfterExclusion);
+        let asks_again = self.has_defect(ReadmitsIncarnation) || self.has_defect(ResumesAfterExclusion);
         self.view().epoch > 0 && (!asks_again || self.is_member())
     }
 

@@ -1,9 +1,9 @@
 //! How many slots a resource has, and what happens when that changes.
 
+use algorithms::NodeId;
 use algorithms::forest::{Elsewhere, Size};
-use algorithms::{Chance, NodeId, Outbox};
 
-use super::{Begin, Content, Deed, Place, Resource, RunBy, Scratch, deed_of_forest, site};
+use super::{Content, Position, Resource, RunBy, Setup, Workspace, site};
 use crate::name::Definition;
 use crate::opening::Report;
 
@@ -21,7 +21,8 @@ impl Resource {
         self.definition = Definition::Slots(self.defined.and_then(Definition::slots).unwrap_or(before));
     }
 
-    /// A node that takes this for something is about to say something. Returns how many slots there are, if that is news.
+    /// A node that takes this for something is about to say something. Returns how many slots there are, if that is
+    /// news.
     pub(crate) fn hears(&mut self, taken_for: Definition, content: &Content) -> Option<u32> {
         match &mut self.run_by {
             RunBy::Opening(opening) => {
@@ -46,36 +47,29 @@ impl Resource {
     }
 
     /// At the home: from now on it has so many slots.
-    pub(crate) fn resize(
-        &mut self,
-        slots: u32,
-        Begin { place, origin, .. }: Begin,
-        scratch: &mut Scratch,
-        chance: &mut dyn Chance,
-    ) {
+    pub(crate) fn resize(&mut self, slots: u32, Setup { position, origin, .. }: Setup, work: &mut Workspace) {
         let RunBy::Forest(rules, forest) = &mut self.run_by else { return };
-        let mut out = Outbox::new(&mut scratch.effects, chance);
-        forest.resize(&site(place, self.definition, rules), origin, slots, &mut out);
+        let mut out = work.outbox();
+        forest.resize(&site(position, self.definition, rules), origin, slots, &mut out);
         self.definition = Definition::Slots(slots);
-        scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+        work.take_from_forest();
     }
 
     /// At the home: a node has slots that are not used any more; those that are were known before.
     pub(super) fn reported_late(
         &mut self,
-        place: Place,
+        position: Position,
         from: NodeId,
         report: Report,
-        scratch: &mut Scratch,
-        chance: &mut dyn Chance,
+        work: &mut Workspace,
     ) {
         let (RunBy::Forest(rules, forest), Report::Slots(slots, _)) = (&mut self.run_by, report) else {
-            return scratch.deeds.push(Deed::Never("a mutex is reported as a room"));
+            return work.never("a mutex is reported as a room");
         };
         let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from, version });
         let late: Vec<Elsewhere> = late.collect();
-        let mut out = Outbox::new(&mut scratch.effects, chance);
-        forest.reported_late(&site(place, self.definition, rules), &late, &mut out);
-        scratch.deeds.extend(scratch.effects.drain(..).filter_map(deed_of_forest));
+        let mut out = work.outbox();
+        forest.reported_late(&site(position, self.definition, rules), &late, &mut out);
+        work.take_from_forest();
     }
 }

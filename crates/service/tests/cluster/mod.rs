@@ -9,7 +9,9 @@ use service::core::Patience;
 use service::protocol::Order;
 use service::registry::{Entry, Leadership, Registry};
 use service::view::{Member, View};
-use service::{Acquire, Config, Core, Definition, Out, PeerMessage, Refusal, Reply, SessionId, Time, Want};
+use service::{
+    Acquire, Config, Core, Definition, Grant, Out, PeerMessage, Refusal, Reply, SessionId, Time, Want,
+};
 
 /// What a client does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +105,7 @@ impl Cluster {
 
     fn answered(&mut self, place: usize, reply: Reply) {
         match reply {
-            Reply::Granted { slot, fence, .. } => {
+            Reply::Granted(Grant { slot, fence, .. }) => {
                 let holds =
                     |client: &Client| matches!(client.does, Does::Holds { slot: held, .. } if held == slot);
                 let other = self.clients.iter().find(|client| holds(client));

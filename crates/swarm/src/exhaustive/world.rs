@@ -11,7 +11,7 @@ use service::member::{ConnectionId, ControlPlane, Effect, LeaderReply, Setup, Su
 use service::protocol::ToClient;
 use service::registry::{MemberEntry, Registry};
 use service::view::View;
-use service::{Acquire, Config, Core, Defect, Definition, Member, PeerMessage, SessionId, Time, Want};
+use service::{Acquire, Config, Core, Defect, Definition, Grant, Member, PeerMessage, SessionId, Time, Want};
 
 use super::Size;
 use super::act::Act;
@@ -421,7 +421,7 @@ impl World {
                 let place = self.clients.iter().position(|client| client.node == number && of(client));
                 let Some(place) = place else { return Ok(()) };
                 self.clients[place].waits = false;
-                if let Reply::Granted { slot, fence, .. } = answer.reply {
+                if let Reply::Granted(Grant { slot, fence, .. }) = answer.reply {
                     self.give(place, Given { slot, fence })?;
                 }
             }

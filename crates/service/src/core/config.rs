@@ -1,0 +1,58 @@
+//! What a node is told when it starts.
+
+use std::time::Duration;
+
+use crate::defect::Defect;
+use crate::view::View;
+
+/// What a node is told when it starts.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// This node's id,
+    pub id: u32,
+    /// new at every start.
+    pub incarnation: u64,
+    /// The view it starts in.
+    pub view: View,
+    /// Whether this node grants only while it has a lease; if not, members are assumed alive.
+    pub leased: bool,
+    /// How often a local client may pass clients of other nodes that wait.
+    pub passes: u32,
+    /// What the algorithms' timers take for the time of a message.
+    pub hop: Duration,
+    /// How long a `try` may take to ask other nodes.
+    pub try_limit: Duration,
+    /// How long an idle token stays where it was used last before it goes home.
+    pub linger: Duration,
+    /// How long an idle resource is kept.
+    pub keep_idle: Duration,
+    /// At most so many clients hold or wait at once,
+    pub most_requests: usize,
+    /// and so many sessions are open.
+    pub most_sessions: usize,
+    /// Decides what is left to chance.
+    pub seed: u64,
+    /// A rule to leave out, to see that it is needed.
+    pub defect: Option<Defect>,
+}
+
+impl Config {
+    /// The defaults for a node with this id in this view.
+    pub fn new(id: u32, view: View) -> Config {
+        Config {
+            id,
+            incarnation: 1,
+            view,
+            leased: false,
+            passes: 4,
+            hop: Duration::from_micros(500),
+            try_limit: Duration::from_millis(100),
+            linger: Duration::from_secs(10),
+            keep_idle: Duration::from_secs(10),
+            most_requests: 1_000_000,
+            most_sessions: 100_000,
+            seed: 1,
+            defect: None,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What clients and other nodes say to a node's core, and what it wants done.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use algorithms::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Event;
+use crate::grant::Grant;
+use crate::name::Definition;
+use crate::refusal::Refusal;
+use crate::resource::Content;
+use crate::session::SessionId;
+use crate::wish::Want;
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acquire {
+    /// The client's number for this request, higher than all before in its session.
+    pub request: u64,
+    /// The resource,
+    pub name: Arc<str>,
+    /// what it is,
+    pub definition: Definition,
+    /// and what the client wants of it.
+    pub want: Want,
+    /// How long the client wants to wait: not at all, so long, or for ever.
+    pub patience: Patience,
+}
+
+/// How long a client wants to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Patience {
+    /// Not at all.
+    Try,
+    /// So long.
+    For(Duration),
+    /// Until it is granted or cancelled.
+    Forever,
+}
+
+/// An answer to a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Whose request.
+    pub session: SessionId,
+    /// The client's number for it.
+    pub request: u64,
+    /// What became of it.
+    pub reply: Reply,
+}
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// The client holds this.
+    Granted(Grant),
+    /// The client holds nothing, and does not wait either.
+    Refused(Refusal),
+    /// An operator revoked what the client holds. The node keeps it until the client releases it.
+    Revoked,
+}
+
+/// What a node says to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerMessage {
+    /// The view it belongs to.
+    pub epoch: u64,
+    /// What it says.
+    pub said: Said,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Said {
+    /// Something about a resource.
+    About {
+        /// Its name,
+        name: Arc<str>,
+        /// and what the sender takes that for.
+        definition: Definition,
+        /// What it says.
+        content: Content,
+    },
+    /// The sender has reported everything that it has of resources at home at the receiver.
+    End,
+}
+
+/// What a node wants done.
+#[derive(Clone, Debug, Default)]
+pub struct Out {
+    /// Messages to peers, in order.
+    pub messages: Vec<(NodeId, PeerMessage)>,
+    /// Answers to sessions.
+    pub answers: Vec<Answer>,
+    /// Sessions that have ended; there are no more answers for them.
+    pub ended: Vec<SessionId>,
+    /// What happened, for watchers: a driver without any leaves `None` here.
+    pub events: Option<Vec<Event>>,
+}
+
+/// Counts of what happened since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Grants.
+    pub grants: u64,
+    /// Messages to peers.
+    pub sent: u64,
+    /// Messages from peers.
+    pub received: u64,
+    /// Messages of another view, thrown away.
+    pub of_other_views: u64,
+    /// Sessions that ran out.
+    pub sessions_ended: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+    /// Idle names that were forgotten.
+    pub forgotten: u64,
+}

@@ -1,0 +1,17 @@
+//! The parts of a node's state. Each has private fields and keeps its own invariants; `Core` connects them.
+
+mod admission;
+mod agenda;
+mod lease;
+mod membership;
+mod names;
+mod requests;
+mod sessions;
+
+pub(super) use admission::Admission;
+pub(super) use agenda::{Agenda, Due};
+pub(super) use lease::Lease;
+pub(super) use membership::Membership;
+pub(super) use names::Names;
+pub(super) use requests::{Granted, Request, Requests};
+pub(super) use sessions::Sessions;

@@ -1,0 +1,96 @@
+//! What is due when.
+
+use std::collections::BTreeSet;
+
+use algorithms::Timer;
+
+use crate::time::Time;
+
+/// Something that is due at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// The session of this number may have ended.
+    Session(u64),
+    /// The request of this number stops waiting.
+    Request(u32),
+    /// A timer of the resource of this number may have run out.
+    Timer(u32, Timer),
+    /// Idle resources can be forgotten.
+    Forget,
+    /// The lease of this node is about to run out, or has.
+    Lease,
+    /// The holder of this number can no longer believe in the grant that was revoked.
+    Revoked(u32),
+}
+
+/// All that is due, the earliest first; what is due at the same time in the order of [`Due`], so that every run of
+/// the same calls is the same.
+///
+/// An entry says only when to look. The part that it is about knows whether anything has happened by then: a session
+/// may have been kept alive, a timer stopped.
+#[derive(Clone, Default)]
+pub(crate) struct Agenda {
+    entries: BTreeSet<(Time, Due)>,
+}
+
+impl Agenda {
+    /// The time of the first entry.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.entries.first().map(|(at, _)| *at)
+    }
+
+    /// Takes out the first entry, if it is due by now.
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<Due> {
+        let &(at, due) = self.entries.first()?;
+        if at > now {
+            return None;
+        }
+        self.entries.pop_first();
+        Some(due)
+    }
+
+    /// Enters something. Entering it twice is the same as once.
+    pub(crate) fn plan(&mut self, at: Time, due: Due) {
+        self.entries.insert((at, due));
+    }
+
+    /// Takes out something that was entered for this time, if it is there.
+    pub(crate) fn cancel(&mut self, at: Time, due: Due) {
+        self.entries.remove(&(at, due));
+    }
+
+    /// Takes out all timers of resources.
+    pub(crate) fn cancel_timers(&mut self) {
+        self.entries.retain(|(_, due)| !matches!(due, Due::Timer(..)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_in_the_order_of_time_and_not_before_it() {
+        let mut agenda = Agenda::default();
+        agenda.plan(Time(5), Due::Forget);
+        agenda.plan(Time(3), Due::Lease);
+        agenda.plan(Time(3), Due::Session(1));
+        agenda.plan(Time(3), Due::Lease);
+        assert_eq!((agenda.next(), agenda.take_due(Time(2))), (Some(Time(3)), None));
+        let due: Vec<Due> = std::iter::from_fn(|| agenda.take_due(Time(4))).collect();
+        assert_eq!(due, [Due::Session(1), Due::Lease]);
+        agenda.cancel(Time(4), Due::Forget);
+        assert_eq!(agenda.next(), Some(Time(5)), "another time is another entry");
+        agenda.cancel(Time(5), Due::Forget);
+        assert_eq!(agenda.next(), None);
+    }
+
+    #[test]
+    fn only_timers_end_with_a_view() {
+        let mut agenda = Agenda::default();
+        agenda.plan(Time(1), Due::Timer(7, 0));
+        agenda.plan(Time(2), Due::Request(7));
+        agenda.cancel_timers();
+        assert_eq!(agenda.next(), Some(Time(2)));
+    }
+}

@@ -1,0 +1,271 @@
+//! The names that a node knows, and the resources that they stand for.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use algorithms::{NodeId, Origin};
+
+use crate::defect::Defect;
+use crate::name::{Definition, Kind};
+use crate::resource::{Policy, Position, Resource, Setup};
+use crate::slab::Slab;
+use crate::time::Time;
+
+/// The names that this node knows, and the resources that they stand for.
+///
+/// - Each resource is listed under its name and kind, and what is listed is there. One name may stand for several
+///   kinds for a while: only its home decides which of them it is, and refuses the others. It also decides how many
+///   slots there are.
+/// - `origin` is at least as high as every counter and clock of a resource that was forgotten, and as the floor of
+///   the view: a resource that is made again begins above what it had.
+/// - A resource that is marked as listed has an entry in `idle`. An entry may be out of date: what it is about may be
+///   in use again, or gone.
+#[derive(Clone)]
+pub(crate) struct Names {
+    resources: Slab<Resource>,
+    by_name: BTreeMap<Kind, BTreeMap<Arc<str>, u32>>,
+    /// What was agreed on about names, as far as this node has heard.
+    definitions: BTreeMap<Arc<str>, Definition>,
+    /// Resources that may be idle, with the time since when, oldest first.
+    idle: VecDeque<(Time, u32)>,
+    origin: Origin,
+    policy: Policy,
+}
+
+impl Names {
+    /// No names. Fences begin above the floor in `policy`.
+    pub(crate) fn new(policy: Policy) -> Names {
+        Names {
+            resources: Slab::new(),
+            by_name: BTreeMap::new(),
+            definitions: BTreeMap::new(),
+            idle: VecDeque::new(),
+            origin: Origin { floor: policy.floor, clock: 0 },
+            policy,
+        }
+    }
+
+    /// A view begins: its fences are above this floor, and its clocks begin anew.
+    pub(crate) fn enter(&mut self, floor: u64) {
+        self.policy.floor = floor;
+        self.origin = Origin { floor: self.origin.floor.max(floor), clock: 0 };
+    }
+
+    /// What is higher than any counter and clock that was forgotten.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// What resources begin with at a node of this position.
+    pub(crate) fn setup(&self, position: Position) -> Setup {
+        Setup { position, policy: self.policy, origin: self.origin }
+    }
+
+    /// How many resources there are.
+    pub(crate) fn len(&self) -> usize {
+        self.resources.len()
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Resource> {
+        self.resources.get(number)
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Resource> {
+        self.resources.get_mut(number)
+    }
+
+    /// All resources, in the order of their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Resource)> {
+        self.resources.iter()
+    }
+
+    /// The resource of this name and kind.
+    pub(crate) fn find(&self, name: &str, kind: Kind) -> Option<u32> {
+        self.by_name.get(&kind)?.get(name).copied()
+    }
+
+    /// The resources of this name, one for each kind at most.
+    pub(crate) fn all_of(&self, name: &str) -> impl Iterator<Item = u32> {
+        self.by_name.values().filter_map(move |names| names.get(name).copied())
+    }
+
+    /// The resources of this name that are of another kind.
+    pub(crate) fn of_other_kinds(&self, name: &str, kind: Kind) -> Vec<u32> {
+        let others = self.by_name.iter().filter(|(other, _)| **other != kind);
+        others.filter_map(|(_, names)| names.get(name).copied()).collect()
+    }
+
+    /// Makes the resource of a name and kind that has none; with as many slots as are defined, or else as many as are
+    /// asked for. If `opening`, this is its home, and other nodes may have something of it.
+    pub(crate) fn create(
+        &mut self,
+        name: &Arc<str>,
+        asked: Definition,
+        home: NodeId,
+        position: Position,
+        opening: bool,
+    ) -> u32 {
+        let kind = asked.kind();
+        let defined = self.definition(name);
+        let definition = defined.filter(|defined| defined.kind() == kind).unwrap_or(asked);
+        let setup = self.setup(position);
+        let resource = Resource::new(name.clone(), (definition, defined), home, setup, opening);
+        let number = self.resources.insert(resource);
+        let before = self.by_name.entry(kind).or_default().insert(name.clone(), number);
+        assert!(before.is_none(), "a name has one resource of each kind");
+        number
+    }
+
+    /// Forgets a resource, but not how far its counters went.
+    pub(crate) fn remove(&mut self, number: u32, position: Position) -> Option<Resource> {
+        let resource = self.resources.remove(number)?;
+        if self.policy.defect != Some(Defect::NoFloor) {
+            self.origin.rise_to(resource.droppable(position).unwrap_or_default());
+        }
+        self.origin.rise_to(resource.clock());
+        let kind = resource.definition().kind();
+        if let Some(names) = self.by_name.get_mut(&kind) {
+            names.remove(resource.name());
+            if names.is_empty() {
+                self.by_name.remove(&kind);
+            }
+        }
+        Some(resource)
+    }
+
+    /// At the home: the resource that is to be forgotten before this is made, because it is idle, not defined, and
+    /// has another number of slots.
+    pub(crate) fn replaced_by(&self, name: &str, asked: Definition, position: Position) -> Option<u32> {
+        let number = self.find(name, asked.kind())?;
+        let resource = self.get(number)?;
+        let undefined = resource.definition() != asked && resource.defined().is_none();
+        let replaced = undefined && resource.home() == position.me && resource.droppable(position).is_some();
+        replaced.then_some(number)
+    }
+
+    /// At the home, where a name can be of one kind at a time: the resource that is to be forgotten before one of
+    /// another kind is made. The error says what the name stands for, if that is in use.
+    pub(crate) fn in_the_way(&self, name: &str, position: Position) -> Result<Option<u32>, Definition> {
+        // A guess may still turn out to be something else.
+        let known = |number: &u32| !self.get(*number).is_some_and(Resource::is_guess);
+        let Some(number) = self.all_of(name).find(known) else { return Ok(None) };
+        match self.get(number) {
+            Some(resource) if resource.droppable(position).is_none() => Err(resource.definition()),
+            _ => Ok(Some(number)),
+        }
+    }
+
+    /// What a name is defined as.
+    pub(crate) fn definition(&self, name: &str) -> Option<Definition> {
+        self.definitions.get(name).copied()
+    }
+
+    /// What names are defined as.
+    pub(crate) fn definitions(&self) -> &BTreeMap<Arc<str>, Definition> {
+        &self.definitions
+    }
+
+    /// A name is defined as this from now on; or not at all.
+    pub(crate) fn define(&mut self, name: &Arc<str>, definition: Option<Definition>) {
+        match definition {
+            Some(definition) => _ = self.definitions.insert(name.clone(), definition),
+            None => _ = self.definitions.remove(name),
+        }
+    }
+
+    /// Lists a resource as idle, if it is. True if there was none in the list before.
+    pub(crate) fn list_if_idle(&mut self, number: u32, position: Position, now: Time) -> bool {
+        let Some(resource) = self.resources.get_mut(number) else { return false };
+        if resource.is_listed() || resource.droppable(position).is_none() {
+            return false;
+        }
+        resource.set_listed(true);
+        self.idle.push_back((now, number));
+        self.idle.len() == 1
+    }
+
+    /// Since when the first in the list has been idle.
+    pub(crate) fn idle_since(&self) -> Option<Time> {
+        self.idle.front().map(|(since, _)| *since)
+    }
+
+    /// Takes the first out of the list of idle resources. Returns it if it has been idle for so long.
+    pub(crate) fn take_idle(&mut self, position: Position, keep: Duration, now: Time) -> Option<u32> {
+        let (_, number) = self.idle.pop_front()?;
+        let resource = self.resources.get_mut(number)?;
+        if resource.droppable(position).is_none() {
+            // It is in use, and will be listed again when it is not.
+            resource.set_listed(false);
+            return None;
+        }
+        let used = resource.used();
+        if used + keep > now {
+            // It goes behind the others; the list stays in order closely enough.
+            self.idle.push_back((used, number));
+            return None;
+        }
+        Some(number)
+    }
+
+    /// Gives memory back after many resources were forgotten.
+    pub(crate) fn shrink_idle(&mut self) {
+        self.idle.shrink_to(1024);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME: Position = Position { me: 0, nodes: 1 };
+
+    fn names() -> Names {
+        Names::new(Policy { passes: 4, linger: 10, floor: 100, defect: None })
+    }
+
+    #[test]
+    fn a_name_can_be_of_several_kinds_and_each_is_found_until_it_is_forgotten() {
+        let mut names = names();
+        let name: Arc<str> = "x".into();
+        let mutex = names.create(&name, Definition::MUTEX, 0, HOME, false);
+        let room = names.create(&name, Definition::Room, 0, HOME, false);
+        assert_eq!(names.all_of("x").collect::<Vec<_>>(), [mutex, room]);
+        assert_eq!(names.of_other_kinds("x", Kind::Slots), [room]);
+        assert_eq!(names.find("x", Kind::Room), Some(room));
+        assert!(names.remove(room, HOME).is_some() && names.remove(room, HOME).is_none());
+        assert_eq!((names.find("x", Kind::Room), names.len()), (None, 1));
+    }
+
+    #[test]
+    fn what_is_defined_counts_more_than_what_is_asked_for() {
+        let mut names = names();
+        let name: Arc<str> = "x".into();
+        names.define(&name, Some(Definition::Slots(3)));
+        let number = names.create(&name, Definition::MUTEX, 0, HOME, false);
+        assert_eq!(names.get(number).unwrap().definition(), Definition::Slots(3));
+    }
+
+    #[test]
+    fn what_begins_is_never_below_what_was_forgotten() {
+        let mut names = names();
+        names.enter(200);
+        assert_eq!(names.origin().floor, 200);
+        names.enter(150);
+        assert_eq!(names.origin().floor, 200, "even if the floor of a view were lower");
+        let number = names.create(&"x".into(), Definition::MUTEX, 0, HOME, false);
+        names.remove(number, HOME);
+        assert!(names.origin().floor >= 200);
+    }
+
+    #[test]
+    fn an_idle_resource_is_kept_for_a_while_after_its_last_use() {
+        let mut names = names();
+        let number = names.create(&"x".into(), Definition::MUTEX, 0, HOME, false);
+        assert!(names.list_if_idle(number, HOME, Time(1)) && !names.list_if_idle(number, HOME, Time(2)));
+        names.get_mut(number).unwrap().use_at(Time(5));
+        let keep = Duration::from_nanos(10);
+        assert_eq!((names.take_idle(HOME, keep, Time(11)), names.idle_since()), (None, Some(Time(5))));
+        assert_eq!((names.take_idle(HOME, keep, Time(15)), names.idle_since()), (Some(number), None));
+    }
+}

@@ -1,0 +1,263 @@
+//! The clients that wait or hold at a node.
+
+use std::collections::BTreeMap;
+
+use algorithms::ClientId;
+
+use crate::core::Patience;
+use crate::grant::Grant;
+use crate::slab::Slab;
+use crate::time::Time;
+use crate::wish::Want;
+
+/// A client that waits or holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// The number of its session,
+    pub(crate) session: u64,
+    /// and the client's number for the request.
+    pub(crate) number: u64,
+    /// The number of the resource.
+    pub(crate) resource: u32,
+    /// When it asked; once it holds, when that was granted.
+    pub(crate) since: Time,
+    /// When it stops waiting, if it does.
+    pub(crate) until: Option<Time>,
+    pub(crate) patience: Patience,
+    pub(crate) want: Want,
+    /// What it holds, once it does.
+    pub(crate) granted: Option<Grant>,
+    /// It asked for so many slots although nothing was defined, and wants no other number.
+    pub(crate) insists: Option<u32>,
+    /// What it holds was revoked, and is free then at the latest.
+    pub(crate) revoked: Option<Time>,
+}
+
+impl Request {
+    /// Whether it waits; otherwise it holds.
+    pub(crate) fn waits(&self) -> bool {
+        self.granted.is_none()
+    }
+}
+
+/// All clients that wait or hold, by small numbers.
+///
+/// A request first waits and then holds, never the other way round, and is granted once. Only one that waits has a
+/// time at which it stops waiting, and only one that holds has a time at which it is revoked. Requests can be read
+/// from outside, but change only here.
+///
+/// The requests of each resource are linked, so that finding them does not take a look at all others: `first` has the
+/// first of each resource, by its number. It grows to the highest number of a resource that was asked for, at 4 bytes
+/// each.
+#[derive(Clone)]
+pub(crate) struct Requests {
+    all: Slab<Linked>,
+    first: Vec<u32>,
+}
+
+/// A request, with the numbers of those before and after it that are about the same resource.
+#[derive(Clone)]
+struct Linked {
+    request: Request,
+    before: u32,
+    after: u32,
+}
+
+/// No request.
+const NONE: u32 = u32::MAX;
+
+/// What [`Requests::grant`] has changed.
+pub(crate) struct Granted {
+    pub(crate) session: u64,
+    pub(crate) number: u64,
+    pub(crate) grant: Grant,
+    /// When it would have stopped waiting.
+    pub(crate) until: Option<Time>,
+}
+
+impl Requests {
+    pub(crate) fn new() -> Requests {
+        Requests { all: Slab::new(), first: Vec::new() }
+    }
+
+    /// How many wait or hold.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn get(&self, client: ClientId) -> Option<&Request> {
+        Some(&self.all.get(client)?.request)
+    }
+
+    fn get_mut(&mut self, client: ClientId) -> Option<&mut Request> {
+        Some(&mut self.all.get_mut(client)?.request)
+    }
+
+    /// All, in the order of their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ClientId, &Request)> {
+        self.all.iter().map(|(client, linked)| (client, &linked.request))
+    }
+
+    /// The numbers of all that wait.
+    pub(crate) fn waiting(&self) -> Vec<ClientId> {
+        self.iter().filter(|(_, request)| request.waits()).map(|(client, _)| client).collect()
+    }
+
+    /// The numbers of all that wait for a resource or hold something of it, upwards.
+    pub(crate) fn of_resource(&self, resource: u32) -> Vec<ClientId> {
+        let mut clients = Vec::new();
+        let mut next = self.first(resource);
+        while let Some(linked) = self.all.get(next) {
+            clients.push(next);
+            next = linked.after;
+        }
+        clients.sort_unstable();
+        clients
+    }
+
+    /// Since when a client has waited for each resource that any client waits for.
+    pub(crate) fn oldest_waiters(&self) -> BTreeMap<u32, Time> {
+        let mut oldest = BTreeMap::new();
+        for (_, request) in self.iter().filter(|(_, request)| request.waits()) {
+            let since = oldest.entry(request.resource).or_insert(request.since);
+            *since = request.since.min(*since);
+        }
+        oldest
+    }
+
+    /// Takes note of a request that waits.
+    pub(crate) fn insert(&mut self, request: Request) -> ClientId {
+        assert!(request.waits() && request.revoked.is_none(), "a request begins with waiting");
+        let place = request.resource as usize;
+        if self.first.len() <= place {
+            self.first.resize(place + 1, NONE);
+        }
+        let after = self.first[place];
+        let client = self.all.insert(Linked { request, before: NONE, after });
+        self.first[place] = client;
+        if let Some(next) = self.all.get_mut(after) {
+            next.before = client;
+        }
+        client
+    }
+
+    /// A client neither waits nor holds any more.
+    pub(crate) fn remove(&mut self, client: ClientId) -> Option<Request> {
+        let Linked { request, before, after } = self.all.remove(client)?;
+        match self.all.get_mut(before) {
+            Some(previous) => previous.after = after,
+            None => self.first[request.resource as usize] = after,
+        }
+        if let Some(next) = self.all.get_mut(after) {
+            next.before = before;
+        }
+        Some(request)
+    }
+
+    fn first(&self, resource: u32) -> u32 {
+        self.first.get(resource as usize).copied().unwrap_or(NONE)
+    }
+
+    /// A request that waits stops to do so at this time.
+    pub(crate) fn wait_until(&mut self, client: ClientId, until: Time) {
+        if let Some(request) = self.get_mut(client).filter(|request| request.waits()) {
+            request.until = Some(until);
+        }
+    }
+
+    /// A request holds from now on: this slot, with this fence, in the group of this number.
+    pub(crate) fn grant(
+        &mut self,
+        client: ClientId,
+        (slot, fence, group): (u32, u64, u64),
+        now: Time,
+    ) -> Granted {
+        let request = self.get_mut(client).expect("only requests that wait are granted");
+        assert!(request.granted.is_none(), "a request is granted twice");
+        let grant = Grant { slot, fence, group: request.want.place_of(group) };
+        request.granted = Some(grant);
+        request.since = now;
+        Granted { session: request.session, number: request.number, grant, until: request.until.take() }
+    }
+
+    /// What a request holds is free at this time at the latest. Returns the time that was set before.
+    pub(crate) fn revoke(&mut self, client: ClientId, until: Time) -> Option<Time> {
+        self.get_mut(client).filter(|request| !request.waits())?.revoked.replace(until)
+    }
+
+    /// The number of slots that a request asked for has been defined: it may change from now on.
+    pub(crate) fn accept_any_size(&mut self, client: ClientId) {
+        if let Some(request) = self.get_mut(client) {
+            request.insists = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(resource: u32) -> Request {
+        Request {
+            session: 1,
+            number: 1,
+            resource,
+            since: Time(1),
+            until: None,
+            patience: Patience::Forever,
+            want: Want::Slot,
+            granted: None,
+            insists: None,
+            revoked: None,
+        }
+    }
+
+    #[test]
+    fn a_resource_finds_its_own_requests_in_whatever_order_they_go() {
+        for first_to_go in 0..3 {
+            let mut requests = Requests::new();
+            let clients: Vec<u32> = [5, 2, 5, 5].map(|resource| requests.insert(request(resource))).into();
+            assert_eq!((requests.of_resource(5), requests.of_resource(2)), (vec![0, 2, 3], vec![1]));
+            let mut left = vec![clients[0], clients[2], clients[3]];
+            left.rotate_left(first_to_go);
+            while let Some(gone) = left.pop() {
+                assert!(requests.remove(gone).is_some() && requests.remove(gone).is_none());
+                let mut sorted = left.clone();
+                sorted.sort_unstable();
+                assert_eq!(requests.of_resource(5), sorted);
+            }
+            assert_eq!(
+                (requests.of_resource(2), requests.of_resource(9), requests.len()),
+                (vec![1], vec![], 1)
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_that_holds_waits_no_longer() {
+        let mut requests = Requests::new();
+        let client = requests.insert(request(0));
+        assert_eq!(requests.revoke(client, Time(3)), None);
+        assert_eq!(requests.get(client).unwrap().revoked, None, "it holds nothing yet");
+        requests.wait_until(client, Time(9));
+        assert_eq!(requests.waiting(), [client]);
+        let granted = requests.grant(client, (0, 7, 0), Time(2));
+        assert_eq!(granted.until, Some(Time(9)));
+        requests.wait_until(client, Time(9));
+        let request = requests.get(client).unwrap();
+        assert_eq!((request.until, request.since, requests.waiting()), (None, Time(2), vec![]));
+        assert_eq!(
+            (requests.revoke(client, Time(3)), requests.revoke(client, Time(4))),
+            (None, Some(Time(3)))
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "granted twice")]
+    fn a_request_is_granted_once() {
+        let mut requests = Requests::new();
+        let client = requests.insert(request(0));
+        requests.grant(client, (0, 7, 0), Time(2));
+        requests.grant(client, (0, 8, 0), Time(2));
+    }
+}

@@ -1,0 +1,56 @@
+//! What a resource is set up with.
+
+use algorithms::{NodeId, Origin, forest, rooms};
+
+use crate::defect::Defect;
+
+/// What all resources of a node do by configuration.
+#[derive(Clone, Copy)]
+pub(crate) struct Policy {
+    /// How often a local client may pass clients of other nodes that wait.
+    pub(crate) passes: u32,
+    /// How many hops an idle token stays where it is.
+    pub(crate) linger: u32,
+    /// Fences of this view are higher than this.
+    pub(crate) floor: u64,
+    /// A rule to leave out.
+    pub(crate) defect: Option<Defect>,
+}
+
+impl Policy {
+    pub(crate) fn of_forest(self, home: NodeId) -> forest::Rules {
+        let slip = match self.defect {
+            Some(Defect::SlotFromTheStart) => Some(forest::Slip::NoFloor),
+            Some(Defect::GrowsBlindly) => Some(forest::Slip::GrowBlindly),
+            _ => None,
+        };
+        forest::Rules { slip, ..forest::Rules::service(home, self.passes, self.linger) }
+    }
+
+    pub(crate) fn of_room(self, home: NodeId) -> rooms::Rules {
+        let omits = match self.defect {
+            Some(Defect::CaptainKeepsFollowers) => Some(rooms::Shortcut::KeepsFollowers),
+            Some(Defect::CompletesToCaptain) => Some(rooms::Shortcut::CompletesToCaptain),
+            _ => None,
+        };
+        let mut rules = rooms::Rules::service(home, self.passes, self.linger, self.floor);
+        rules.omits = omits;
+        rules
+    }
+}
+
+/// This node's position in the view: its place, and the number of members.
+#[derive(Clone, Copy)]
+pub(crate) struct Position {
+    pub(crate) me: NodeId,
+    pub(crate) nodes: u32,
+}
+
+/// What a resource needs to start, or to go on in another view.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup {
+    pub(crate) position: Position,
+    pub(crate) policy: Policy,
+    /// Higher than all that was forgotten: a home may open a name that it has opened and forgotten in the same view.
+    pub(crate) origin: Origin,
+}

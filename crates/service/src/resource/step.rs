@@ -1,0 +1,95 @@
+//! One step of a resource: an input, and the effects that come of it.
+
+use algorithms::rooms::{self, Spot};
+use algorithms::{Algorithm, ClientId, Groups, NodeId, Timer, Wait};
+
+use super::{Content, Position, Resource, RunBy, Workspace, site};
+use crate::name::Definition;
+use crate::wish::Numbered;
+
+/// What a resource is fed with.
+pub(crate) enum Input {
+    /// A client acquires; for a room with what it wishes.
+    Request(ClientId, Option<Numbered>),
+    /// A client gives up.
+    Cancel(ClientId),
+    /// A client releases.
+    Exit(ClientId),
+    /// A message of another node arrives.
+    Deliver(NodeId, Content),
+    /// A timer runs out.
+    Expire(Timer),
+    /// At the home: all members have reported everything.
+    AllReported,
+}
+
+/// What a resource wants done.
+pub(crate) enum Effect {
+    Send(NodeId, Content),
+    /// A client holds this slot from now on, with this fence, in the group of this number. The client's request knows
+    /// which of its groups that is.
+    Grant {
+        client: ClientId,
+        slot: u32,
+        fence: u64,
+        group: u64,
+    },
+    Arm(Timer, Wait),
+    Disarm(Timer),
+    Never(&'static str),
+}
+
+impl Resource {
+    /// Takes one step. Its effects are in `work` afterwards.
+    pub(crate) fn step(&mut self, position: Position, input: Input, work: &mut Workspace) {
+        match &mut self.run_by {
+            RunBy::Forest(rules, forest) => {
+                let input = match input {
+                    Input::Request(client, _) => {
+                        algorithms::Input::Request { client, groups: Groups::one(0) }
+                    }
+                    Input::Cancel(client) => algorithms::Input::Cancel { client },
+                    Input::Exit(client) => algorithms::Input::Exit { client },
+                    Input::Deliver(from, Content::Slots(message)) => {
+                        algorithms::Input::Deliver { from, message }
+                    }
+                    Input::Deliver(from, Content::Report(report)) => {
+                        return self.reported_late(position, from, report, work);
+                    }
+                    // The sender takes it for something else, and has been told.
+                    Input::Deliver(..) | Input::AllReported => return,
+                    Input::Expire(timer) => algorithms::Input::Expire(timer),
+                };
+                let site = site(position, self.definition, rules);
+                forest.step(&site, input, &mut work.outbox());
+                self.definition = Definition::Slots(forest.size().tokens);
+                work.take_from_forest();
+            }
+            RunBy::Room(rules, room) => {
+                let (spot, effects) = (Spot { me: position.me, rules }, work.room());
+                match input {
+                    Input::Request(client, Some(wish)) => room.want(&spot, client, wish, effects),
+                    Input::Cancel(client) => room.cancel(&spot, client, effects),
+                    Input::Exit(_) => room.release(&spot, effects),
+                    Input::Deliver(from, Content::Rooms(message)) => {
+                        room.deliver(&spot, from, message, effects);
+                    }
+                    Input::Expire(timer) => room.expire(&spot, timer, effects),
+                    Input::Deliver(from, Content::Report(report)) => match report.insider() {
+                        Some(_) => room.is_inside(from, effects),
+                        None => effects.push(rooms::Effect::Never("a room's token is at two nodes")),
+                    },
+                    Input::AllReported => room.all_reported(&spot, effects),
+                    Input::Request(_, None) | Input::Deliver(..) => return,
+                }
+                work.take_from_room();
+            }
+            RunBy::Opening(opening) => {
+                if let Some(what) = opening.step(input) {
+                    work.never(what);
+                }
+                self.expect_slots();
+            }
+        }
+    }
+}
