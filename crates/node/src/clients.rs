@@ -1,7 +1,7 @@
 //! Connections of clients.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use service::core::Out;
@@ -25,6 +25,8 @@ const MOST_CONNECTIONS: usize = 10_000;
 const MOST_UNREAD: usize = 4 << 20;
 /// A watcher that lets so much wait to be read is told how much it missed instead.
 const MOST_UNWATCHED: usize = 256 << 10;
+/// From a client that lets so much wait to be read nothing more is taken in: every question costs an answer.
+const MOST_UNANSWERED: usize = 256 << 10;
 /// How much is read at once.
 const READ_BYTES: usize = 16 * 1024;
 
@@ -35,7 +37,8 @@ pub(crate) struct ClientLink {
     by: String,
     version: u8,
     outgoing: Mutex<Outgoing>,
-    /// Something could not be written at once, or the connection is to end.
+    /// There is now something that could not be written at once, or the connection is to end. Raised by those who tell
+    /// something, never by the task that waits for it: that one knows what it could not write.
     wake: Notify,
 }
 
@@ -48,11 +51,15 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    /// So many bytes have been written. Whoever has caught up learns what it missed.
+    /// So many bytes have been written. A watcher that has caught up learns what it missed.
     fn written(&mut self, bytes: usize, version: u8) {
         self.bytes.drain(..bytes);
         if self.bytes.is_empty() && self.missed > 0 {
             frame::put(version, &ToClient::Missed(std::mem::take(&mut self.missed)), &mut self.bytes);
+        }
+        if self.bytes.is_empty() && self.bytes.capacity() > MOST_UNANSWERED {
+            // A long answer shall not cost its memory for as long as the connection lasts.
+            self.bytes = Vec::new();
         }
     }
 }
@@ -60,44 +67,60 @@ impl Outgoing {
 impl ClientLink {
     /// Tells the client something. Never waits.
     pub(crate) fn tell(&self, what: &ToClient) {
-        let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        frame::put(self.version, what, &mut outgoing.bytes);
-        self.write(&mut outgoing);
+        self.send(&mut self.outgoing(), what);
     }
 
     /// Tells a client that watches of an event, unless it has much to read already. Never waits.
     pub(crate) fn tell_if_it_keeps_up(&self, event: &ToClient) {
-        let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outgoing = self.outgoing();
         if outgoing.missed > 0 || outgoing.bytes.len() > MOST_UNWATCHED {
             outgoing.missed += 1;
             return;
         }
-        frame::put(self.version, event, &mut outgoing.bytes);
-        self.write(&mut outgoing);
+        self.send(&mut outgoing, event);
     }
 
     pub(crate) fn hang_up(&self) {
-        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner).over = true;
+        self.outgoing().over = true;
         self.wake.notify_one();
     }
 
+    fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
+        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a message, or leaves it to the task of this connection if it cannot be written at once.
+    fn send(&self, outgoing: &mut Outgoing, what: &ToClient) {
+        if outgoing.over {
+            return;
+        }
+        let idle = outgoing.bytes.is_empty();
+        frame::put(self.version, what, &mut outgoing.bytes);
+        if idle {
+            self.write(outgoing);
+        }
+        outgoing.over |= outgoing.bytes.len() > MOST_UNREAD;
+        // If something waited before, the task waits for the socket already.
+        if outgoing.over || idle && !outgoing.bytes.is_empty() {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Writes what the socket takes.
     fn write(&self, outgoing: &mut Outgoing) {
         while !outgoing.bytes.is_empty() && !outgoing.over {
             match self.stream.try_write(&outgoing.bytes) {
                 Ok(written) => outgoing.written(written, self.version),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    outgoing.over |= outgoing.bytes.len() > MOST_UNREAD;
-                    return self.wake.notify_one();
-                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => outgoing.over = true,
             }
         }
     }
 
-    /// Whether something waits to be written, and whether the connection is to end.
-    fn waits(&self) -> (bool, bool) {
-        let outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        (!outgoing.bytes.is_empty(), outgoing.over)
+    /// How many bytes wait to be written; `None` if the connection is to end.
+    fn unread(&self) -> Option<usize> {
+        let outgoing = self.outgoing();
+        (!outgoing.over).then_some(outgoing.bytes.len())
     }
 }
 
@@ -162,26 +185,32 @@ async fn greet(stream: &mut TcpStream, incoming: &mut Incoming, me: Identity) ->
 
 async fn converse(link: &Arc<ClientLink>, incoming: &mut Incoming, shared: &Arc<Shared>) -> io::Result<()> {
     loop {
-        while let Some(said) = incoming.next(link.version).map_err(io::Error::other)? {
+        let unread = loop {
+            let Some(unread) = link.unread() else { return Ok(()) };
+            if unread > MOST_UNANSWERED {
+                break unread;
+            }
+            let Some(said) = incoming.next(link.version).map_err(io::Error::other)? else { break unread };
             heard(said, link, shared);
-        }
-        let (more, over) = link.waits();
-        if over {
-            return Ok(());
-        }
+        };
+        let takes_in = unread <= MOST_UNANSWERED;
         tokio::select! {
-            ready = link.stream.readable() => ready?,
-            ready = link.stream.writable(), if more => ready?,
+            ready = link.stream.readable(), if takes_in => ready?,
+            ready = link.stream.writable(), if unread > 0 => ready?,
             () = link.wake.notified() => {}
         }
-        link.write(&mut link.outgoing.lock().unwrap_or_else(PoisonError::into_inner));
-        let buffer = incoming.buffer();
-        buffer.reserve(READ_BYTES);
-        match link.stream.try_read_buf(buffer) {
-            Ok(0) => return Ok(()),
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-            _ => {}
+        link.write(&mut link.outgoing());
+        if takes_in {
+            let buffer = incoming.buffer();
+            buffer.reserve(READ_BYTES);
+            match link.stream.try_read_buf(buffer) {
+                Ok(0) => return Ok(()),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ => {}
+            }
         }
+        // A client that never stops talking shall not keep this thread to itself.
+        tokio::task::consume_budget().await;
     }
 }
 
