@@ -11,7 +11,7 @@ use crate::cluster::{Answered, Asking, say_who_is_silent};
 use crate::endpoints::runtime;
 use crate::lock_arguments::LOST;
 use crate::locks_command::kind;
-use crate::output::say;
+use crate::output::{note, say};
 use crate::table;
 
 /// Finds out who holds the lock, and orders the nodes that serve the holders to take it away.
@@ -42,11 +42,11 @@ pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Askin
         say_who_is_silent(&answers);
     }
     if released.is_empty() {
-        eprintln!("tokenwood: {name}: nobody holds it");
+        note!("tokenwood: {name}: nobody holds it");
         return Ok(LOST);
     }
     if at_once {
-        eprintln!(
+        note!(
             "tokenwood: {name}: the holder was not waited for: two may believe to hold it, and only fences tell them apart"
         );
     }

@@ -210,7 +210,7 @@ fn finish(code: anyhow::Result<u8>) -> ExitCode {
     match code {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("tokenwood: {error:#}");
+            output::note!("tokenwood: {error:#}");
             ExitCode::from(2)
         }
     }

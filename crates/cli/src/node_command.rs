@@ -180,10 +180,10 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         first,
         lease: settings.lease.0,
         tune: Box::new(move |config| (config.linger, config.keep_idle) = (linger, keep_idle)),
-        log: |line| eprintln!("{line}"),
+        log: |line| output::log_line(format_args!("{line}")),
     };
     let host = Host::start(config, for_peers, for_clients).await?;
-    output::print(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
+    output::announce(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
     tokio::select! {
         stopped = until_stopped() => stopped?,
         why = host.control().failed() => {

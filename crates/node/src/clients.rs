@@ -238,7 +238,7 @@ fn heard(said: ToNode, link: &Arc<ClientLink>, shared: &Arc<Shared>) {
             }
             ToNode::Order { number, order } => {
                 let (core, out) = state.core_and_out();
-                match orders::carry_out(&order, &link.by, core, now, out) {
+                match orders::carry_out(&order, (&link.by, shared.log), core, now, out) {
                     Ok(Carried::Done(done)) => Some(ToClient::Done { number, result: Ok(done) }),
                     Err(refusal) => Some(ToClient::Done { number, result: Err(refusal) }),
                     Ok(Carried::ToBeAgreedOn(entry)) => {

@@ -16,10 +16,10 @@ pub(crate) enum Carried {
     ToBeAgreedOn(Entry),
 }
 
-/// Carries out an order of whoever is at this address.
+/// Carries out an order of the operator at this address, and logs what it takes away.
 pub(crate) fn carry_out(
     order: &Order,
-    by: &str,
+    (by, log): (&str, fn(&str)),
     core: &mut Core,
     now: Time,
     out: &mut Out,
@@ -32,7 +32,8 @@ pub(crate) fn carry_out(
     };
     let released = core.force_release(name, (*slot, *fence), *at_once, by, now, out)?;
     // The audit line: it has to be there also if nobody watches.
-    released.iter().for_each(|released| eprintln!("tokenwood: {} {released}", utc(SystemTime::now())));
+    let audit = |released: &_| log(&format!("tokenwood: {} {released}", utc(SystemTime::now())));
+    released.iter().for_each(audit);
     Ok(Carried::Done(Done::ForceReleased(released)))
 }
 
