@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use service::core::Out;
-use service::frame::{self, Incoming};
-use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
+use service::frame::{self, FrameError, Incoming};
+use service::protocol::{GREETING, Hello, ToClient, ToNode, Told, VERSIONS, Welcome};
 use service::{Core, Refusal, SessionId, Time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -95,7 +95,10 @@ impl ClientLink {
             return;
         }
         let idle = outgoing.bytes.is_empty();
-        frame::put(self.version, what, &mut outgoing.bytes);
+        if let Err(error) = frame::put_if_it_fits(self.version, what, &mut outgoing.bytes) {
+            // A frame that is too long would end the connection at the other end, and nobody would know why.
+            frame::put(self.version, &instead_of(what, &error), &mut outgoing.bytes);
+        }
         if idle {
             self.write(outgoing);
         }
@@ -121,6 +124,19 @@ impl ClientLink {
     fn unread(&self) -> Option<usize> {
         let outgoing = self.outgoing();
         (!outgoing.over).then_some(outgoing.bytes.len())
+    }
+}
+
+/// What to say instead of something that does not fit into a frame.
+fn instead_of(what: &ToClient, error: &FrameError) -> ToClient {
+    let why = || format!("the answer does not fit into a frame ({error}): ask for less at once");
+    match what {
+        ToClient::Told { number, .. } => ToClient::Told { number: *number, what: Told::NotDone(why()) },
+        ToClient::Done { number, .. } => {
+            ToClient::Done { number: *number, result: Err(Refusal::NotAgreed(why())) }
+        }
+        // Everything else is much shorter; a watcher at least learns that there was something.
+        _ => ToClient::Missed(1),
     }
 }
 
@@ -316,6 +332,42 @@ impl State {
     fn listens(&mut self, session: SessionId, link: &Arc<ClientLink>) {
         if self.core.knows(session) {
             self.sinks.insert(session.number, Sink::Far(link.clone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_that_is_too_long_is_refused_and_the_connection_goes_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let (by, version) = (String::new(), VERSIONS.1);
+        let link = ClientLink { stream, by, version, outgoing: Mutex::default(), wake: Notify::new() };
+        let long = "x".repeat(frame::LONGEST_BODY);
+        link.tell(&ToClient::Told { number: 1, what: Told::Invited(long.clone()) });
+        let result = Err(Refusal::NotAgreed(long));
+        link.tell(&ToClient::Done { number: 2, result });
+        link.tell(&ToClient::Told { number: 3, what: Told::Done });
+        let mut incoming = Incoming::default();
+        for expected in 1..=3 {
+            let told = loop {
+                match incoming.next(version).unwrap() {
+                    Some(told) => break told,
+                    None => assert_ne!(client.read_buf(incoming.buffer()).await.unwrap(), 0),
+                }
+            };
+            match (expected, told) {
+                (1, ToClient::Told { number: 1, what: Told::NotDone(why) })
+                | (2, ToClient::Done { number: 2, result: Err(Refusal::NotAgreed(why)) }) => {
+                    assert!(why.contains("does not fit"), "{why}");
+                }
+                (3, ToClient::Told { number: 3, what: Told::Done }) => {}
+                (_, other) => panic!("{other:?}"),
+            }
         }
     }
 }

@@ -34,12 +34,14 @@ mod exploring;
 mod forgetting;
 mod lease;
 mod leaving;
+mod paging;
 mod peers;
 mod report;
 mod requests;
 mod revoking;
 mod views;
 
+pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
 
 /// What a node is told when it starts.

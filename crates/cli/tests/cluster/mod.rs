@@ -87,6 +87,9 @@ impl Cluster {
 impl Cluster {
     /// Asks the cluster to end, and says whether it does.
     pub(crate) fn ends(&mut self) -> bool {
+        if self.dev.try_wait().unwrap().is_some() {
+            return true;
+        }
         kill("-TERM", u64::from(self.dev.id()));
         ended_within(&mut self.dev, SOON).is_some()
     }

@@ -55,7 +55,7 @@ fn questions_are_not_taken_in_while_their_answers_are_not_read() {
             held.push(near.mutex(&format!("{number:0>100}")).acquire().await.unwrap());
         }
         let questions: Vec<ToNode> =
-            (0..QUESTIONS).map(|number| ToNode::Ask { number, question: Question::List }).collect();
+            (0..QUESTIONS).map(|number| ToNode::Ask { number, question: Question::List(None) }).collect();
         let (mut stream, mut incoming) = visit(&cluster.endpoints[0], &questions).await;
         idles().await;
         let far = Tokenwood::connect([&cluster.endpoints[0][..]]).await.unwrap();
