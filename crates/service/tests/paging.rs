@@ -84,7 +84,7 @@ fn names_of_all_kinds_are_told_once() {
         node.acquire(&format!("room/{number}"), Definition::Room, Want::AnyOf(long.clone().into()));
     }
     let pages = node.pages(|core, after| core.list_page(after, NOW), |_| {});
-    assert!(pages.len() > 5, "{} pages", pages.len());
+    assert!(pages.len() > 3, "{} pages", pages.len());
     assert_eq!(told(&pages).len(), 20_200);
     let names: BTreeSet<&String> =
         pages.iter().flat_map(|page| &page.listings).map(|listing| &listing.name).collect();
@@ -107,7 +107,7 @@ fn waiters_of_one_name_are_told_once_whatever_others_do_meanwhile() {
             node.acquire("x", Definition::MUTEX, Want::Slot);
         },
     );
-    assert!(pages.len() > 5, "{} pages", pages.len());
+    assert!(pages.len() > 3, "{} pages", pages.len());
     assert!(pages.iter().flat_map(|page| &page.listings).all(|listing| listing.name == "x"));
     let told = told(&pages);
     assert!((2 + left..=30_000).all(|request| told.contains(&request)), "who stays is told");

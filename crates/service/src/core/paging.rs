@@ -4,13 +4,13 @@ use std::ops::Bound;
 
 use super::*;
 
-/// So many bytes of listings fill a page: a quarter of what fits into a frame. What has to be told about one name beside its
-/// clients (a semaphore with the most slots there can be) fits into the rest.
-const PAGE_BYTES: usize = crate::frame::LONGEST_BODY / 4;
+/// So many bytes of listings fill a page: half of what fits into a frame. What has to be told about one name beside its clients
+/// (a semaphore with the most slots there can be) fits into the rest.
+const PAGE_BYTES: usize = crate::frame::LONGEST_BODY / 2;
 /// So many names are looked at for a page: those that nobody uses take time, too.
 const PAGE_NAMES: usize = 8192;
 /// So many clients are told in a page.
-const PAGE_CLIENTS: usize = 4096;
+const PAGE_CLIENTS: usize = 8192;
 /// A client takes less than this on the wire, but for the names of groups.
 const CLIENT_BYTES: usize = 80;
 /// What a name takes besides itself and its slots.
