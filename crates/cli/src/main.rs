@@ -20,6 +20,7 @@ mod foreground;
 mod inspect_command;
 mod lock_arguments;
 mod locks_command;
+mod log;
 mod members_command;
 mod merge_command;
 mod node_command;

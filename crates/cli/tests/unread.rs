@@ -4,7 +4,7 @@ mod cluster;
 mod folder;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -64,6 +64,28 @@ fn a_node_goes_on_when_nobody_reads_its_log() {
 }
 
 #[test]
+fn a_node_goes_on_when_its_log_is_full() {
+    // As with a terminal that was stopped with Ctrl-S: there is a reader, and it does not read.
+    let (unread, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[b'x'; PIPE_BYTES]).unwrap();
+    let mut nodes = Nodes::start_with("full-log", 3, Some(full.into()));
+    let mut command = Command::new(TOKENWOOD);
+    command.args(["run", "x", "--endpoint", &nodes.endpoints[0], "--", "true"]).stdin(Stdio::null());
+    let mut command = command.spawn().unwrap();
+    let served = ended_within(&mut command, SOON);
+    _ = command.kill();
+    _ = command.wait();
+    assert!(served.is_some_and(|status| status.success()), "the node grants locks");
+    kill("-TERM", u64::from(nodes.nodes[0].id()));
+    let ended = ended_within(&mut nodes.nodes[0], SOON);
+    assert!(ended.is_some_and(|status| status.success()), "it ends when it is asked to: {ended:?}");
+    drop(unread);
+}
+
+/// What a pipe takes on Linux.
+const PIPE_BYTES: usize = 1 << 16;
+
+#[test]
 fn a_command_is_ended_with_its_lock_also_if_nobody_reads_why() {
     let cluster = Cluster::start("unread-loss", 3, true);
     let log = cluster.folder.0.join("log");
@@ -118,6 +140,11 @@ struct Nodes {
 
 impl Nodes {
     fn start(name: &str, count: usize) -> Nodes {
+        Nodes::start_with(name, count, None)
+    }
+
+    /// The same, with this standard error for the first of them.
+    fn start_with(name: &str, count: usize, mut first: Option<Stdio>) -> Nodes {
         let folder = Folder::new(name);
         let listeners: Vec<TcpListener> =
             (0..2 * count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
@@ -132,11 +159,12 @@ impl Nodes {
             command
                 .args(["--clients", clients, "--lease", "1s", "--data"])
                 .arg(folder.0.join(id.to_string()));
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+            command.stdin(Stdio::null()).stdout(Stdio::null());
+            command.stderr(first.take().unwrap_or_else(Stdio::piped)).spawn().unwrap()
         };
         let nodes: Vec<Child> = endpoints.iter().enumerate().map(node).collect();
         let nodes = Nodes { nodes, endpoints, _folder: folder };
-        assert!(until(|| nodes.members(0).is_some_and(|members| members == count)), "all are members");
+        assert!(until(|| (0..count).all(|node| nodes.members(node) == Some(count))), "all are members");
         nodes
     }
 
@@ -151,8 +179,10 @@ impl Nodes {
         self.told(node)?["in_view"].as_u64()
     }
 
+    /// How many members this node knows, if it has a lease itself.
     fn members(&self, node: usize) -> Option<usize> {
         let told = self.told(node)?;
+        told["lease_left_seconds"].as_f64().filter(|left| *left > 0.0)?;
         Some(told["nodes"].as_array()?.iter().filter(|node| node["member"] == true).count())
     }
 }
