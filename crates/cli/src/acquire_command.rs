@@ -11,7 +11,7 @@ use crate::check_arguments::Format;
 use crate::cluster::Asking;
 use crate::endpoints::{duration, runtime};
 use crate::lock_arguments::{LOST, LockArguments};
-use crate::output::say;
+use crate::output::{note, say};
 use crate::{force_command, table};
 
 /// Take a lock and leave it held, for scripts
@@ -116,7 +116,7 @@ pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
 fn not_held(error: Error) -> Result<u8> {
     match error {
         Error::Refused(refusal) => {
-            eprintln!("tokenwood: not held any more: {refusal}");
+            note!("tokenwood: not held any more: {refusal}");
             Ok(LOST)
         }
         error => Err(error.into()),

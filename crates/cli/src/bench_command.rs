@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check_arguments::Format;
 use crate::endpoints::duration;
-use crate::output::say;
+use crate::output::{note, say};
 use crate::{Ended, table};
 
 /// Measure what locks cost on this machine, beside a bare round trip in the same run
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let effort = Effort { rounds: arguments.rounds, time: arguments.time, names: arguments.names };
     let mut outcomes = Vec::new();
     for (number, scenario) in chosen.iter().enumerate() {
-        eprintln!("{} of {}: {}", number + 1, chosen.len(), scenario.about);
+        note!("{} of {}: {}", number + 1, chosen.len(), scenario.about);
         let outcome = scenario.run(&effort);
         outcomes.push(outcome.map_err(|error| anyhow!("{}: {error}", scenario.name))?);
     }

@@ -12,7 +12,7 @@ use checker::{Finding, Job, Progress, Verdict};
 use serde_json::json;
 
 use crate::check_arguments::{Arguments, Format};
-use crate::output::say;
+use crate::output::{draw, note, say};
 use crate::{Ended, check_report, random_command, table};
 
 /// A check with what it is called with and how long it took.
@@ -106,13 +106,13 @@ impl ProgressLine {
         *last = Instant::now();
         let rate = progress.states as f64 / self.started.elapsed().as_secs_f64();
         let (states, rate) = (table::grouped(progress.states), table::grouped(rate as u64));
-        eprint!("\r{}: {states} states, depth {}, {rate} per second\x1b[K", self.name, progress.depth);
+        draw!("\r{}: {states} states, depth {}, {rate} per second\x1b[K", self.name, progress.depth);
         let _ = std::io::stderr().flush();
     }
 
     fn clear(&self) {
         if std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K");
+            draw!("\r\x1b[K");
         }
     }
 }
@@ -149,7 +149,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
         say!("{}", json!({ "checks": all, "never_seen": never_seen }));
     }
     for what in &never_seen {
-        eprintln!("never seen in the suite, so it shows less than it should: {what}");
+        note!("never seen in the suite, so it shows less than it should: {what}");
     }
     Ok(if never_seen.is_empty() { worst } else { worst.max(Ended::Unknown) })
 }

@@ -1,5 +1,7 @@
 //! Asking all nodes of a cluster: one tells who the others are, and then each is asked itself.
 
+use std::future::Future;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use client::{Error, Observer, Question, Told};
@@ -9,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::check_arguments::Format;
 use crate::endpoints::{Endpoints, NO_CLUSTER, runtime};
-use crate::output::say;
+use crate::output::note;
 
 /// Where to ask, and how to show the answer.
 #[derive(Args)]
@@ -27,9 +29,32 @@ impl Asking {
         self.endpoints.named()
     }
 
-    /// Asks all members.
-    pub(crate) fn ask_all(&self, question: &Question) -> Result<Vec<Answered>> {
-        runtime()?.block_on(ask_all(&self.endpoints, question))
+    /// Asks all members the same at once. Their answers come in the order of ids.
+    pub(crate) fn ask_all<T, F>(&self, ask: impl Fn(Observer) -> F) -> Result<Vec<Answered<T>>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        runtime()?.block_on(async {
+            let (mut connecting, mut asked) = (JoinSet::new(), JoinSet::new());
+            for Member { id, endpoint, .. } in members(&self.endpoints).await? {
+                connecting.spawn(async move { (id, connect(endpoint.as_deref()).await, endpoint) });
+            }
+            while let Some(connected) = connecting.join_next().await {
+                let (id, observer, endpoint) = connected?;
+                let answer = observer.map(&ask);
+                asked.spawn(async move {
+                    let answer = match answer {
+                        Ok(answer) => answer.await.map_err(reason),
+                        Err(why) => Err(why),
+                    };
+                    Answered { id, endpoint, answer }
+                });
+            }
+            let mut answers = asked.join_all().await;
+            answers.sort_by_key(|answered| answered.id);
+            Ok(answers)
+        })
     }
 
     /// A connection to the first node that answers.
@@ -46,30 +71,15 @@ impl Asking {
 }
 
 /// A member and what it answered, or why it did not.
-pub(crate) struct Answered {
+pub(crate) struct Answered<T> {
     pub(crate) id: u32,
     /// Where it was asked; unknown if no other node knows it.
     pub(crate) endpoint: Option<String>,
-    pub(crate) answer: Result<Told, String>,
+    pub(crate) answer: Result<T, String>,
 }
 
-/// Asks all members the same at once. Their answers come in the order of ids.
-async fn ask_all(endpoints: &Endpoints, question: &Question) -> Result<Vec<Answered>> {
-    let mut asked = JoinSet::new();
-    for member in members(endpoints).await? {
-        let question = question.clone();
-        asked.spawn(async move {
-            let answer = match &member.endpoint {
-                Some(endpoint) => ask(endpoint, question).await.map_err(reason),
-                None => Err("nobody has told yet where clients reach it".to_string()),
-            };
-            Answered { id: member.id, endpoint: member.endpoint, answer }
-        });
-    }
-    let mut answers = asked.join_all().await;
-    answers.sort_by_key(|answered| answered.id);
-    Ok(answers)
-}
+/// The exit code of commands that ask all nodes, if one gave no answer: what they show is not all there is.
+pub(crate) const NO_ANSWER: u8 = 69;
 
 /// All members, as the first node knows them that answers.
 pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<Member>> {
@@ -91,6 +101,14 @@ pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<Member>> {
     Err(Error::NoNode(tried)).context(NO_CLUSTER)
 }
 
+/// Connects to a member, if it is known where that is.
+async fn connect(endpoint: Option<&str>) -> Result<Observer, String> {
+    match endpoint {
+        Some(endpoint) => Observer::connect(endpoint).await.map_err(reason),
+        None => Err("nobody has told yet where clients reach it".to_string()),
+    }
+}
+
 /// Asks one node.
 pub(crate) async fn ask(endpoint: &str, question: Question) -> Result<Told, Error> {
     Observer::connect(endpoint).await?.ask(question).await
@@ -104,7 +122,7 @@ pub(crate) fn reason(error: Error) -> String {
     }
 }
 
-impl Answered {
+impl<T> Answered<T> {
     /// Where it was asked, for people.
     pub(crate) fn place(&self) -> &str {
         self.endpoint.as_deref().unwrap_or("–")
@@ -117,11 +135,23 @@ impl Answered {
     }
 }
 
-/// Says who did not answer.
-pub(crate) fn say_who_is_silent(answers: &[Answered]) {
+/// Whether all nodes answered.
+pub(crate) fn is_complete<T>(answers: &[Answered<T>]) -> bool {
+    answers.iter().all(|answered| answered.answer.is_ok())
+}
+
+/// Notes which nodes gave no answer. Returns the exit code of the command.
+pub(crate) fn note_silence<T>(answers: &[Answered<T>]) -> u8 {
     for answered in answers {
         if let Err(why) = &answered.answer {
-            say!("node {}  {}  no answer: {why}", answered.id, answered.place());
+            note!("tokenwood: node {} at {}: no answer: {why}", answered.id, answered.place());
         }
     }
+    if is_complete(answers) {
+        return 0;
+    }
+    note!(
+        "tokenwood: what is shown is without those nodes; if they are gone for good, 'tokenwood members remove ID'"
+    );
+    NO_ANSWER
 }

@@ -1,13 +1,15 @@
 //! `tokenwood define`, `resize`, `undefine` and `definitions`: what names stand for, for all.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Definition, Question, Told};
+use client::{Definition, Error, Observer};
 use serde_json::{Value, json};
 
 use crate::check_arguments::Format;
-use crate::cluster::Asking;
-use crate::endpoints::runtime;
+use crate::cluster::{Asking, reason};
+use crate::endpoints::{NO_CLUSTER, runtime};
 use crate::locks_command::kind;
 use crate::output::say;
 use crate::{Ended, table};
@@ -109,10 +111,21 @@ fn as_json(name: &str, definition: Option<Definition>) -> Value {
     json!({ "name": name, "kind": kind.map(|kind| kind.0), "slots": kind.map(|kind| kind.1) })
 }
 
+/// What the first node tells that answers.
+async fn definitions(asking: &Asking) -> Result<Vec<(Arc<str>, Definition)>> {
+    let mut tried = Vec::new();
+    for endpoint in asking.endpoints() {
+        let told = async { Observer::connect(&endpoint).await?.definitions().await };
+        match told.await {
+            Ok(definitions) => return Ok(definitions),
+            Err(error) => tried.push((endpoint, reason(error))),
+        }
+    }
+    Err(Error::NoNode(tried)).context(NO_CLUSTER)
+}
+
 pub(crate) fn list(asking: &Asking) -> Result<Ended> {
-    let told =
-        runtime()?.block_on(async { anyhow::Ok(asking.first().await?.ask(Question::Definitions).await?) })?;
-    let Told::Definitions(definitions) = told else { anyhow::bail!("the node answers something else") };
+    let definitions = runtime()?.block_on(definitions(asking))?;
     if asking.format == Format::Json {
         let definitions = definitions.iter().map(|(name, definition)| as_json(name, Some(*definition)));
         say!("{}", json!({ "definitions": definitions.collect::<Vec<_>>() }));

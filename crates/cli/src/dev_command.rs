@@ -131,17 +131,17 @@ async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
 fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
     let count = running.len();
     let what = if count == 1 { "A node is".to_string() } else { format!("A cluster of {count} nodes is") };
-    output::print(format_args!("{what} ready. Ctrl-C ends it, and with it everything it remembers.\n\n"));
+    output::announce(format_args!("{what} ready. Ctrl-C ends it, and with it everything it remembers.\n\n"));
     for Running { id, pid, endpoint } in running {
-        output::print(format_args!("  node {id}  {endpoint}  (process {pid})\n"));
+        output::announce(format_args!("  node {id}  {endpoint}  (process {pid})\n"));
     }
     let endpoints: Vec<&str> = running.iter().map(|node| &node.endpoint[..]).collect();
     let usual = USUAL_PORTS.map(|port| format!("127.0.0.1:{port}"));
-    output::print(format_args!("\nIn another terminal:\n\n"));
+    output::announce(format_args!("\nIn another terminal:\n\n"));
     if !usual.zip(&endpoints).all(|(usual, endpoint)| usual == **endpoint) {
-        output::print(format_args!("  export TOKENWOOD_ENDPOINTS={}\n", endpoints.join(",")));
+        output::announce(format_args!("  export TOKENWOOD_ENDPOINTS={}\n", endpoints.join(",")));
     }
-    output::print(format_args!(
+    output::announce(format_args!(
         "  tokenwood run backup -- sleep 10          # one at a time\n  \
            tokenwood run gpu --slots 2 -- sleep 10   # two at a time: start three\n  \
            tokenwood locks                           # who holds what, and who waits\n"

@@ -3,21 +3,24 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use client::{Error, ForceReleased, Grant, Observer, Question, Refusal, Told};
+use client::{Error, ForceReleased, Grant, Listing, Observer, Refusal};
 use serde_json::{Value, json};
 
 use crate::check_arguments::Format;
-use crate::cluster::{Answered, Asking, say_who_is_silent};
+use crate::cluster::{Answered, Asking, note_silence};
 use crate::endpoints::runtime;
 use crate::lock_arguments::LOST;
 use crate::locks_command::kind;
-use crate::output::say;
+use crate::output::{note, say};
 use crate::table;
 
 /// Finds out who holds the lock, and orders the nodes that serve the holders to take it away.
 pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Asking) -> Result<u8> {
     service::name::validate(name)?;
-    let answers = asking.ask_all(&Question::Inspect(name.to_string()))?;
+    let answers = asking.ask_all(|mut observer| {
+        let name = name.to_string();
+        async move { observer.inspect(&name).await }
+    })?;
     let held: BTreeSet<(u32, u64)> =
         answers.iter().flat_map(grants).filter(|(held, _)| slot.is_none_or(|slot| slot == *held)).collect();
     if held.len() > 1 {
@@ -35,18 +38,20 @@ pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Askin
         let mut value = json!({ "name": name, "released": released.iter().map(as_json).collect::<Vec<_>>() });
         value["no_answer"] = answers.iter().filter_map(Answered::silence).collect();
         say!("{value}");
-    } else {
-        if !released.is_empty() {
-            show(&released);
-        }
-        say_who_is_silent(&answers);
+    } else if !released.is_empty() {
+        show(&released);
+    }
+    let code = note_silence(&answers);
+    if released.is_empty() && code != 0 {
+        note!("tokenwood: {name}: not held at the nodes that answered");
+        return Ok(code);
     }
     if released.is_empty() {
-        eprintln!("tokenwood: {name}: nobody holds it");
+        note!("tokenwood: {name}: nobody holds it");
         return Ok(LOST);
     }
     if at_once {
-        eprintln!(
+        note!(
             "tokenwood: {name}: the holder was not waited for: two may believe to hold it, and only fences tell them apart"
         );
     }
@@ -54,12 +59,9 @@ pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Askin
 }
 
 /// The slot and the fence of each grant of a node.
-fn grants(answered: &Answered) -> Vec<(u32, u64)> {
-    let listings = match &answered.answer {
-        Ok(Told::Inspect { listings, .. }) => &listings[..],
-        _ => &[],
-    };
-    let granted = listings.iter().flat_map(|listing| &listing.clients).filter_map(|client| client.granted);
+fn grants(answered: &Answered<(u32, Vec<Listing>)>) -> Vec<(u32, u64)> {
+    let listings = answered.answer.iter().flat_map(|(_, listings)| listings);
+    let granted = listings.flat_map(|listing| &listing.clients).filter_map(|client| client.granted);
     granted.map(|Grant { slot, fence, .. }| (slot, fence)).collect()
 }
 

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clap::Args;
-use client::{Question, Told};
 use serde_json::{Value, json};
 use service::Definition;
 use service::core::{Held, Listing};
 
 use crate::check_arguments::Format;
-use crate::cluster::{Answered, Asking, say_who_is_silent};
+use crate::cluster::{Answered, Asking, is_complete, note_silence};
 use crate::locks_command::{client_cells, client_json, kind};
 use crate::output::say;
-use crate::{Ended, table};
+use crate::table;
 
 /// Show what a name stands for, where its tokens are, who holds it and who waits for it
 #[derive(Args)]
@@ -38,27 +37,29 @@ struct Found<'a> {
     waiters: Vec<(u32, &'a Held)>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     service::name::validate(&arguments.name)?;
-    let answers = arguments.asking.ask_all(&Question::Inspect(arguments.name.clone()))?;
+    let answers = arguments.asking.ask_all(|mut observer| {
+        let name = arguments.name.clone();
+        async move { observer.inspect(&name).await }
+    })?;
     let found = Found::gather(&arguments.name, &answers);
     if arguments.asking.format == Format::Json {
         let mut value = found.as_json();
         value["no_answer"] = answers.iter().filter_map(Answered::silence).collect();
         say!("{value}");
     } else {
-        found.say();
-        say_who_is_silent(&answers);
+        found.say(is_complete(&answers));
     }
-    Ok(Ended::Well)
+    Ok(note_silence(&answers))
 }
 
 impl<'a> Found<'a> {
-    fn gather(name: &'a str, answers: &'a [Answered]) -> Found<'a> {
+    fn gather(name: &'a str, answers: &'a [Answered<(u32, Vec<Listing>)>]) -> Found<'a> {
         let mut home = None;
         let mut listings: Vec<(u32, &Listing)> = Vec::new();
         for answered in answers {
-            if let Ok(Told::Inspect { home: found, listings: here }) = &answered.answer {
+            if let Ok((found, here)) = &answered.answer {
                 home = Some(*found);
                 listings.extend(here.iter().map(|listing| (answered.id, listing)));
             }
@@ -79,10 +80,12 @@ impl<'a> Found<'a> {
         Found { name, home, definition, tokens, holders, waiters }
     }
 
-    fn say(&self) {
+    /// Says it for people; what nobody does only if all nodes have answered.
+    fn say(&self, complete: bool) {
         let home = self.home.map_or_else(String::new, |home| format!("at home at node {home}"));
         let Some(definition) = self.definition else {
-            say!("{}: nobody uses it; {home}", self.name);
+            let used = if complete { "nobody uses it" } else { "not used at the nodes that answered" };
+            say!("{}: {used}; {home}", self.name);
             return;
         };
         say!("{}: {definition}, {home}", self.name);
@@ -104,7 +107,9 @@ impl<'a> Found<'a> {
             say!("{} promised to {}", tokens_in_words(definition, &[*slot]), nodes.join(", then to "));
         }
         if self.holders.is_empty() && self.waiters.is_empty() {
-            say!("Nobody holds it or waits for it.");
+            if complete {
+                say!("Nobody holds it or waits for it.");
+            }
             return;
         }
         say!();

@@ -8,6 +8,7 @@ use client::{Guard, Lock, Options, Tokenwood};
 use rustix::process::Signal;
 
 use crate::endpoints::{Endpoints, duration};
+use crate::output::note;
 use crate::signals::Signals;
 
 /// The lock was not had in time.
@@ -65,7 +66,7 @@ impl LockArguments {
         match taken {
             Ok(guard) => Ok(Ok(guard)),
             Err(error) if error.is_taken() => {
-                eprintln!("tokenwood: {}: {error}", self.name);
+                note!("tokenwood: {}: {error}", self.name);
                 Ok(Err(NOT_HAD))
             }
             Err(error) => Err(error).context(self.name.clone()),

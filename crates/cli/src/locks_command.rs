@@ -10,17 +10,17 @@ use service::protocol::Member;
 use service::{Definition, Want};
 
 use crate::check_arguments::Format;
-use crate::cluster::{Answered, Asking, say_who_is_silent};
+use crate::cluster::{Answered, Asking, is_complete, note_silence};
 use crate::output::say;
-use crate::{Ended, table};
+use crate::table;
 
-pub(crate) fn list(asking: &Asking) -> Result<Ended> {
-    let answers = asking.ask_all(&Question::List)?;
+pub(crate) fn list(asking: &Asking) -> Result<u8> {
+    let answers = asking.ask_all(|mut observer| async move { observer.list().await })?;
     if asking.format == Format::Json {
         let locks: Vec<Value> = listings(&answers).map(|(id, listing)| as_json(id, listing)).collect();
         let silent: Vec<Value> = answers.iter().filter_map(Answered::silence).collect();
         say!("{}", json!({ "locks": locks, "no_answer": silent }));
-        return Ok(Ended::Well);
+        return Ok(note_silence(&answers));
     }
     let clients = listings(&answers)
         .flat_map(|(id, listing)| listing.clients.iter().map(move |client| (id, listing, client)));
@@ -28,26 +28,20 @@ pub(crate) fn list(asking: &Asking) -> Result<Ended> {
     // Whoever holds something before those who wait for it, and who came first before those who came later.
     clients
         .sort_by_key(|(_, listing, client)| (&listing.name, client.granted.is_none(), Reverse(client.since)));
-    if clients.is_empty() {
+    if clients.is_empty() && is_complete(&answers) {
         say!("Nobody holds or waits for anything.");
-    } else {
+    } else if !clients.is_empty() {
         let heading = ["name", "does", "client", "slot", "fence", "for", "node"].map(str::to_string).to_vec();
         let rows = clients.into_iter().map(|(id, listing, client)| row(id, listing, client));
         table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
     }
-    say_who_is_silent(&answers);
-    Ok(Ended::Well)
+    Ok(note_silence(&answers))
 }
 
 /// What nodes told, with the id of each.
-fn listings(answers: &[Answered]) -> impl Iterator<Item = (u32, &Listing)> {
-    answers.iter().flat_map(|answered| {
-        let listings = match &answered.answer {
-            Ok(Told::List(listings)) => &listings[..],
-            _ => &[],
-        };
-        listings.iter().map(|listing| (answered.id, listing))
-    })
+fn listings(answers: &[Answered<Vec<Listing>>]) -> impl Iterator<Item = (u32, &Listing)> {
+    let told = answers.iter().filter_map(|answered| Some((answered.id, answered.answer.as_ref().ok()?)));
+    told.flat_map(|(id, listings)| listings.iter().map(move |listing| (id, listing)))
 }
 
 /// What a name stands for, for scripts: the word for it, and how many slots it has.
@@ -118,11 +112,11 @@ fn as_json(id: u32, listing: &Listing) -> Value {
     })
 }
 
-pub(crate) fn status(asking: &Asking) -> Result<Ended> {
-    let answers = asking.ask_all(&Question::Status)?;
+pub(crate) fn status(asking: &Asking) -> Result<u8> {
+    let answers = asking.ask_all(|mut observer| async move { observer.ask(Question::Status).await })?;
     if asking.format == Format::Json {
         say!("{}", json!({ "nodes": answers.iter().map(status_json).collect::<Vec<_>>() }));
-        return Ok(Ended::Well);
+        return Ok(note_silence(&answers));
     }
     let heading =
         ["node", "endpoint", "state", "sessions", "hold or wait", "names", "grants", "sent", "received"];
@@ -137,10 +131,10 @@ pub(crate) fn status(asking: &Asking) -> Result<Ended> {
         rows.push(row);
     }
     table::print(&rows);
-    Ok(Ended::Well)
+    Ok(note_silence(&answers))
 }
 
-fn status_json(answered: &Answered) -> Value {
+fn status_json(answered: &Answered<Told>) -> Value {
     let mut value = json!({ "node": answered.id, "endpoint": answered.endpoint });
     match &answered.answer {
         Ok(Told::Status { node, members }) => {

@@ -20,6 +20,7 @@ mod foreground;
 mod inspect_command;
 mod lock_arguments;
 mod locks_command;
+mod log;
 mod members_command;
 mod merge_command;
 mod node_command;
@@ -175,14 +176,14 @@ fn main() -> ExitCode {
         Command::Acquire(arguments) => return finish(acquire_command::acquire(&arguments)),
         Command::Renew(arguments) => return finish(acquire_command::renew(&arguments)),
         Command::Release(arguments) => return finish(acquire_command::release(&arguments)),
-        Command::Locks(arguments) => locks_command::list(&arguments),
-        Command::Inspect(arguments) => inspect_command::run(&arguments),
+        Command::Locks(arguments) => return finish(locks_command::list(&arguments)),
+        Command::Inspect(arguments) => return finish(inspect_command::run(&arguments)),
         Command::Watch(arguments) => watch_command::run(&arguments),
         Command::Define(arguments) => define_command::define(&arguments),
         Command::Resize(arguments) => define_command::resize(&arguments),
         Command::Undefine(arguments) => define_command::undefine(&arguments),
         Command::Definitions(arguments) => define_command::list(&arguments),
-        Command::Status(arguments) => locks_command::status(&arguments),
+        Command::Status(arguments) => return finish(locks_command::status(&arguments)),
         Command::Members(arguments) => members_command::run(&arguments),
         Command::Node(arguments) => node_command::run(&arguments),
         Command::Bench(arguments) => bench_command::run(&arguments),
@@ -210,7 +211,7 @@ fn finish(code: anyhow::Result<u8>) -> ExitCode {
     match code {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("tokenwood: {error:#}");
+            output::note!("tokenwood: {error:#}");
             ExitCode::from(2)
         }
     }

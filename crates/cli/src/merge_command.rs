@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::Ended;
 use crate::check_arguments::Format;
+use crate::output::note;
 use crate::sweep_file::{Contents, Row};
 use crate::sweep_report;
 use crate::sweep_results::{Files, Results};
@@ -52,8 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let missing: Vec<u64> = (1..=header.sweep.points).filter(|point| !rows.contains_key(point)).collect();
     if !missing.is_empty() {
         let (many, of) = (missing.len(), header.sweep.points);
-        eprintln!("tokenwood: {many} of {of} points are missing: {}", sweep_report::numbers(&missing));
-        eprintln!("run: {}", sweep_report::what_to_run(&header, first, &missing));
+        note!("tokenwood: {many} of {of} points are missing: {}", sweep_report::numbers(&missing));
+        note!("run: {}", sweep_report::what_to_run(&header, first, &missing));
         return Ok(Ended::Unknown);
     }
     let results = Results::new(&header, &rows);

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use crate::dev_command::until_stopped;
 use crate::endpoints::runtime;
 use crate::node_file::{Address, Length, MemberId, NodeFile, Settings};
-use crate::{Ended, output};
+use crate::{Ended, log, output};
 
 /// Run one node of a cluster
 ///
@@ -83,7 +83,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         output::print(format_args!("{settings}"));
         return Ok(Ended::Well);
     }
-    runtime()?.block_on(serve(settings, arguments.join.clone()))?;
+    let served = runtime()?.block_on(serve(settings, arguments.join.clone()));
+    log::finish();
+    served?;
     Ok(Ended::Well)
 }
 
@@ -180,10 +182,10 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         first,
         lease: settings.lease.0,
         tune: Box::new(move |config| (config.linger, config.keep_idle) = (linger, keep_idle)),
-        log: |line| eprintln!("{line}"),
+        log: log::line,
     };
     let host = Host::start(config, for_peers, for_clients).await?;
-    output::print(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
+    output::announce(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
     tokio::select! {
         stopped = until_stopped() => stopped?,
         why = host.control().failed() => {

@@ -14,6 +14,8 @@ use anyhow::{Context, Result, bail};
 use client::{Observer, Question, Told, clock};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::output::note;
+
 /// Processes that end with this one.
 pub(crate) struct Nodes {
     nodes: BTreeMap<u32, Node>,
@@ -217,7 +219,7 @@ impl Nodes {
     pub(crate) async fn tell_of_failures(&mut self) -> Result<()> {
         loop {
             if let Some(failure) = self.failure()? {
-                eprintln!("tokenwood: {failure}");
+                note!("tokenwood: {failure}");
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }

@@ -11,7 +11,7 @@ use crate::endpoints::{duration, runtime};
 use crate::ordeal::field::{Setup, folder};
 use crate::ordeal::report::Report;
 use crate::ordeal::{SCENARIOS, Scenario, network};
-use crate::output::say;
+use crate::output::{note, say};
 use crate::signals::Signals;
 use crate::{Ended, table};
 
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         network::arrive()?;
     }
     if let Some(why) = &cannot {
-        eprintln!("tokenwood: nodes share the network of this machine: {why}");
+        note!("tokenwood: nodes share the network of this machine: {why}");
     }
     let reports: Result<Option<Vec<Report>>> = runtime()?.block_on(async {
         let mut signals = Signals::listen()?;
@@ -134,7 +134,7 @@ async fn go_through(chosen: &[&Scenario], arguments: &Arguments, cannot: Option<
             }),
         };
         if arguments.format == Format::Table {
-            eprintln!("{}", report.as_row().join("  "));
+            note!("{}", report.as_row().join("  "));
         }
         reports.push(report);
     }

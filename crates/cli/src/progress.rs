@@ -5,6 +5,8 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::output::draw;
+
 /// Redrawn at most this often.
 const PAUSE: Duration = Duration::from_millis(300);
 /// How many characters the bar has.
@@ -55,7 +57,7 @@ impl Progress {
     pub(crate) fn finish(&self) {
         self.change(|line| {
             line.draw("");
-            eprint!("\r");
+            draw!("\r");
         });
     }
 

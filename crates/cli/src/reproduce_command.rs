@@ -15,7 +15,7 @@ use simulator::batch::run_all;
 
 use crate::Ended;
 use crate::check_arguments::Format;
-use crate::output::say;
+use crate::output::{note, say};
 use crate::progress::Progress;
 use crate::report_folder::ReportFolder;
 use crate::sockets_command;
@@ -152,7 +152,7 @@ fn write(
     let violated = shown.iter().any(|shown| !shown.violations.is_empty());
     for shown in shown {
         for violation in &shown.violations {
-            eprintln!("tokenwood: VIOLATED in {}: {violation}", shown.id);
+            note!("tokenwood: VIOLATED in {}: {violation}", shown.id);
         }
     }
     Ok(if violated { Ended::Violated } else { Ended::Well })

@@ -13,6 +13,7 @@ use tokio::process::{Child, Command};
 use crate::endpoints::{duration, runtime};
 use crate::foreground::Foreground;
 use crate::lock_arguments::{LOST, LockArguments};
+use crate::output::note;
 use crate::signals::Signals;
 
 /// Run a command while holding a lock
@@ -68,7 +69,7 @@ async fn hold(arguments: &Arguments, guard: Guard) -> Result<u8> {
         }
     };
     if status.is_none() {
-        eprintln!("tokenwood: {}: the lock is lost, ending the command", arguments.lock.name);
+        note!("tokenwood: {}: the lock is lost, ending the command", arguments.lock.name);
         end(&mut child, group, arguments.ttl).await;
     }
     foreground.take_back();

@@ -11,7 +11,7 @@ use service::Defect;
 use swarm::{Happened, Plan, SHOWCASES, Showcase};
 
 use crate::check_arguments::Format;
-use crate::output::say;
+use crate::output::{note, say};
 use crate::{Ended, swarm_exhaustive, table};
 
 /// Run whole clusters with faults in simulated time, and judge what their clients believe
@@ -221,7 +221,7 @@ impl Sum {
     fn progress(&self, arguments: &Arguments, begun: Instant) {
         if self.runs.is_multiple_of(100) && self.runs < arguments.runs() {
             let of = arguments.runs.map_or(String::new(), |runs| format!(" of {runs}"));
-            eprintln!("{}{of} runs, {}", self.runs, self.pace(begun));
+            note!("{}{of} runs, {}", self.runs, self.pace(begun));
         }
     }
 

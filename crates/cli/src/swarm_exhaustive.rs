@@ -7,7 +7,7 @@ use serde_json::json;
 use swarm::exhaustive::{Explored, Size, explore};
 
 use crate::check_arguments::Format;
-use crate::output::say;
+use crate::output::{note, say};
 use crate::swarm_command::Arguments;
 use crate::{Ended, table};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         if so_far.states - told >= TOLD_EVERY {
             told = so_far.states;
             let states = table::grouped(so_far.states);
-            eprintln!("{states} states, {} steps deep, {:.0} s", so_far.depth, begun.elapsed().as_secs_f64());
+            note!("{states} states, {} steps deep, {:.0} s", so_far.depth, begun.elapsed().as_secs_f64());
         }
     });
     let _ = std::panic::take_hook();

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use simulator::{Cell, Column};
 
+use crate::output::note;
 use crate::sweep_grid::Sweep;
 
 const FORMAT: &str = "tokenwood sweep journal";
@@ -138,7 +139,7 @@ impl Contents {
         let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let contents = Contents::read(file, &bytes)?;
         if contents.complete < bytes.len() {
-            eprintln!("note: the last line of {} is incomplete and left out", file.display());
+            note!("note: the last line of {} is incomplete and left out", file.display());
         }
         Ok(contents)
     }
@@ -217,7 +218,7 @@ impl Journal {
         let complete = contents.complete as u64;
         if file.metadata().with_context(cannot)?.len() > complete {
             let name = self.path.display();
-            eprintln!("note: the last line of {name} is incomplete; its point is simulated again");
+            note!("note: the last line of {name} is incomplete; its point is simulated again");
             file.set_len(complete).with_context(cannot)?;
         }
         file.seek(SeekFrom::Start(complete)).with_context(cannot)?;
@@ -267,7 +268,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
             bail!("{name} is in use by another process: wait for it, or choose another --out")
         }
         Err(TryLockError::Error(error)) => {
-            eprintln!("note: {name} cannot be locked ({error}): let no other process run the same sweep");
+            note!("note: {name} cannot be locked ({error}): let no other process run the same sweep");
             Ok(())
         }
     }

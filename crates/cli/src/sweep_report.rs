@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::Ended;
-use crate::output::say;
+use crate::output::{note, say};
 use crate::sweep_file::{Header, Row};
 use crate::sweep_grid::{Sweep, flag, quoted};
 use crate::sweep_results::Files;
@@ -35,10 +35,10 @@ pub(crate) fn ended(rows: &BTreeMap<u64, Row>) -> Ended {
 /// Says which combinations are left out.
 pub(crate) fn note_refused(sweep: &Sweep) {
     for refused in sweep.refused.iter().take(MOST_NOTES) {
-        eprintln!("note: left out {refused}");
+        note!("note: left out {refused}");
     }
     if sweep.refused.len() > MOST_NOTES {
-        eprintln!("note: left out {} combinations in all; the JSON lists them", sweep.refused.len());
+        note!("note: left out {} combinations in all; the JSON lists them", sweep.refused.len());
     }
 }
 

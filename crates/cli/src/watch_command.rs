@@ -14,7 +14,7 @@ use crate::check_arguments::Format;
 use crate::cluster::{members, reason};
 use crate::endpoints::{Endpoints, runtime};
 use crate::locks_command::kind;
-use crate::output::say;
+use crate::output::{note, say};
 use crate::signals::Signals;
 use crate::{Ended, force_command};
 
@@ -71,8 +71,8 @@ async fn watch(arguments: &Arguments) -> Result<()> {
         };
         let Some((node, said)) = said else { return Ok(()) };
         match said {
-            Said::Watching => eprintln!("tokenwood: watching node {node}"),
-            Said::Silent(why) => eprintln!("tokenwood: node {node}: no answer: {why}"),
+            Said::Watching => note!("tokenwood: watching node {node}"),
+            Said::Silent(why) => note!("tokenwood: node {node}: no answer: {why}"),
             Said::Seen(seen) => {
                 left -= u64::from(matches!(seen, Seen::Event(_)));
                 show(arguments.format, node, &seen);

@@ -35,17 +35,27 @@ fn every_node_is_asked_whichever_is_named() {
     release(&grants[1]);
     // A node that does not answer is shown as such, and the others are.
     kill("-KILL", cluster.pids[2]);
+    let partial = |node: usize, arguments: &[&str]| {
+        let output = cluster.run(node, arguments);
+        assert_eq!(code(&output), 69, "{arguments:?}: {}", error(&output));
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
     let status = (0..500).find_map(|_| {
-        let status = cluster.json(0, &["status"]);
+        let status = cluster.run(0, &["status", "--format", "json"]);
+        let status: Value = serde_json::from_slice(&status.stdout).unwrap();
         let seen = status["nodes"][0]["members"][2]["unreachable_seconds"].is_number();
         (seen && status["nodes"][2]["error"].is_string()).then_some(status)
     });
     assert!(status.is_some(), "node 0 notices that node 2 is gone");
-    let table = cluster.says(1, &["status"]);
+    let (table, _) = partial(1, &["status"]);
     assert!(table.contains("no answer: ") && table.contains("cannot reach 2"), "{table}");
-    let table = cluster.says(1, &["locks"]);
-    assert!(table.contains("x0") && !table.contains("x1  ") && table.contains("node 2  "), "{table}");
-    let silent = &cluster.json(1, &["locks"])["no_answer"];
+    let (table, notes) = partial(1, &["locks"]);
+    assert!(
+        table.contains("x0") && !table.contains("x1  ") && notes.contains("node 2 at "),
+        "{table}{notes}"
+    );
+    let (locks, _) = partial(1, &["locks", "--format", "json"]);
+    let silent = &serde_json::from_str::<Value>(&locks).unwrap()["no_answer"];
     assert_eq!(silent[0]["node"], 2, "{silent}");
 }
 

@@ -76,6 +76,7 @@ pub use lock::{Lock, Room, RwLock};
 pub use observer::{Observer, Seen};
 pub use service::Refusal;
 pub use service::client::Grant;
+pub use service::core::{Held, Listing};
 pub use service::event::{Change, Event, Filter, ForceReleased};
 pub use service::name::Definition;
 pub use service::protocol::{Question, Told};

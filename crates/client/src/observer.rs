@@ -1,8 +1,11 @@
 //! Asking how things are, and watching what happens: a connection to a node without a session.
 
+use std::cmp::Reverse;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
+use service::core::{Cursor, Listing, Page};
 use service::event::{Event, Filter, ForceReleased};
 use service::frame;
 use service::name::Definition;
@@ -71,6 +74,70 @@ impl Observer {
         }
     }
 
+    /// All clients that hold or wait at the node, by names. What changes while the node tells may be in it or not; a client that
+    /// is there all the time is in it once.
+    pub async fn list(&mut self) -> Result<Vec<Listing>, Error> {
+        let mut listings = Listings::default();
+        loop {
+            match self.ask(Question::List(listings.next.clone())).await? {
+                Told::List(page) => {
+                    if !listings.add(page).map_err(|why| self.no_answer(why))? {
+                        return Ok(listings.sorted());
+                    }
+                }
+                other => return Err(self.something_else(other)),
+            }
+        }
+    }
+
+    /// The home of a name, and all that the node knows of it.
+    pub async fn inspect(&mut self, name: &str) -> Result<(u32, Vec<Listing>), Error> {
+        let mut listings = Listings::default();
+        loop {
+            let (name, after) = (name.to_string(), listings.next.clone());
+            match self.ask(Question::Inspect { name, after }).await? {
+                Told::Inspect { home, page } => {
+                    if !listings.add(page).map_err(|why| self.no_answer(why))? {
+                        return Ok((home, listings.sorted()));
+                    }
+                }
+                other => return Err(self.something_else(other)),
+            }
+        }
+    }
+
+    /// What names are defined as, as far as the node has heard, in the order of names.
+    pub async fn definitions(&mut self) -> Result<Vec<(Arc<str>, Definition)>, Error> {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            match self.ask(Question::Definitions(after.clone())).await? {
+                Told::Definitions { definitions, next } => {
+                    all.extend(definitions);
+                    if next.is_none() {
+                        return Ok(all);
+                    }
+                    if next <= after {
+                        return Err(self.no_answer(REPEATS.to_string()));
+                    }
+                    after = next;
+                }
+                other => return Err(self.something_else(other)),
+            }
+        }
+    }
+
+    fn no_answer(&self, why: String) -> Error {
+        Error::NoAnswer { endpoint: self.endpoint.clone(), why }
+    }
+
+    /// An answer to another question, or the reason why there is none.
+    fn something_else(&self, told: Told) -> Error {
+        self.no_answer(match told {
+            Told::NotDone(why) => why,
+            _ => "it answers something else: is it of another version?".to_string(),
+        })
+    }
+
     /// Says what a name stands for from now on, for all: `None` for nothing in particular. Comes back when the nodes have agreed
     /// on it. Of what is defined already only the number of slots can change.
     pub async fn define(&mut self, name: &str, definition: Option<Definition>) -> Result<(), Error> {
@@ -83,7 +150,7 @@ impl Observer {
         self.order(Order::Resize { name: name.into(), slots }).await.map(drop)
     }
 
-    /// Takes away what somebody holds at this node by this slot with this fence, as [`Question::Inspect`] tells. The holder is told,
+    /// Takes away what somebody holds at this node by this slot with this fence, as [`Observer::inspect`] tells. The holder is told,
     /// and somebody else is let in when it has let go, or has certainly stopped to believe that it holds anything; with
     /// `at_once` right away, **which breaks exclusion**: the holder may not know yet.
     pub async fn force_release(
@@ -145,6 +212,46 @@ impl Observer {
     /// The next thing the node says, which has to come soon.
     pub(crate) async fn answer(&mut self) -> Result<ToClient, Error> {
         within(&self.endpoint, ANSWER_LIMIT, self.connection.next()).await
+    }
+}
+
+const REPEATS: &str = "it tells the same again and again: is it of another version?";
+
+/// Pages of listings, put together.
+#[derive(Default)]
+struct Listings {
+    all: Vec<Listing>,
+    next: Option<Cursor>,
+}
+
+impl Listings {
+    /// Adds a page. Says whether there is another.
+    fn add(&mut self, page: Page) -> Result<bool, String> {
+        let Page { listings, next } = page;
+        for mut listing in listings {
+            let kind = listing.definition.kind();
+            match self.all.last_mut() {
+                // It began on the page before.
+                Some(last) if last.name == listing.name && last.definition.kind() == kind => {
+                    last.clients.append(&mut listing.clients);
+                }
+                _ => self.all.push(listing),
+            }
+        }
+        if next.is_some() && next == self.next {
+            return Err(REPEATS.to_string());
+        }
+        self.next = next;
+        Ok(self.next.is_some())
+    }
+
+    /// In the order of names; in each the clients that hold it first, and then in the order in which they came.
+    fn sorted(mut self) -> Vec<Listing> {
+        self.all.sort_by(|one, other| one.name.cmp(&other.name));
+        for listing in &mut self.all {
+            listing.clients.sort_by_key(|client| (client.granted.is_none(), Reverse(client.since)));
+        }
+        self.all
     }
 }
 

@@ -11,7 +11,7 @@ use service::protocol::{ToClient, ToNode};
 use service::{Acquire, Refusal, SessionId, Time};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot, watch};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::backend::{Asked, Backend, Losses};
 use crate::clock;
@@ -29,7 +29,8 @@ pub(crate) struct Remote {
 
 struct Shared {
     state: Mutex<State>,
-    /// Something is to be written, or the session is to end.
+    /// There is now something that could not be written at once, or the session is to end. Raised by those who say
+    /// something, never by the task that waits for it: that one knows what it could not write.
     wake: Notify,
     lost: watch::Sender<Losses>,
     endpoint: String,
@@ -79,8 +80,7 @@ impl Drop for Remote {
         state.closing = true;
         // Said right here: the program may end before the task that reads is scheduled again.
         if let Some(said) = state.client.end() {
-            state.say(&said);
-            self.shared.flush(&mut state);
+            self.shared.send(&mut state, &said);
         }
         self.shared.wake.notify_one();
     }
@@ -92,8 +92,7 @@ impl Backend for Remote {
         let (request, said) = state.client.acquire(ask).ok_or(Error::Lost)?;
         let (sender, answer) = oneshot::channel();
         state.waiting.insert(request, sender);
-        state.say(&said);
-        self.shared.flush(&mut state);
+        self.shared.send(&mut state, &said);
         Ok((request, Asked::Waits(answer)))
     }
 
@@ -103,8 +102,7 @@ impl Backend for Remote {
         state.waiting.remove(&request);
         let said = state.client.release(request).or_else(|| state.client.cancel(request));
         if let Some(said) = said {
-            state.say(&said);
-            self.shared.flush(&mut state);
+            self.shared.send(&mut state, &said);
         }
     }
 
@@ -130,6 +128,19 @@ impl State {
         }
     }
 
+    /// Writes what the socket takes.
+    fn write(&mut self) -> Result<(), Broken> {
+        let Some((stream, _)) = &self.stream else { return Ok(()) };
+        while !self.outgoing.is_empty() {
+            match stream.try_write(&self.outgoing) {
+                Ok(written) => _ = self.outgoing.drain(..written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => return Err(Broken),
+            }
+        }
+        Ok(())
+    }
+
     fn hear(&mut self, heard: &ToClient) -> Option<News> {
         let news = self.client.hear(heard, clock::now())?;
         let (request, answer) = match &news {
@@ -149,19 +160,13 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what can be written without waiting. The rest is left to whoever reads.
-    fn flush(&self, state: &mut State) {
-        let Some((stream, _)) = &state.stream else { return };
-        while !state.outgoing.is_empty() {
-            match stream.try_write(&state.outgoing) {
-                Ok(written) => _ = state.outgoing.drain(..written),
-                Err(error) => {
-                    if error.kind() == io::ErrorKind::WouldBlock {
-                        self.wake.notify_one();
-                    }
-                    return;
-                }
-            }
+    /// Says something, or leaves it to the task of this session if it cannot be written at once.
+    fn send(&self, state: &mut State, said: &ToNode) {
+        let idle = state.outgoing.is_empty();
+        state.say(said);
+        // If something waited before, the task waits for the socket already.
+        if idle && (state.write().is_err() || !state.outgoing.is_empty()) {
+            self.wake.notify_one();
         }
     }
 
@@ -180,7 +185,9 @@ impl Shared {
                 sleep(retry.min(self.until_deadline())).await;
                 retry = (retry * 2).min(LONGEST_RETRY);
                 if !self.is_over() {
-                    connection = Connection::open(&self.endpoint).await.ok();
+                    // A node that accepts and says nothing must not delay the news of the loss.
+                    let opening = timeout(self.until_deadline(), Connection::open(&self.endpoint)).await;
+                    connection = opening.ok().and_then(Result::ok);
                 }
             }
             if connection.is_some() {
@@ -232,7 +239,9 @@ impl Shared {
         mut connection: Connection,
         opened: &mut Option<oneshot::Sender<Result<(), Refusal>>>,
     ) -> bool {
-        self.begin(&connection);
+        if self.begin(&connection).is_err() {
+            return false;
+        }
         let mut next_keep_alive = clock::now() + self.lock().client.pace();
         loop {
             let more_to_write = !self.lock().outgoing.is_empty();
@@ -255,21 +264,24 @@ impl Shared {
                 next_keep_alive = now + state.client.pace();
                 if let Some(said) = state.client.keep_alive(now) {
                     state.say(&said);
-                    self.flush(&mut state);
+                    // If it is broken, that shows at the next exchange.
+                    _ = state.write();
                 }
             }
+            // A node that never stops talking shall not keep this thread to itself.
+            tokio::task::consume_budget().await;
         }
     }
 
     /// Says what has to be said first on a connection.
-    fn begin(&self, connection: &Connection) {
+    fn begin(&self, connection: &Connection) -> Result<(), Broken> {
         let mut state = self.lock();
         state.stream = Some((connection.stream.clone(), connection.version));
         state.outgoing.clear();
         for said in state.client.connected(clock::now()) {
             state.say(&said);
         }
-        self.flush(&mut state);
+        state.write()
     }
 
     /// Hears what has come in, and writes what waits. Says whether the session is over.
@@ -296,7 +308,7 @@ impl Shared {
         if state.client.deadline().is_some_and(|deadline| clock::now() >= deadline) {
             return Ok(true);
         }
-        self.flush(&mut state);
+        state.write()?;
         Ok(state.closing)
     }
 }

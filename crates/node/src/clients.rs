@@ -1,12 +1,13 @@
 //! Connections of clients.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use service::frame::{self, Incoming};
+use service::Refusal;
+use service::frame::{self, FrameError, Incoming};
 use service::member::ConnectionId;
-use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
+use service::protocol::{self, GREETING, Hello, ToClient, VERSIONS, Welcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
@@ -23,6 +24,8 @@ const MOST_CONNECTIONS: usize = 10_000;
 const MOST_UNREAD: usize = 4 << 20;
 /// A watcher that lets so much wait to be read is told how much it missed instead.
 const MOST_UNWATCHED: usize = 256 << 10;
+/// From a client that lets so much wait to be read nothing more is taken in: every question costs an answer.
+const MOST_UNANSWERED: usize = 256 << 10;
 /// How much is read at once.
 const READ_BYTES: usize = 16 * 1024;
 
@@ -31,7 +34,8 @@ pub(crate) struct ClientLink {
     stream: TcpStream,
     version: u8,
     outgoing: Mutex<Outgoing>,
-    /// Something could not be written at once, or the connection is to end.
+    /// There is now something that could not be written at once, or the connection is to end. Raised by those who tell
+    /// something, never by the task that waits for it: that one knows what it could not write.
     wake: Notify,
 }
 
@@ -41,6 +45,17 @@ struct Outgoing {
     over: bool,
     /// The member knows that the client has much to read.
     behind: bool,
+}
+
+impl Outgoing {
+    /// So many bytes have been written.
+    fn written(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes);
+        if self.bytes.is_empty() && self.bytes.capacity() > MOST_UNANSWERED {
+            // A long answer shall not cost its memory for as long as the connection lasts.
+            self.bytes = Vec::new();
+        }
+    }
 }
 
 /// What came of telling a client something.
@@ -55,9 +70,8 @@ pub(crate) enum Told {
 impl ClientLink {
     /// Tells the client something. Never waits.
     pub(crate) fn tell(&self, what: &ToClient) -> Told {
-        let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        frame::put(self.version, what, &mut outgoing.bytes);
-        self.write(&mut outgoing);
+        let mut outgoing = self.outgoing();
+        self.send(&mut outgoing, what);
         if outgoing.behind || outgoing.bytes.len() <= MOST_UNWATCHED {
             return Told::AsBefore;
         }
@@ -67,34 +81,71 @@ impl ClientLink {
 
     /// Whether the client has read everything since the member was told that it had not.
     fn has_caught_up(&self) -> bool {
-        let mut outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outgoing = self.outgoing();
         let caught_up = outgoing.behind && outgoing.bytes.is_empty();
         outgoing.behind &= !caught_up;
         caught_up
     }
 
     pub(crate) fn hang_up(&self) {
-        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner).over = true;
+        self.outgoing().over = true;
         self.wake.notify_one();
     }
 
+    fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
+        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a message, or leaves it to the task of this connection if it cannot be written at once.
+    fn send(&self, outgoing: &mut Outgoing, what: &ToClient) {
+        if outgoing.over {
+            return;
+        }
+        let idle = outgoing.bytes.is_empty();
+        if let Err(error) = frame::put_if_it_fits(self.version, what, &mut outgoing.bytes) {
+            // A frame that is too long would end the connection at the other end, and nobody would know why.
+            frame::put(self.version, &instead_of(what, &error), &mut outgoing.bytes);
+        }
+        if idle {
+            self.write(outgoing);
+        }
+        outgoing.over |= outgoing.bytes.len() > MOST_UNREAD;
+        // If something waited before, the task waits for the socket already.
+        if outgoing.over || idle && !outgoing.bytes.is_empty() {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Writes what the socket takes.
     fn write(&self, outgoing: &mut Outgoing) {
         while !outgoing.bytes.is_empty() && !outgoing.over {
             match self.stream.try_write(&outgoing.bytes) {
-                Ok(written) => _ = outgoing.bytes.drain(..written),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    outgoing.over |= outgoing.bytes.len() > MOST_UNREAD;
-                    return self.wake.notify_one();
-                }
+                Ok(written) => outgoing.written(written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => outgoing.over = true,
             }
         }
     }
 
-    /// Whether something waits to be written, and whether the connection is to end.
-    fn waits(&self) -> (bool, bool) {
-        let outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        (!outgoing.bytes.is_empty(), outgoing.over)
+    /// How many bytes wait to be written; `None` if the connection is to end.
+    fn unread(&self) -> Option<usize> {
+        let outgoing = self.outgoing();
+        (!outgoing.over).then_some(outgoing.bytes.len())
+    }
+}
+
+/// What to say instead of something that does not fit into a frame.
+fn instead_of(what: &ToClient, error: &FrameError) -> ToClient {
+    let why = || format!("the answer does not fit into a frame ({error}): ask for less at once");
+    match what {
+        ToClient::Told { number, .. } => {
+            ToClient::Told { number: *number, what: protocol::Told::NotDone(why()) }
+        }
+        ToClient::Done { number, .. } => {
+            ToClient::Done { number: *number, result: Err(Refusal::NotAgreed(why())) }
+        }
+        // Everything else is much shorter; a watcher at least learns that there was something.
+        _ => ToClient::Missed(1),
     }
 }
 
@@ -169,28 +220,34 @@ async fn converse(
     shared: &Arc<Shared>,
 ) -> io::Result<()> {
     loop {
-        while let Some(said) = incoming.next::<ToNode>(link.version).map_err(io::Error::other)? {
+        let unread = loop {
+            let Some(unread) = link.unread() else { return Ok(()) };
+            if unread > MOST_UNANSWERED {
+                break unread;
+            }
+            let Some(said) = incoming.next(link.version).map_err(io::Error::other)? else { break unread };
             shared.happen(|turn| turn.member.hear(connection, said, turn.around, turn.now, turn.effects));
-        }
+        };
         if link.has_caught_up() {
             shared.happen(|turn| turn.member.keeps_up(connection, true, turn.effects));
         }
-        let (more, over) = link.waits();
-        if over {
-            return Ok(());
-        }
+        let takes_in = unread <= MOST_UNANSWERED;
         tokio::select! {
-            ready = link.stream.readable() => ready?,
-            ready = link.stream.writable(), if more => ready?,
+            ready = link.stream.readable(), if takes_in => ready?,
+            ready = link.stream.writable(), if unread > 0 => ready?,
             () = link.wake.notified() => {}
         }
-        link.write(&mut link.outgoing.lock().unwrap_or_else(PoisonError::into_inner));
-        let buffer = incoming.buffer();
-        buffer.reserve(READ_BYTES);
-        match link.stream.try_read_buf(buffer) {
-            Ok(0) => return Ok(()),
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-            _ => {}
+        link.write(&mut link.outgoing());
+        if takes_in {
+            let buffer = incoming.buffer();
+            buffer.reserve(READ_BYTES);
+            match link.stream.try_read_buf(buffer) {
+                Ok(0) => return Ok(()),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ => {}
+            }
         }
+        // A client that never stops talking shall not keep this thread to itself.
+        tokio::task::consume_budget().await;
     }
 }

@@ -147,7 +147,7 @@ pub(crate) fn log(shared: &Shared, note: Note) {
         Note::Excluded { while_leased: false } => "excluded from the view: beginning anew".to_owned(),
         Note::NoLease { lasts, refused } => no_lease(shared, lasts, refused),
         // The audit line.
-        Note::ForceReleased(released) => format!("{} {released}", utc(SystemTime::now())),
+        Note::ForceReleased(released) => format!("tokenwood: {} {released}", utc(SystemTime::now())),
         Note::Breach { peer, why } => format!("node {peer} broke the rules, and is disconnected: {why}"),
     };
     (shared.log)(&line);

@@ -48,7 +48,8 @@ pub struct HostConfig {
     pub lease: Duration,
     /// Changes to the defaults of the core.
     pub tune: Tune,
-    /// Where a line goes about what happens: connections, views, leases.
+    /// Where a line goes about what happens: connections, views, leases, locks released by force. It must neither block nor
+    /// panic: the node waits for it.
     pub log: fn(&str),
 }
 

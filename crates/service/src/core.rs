@@ -25,6 +25,7 @@ mod forgetting;
 mod lease;
 mod leaving;
 mod messages;
+mod paging;
 mod peers;
 mod report;
 mod requests;
@@ -35,6 +36,7 @@ mod views;
 
 pub use config::Config;
 pub use messages::{Acquire, Answer, Counts, Out, Patience, PeerMessage, Reply, Said};
+pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
 
 /// A node.

@@ -86,6 +86,18 @@ pub fn put<T: Serialize>(version: u8, value: &T, bytes: &mut Vec<u8>) {
     bytes[start..start + LENGTH_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
 }
 
+/// Appends a value as a frame, unless it is longer than a frame may be: then nothing is appended.
+pub fn put_if_it_fits<T: Serialize>(version: u8, value: &T, bytes: &mut Vec<u8>) -> Result<(), FrameError> {
+    let start = bytes.len();
+    put(version, value, bytes);
+    let length = bytes.len() - start - LENGTH_BYTES;
+    if length > LONGEST_BODY {
+        bytes.truncate(start);
+        return Err(FrameError::TooLong { length, most: LONGEST_BODY });
+    }
+    Ok(())
+}
+
 /// Appends a value and nothing else.
 pub fn append<T: Serialize>(value: &T, bytes: &mut Vec<u8>) {
     *bytes = postcard::to_extend(value, std::mem::take(bytes)).expect("a vector takes any number of bytes");
@@ -170,6 +182,17 @@ mod tests {
         assert_eq!(next(&[2, 0, 0, 0, 7, 1]), Err(FrameError::Version { found: 7, agreed: 1 }));
         assert!(matches!(next(&[2, 0, 0, 0, 1, 0xff]), Err(FrameError::Malformed(_))));
         assert_eq!(next(&[3, 0, 0, 0, 1, 5, 5]), Err(FrameError::TrailingBytes(1)));
+    }
+
+    #[test]
+    fn what_does_not_fit_into_a_frame_leaves_no_trace() {
+        let mut bytes = vec![7];
+        let long = "x".repeat(LONGEST_BODY);
+        assert!(matches!(put_if_it_fits(1, &long, &mut bytes), Err(FrameError::TooLong { .. })));
+        assert_eq!(bytes, [7]);
+        // The version, and the length of the text.
+        assert_eq!(put_if_it_fits(1, &&long[..LONGEST_BODY - 4], &mut bytes), Ok(()));
+        assert_eq!(first_body(&bytes[1..], LONGEST_BODY).unwrap().map(<[u8]>::len), Some(LONGEST_BODY));
     }
 
     #[test]

@@ -281,7 +281,9 @@ impl Member {
     /// Whether exactly this incarnation is in the latest view.
     fn is_member(&self) -> bool {
         let entry = self.registry.members.get(&self.id());
-        entry.is_some_and(|entry| entry.incarnation == self.incarnation || self.has_defect(Defect::MembersById))
+        entry.is_some_and(|entry| {
+            entry.incarnation == self.incarnation || self.has_defect(Defect::MembersById)
+        })
     }
 
     fn enter(&mut self, now: Time, effects: &mut Vec<Effect>) {

@@ -25,7 +25,7 @@ pub enum Definition {
 
 /// What a definition says but for the number of slots: a name is one of these for as long as somebody uses it, and the number
 /// may change meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// A mutex or a semaphore.
     Slots,

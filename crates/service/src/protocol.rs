@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::{Acquire, Answer, Listing, Status};
+use crate::core::{Acquire, Answer, Cursor, Page, Status};
 use crate::event::{Event, Filter, ForceReleased};
 use crate::name::Definition;
 use crate::refusal::Refusal;
@@ -168,10 +168,15 @@ pub enum Done {
 pub enum Question {
     /// How the node is doing, and who belongs to its cluster.
     Status,
-    /// Who holds and waits at this node.
-    List,
+    /// Who holds and waits at this node: a page, after the one that ended here.
+    List(Option<Cursor>),
     /// What this node knows of a name.
-    Inspect(String),
+    Inspect {
+        /// The name.
+        name: String,
+        /// Where the page before ended.
+        after: Option<Cursor>,
+    },
     /// Who belongs to the cluster, who leads it, and how the node that is asked stands in it.
     Cluster,
     /// Invite a node, for so long.
@@ -180,8 +185,8 @@ pub enum Question {
     Remove(u32),
     /// Leases are to last so long.
     Lease(Duration),
-    /// What names are defined as.
-    Definitions,
+    /// What names are defined as: a page, after this name.
+    Definitions(Option<Arc<str>>),
 }
 
 /// Who belongs to the cluster, as far as the node that is asked knows.
@@ -290,13 +295,13 @@ pub enum Told {
         members: Vec<Member>,
     },
     /// Who holds and waits at this node.
-    List(Vec<Listing>),
+    List(Page),
     /// What this node knows of a name.
     Inspect {
         /// The node it is at home at.
         home: u32,
         /// What it is here: nothing, if nobody uses it here.
-        listings: Vec<Listing>,
+        page: Page,
     },
     /// Who belongs to the cluster.
     Cluster(Cluster),
@@ -307,7 +312,12 @@ pub enum Told {
     /// It was not done, and why.
     NotDone(String),
     /// What names are defined as, as far as this node has heard, in the order of names.
-    Definitions(Vec<(Arc<str>, Definition)>),
+    Definitions {
+        /// A page of them.
+        definitions: Vec<(Arc<str>, Definition)>,
+        /// The name after which the next page begins; `None` if there is no more.
+        next: Option<Arc<str>>,
+    },
 }
 
 /// A member of the cluster, as the node sees it that is asked.

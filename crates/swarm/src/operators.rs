@@ -102,9 +102,9 @@ impl Run {
     /// An operator looks at who holds what at a node, and releases one of the grants by force.
     pub(crate) fn force(&mut self) {
         let Some((node, connection)) = self.operator() else { return };
-        let told = self.order(node, connection, ToNode::Ask { number: 1, question: Question::List });
+        let told = self.order(node, connection, ToNode::Ask { number: 1, question: Question::List(None) });
         let listings = told.into_iter().flat_map(|frame| match frame {
-            ToClient::Told { what: Told::List(listings), .. } => listings,
+            ToClient::Told { what: Told::List(page), .. } => page.listings,
             _ => Vec::new(),
         });
         let mut held = Vec::new();
@@ -168,7 +168,10 @@ impl Run {
             2 => ToNode::Cancel { session, request },
             3 => ToNode::Release { session, request, fence },
             4 => ToNode::Close { session },
-            5 => ToNode::Ask { number: request, question: Question::Inspect("\n".repeat(300)) },
+            5 => ToNode::Ask {
+                number: request,
+                question: Question::Inspect { name: "\n".repeat(300), after: None },
+            },
             6 => {
                 let definition = Some(Definition::Slots(u32::MAX));
                 ToNode::Order { number: request, order: Order::Define { name: "name 0".into(), definition } }

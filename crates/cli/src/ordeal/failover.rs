@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use bench::storm::{self, Arrival};
-use client::{Observer, Question, Told};
+use client::Observer;
 use rustix::process::{Pid, Signal, kill_process};
 use service::Time;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -226,9 +226,8 @@ async fn at_home_elsewhere(field: &Field, node: u32, from: usize) -> Result<usiz
     let begun = Instant::now();
     for wanted in from.. {
         let mut observer = Observer::connect(&field.places[node as usize].clients).await?;
-        let question = Question::Inspect(storm::wanted(wanted).0);
-        match observer.ask(question).await? {
-            Told::Inspect { home, .. } if home != node => return Ok(wanted),
+        match observer.inspect(&storm::wanted(wanted).0).await? {
+            (home, _) if home != node => return Ok(wanted),
             _ if begun.elapsed() > PATIENCE => break,
             _ => {}
         }

@@ -3,8 +3,8 @@
 #![allow(dead_code)] // no file of tests needs all of it
 
 use std::fs;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -84,11 +84,41 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    /// Asks the cluster to end, and says whether it does.
+    pub(crate) fn ends(&mut self) -> bool {
+        if self.dev.try_wait().unwrap().is_some() {
+            return true;
+        }
+        kill("-TERM", u64::from(self.dev.id()));
+        ended_within(&mut self.dev, SOON).is_some()
+    }
+}
+
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Politely, so that it ends its nodes.
-        kill("-TERM", u64::from(self.dev.id()));
-        _ = self.dev.wait();
+        if !self.ends() {
+            _ = self.dev.kill();
+            _ = self.dev.wait();
+        }
+    }
+}
+
+/// What is about to happen has happened by then, also on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// How a process ended, if it did in time.
+pub(crate) fn ended_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        if begun.elapsed() > limit {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

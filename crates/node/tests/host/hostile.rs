@@ -8,8 +8,9 @@ use client::Tokenwood;
 use node::LocalCluster;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
-use service::core::Patience;
+use service::core::{Cursor, Patience};
 use service::frame::{self, Incoming};
+use service::name::Kind;
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
 use service::{Acquire, Definition, SessionId, Want};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -164,8 +165,21 @@ fn absurd(dice: &mut Pcg32) -> ToNode {
         2 => ToNode::Cancel { session, request },
         3 => ToNode::Release { session, request, fence: number(dice) },
         4 => ToNode::Close { session },
-        5 => ToNode::Ask { number: number(dice), question: Question::Inspect("\u{0}".repeat(300)) },
+        5 => ToNode::Ask { number: number(dice), question: strange_question(dice) },
         _ => ToNode::Acquire { session, ask: ask(dice, request) },
+    }
+}
+
+fn strange_question(dice: &mut Pcg32) -> Question {
+    let name = "\u{0}".repeat(300);
+    let kind = [Kind::Slots, Kind::RwLock, Kind::Room][dice.next_u32() as usize % 3];
+    let client = dice.next_u32().is_multiple_of(2).then(|| (number(dice), number(dice)));
+    let after = Some(Cursor { kind, name: name.as_str().into(), client });
+    match dice.next_u32() % 4 {
+        0 => Question::Definitions(Some(name.into())),
+        1 => Question::List(after),
+        2 => Question::Inspect { name: "x".to_string(), after },
+        _ => Question::Inspect { name, after: None },
     }
 }
 

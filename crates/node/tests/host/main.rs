@@ -5,4 +5,5 @@ mod hostile;
 mod locks;
 mod orders;
 mod support;
+mod unread;
 mod watching;

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use client::{Definition, Error, Filter, Observer, Question, Refusal, Seen, Tokenwood, Told};
+use client::{Definition, Error, Filter, Observer, Refusal, Seen, Tokenwood};
 use node::LocalCluster;
 
 /// Long enough for whatever has to happen, however busy the machine is.
 const SOON: Duration = Duration::from_secs(10);
 
 async fn fence_of(observer: &mut Observer, name: &str) -> (u32, u64) {
-    let Ok(Told::Inspect { listings, .. }) = observer.ask(Question::Inspect(name.to_string())).await else {
-        panic!("it is told")
-    };
+    let (_, listings) = observer.inspect(name).await.expect("it is told");
     let granted = listings.iter().flat_map(|listing| &listing.clients).find_map(|client| client.granted);
     granted.map(|grant| (grant.slot, grant.fence)).expect("somebody holds it")
 }

@@ -124,25 +124,15 @@ impl Core {
         listings
     }
 
-    fn listing<'a>(
+    pub(super) fn listing<'a>(
         &self,
         number: u32,
         clients: impl Iterator<Item = &'a Request>,
         now: Time,
     ) -> Option<Listing> {
         let resource = self.names.get(number)?;
-        let mut clients: Vec<(&Request, Held)> = clients
-            .map(|request| {
-                let held = Held {
-                    session: self.sessions.id(request.session),
-                    request: request.number,
-                    granted: request.granted,
-                    want: request.want.clone(),
-                    since: now - request.since,
-                };
-                (request, held)
-            })
-            .collect();
+        let mut clients: Vec<(&Request, Held)> =
+            clients.map(|request| (request, self.held(request, now))).collect();
         clients.sort_by_key(|(request, _)| {
             (request.granted.is_none(), request.since, request.session, request.number)
         });
@@ -157,5 +147,15 @@ impl Core {
                 .collect(),
             clients: clients.into_iter().map(|(_, held)| held).collect(),
         })
+    }
+
+    pub(super) fn held(&self, request: &Request, now: Time) -> Held {
+        Held {
+            session: self.sessions.id(request.session),
+            request: request.number,
+            granted: request.granted,
+            want: request.want.clone(),
+            since: now - request.since,
+        }
     }
 }

@@ -11,13 +11,15 @@ impl Member {
         Some(match question {
             Question::Status => Told::Status { node: core.status(), members: self.members(around) },
             Question::Cluster => Told::Cluster(self.cluster(around, now)),
-            Question::List => Told::List(core.list(now)),
-            Question::Inspect(name) => {
-                Told::Inspect { home: core.home(name), listings: core.inspect(name, now) }
+            Question::List(after) => Told::List(core.list_page(after.as_ref(), now)),
+            Question::Inspect { name, after } => {
+                let page = core.inspect_page(name, after.as_ref(), now);
+                Told::Inspect { home: core.home(name), page }
             }
-            Question::Definitions => {
-                let definitions = core.definitions().iter();
-                Told::Definitions(definitions.map(|(name, defined)| (name.clone(), *defined)).collect())
+            Question::Definitions(after) => {
+                let (definitions, more) = core.definitions_page(after.as_deref());
+                let next = definitions.last().filter(|_| more).map(|(name, _)| name.clone());
+                Told::Definitions { definitions, next }
             }
             Question::Invite(_) | Question::Remove(_) | Question::Lease(_) => return None,
         })

@@ -85,6 +85,11 @@ impl Names {
         self.by_name.get(&kind)?.get(name).copied()
     }
 
+    /// The numbers of all resources, by kind and name.
+    pub(crate) fn by_kind(&self) -> &BTreeMap<Kind, BTreeMap<Arc<str>, u32>> {
+        &self.by_name
+    }
+
     /// The resources of this name, one for each kind at most.
     pub(crate) fn all_of(&self, name: &str) -> impl Iterator<Item = u32> {
         self.by_name.values().filter_map(move |names| names.get(name).copied())

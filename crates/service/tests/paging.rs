@@ -1,0 +1,149 @@
+//! Listings in pages: everything is told once, and each page fits into a frame.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use service::core::{Cursor, Page, Patience};
+use service::frame::{self, LONGEST_BODY};
+use service::protocol::{ToClient, Told};
+use service::view::View;
+use service::{Acquire, Config, Core, Definition, Out, SessionId, Time, Want};
+
+const NOW: Time = Time(1_000_000_000);
+
+struct Node {
+    core: Core,
+    out: Out,
+    session: SessionId,
+    requests: u64,
+}
+
+impl Node {
+    fn new() -> Node {
+        let mut core = Core::new(Config::new(0, View::alone(0)));
+        let (session, _) = core.open(None, NOW).unwrap();
+        Node { core, out: Out::default(), session, requests: 0 }
+    }
+
+    fn acquire(&mut self, name: &str, definition: Definition, want: Want) {
+        self.requests += 1;
+        let ask = Acquire {
+            request: self.requests,
+            name: name.into(),
+            definition,
+            want,
+            patience: Patience::Forever,
+        };
+        self.core.acquire(self.session, &ask, NOW, &mut self.out).unwrap();
+    }
+
+    /// All pages. Between two of them something may happen.
+    fn pages(
+        &mut self,
+        page: impl Fn(&Core, Option<&Cursor>) -> Page,
+        mut between: impl FnMut(&mut Node),
+    ) -> Vec<Page> {
+        let mut pages: Vec<Page> = Vec::new();
+        loop {
+            let next = page(&self.core, pages.last().and_then(|page| page.next.as_ref()));
+            assert!(length(&next) < LONGEST_BODY, "a page fits into a frame");
+            pages.push(next);
+            if pages.last().is_some_and(|page| page.next.is_none()) {
+                return pages;
+            }
+            between(self);
+        }
+    }
+}
+
+fn length(page: &Page) -> usize {
+    let mut bytes = Vec::new();
+    frame::put(1, &ToClient::Told { number: 0, what: Told::List(page.clone()) }, &mut bytes);
+    bytes.len()
+}
+
+/// The requests that were told, each of which has to be told once.
+fn told(pages: &[Page]) -> BTreeSet<u64> {
+    let listings = pages.iter().flat_map(|page| &page.listings);
+    let requests: Vec<u64> =
+        listings.flat_map(|listing| &listing.clients).map(|client| client.request).collect();
+    let distinct: BTreeSet<u64> = requests.iter().copied().collect();
+    assert_eq!(distinct.len(), requests.len(), "nobody is told twice");
+    distinct
+}
+
+#[test]
+fn names_of_all_kinds_are_told_once() {
+    let mut node = Node::new();
+    let long: Vec<Arc<str>> = (0..64).map(|group| Arc::from(format!("{group:0>255}"))).collect();
+    for number in 0..10_000 {
+        node.acquire(&format!("slots/{number}"), Definition::Slots(2), Want::Slot);
+        node.acquire(&format!("{:0>255}", number % 1_000), Definition::RwLock, Want::Read);
+    }
+    for number in 0..200 {
+        node.acquire(&format!("room/{number}"), Definition::Room, Want::AnyOf(long.clone().into()));
+    }
+    let pages = node.pages(|core, after| core.list_page(after, NOW), |_| {});
+    assert!(pages.len() > 3, "{} pages", pages.len());
+    assert_eq!(told(&pages).len(), 20_200);
+    let names: BTreeSet<&String> =
+        pages.iter().flat_map(|page| &page.listings).map(|listing| &listing.name).collect();
+    assert_eq!(names.len(), 11_200);
+}
+
+#[test]
+fn waiters_of_one_name_are_told_once_whatever_others_do_meanwhile() {
+    let mut node = Node::new();
+    for _ in 0..30_000 {
+        node.acquire("x", Definition::MUTEX, Want::Slot);
+    }
+    let mut left = 0;
+    let pages = node.pages(
+        |core, after| core.inspect_page("x", after, NOW),
+        |node| {
+            // The first waiter gives up, and another comes.
+            left += 1;
+            node.core.cancel(node.session, 1 + left, NOW, &mut node.out).unwrap();
+            node.acquire("x", Definition::MUTEX, Want::Slot);
+        },
+    );
+    assert!(pages.len() > 3, "{} pages", pages.len());
+    assert!(pages.iter().flat_map(|page| &page.listings).all(|listing| listing.name == "x"));
+    let told = told(&pages);
+    assert!((2 + left..=30_000).all(|request| told.contains(&request)), "who stays is told");
+    assert_eq!(
+        pages.iter().flat_map(|page| &page.listings).filter(|found| !found.slots.is_empty()).count(),
+        1
+    );
+}
+
+#[test]
+fn a_name_that_nobody_uses_is_still_known() {
+    let mut node = Node::new();
+    node.acquire("x", Definition::Slots(65_536), Want::Slot);
+    node.core.cancel(node.session, 1, NOW, &mut node.out).unwrap_or_default();
+    let pages = node.pages(|core, after| core.inspect_page("x", after, NOW), |_| {});
+    let listings: Vec<_> = pages.iter().flat_map(|page| &page.listings).collect();
+    assert_eq!(listings.len(), 1);
+    assert_eq!(listings[0].slots.len(), 65_536);
+    assert_eq!(node.core.inspect_page("y", None, NOW).listings, []);
+}
+
+#[test]
+fn definitions_are_told_once() {
+    let mut node = Node::new();
+    let defined = (0..5_000).map(|number| (format!("{number:0>255}").into(), Definition::Room)).collect();
+    node.core.all_defined(&defined, NOW, &mut node.out);
+    let (mut told, mut after) = (Vec::new(), None::<Arc<str>>);
+    loop {
+        let (page, more) = node.core.definitions_page(after.as_deref());
+        let bytes: usize = page.iter().map(|(name, _)| name.len() + 8).sum();
+        assert!(bytes < LONGEST_BODY, "a page fits into a frame");
+        told.extend(page);
+        if !more {
+            break;
+        }
+        after = told.last().map(|(name, _)| Arc::clone(name));
+    }
+    assert!(told.into_iter().eq(defined));
+}
