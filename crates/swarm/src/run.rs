@@ -503,7 +503,10 @@ impl Run {
     fn deliver(&mut self, node: usize, connection: ConnectionId, frame: ToClient) {
         match self.machines[node].readers.get(&connection) {
             Some(&Reader::Client(client, number)) => {
-                if let ToClient::Answer(answer) = &frame {
+                // A client that has begun a new session does not care about the one before.
+                if let ToClient::Answer(answer) = &frame
+                    && self.clients[client].client.session() == Some(answer.session)
+                {
                     self.judge_answer(client, answer);
                 }
                 if self.clients[client].is_connected_by(number) {

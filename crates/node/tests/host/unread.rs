@@ -190,7 +190,7 @@ async fn grant(stream: &mut TcpStream, ttl: Duration) {
     let promise = Promise { sequence: 0, lasts, kept: lasts };
     frame::put(VERSION, &ToClient::Opened { session, promise }, &mut bytes);
     says(stream, VERSION, &mut bytes).await;
-    let reply = Reply::Granted { slot: 0, fence: 1, group: 0 };
+    let reply = Reply::Granted(service::Grant { slot: 0, fence: 1, group: 0 });
     frame::put(VERSION, &ToClient::Answer(Answer { session, request: 1, reply }), &mut bytes);
     stream.write_all(&bytes).await.unwrap();
 }
