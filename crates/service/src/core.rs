@@ -10,8 +10,9 @@
 //! The state is in parts, each a type with its own invariants, in `core/state/`. What the node does is in `core/`,
 //! one file for each topic.
 
-use self::state::{Admission, Agenda, Due, Lease, Membership, Names, Requests, Sessions};
+use self::state::{Admission, Agenda, Due, Membership, Names, Requests, Sessions};
 use crate::defect::Defect;
+use crate::leases::Lease;
 use crate::resource::{Policy, Workspace};
 use crate::time::Time;
 use crate::view::View;
@@ -71,7 +72,10 @@ impl Core {
         };
         Core {
             membership,
-            lease: if config.leased { Lease::NONE } else { Lease::FOR_EVER },
+            lease: match config.leased {
+                true => Lease::new(config.incarnation).with_defect(config.defect),
+                false => Lease::for_ever(),
+            },
             admission: Admission::default(),
             sessions: Sessions::new(&config),
             requests: Requests::new(),

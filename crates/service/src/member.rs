@@ -19,7 +19,7 @@ use std::time::Duration;
 use crate::core::{Config, Core, Out, PeerMessage};
 use crate::defect::Defect;
 use crate::event::ForceReleased;
-use crate::leases::{Lease, Renewal};
+use crate::leases::Renewal;
 use crate::protocol::{Question, ToClient};
 use crate::registry::{Entry, MemberEntry, Registry};
 use crate::session::SessionId;
@@ -169,7 +169,6 @@ pub struct Member {
     core: Core,
     /// What the core writes into; empty between two calls.
     out: Out,
-    lease: Lease,
     renewing: Renewing,
     standing: Standing,
     /// What the cluster agreed on, as far as this node has heard.
@@ -191,7 +190,6 @@ impl Member {
         Member {
             core: new_core(&setup.core, incarnation),
             out: Out::default(),
-            lease: Lease::new(incarnation).with_defect(setup.core.defect),
             renewing: Renewing::at_once(now),
             standing: Standing::Serving,
             registry,
@@ -309,10 +307,10 @@ impl Member {
         }
         let before = self.incarnation;
         self.incarnation = incarnation(self.id(), &self.registry, fresh);
-        self.lease = Lease::new(self.incarnation).with_defect(self.setup.core.defect);
         self.renewing = Renewing::at_once(now);
         self.behind = None;
         if self.has_defect(Defect::ResumesAfterExclusion) {
+            self.core.resume_as(self.incarnation);
             return effects.push(Effect::BeginIncarnation(self.incarnation));
         }
         self.core = new_core(&self.setup.core, self.incarnation);

@@ -17,7 +17,7 @@ impl Core {
         let Core { membership, lease, sessions, .. } = self;
         let (origin, leaves) = (self.names.origin(), self.admission.leaves());
         // Writing to a text or a hash does not fail.
-        _ = write!(text, "{membership:?}{lease:?}{sessions:?}{origin:?}{leaves:?}");
+        _ = write!(text, "{membership:?}{:?}{sessions:?}{origin:?}{leaves:?}", lease.state());
         for (number, request) in self.requests.iter() {
             _ = write!(text, "{number}{request:?}");
         }

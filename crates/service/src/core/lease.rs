@@ -4,9 +4,12 @@
 //! promise was longer. Clients in this process are warned a little before, so that they can stop. Tokens stay. When
 //! the lease is renewed, the node goes on; when a view has excluded it meanwhile, it starts anew.
 
+use std::time::Duration;
+
 use super::state::Due;
 use super::{Core, Out};
 use crate::defect::Defect;
+use crate::leases::Lease;
 use crate::refusal::Refusal;
 use crate::time::Time;
 
@@ -16,11 +19,32 @@ impl Core {
         self.lease.covers(now)
     }
 
-    /// The lease was renewed until this time on this node's clock: counted from when the renewal was sent.
-    pub fn renewed(&mut self, until: Time, now: Time, out: &mut Out) {
+    /// This node's own lease.
+    pub fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// With [`Defect::ResumesAfterExclusion`]: the lease is another incarnation's from now on.
+    pub(crate) fn resume_as(&mut self, incarnation: u64) {
+        self.lease.belong_to(incarnation);
+    }
+
+    /// The number for a renewal of the lease, which is sent now.
+    pub fn renew(&mut self, now: Time) -> u64 {
+        self.lease.renew(now)
+    }
+
+    /// This renewal of this incarnation was confirmed: the lease lasts so long from when it was sent.
+    pub fn renewed(
+        &mut self,
+        (incarnation, sequence): (u64, u64),
+        lasts: Duration,
+        now: Time,
+        out: &mut Out,
+    ) {
         self.check_lease(now, out);
         let before = self.lease.moments();
-        if self.lease.renew(until, now) {
+        if self.lease.confirmed(now, incarnation, sequence, lasts) {
             before.into_iter().for_each(|at| self.agenda.cancel(at, Due::Lease));
             self.lease.moments().into_iter().for_each(|at| self.agenda.plan(at, Due::Lease));
         }

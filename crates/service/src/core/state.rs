@@ -2,7 +2,6 @@
 
 mod admission;
 mod agenda;
-mod lease;
 mod membership;
 mod names;
 mod requests;
@@ -10,7 +9,6 @@ mod sessions;
 
 pub(super) use admission::Admission;
 pub(super) use agenda::{Agenda, Due};
-pub(super) use lease::Lease;
 pub(super) use membership::Membership;
 pub(super) use names::Names;
 pub(super) use requests::{Granted, Request, Requests};

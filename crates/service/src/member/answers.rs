@@ -59,7 +59,7 @@ impl Member {
             epoch: registry.epoch,
             in_view: self.view().epoch,
             lease: registry.lease,
-            lease_left: self.lease.until() - now,
+            lease_left: self.core.lease().until() - now,
             leader: plane.leader,
             invited: registry.invitations.keys().copied().collect(),
             nodes: nodes.into_iter().map(node).collect(),

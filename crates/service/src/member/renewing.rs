@@ -76,7 +76,7 @@ impl Member {
         }
         self.complain_without_lease(now, effects);
         self.renewing.tried = now;
-        self.renewing.next = now + self.lease.renewed_every(self.registry.lease);
+        self.renewing.next = now + self.core.lease().renewed_every(self.registry.lease);
         if self.is_in_a_view() {
             let renewal = self.renewal(around, now);
             effects.push(Effect::Renew(renewal));
@@ -103,7 +103,7 @@ impl Member {
         Renewal {
             id: self.id(),
             incarnation: self.incarnation,
-            sequence: self.lease.renew(now),
+            sequence: self.core.renew(now),
             epoch: self.view().epoch,
             unreachable,
             missing_ends: if late { self.core.missing_ends() } else { Vec::new() },
@@ -115,8 +115,7 @@ impl Member {
         let mut part = SOONER;
         match reply {
             LeaderReply::Confirmed { incarnation, sequence, lasts } => {
-                self.lease.confirmed(now, incarnation, sequence, lasts);
-                self.core.renewed(self.lease.until(), now, &mut self.out);
+                self.core.renewed((incarnation, sequence), lasts, now, &mut self.out);
                 self.pass_on(effects);
             }
             LeaderReply::NotRenewed | LeaderReply::Noted => self.renewing.refused = None,
@@ -124,7 +123,7 @@ impl Member {
             LeaderReply::Silence => (self.renewing.refused, part) = (None, SOON),
         }
         if !self.is_leased(now) || part == SOON {
-            let soon = self.lease.renewed_every(self.registry.lease) / part;
+            let soon = self.core.lease().renewed_every(self.registry.lease) / part;
             let next = (self.renewing.tried + soon).max(now);
             self.renewing.next = self.renewing.next.min(next);
         }
