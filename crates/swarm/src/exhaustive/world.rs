@@ -242,7 +242,8 @@ impl World {
                 let registry = self.view().clone();
                 let fresh = self.nodes[node].incarnation + 1;
                 self.at(node, |member, now, effects| member.agreed(&registry, fresh, now, effects))?;
-                self.nodes[node].lapsed = false;
+                // Nothing of the incarnation before is left, so its clock may begin anew as well: fewer states.
+                (self.nodes[node].lapsed, self.nodes[node].now) = (false, Time(0) + LEASE);
                 self.drop_links_to(node);
             }
             Act::Join(node) => {
