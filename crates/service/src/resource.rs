@@ -11,7 +11,8 @@ use algorithms::{Bounds, NodeId, Origin, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Definition, Kind};
-use crate::opening::{Kept, Opening, Report};
+pub use crate::opening::Report;
+use crate::opening::{Kept, Opening};
 use crate::time::Time;
 use crate::wish::Numbered;
 

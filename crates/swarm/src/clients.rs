@@ -9,7 +9,7 @@ use service::protocol::ToClient;
 use service::{Acquire, Defect, Definition, Refusal, Time, Want};
 
 use crate::program::{Belief, Link, Program};
-use crate::run::{Event, Reader, Run, TTL};
+use crate::run::{CLIENTS, Event, Reader, Run, TTL};
 
 /// So many requests of a client are open at most, so that all of them can be served in time.
 const MOST_ASKED: usize = 3;
@@ -51,7 +51,7 @@ impl Run {
             program.names.clear();
             program.node = node;
             self.connect(client);
-            let longest = self.plan.hop.as_nanos() as u64;
+            let longest = self.plan.client_hop.as_nanos() as u64;
             let after = 3 * longest + self.below(longest);
             return self.plan_in(after, Event::Act(client));
         }
@@ -164,7 +164,7 @@ impl Run {
         let client = self.below(self.plan.clients as u64) as usize;
         let until = Time(self.now.0 + self.below(3_000_000_000));
         let (node, which) = (self.clients[client].node, self.below(3));
-        for (one, way) in [(0, (1000 + client, node)), (1, (node, 1000 + client))] {
+        for (one, way) in [(0, (CLIENTS + client, node)), (1, (node, CLIENTS + client))] {
             if which != one {
                 self.blocked.insert(way, (self.now, until));
             }

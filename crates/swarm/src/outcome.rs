@@ -56,7 +56,7 @@ pub fn shrunk(plan: &Plan, seed: u64) -> Plan {
 
 /// What is made smaller, in this order: what makes a run shorter first, then all counts.
 fn shrinking() -> impl Iterator<Item = &'static str> {
-    let times = ["lasts", "lease", "drift", "section", "hop", "split"];
+    let times = ["lasts", "lease", "drift", "section", "hop", "client-hop", "split"];
     let counts = Plan::KEYS.into_iter().filter(move |key| !times.contains(key));
     std::iter::once("lasts").chain(counts)
 }

@@ -60,8 +60,10 @@ pub struct Plan {
     pub contradict: bool,
     /// How long clients stay inside, at most.
     pub section: Duration,
-    /// How long a message takes at most.
+    /// How long a message between nodes takes at most,
     pub hop: Duration,
+    /// and one between a client and its node.
+    pub client_hop: Duration,
     /// How long clients do things, and things go wrong.
     pub lasts: Duration,
     /// A rule to leave out, to see that it is needed.
@@ -98,6 +100,7 @@ impl Default for Plan {
             contradict: false,
             section: Duration::from_millis(50),
             hop: Duration::from_millis(5),
+            client_hop: Duration::from_millis(5),
             lasts: Duration::from_secs(20),
             defect: None,
         }
@@ -131,6 +134,7 @@ impl Plan {
             contradict: groups == 0 && below(3) == 0,
             section: Duration::from_millis([5, 50, 500, 3000][below(4) as usize]),
             hop: Duration::from_millis(5),
+            client_hop: Duration::from_millis(5),
             lasts: Duration::from_secs(20),
             naps: below(4) as u32,
             joins: [0, 0, 1, 2][below(4) as usize],
@@ -148,7 +152,7 @@ impl Plan {
     }
 
     /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
-    pub const KEYS: [&str; 28] = [
+    pub const KEYS: [&str; 29] = [
         "nodes",
         "clients",
         "names",
@@ -176,6 +180,7 @@ impl Plan {
         "drift",
         "section",
         "hop",
+        "client-hop",
         "lasts",
     ];
 
@@ -191,6 +196,7 @@ impl Plan {
             "drift" => self.drift,
             "section" => millis(self.section),
             "hop" => millis(self.hop),
+            "client-hop" => millis(self.client_hop),
             "lasts" => millis(self.lasts),
             _ => u64::from(*self.clone().count(key)?),
         })
@@ -208,6 +214,7 @@ impl Plan {
             "drift" => self.drift = value.min(90),
             "section" => self.section = millis,
             "hop" => self.hop = millis,
+            "client-hop" => self.client_hop = millis,
             "lasts" => self.lasts = millis,
             _ => match self.count(key) {
                 Some(count) => *count = u32::try_from(value).unwrap_or(u32::MAX),

@@ -19,6 +19,9 @@ use crate::program::Program;
 use crate::voters::Voters;
 use crate::watchers::Watcher;
 
+/// Clients stand beside nodes on ways that messages take, behind this number.
+pub(crate) const CLIENTS: usize = 1000;
+
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
@@ -324,15 +327,20 @@ impl Run {
         }
     }
 
-    /// How long a message takes: mostly short, sometimes long.
+    /// How long a message between nodes takes: mostly short, sometimes long.
     pub(crate) fn hop(&mut self) -> u64 {
+        self.hop_of(self.plan.hop)
+    }
+
+    fn hop_of(&mut self, most: Duration) -> u64 {
         let spread = 1 << self.below(12);
-        self.below(self.plan.hop.as_nanos() as u64 * spread / 4096 + 1000)
+        self.below(most.as_nanos() as u64 * spread / 4096 + 1000)
     }
 
     /// Plans an arrival behind all others on the same way.
     pub(crate) fn plan_arrival(&mut self, way: (usize, usize), event: Event) {
-        let after = self.hop();
+        let of_client = way.0.max(way.1) >= CLIENTS;
+        let after = self.hop_of(if of_client { self.plan.client_hop } else { self.plan.hop });
         let open = self.blocked.get(&way).map_or(Time(0), |(_, until)| *until);
         let at = (Time(self.now.0 + after).max(open))
             .max(self.latest.get(&way).copied().unwrap_or(Time(0)) + Duration::from_nanos(1));
@@ -510,7 +518,7 @@ impl Run {
                     self.judge_answer(client, answer);
                 }
                 if self.clients[client].is_connected_by(number) {
-                    let way = (node, 1000 + client);
+                    let way = (node, CLIENTS + client);
                     self.plan_arrival(way, Event::Heard { client, connection: number, heard: frame });
                 }
             }
@@ -525,7 +533,7 @@ impl Run {
         let program = &self.clients[client];
         let Some(connection) = program.works() else { return };
         let Some(said) = said.filter(|_| !program.dead) else { return };
-        let way = (1000 + client, program.node);
+        let way = (CLIENTS + client, program.node);
         self.plan_arrival(way, Event::Said { client, connection, said });
     }
 

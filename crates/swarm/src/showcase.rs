@@ -24,61 +24,61 @@ const fn shows(defect: Defect, seed: u64, with: &'static str) -> Showcase {
 pub const SHOWCASES: [Showcase; 41] = [
     shows(
         Defect::CountedFromReceipt,
-        48,
+        31,
         "names=1,partitions=20,elections=12,lease=1000,section=3000,late-news=6,crashes=0,clients=15",
     ),
     shows(
         Defect::NoRound,
-        2,
+        14,
         "names=1,hop=300,late-news=6,elections=15,partitions=10,lease=1000,section=3000",
     ),
-    shows(Defect::JoinsRunningRound, 1558, UNREST),
-    shows(Defect::NewLeaderDoesNotWait, 2, ""),
+    shows(Defect::JoinsRunningRound, 609, UNREST),
+    shows(Defect::NewLeaderDoesNotWait, 4, ""),
     shows(Defect::QuietAfterRestart, 807, SUCCESSION),
-    shows(Defect::QuietestVoter, 295, SUCCESSION),
-    shows(Defect::NoDrift, 16, "names=1,clients=15,partitions=20,pauses=0,lease=3000,section=3000"),
-    shows(Defect::RenewsDuringExclusion, 3, "names=1,pauses=20,lease=1000,section=3000"),
+    shows(Defect::QuietestVoter, 54, SUCCESSION),
+    shows(Defect::NoDrift, 12, "names=1,clients=15,partitions=20,pauses=0,lease=3000,section=3000"),
+    shows(Defect::RenewsDuringExclusion, 391, "names=1,pauses=20,lease=1000,section=3000"),
     shows(
         Defect::ShorterAtOnce,
-        4,
+        9,
         "names=1,lease-changes=20,partitions=10,pauses=10,lease=3000,section=3000",
     ),
-    shows(Defect::ExcludesOnSuspicion, 1, ""),
+    shows(Defect::ExcludesOnSuspicion, 6, ""),
     shows(Defect::UnreachablePair, 1, "split=1,nodes=3,partitions=0,leaves=0,joins=0,crashes=0,pauses=0"),
-    shows(Defect::MembersById, 9, "crashes=10"),
-    shows(Defect::RestartReplaces, 189, "names=1,section=3000,crashes=12,clients=12"),
-    shows(Defect::ReadmitsIncarnation, 14, "names=1,pauses=10,lease=1000"),
+    shows(Defect::MembersById, 1, "crashes=10"),
+    shows(Defect::RestartReplaces, 46, "names=1,section=3000,crashes=12,clients=12"),
+    shows(Defect::ReadmitsIncarnation, 0, "names=1,pauses=10,lease=1000"),
     shows(Defect::ResumesAfterExclusion, 14, ""),
     shows(Defect::QuorumOfEnds, 5, ""),
     shows(Defect::MintsEarly, 8, ""),
     shows(Defect::EndBeforeReport, 4, ""),
-    shows(Defect::OldEndCounts, 16, ""),
-    shows(Defect::FramesWithoutView, 4, ""),
-    shows(Defect::ViewsBackwards, 8, "late-news=6"),
+    shows(Defect::OldEndCounts, 19, ""),
+    shows(Defect::FramesWithoutView, 1, ""),
+    shows(Defect::ViewsBackwards, 46, "late-news=6"),
     shows(Defect::FenceWithoutView, 1, ""),
     shows(Defect::NoFloor, 1, ""),
     shows(Defect::OldQueuesKept, 1, ""),
-    shows(Defect::LeavesWhileBusy, 5, "leaves=2"),
+    shows(Defect::LeavesWhileBusy, 10, "leaves=2"),
     shows(Defect::SlotFromTheStart, 7, "resizes=20"),
     shows(Defect::GrowsBlindly, 6, "resizes=20"),
     shows(Defect::BeyondLease, 3, "lease=1000,section=3000,partitions=10"),
-    shows(Defect::NoMargin, 15, ""),
+    shows(Defect::NoMargin, 7, ""),
     shows(
         Defect::FreedAtLapse,
-        15,
+        22,
         "names=1,section=3000,partitions=15,lease=3000,groups=0,clients=15,slots=1",
     ),
     shows(Defect::FreedOnDisconnect, 2, ""),
     shows(Defect::ForcedAtOnce, 0, "forces=20"),
-    shows(Defect::SessionMoves, 2, ""),
-    shows(Defect::ClientCountsFromReceipt, 41, SLOW),
-    shows(Defect::ReplyNotMatched, 176, SLOWER),
-    shows(Defect::ClientClockSleeps, 1, ""),
-    shows(Defect::NodeClockSleeps, 33, "names=1,section=500,pauses=15,lease=1000"),
+    shows(Defect::SessionMoves, 6, ""),
+    shows(Defect::ClientCountsFromReceipt, 388, SLOW),
+    shows(Defect::ReplyNotMatched, 10, SLOWER),
+    shows(Defect::ClientClockSleeps, 5, ""),
+    shows(Defect::NodeClockSleeps, 83, "names=1,section=500,pauses=15,lease=1000"),
     shows(Defect::RoomMadeEmpty, 10, "names=1,section=3000,crashes=6,groups=2"),
-    shows(Defect::OpenRoomNewFence, 152, "names=1,section=3000,crashes=12,groups=1,clients=12"),
+    shows(Defect::OpenRoomNewFence, 201, "names=1,section=3000,crashes=12,groups=1,clients=12"),
     shows(Defect::CaptainKeepsFollowers, 1, "names=1,section=3000,groups=1"),
-    shows(Defect::CompletesToCaptain, 10, "names=1,section=3000,groups=1"),
+    shows(Defect::CompletesToCaptain, 6, "names=1,section=3000,groups=1"),
 ];
 
 /// What leaders say takes long, and they change all the time.
@@ -89,10 +89,10 @@ const SUCCESSION: &str = "names=1,slots=1,groups=0,clients=15,crashes=0,pauses=0
     lease=3000,section=3000,lasts=60000";
 /// Nothing goes wrong but that messages take long, those of clients too.
 const SLOW: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
-    section=3000,hop=2500,lasts=60000";
+    section=3000,client-hop=2500,lasts=60000";
 /// The same, and connections hang and break.
 const SLOWER: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
-    section=3000,hop=2500,lasts=60000,stalls=20,cuts=10";
+    section=3000,client-hop=2500,lasts=60000,stalls=20,cuts=10";
 
 impl Showcase {
     /// The one of this defect.
