@@ -75,6 +75,8 @@ struct Sum {
     joined: u64,
     resized: u64,
     forced: u64,
+    watched: u64,
+    missed: u64,
     left: u64,
     partitions: u64,
     elections: u64,
@@ -197,6 +199,8 @@ impl Sum {
         self.joined += happened.joined;
         self.resized += happened.resized;
         self.forced += happened.forced;
+        self.watched += happened.watched;
+        self.missed += happened.missed;
         self.left += happened.left;
         self.partitions += happened.partitions;
         self.elections += happened.elections;
@@ -254,13 +258,15 @@ impl Sum {
                     "crashes": self.crashes,
                     "partitions": self.partitions,
                     "elections": self.elections,
-                    "left_out": self.excluded,
+                    "excluded": self.excluded,
                     "beyond_bounds": self.excused,
                     "violated": seeds(&self.violations),
                     "left_waiting": seeds(&self.stuck),
                     "joined": self.joined,
                     "resized": self.resized,
                     "forced": self.forced,
+                    "watched": self.watched,
+                    "missed": self.missed,
                     "left": self.left,
                     "again": smallest,
                 })
@@ -269,11 +275,11 @@ impl Sum {
         }
         let numbers = [self.grants, self.views, self.crashes, self.partitions, self.elections, self.excluded];
         let [grants, views, crashes, partitions, elections, excluded] = numbers.map(table::grouped);
-        let numbers = [self.joined, self.left, self.resized, self.forced];
-        let [joined, left, resized, forced] = numbers.map(table::grouped);
+        let numbers = [self.joined, self.left, self.resized, self.forced, self.watched, self.missed];
+        let [joined, left, resized, forced, watched, missed] = numbers.map(table::grouped);
         say!("{} runs, {}.", table::grouped(self.runs), self.pace(begun));
         say!(
-            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were left out alive, {joined} joined, {left} left, {partitions} partitions, {resized} names got more slots or fewer, {forced} times something was taken away by force, {elections} times somebody else led."
+            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were excluded alive, {joined} joined, {left} left, {partitions} partitions, {elections} changes of the leader, {resized} definitions, {forced} forced releases; watchers saw {watched} events and missed {missed}."
         );
         if arguments.drift > 10 {
             let times = table::grouped(self.excused);

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use algorithms::forest::{self, Body, Size};
 use service::core::{Patience, Said};
-use service::member::{
-    Breach, ConnectionId, ControlPlane, Effect, LeaderReply, Note, Setup, Surroundings,
-};
+use service::member::{Breach, ConnectionId, ControlPlane, Effect, LeaderReply, Note, Setup, Surroundings};
 use service::protocol::{ToClient, ToNode};
 use service::registry::{Entry, Leadership, MemberEntry, Registry};
 use service::resource::Content;
@@ -184,7 +182,8 @@ fn a_silent_leader_is_asked_again_soon_and_the_log_hears_of_it() {
     for millis in 1..40_000 {
         node.wake(millis);
         let asks = node.effects.iter().any(|effect| matches!(effect, Effect::Join(_)));
-        complaints += node.effects.iter().filter(|it| matches!(it, Effect::Note(Note::NoLease { .. }))).count();
+        complaints +=
+            node.effects.iter().filter(|it| matches!(it, Effect::Note(Note::NoLease { .. }))).count();
         node.effects.clear();
         if asks {
             node.member.leader_replied(LeaderReply::Silence, at(millis), &mut node.effects);

@@ -303,9 +303,9 @@ pub struct Happened {
     pub resized: u64,
     /// How many times something was taken away by force.
     pub forced: u64,
-    /// The most events that a watcher saw,
+    /// Events that watchers saw,
     pub watched: u64,
-    /// and the most that one missed.
+    /// and that they were told they had missed.
     pub missed: u64,
     /// Nodes that left.
     pub left: u64,

@@ -34,7 +34,7 @@ pub const SHOWCASES: [Showcase; 41] = [
     ),
     shows(Defect::JoinsRunningRound, 609, UNREST),
     shows(Defect::NewLeaderDoesNotWait, 4, ""),
-    shows(Defect::QuietAfterRestart, 807, SUCCESSION),
+    shows(Defect::QuietAfterRestart, 1104, SUCCESSIONS),
     shows(Defect::QuietestVoter, 54, SUCCESSION),
     shows(Defect::NoDrift, 12, "names=1,clients=15,partitions=20,pauses=0,lease=3000,section=3000"),
     shows(Defect::RenewsDuringExclusion, 391, "names=1,pauses=20,lease=1000,section=3000"),
@@ -71,7 +71,7 @@ pub const SHOWCASES: [Showcase; 41] = [
     shows(Defect::FreedOnDisconnect, 2, ""),
     shows(Defect::ForcedAtOnce, 0, "forces=20"),
     shows(Defect::SessionMoves, 6, ""),
-    shows(Defect::ClientCountsFromReceipt, 388, SLOW),
+    shows(Defect::ClientCountsFromReceipt, 85, SLOW),
     shows(Defect::ReplyNotMatched, 10, SLOWER),
     shows(Defect::ClientClockSleeps, 5, ""),
     shows(Defect::NodeClockSleeps, 83, "names=1,section=500,pauses=15,lease=1000"),
@@ -87,7 +87,10 @@ const UNREST: &str = "names=1,nodes=3,clients=9,slots=1,groups=0,contradict=0,cu
 /// Leaders change while nodes are cut off.
 const SUCCESSION: &str = "names=1,slots=1,groups=0,clients=15,crashes=0,pauses=0,partitions=20,joins=0,leaves=0,elections=15,\
     lease=3000,section=3000,lasts=60000";
-/// Nothing goes wrong but that messages take long, those of clients too.
+/// The same, with more of both.
+const SUCCESSIONS: &str = "names=1,slots=1,groups=0,clients=15,crashes=0,pauses=0,partitions=40,joins=0,leaves=0,elections=30,\
+    lease=3000,section=3000,lasts=60000,nodes=4";
+/// Nothing goes wrong but that messages of clients take long.
 const SLOW: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
     section=3000,client-hop=2500,lasts=60000";
 /// The same, and connections hang and break.

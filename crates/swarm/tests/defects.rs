@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use service::Defect;
 use swarm::exhaustive::{Explored, Size, explore};
-use swarm::{Plan, SHOWCASES, outcome, shrunk};
+use swarm::{Plan, SHOWCASES, Showcase, outcome, shrunk};
 
 thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
@@ -81,10 +81,11 @@ fn nothing_is_wrong_in_any_order() {
 
 #[test]
 fn a_failure_is_made_smaller() {
-    let plan = Plan { defect: Some(Defect::FenceWithoutView), crashes: 3, ..Plan::drawn(1) };
+    let shown = Showcase::of(Defect::FenceWithoutView);
+    let plan = shown.plan(shown.seed, Some(shown.defect));
     let (smaller, wrong) = quietly(|| {
-        let smaller = shrunk(&plan, 1);
-        let wrong = outcome(&smaller, 1).wrong().map(str::to_string);
+        let smaller = shrunk(&plan, shown.seed);
+        let wrong = outcome(&smaller, shown.seed).wrong().map(str::to_string);
         (smaller, wrong)
     });
     assert!(wrong.is_some());
