@@ -8,8 +8,9 @@ use service::member::ConnectionId;
 use service::protocol::ToClient;
 use service::{Acquire, Defect, Definition, Refusal, Time, Want};
 
+use crate::events::Event;
 use crate::program::{Belief, Link, Program};
-use crate::run::{CLIENTS, Event, Reader, Run, TTL};
+use crate::run::{CLIENTS, Reader, Run, TTL};
 
 /// So many requests of a client are open at most, so that all of them can be served in time.
 const MOST_ASKED: usize = 3;

@@ -57,6 +57,12 @@ impl ControlPlane {
         }
     }
 
+    /// Whether a leader keeps a node out for a while.
+    pub(crate) fn keeps_out(&self, who: Leadership, id: u32, now: Time) -> bool {
+        let leader = self.leaders.iter().find(|leader| leader.leadership == who);
+        leader.is_some_and(|leader| leader.leases.keeps_out(now, id))
+    }
+
     /// Lets something happen to a leader. Returns what it wants done, and whether anything was agreed on; proposals are
     /// decided at once.
     pub(crate) fn step(&mut self, who: Leadership, input: Input, now: Time) -> (Vec<Output>, bool) {

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use service::core::Said;
 use service::leases::{Input, Output};
-use service::member::LeaderReply;
+use service::member::{Breach, LeaderReply};
 use service::registry::Leadership;
+use service::resource::Content;
+use service::{Definition, PeerMessage};
 
+use crate::events::Event;
 use crate::nodes::FIRST;
-use crate::run::{Event, Run};
+use crate::run::Run;
 
 impl Run {
     pub(crate) fn is_cut_off(&self, node: usize) -> bool {
@@ -27,9 +31,6 @@ impl Run {
             return self.plan_in(after, Event::Reply { node, started, reply: LeaderReply::Silence });
         };
         let after = self.control_hop();
-        if matches!(input, Input::Enter { .. }) {
-            self.plan_in(2 * after, Event::Reply { node, started, reply: LeaderReply::Noted });
-        }
         self.plan_in(after, Event::Lead { who, input });
     }
 
@@ -57,6 +58,15 @@ impl Run {
             return;
         }
         let now = self.node_clock(node);
+        if let Input::Enter { id, .. } = &input {
+            let reply = match self.control.keeps_out(who, *id, now) {
+                true => LeaderReply::Refused("it has to wait".to_owned()),
+                false => LeaderReply::Noted,
+            };
+            let (node, after) = (Run::index(*id), self.control_hop());
+            let started = self.machines[node].started;
+            self.plan_in(after, Event::Reply { node, started, reply });
+        }
         let (wanted, changed) = self.control.step(who, input, now);
         for output in wanted {
             let after = self.control_hop();
@@ -202,6 +212,49 @@ impl Run {
         let for_ever = self.now + Duration::from_secs(1000);
         for way in [(0, 1), (1, 0)] {
             self.blocked.insert(way, (self.now, for_ever));
+        }
+    }
+
+    /// A peer sends what no honest peer sends.
+    pub(crate) fn lie(&mut self) {
+        let nodes = self.machines.len() as u64;
+        let (from, to) = (self.below(nodes) as usize, self.below(nodes) as usize);
+        let view = self.machines[to].member.as_ref().map(|member| member.view());
+        let Some(epoch) =
+            view.filter(|view| view.place(FIRST + from as u32).is_some()).map(|view| view.epoch)
+        else {
+            return;
+        };
+        if from == to || !self.machines[to].liars.insert(from) {
+            return;
+        }
+        self.happened.log.push(format!("{} node {from} lies to node {to}", self.now.0));
+        let (name, definition) = ("name 0".into(), Definition::Slots(u32::MAX));
+        let said = Said::About { name, definition, content: Content::Age(0) };
+        let message = PeerMessage { epoch, said };
+        self.at_node(to, |member, _, now, effects| {
+            member.receive(FIRST + from as u32, message, now, effects);
+        });
+    }
+
+    /// A node disconnects a peer: until its next view nothing passes between the two.
+    pub(crate) fn disconnect(&mut self, node: usize, peer: usize, why: &Breach) {
+        if !self.machines[node].liars.contains(&peer) {
+            let what = format!("node {node} disconnects node {peer}, which is honest: {why}");
+            return self.happened.violations.push(what);
+        }
+        for way in [(node, peer), (peer, node)] {
+            self.blocked.insert(way, (self.now, self.now + Duration::from_secs(1000)));
+        }
+    }
+
+    /// A node enters a view: its links begin anew.
+    pub(crate) fn connect_again(&mut self, node: usize) {
+        for peer in std::mem::take(&mut self.machines[node].liars) {
+            for way in [(node, peer), (peer, node)] {
+                self.blocked.remove(&way);
+                self.latest.remove(&way);
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ mod clients;
 mod clock;
 mod control_plane;
 mod dice;
+mod events;
 pub mod exhaustive;
 mod faults;
 mod judge;

@@ -1,6 +1,6 @@
 //! Nodes: processes that run a member, start, end, join, leave, and hear what is agreed on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +10,9 @@ use service::view::View;
 use service::{Config, Defect, Member, PeerMessage, Time};
 
 use crate::clock::Clock;
+use crate::events::Event;
 use crate::plan::Plan;
-use crate::run::{Event, Reader, Run};
+use crate::run::{Reader, Run};
 
 /// The first id: not 0, so that ids and places differ.
 pub(crate) const FIRST: u32 = 100;
@@ -46,6 +47,8 @@ pub(crate) struct Machine {
     pub(crate) mute_until: Time,
     /// Messages of views that it has not heard of, with their senders.
     pub(crate) early: Vec<(usize, PeerMessage)>,
+    /// Peers that lied to it in this view.
+    pub(crate) liars: BTreeSet<usize>,
     /// A list that is used again.
     pub(crate) effects: Vec<Effect>,
 }
@@ -67,6 +70,7 @@ impl Machine {
             leaves: false,
             news_at: Time(0),
             early: Vec::new(),
+            liars: BTreeSet::new(),
             effects: Vec::new(),
         }
     }
@@ -145,6 +149,8 @@ impl Run {
         machine.started += 1;
         (machine.planned, machine.changed) = (None, self.now);
         machine.early.clear();
+        self.connect_again(node);
+        let machine = &mut self.machines[node];
         let readers = std::mem::take(&mut machine.readers);
         for reader in readers.into_values() {
             if let Reader::Client(client, number) = reader

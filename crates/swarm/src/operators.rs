@@ -11,7 +11,8 @@ use service::protocol::{Order, Question, ToClient, ToNode, Told};
 use service::registry::{Applied, Entry};
 use service::{Acquire, Definition, SessionId, Want};
 
-use crate::run::{Event, Reader, Run};
+use crate::events::Event;
+use crate::run::{Reader, Run};
 
 /// The most slots that a name gets.
 const MOST_SLOTS: u64 = 5;

@@ -45,8 +45,10 @@ pub struct Plan {
     pub forces: u32,
     /// How many connections watch what happens at nodes; most of them do not keep up all the time.
     pub watchers: u32,
-    /// How many times a stranger says things that make no sense.
+    /// How many times a stranger says things that make no sense,
     pub nonsense: u32,
+    /// and how many times a peer does.
+    pub lies: u32,
     /// One in so many messages between leaders and nodes takes long, and some nodes hear late of new views and of who leads;
     /// 0 for none.
     pub late_news: u32,
@@ -93,6 +95,7 @@ impl Default for Plan {
             forces: 0,
             watchers: 0,
             nonsense: 0,
+            lies: 0,
             late_news: 0,
             split: false,
             lease: Duration::from_secs(1),
@@ -147,12 +150,13 @@ impl Plan {
             forces: [0, 0, 3, 20][below(4) as usize],
             watchers: [0, 0, 1, 3][below(4) as usize],
             nonsense: [0, 0, 5, 50][below(4) as usize],
+            lies: [0, 0, 0, 2][below(4) as usize],
             defect: None,
         }
     }
 
     /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
-    pub const KEYS: [&str; 29] = [
+    pub const KEYS: [&str; 30] = [
         "nodes",
         "clients",
         "names",
@@ -173,6 +177,7 @@ impl Plan {
         "forces",
         "watchers",
         "nonsense",
+        "lies",
         "late-news",
         "split",
         "contradict",
@@ -255,6 +260,7 @@ impl Plan {
             "forces" => &mut self.forces,
             "watchers" => &mut self.watchers,
             "nonsense" => &mut self.nonsense,
+            "lies" => &mut self.lies,
             "late-news" => &mut self.late_news,
             _ => return None,
         })

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::member::{ConnectionId, Effect, LeaderReply, Note};
+use service::member::{ConnectionId, Effect, Note};
 use service::protocol::{ToClient, ToNode};
-use service::registry::{Entry, Leadership};
-use service::{Defect, Member, PeerMessage, SessionId, Time, leases};
+use service::{Defect, Member, SessionId, Time, leases};
 
 use crate::clock::Clock;
 use crate::control_plane::ControlPlane;
 use crate::dice::Dice;
+use crate::events::Event;
 use crate::nodes::{Around, FIRST, Machine};
 use crate::plan::{Happened, Plan};
 use crate::program::Program;
@@ -23,136 +23,6 @@ use crate::watchers::Watcher;
 pub(crate) const CLIENTS: usize = 1000;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
-
-#[derive(Clone, Debug)]
-pub(crate) enum Event {
-    Peer {
-        from: usize,
-        to: usize,
-        message: PeerMessage,
-    },
-    /// From a client, over its connection of this number.
-    Said {
-        client: usize,
-        connection: u32,
-        said: ToNode,
-    },
-    Heard {
-        client: usize,
-        connection: u32,
-        heard: ToClient,
-    },
-    /// A client does something.
-    Act(usize),
-    KeepAlive(usize),
-    Release {
-        client: usize,
-        request: u64,
-    },
-    Cancel {
-        client: usize,
-        request: u64,
-    },
-    /// The process of a node that was started as this one wants to be woken, when its clock shows this.
-    Wake(usize, u64, Time),
-    /// A node notices that a connection is over.
-    HungUp {
-        node: usize,
-        started: u64,
-        connection: ConnectionId,
-    },
-    Cut,
-    /// A connection is slow for a while.
-    Stall,
-    Reconnect(usize),
-    Die,
-    /// A client stands still for a while.
-    Nap,
-    Crash,
-    Pause,
-    Part,
-    /// Two nodes do not reach each other any more.
-    Split,
-    /// A node joins that was never there.
-    Join,
-    /// A node is to leave.
-    Leave,
-    Elect,
-    /// An operator releases something by force.
-    Force,
-    /// An operator defines a name, with more slots or fewer.
-    Define,
-    /// An operator changes how long leases last.
-    Lasts,
-    /// A stranger says things that make no sense.
-    Nonsense,
-    /// A watcher reads, or stops reading for a while.
-    Watch(usize),
-    /// A node proposes an entry for an operator.
-    Propose {
-        node: usize,
-        started: u64,
-        order: (ConnectionId, u64),
-        entry: Entry,
-    },
-    /// The control plane has seen to what an operator asked.
-    Arranged {
-        node: usize,
-        started: u64,
-        order: (ConnectionId, u64),
-    },
-    Start(usize),
-    /// Something happens to a leader.
-    Lead {
-        who: Leadership,
-        input: leases::Input,
-    },
-    /// A leader's round reaches the others; what they say takes so long.
-    Majority {
-        who: Leadership,
-        batch: u64,
-        after: u64,
-    },
-    /// A leader replies to a node, which was started as this one.
-    Reply {
-        node: usize,
-        started: u64,
-        reply: LeaderReply,
-    },
-    Tick,
-    /// A node hears of this state of the registry.
-    Agreed {
-        node: usize,
-        number: usize,
-    },
-}
-
-impl Event {
-    /// The node that it happens at, and that may stand still.
-    fn node(&self, clients: &[Program]) -> Option<usize> {
-        match self {
-            Event::Peer { to, .. } => Some(*to),
-            Event::Said { client, .. } => Some(clients[*client].node),
-            Event::Wake(node, ..) | Event::HungUp { node, .. } | Event::Reply { node, .. } => Some(*node),
-            Event::Agreed { node, .. } | Event::Propose { node, .. } | Event::Arranged { node, .. } => {
-                Some(*node)
-            }
-            Event::Lead { who, .. } => Some((who.node - FIRST) as usize),
-            _ => None,
-        }
-    }
-
-    /// The client that it happens at, and that may stand still.
-    fn client(&self) -> Option<usize> {
-        match self {
-            Event::Act(client) | Event::KeepAlive(client) | Event::Reconnect(client) => Some(*client),
-            Event::Release { client, .. } | Event::Cancel { client, .. } | Event::Heard { client, .. } => {
-                Some(*client)
-            }
-            _ => None,
-        }
-    }
-}
 
 /// What a connection of a node leads to.
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +55,8 @@ pub(crate) struct Run {
     pub(crate) watchers: Vec<Watcher>,
     /// What operators were told, until they look at it.
     pub(crate) told: Vec<ToClient>,
-    latest: BTreeMap<(usize, usize), Time>,
+    /// When the last message on each way arrives: links keep the order.
+    pub(crate) latest: BTreeMap<(usize, usize), Time>,
     /// The highest fence that was given for each name and slot, and the view if clocks are worse than allowed.
     pub(crate) given: BTreeMap<(u32, u32, u64), u64>,
     /// The highest fence of each name and slot that a client has heard of, and its group.
@@ -250,8 +121,9 @@ impl Run {
     /// Plans what goes wrong.
     fn plan_faults(&mut self) {
         let Plan { cuts, deaths, crashes, pauses, partitions, elections, lasts, .. } = self.plan;
-        let Plan { stalls, naps, joins, leaves, lease_changes, resizes, forces, nonsense, split, .. } =
-            self.plan;
+        let Plan {
+            stalls, naps, joins, leaves, lease_changes, resizes, forces, nonsense, lies, split, ..
+        } = self.plan;
         for (count, fault) in [
             (cuts, Event::Cut),
             (deaths, Event::Die),
@@ -268,6 +140,7 @@ impl Run {
             (u32::from(split), Event::Split),
             (forces, Event::Force),
             (nonsense, Event::Nonsense),
+            (lies, Event::Lie),
         ] {
             for _ in 0..count {
                 let at = self.below(lasts.as_nanos() as u64);
@@ -406,6 +279,7 @@ impl Run {
             Event::Define => self.define(),
             Event::Force => self.force(),
             Event::Nonsense => self.nonsense(),
+            Event::Lie => self.lie(),
             Event::Crash => self.crash(),
             Event::Pause => self.pause(),
             Event::Part => self.part(),
@@ -462,11 +336,7 @@ impl Run {
                 self.plan_arrival((node, to), Event::Peer { from: node, to, message });
             }
             Effect::Tell { connection, frame } => self.deliver(node, connection, frame),
-            Effect::Disconnect { peer, why } => {
-                // All nodes are honest here.
-                let what = format!("node {node} disconnects node {}: {why}", Run::index(peer));
-                self.happened.violations.push(what);
-            }
+            Effect::Disconnect { peer, why } => self.disconnect(node, Run::index(peer), &why),
             Effect::Renew(renewal) => self.ask_leader(node, leases::Input::Renew(renewal)),
             Effect::Join(member) => {
                 let id = FIRST + node as u32;
@@ -488,7 +358,7 @@ impl Run {
                 self.machines[node].changed = self.now;
             }
             Effect::Left => self.left(node),
-            Effect::EnterView(_) => {}
+            Effect::EnterView(_) => self.connect_again(node),
             Effect::Note(note) => self.note(node, &note),
         }
     }

@@ -8,7 +8,8 @@ use service::event::Filter;
 use service::member::ConnectionId;
 use service::protocol::{ToClient, ToNode};
 
-use crate::run::{Event, Reader, Run};
+use crate::events::Event;
+use crate::run::{Reader, Run};
 
 /// A watcher with so many frames to read does not keep up.
 const MANY: usize = 10;
