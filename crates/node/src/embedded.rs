@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use client::{Asked, Backend, Error, Grant, Losses, Refusal};
-use service::member::{ConnectionId, Effect};
+use service::member::ConnectionId;
 use service::protocol::ToClient;
 use service::{Acquire, Answer, Reply, SessionId};
 use tokio::sync::{oneshot, watch};
@@ -132,8 +132,9 @@ impl Near {
             waiting.last_request += 1;
             let request = waiting.last_request;
             ask.request = request;
-            member.acquire(self.session, &ask, *around, *now, effects).map_err(|_| Error::Lost)?;
-            match take_answer(effects, self.session, request) {
+            let reply =
+                member.acquire(self.session, &ask, *around, *now, effects).map_err(|_| Error::Lost)?;
+            match reply {
                 Some(reply) => Ok((request, Asked::Granted(waiting.settle(request, reply)?))),
                 None => {
                     let (sender, answer) = oneshot::channel();
@@ -158,17 +159,5 @@ impl Near {
             // What was lost is not left.
             debug_assert!(left.is_ok() || self.lost.borrow().are_all(), "{left:?}");
         });
-    }
-}
-
-/// Takes the answer to this request out of what waits to be carried out.
-fn take_answer(effects: &mut Vec<Effect>, session: SessionId, request: u64) -> Option<Reply> {
-    let is_it = |effect: &Effect| {
-        matches!(effect, Effect::Tell { frame: ToClient::Answer(answer), .. }
-            if answer.session == session && answer.request == request)
-    };
-    match effects.remove(effects.iter().position(is_it)?) {
-        Effect::Tell { frame: ToClient::Answer(answer), .. } => Some(answer.reply),
-        _ => None,
     }
 }

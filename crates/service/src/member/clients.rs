@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{ConnectionId, Effect, Member, Note, Surroundings};
-use crate::core::Acquire;
+use crate::core::{Acquire, Reply};
 use crate::defect::Defect;
 use crate::protocol::{Done, Order, ToClient, ToNode, Told};
 use crate::refusal::Refusal;
@@ -196,7 +196,8 @@ impl Member {
         }
     }
 
-    /// Acquires for a session in this process; the answer is among the effects, or follows.
+    /// Acquires for a session in this process. Returns the reply if there is one at once; otherwise it follows as an effect. A lock
+    /// whose token is here is the common case, so its reply takes no detour.
     pub fn acquire(
         &mut self,
         session: SessionId,
@@ -204,11 +205,14 @@ impl Member {
         around: &dyn Surroundings,
         now: Time,
         effects: &mut Vec<Effect>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Reply>, Refusal> {
         self.check_load(around);
         let acquired = self.core.acquire(session, ask, now, &mut self.out);
+        let answers = &mut self.out.answers;
+        let place = answers.iter().position(|it| it.session == session && it.request == ask.request);
+        let reply = place.map(|place| answers.remove(place).reply);
         self.pass_on(effects);
-        acquired
+        acquired.map(|()| reply)
     }
 
     /// Releases what a session in this process holds.

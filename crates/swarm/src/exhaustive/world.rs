@@ -361,7 +361,11 @@ impl World {
             self.clients[number].session = opened;
         }
         let Some((session, _)) = opened else { return Ok(()) };
-        self.at(node, |member, now, effects| _ = member.acquire(session, &ask, &Nowhere, now, effects))
+        let mut reply = None;
+        self.at(node, |member, now, effects| {
+            reply = member.acquire(session, &ask, &Nowhere, now, effects).ok().flatten();
+        })?;
+        reply.map_or(Ok(()), |reply| self.replied(number, &reply))
     }
 
     fn release(&mut self, number: usize) -> Result<(), String> {
@@ -421,10 +425,7 @@ impl World {
                 let of = |client: &Client| client.session.is_some_and(|(_, of)| of == connection);
                 let place = self.clients.iter().position(|client| client.node == number && of(client));
                 let Some(place) = place else { return Ok(()) };
-                self.clients[place].waits = false;
-                if let Reply::Granted(Grant { slot, fence, .. }) = answer.reply {
-                    self.give(place, Given { slot, fence })?;
-                }
+                self.replied(place, &answer.reply)?;
             }
             Effect::BeginIncarnation(incarnation) => self.nodes[number].incarnation = incarnation,
             Effect::Disconnect { peer, why } => {
@@ -433,6 +434,15 @@ impl World {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A client is told what became of its request.
+    fn replied(&mut self, client: usize, reply: &Reply) -> Result<(), String> {
+        self.clients[client].waits = false;
+        match *reply {
+            Reply::Granted(Grant { slot, fence, .. }) => self.give(client, Given { slot, fence }),
+            Reply::Refused(_) | Reply::Revoked => Ok(()),
+        }
     }
 
     fn send(&mut self, from: usize, to: usize, message: PeerMessage) {
