@@ -340,6 +340,12 @@ impl Member {
         if let Some(events) = &mut self.out.events {
             events.drain(..).for_each(|event| self.connections.tell_watchers(&event, effects));
         }
+        while let Some((place, what)) = self.out.contradictions.pop() {
+            let peer = self.core.view().id(place);
+            if !self.barred.contains(&peer) {
+                self.bar(peer, Breach::Contradiction(what), effects);
+            }
+        }
     }
 }
 

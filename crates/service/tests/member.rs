@@ -381,3 +381,17 @@ fn bytes_that_are_no_message_are_a_breach() {
     node.member.received_nonsense(9, "odd".to_owned(), &mut node.effects);
     assert_eq!(node.effects, []);
 }
+
+/// A token that this node has comes from a peer: well-formed, and impossible. It changes nothing.
+#[test]
+fn a_message_that_contradicts_what_is_known_changes_nothing() {
+    let mut node = Node::leased(1, LEASE);
+    let name = name_at(1);
+    node.holder(&name, 15);
+    let (queue, size) = (Vec::new(), Size { stamp: 0, tokens: 1 });
+    let token = slots(Body::Token { token: 0, version: 7, queue, size });
+    let breach = node.breach(2, about(&name, Definition::MUTEX, token));
+    assert!(matches!(breach, Some(Breach::Contradiction(_))), "{breach:?}");
+    assert_eq!(node.member.core().tokens().count(), 1);
+    assert_eq!(node.member.core().status().requests, 1, "the holder notices nothing");
+}

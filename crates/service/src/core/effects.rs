@@ -12,8 +12,19 @@ impl Core {
     pub(super) fn step(&mut self, number: u32, input: Input, now: Time, out: &mut Out) {
         let position = self.membership.position();
         let resource = self.names.get_mut(number).expect("a resource in use is not forgotten");
+        match input {
+            Input::Deliver(from, content) => {
+                // On a copy: a message that contradicts what this node knows changes nothing.
+                let mut after = resource.clone();
+                after.step(position, Input::Deliver(from, content), &mut self.workspace);
+                if let Some(what) = self.workspace.take_contradiction() {
+                    return out.contradictions.push((from, what));
+                }
+                *resource = after;
+            }
+            input => resource.step(position, input, &mut self.workspace),
+        }
         resource.use_at(now);
-        resource.step(position, input, &mut self.workspace);
         self.carry_out_effects(number, now, out);
         self.list_if_idle(number, now);
     }

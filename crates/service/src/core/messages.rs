@@ -96,6 +96,8 @@ pub struct Out {
     pub answers: Vec<Answer>,
     /// Sessions that have ended; there are no more answers for them.
     pub ended: Vec<SessionId>,
+    /// Members whose messages contradict what this node knows, and how: they changed nothing.
+    pub contradictions: Vec<(NodeId, &'static str)>,
     /// What happened, for watchers: a driver without any leaves `None` here.
     pub events: Option<Vec<Event>>,
 }

@@ -1,8 +1,9 @@
 //! What a member accepts from peers. A message is checked before it reaches the core; a peer that breaks the rules is
 //! disconnected, barred for the rest of the view and named to the leader, which parts the two.
 //!
-//! What is checked here is what one message says by itself and what this member knows of its sender. That tokens are not
-//! in two places is the algorithms' to assert: a contradiction between well-formed messages ends the node.
+//! What one message says by itself, and what this member knows of its sender, is checked here. The core finds messages that
+//! contradict the state of a resource (a token that is here already, for instance); they change nothing. A node that finds its own
+//! state impossible, without a message, ends: its assertions stay on.
 
 use std::fmt;
 
@@ -25,6 +26,8 @@ pub enum Breach {
     OtherKind,
     /// It names a node, a slot or a number that cannot be.
     OutOfRange,
+    /// It contradicts what this node knows of the resource.
+    Contradiction(&'static str),
     /// It reports what it has after it said that it had reported everything.
     ReportAfterEnd,
 }
@@ -37,6 +40,7 @@ impl fmt::Display for Breach {
             Breach::Definition => f.write_str("it sent a definition that cannot be"),
             Breach::OtherKind => f.write_str("it sent a message of another kind of resource"),
             Breach::OutOfRange => f.write_str("it named a node, a slot or a number that cannot be"),
+            Breach::Contradiction(what) => write!(f, "what it said cannot be: {what}"),
             Breach::ReportAfterEnd => f.write_str("it reported after its end mark"),
         }
     }
@@ -63,7 +67,7 @@ impl Member {
         }
     }
 
-    fn bar(&mut self, peer: u32, why: Breach, effects: &mut Vec<Effect>) {
+    pub(super) fn bar(&mut self, peer: u32, why: Breach, effects: &mut Vec<Effect>) {
         self.barred.insert(peer);
         effects.push(Effect::Note(Note::Breach { peer, why: why.clone() }));
         effects.push(Effect::Disconnect { peer, why });

@@ -46,6 +46,16 @@ impl Workspace {
         self.effects.push(Effect::Never(what));
     }
 
+    /// Drops the effects of a step that cannot be, and says why it cannot; `None`, and nothing changes, if it can.
+    pub(crate) fn take_contradiction(&mut self) -> Option<&'static str> {
+        let what = self.effects.iter().find_map(|effect| match effect {
+            Effect::Never(what) => Some(*what),
+            _ => None,
+        })?;
+        self.effects.clear();
+        Some(what)
+    }
+
     /// Takes the effects of a step. The list comes back by [`Workspace::put_back`].
     pub(crate) fn take(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)

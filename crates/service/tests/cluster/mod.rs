@@ -91,6 +91,7 @@ impl Cluster {
         let mut out = Out::default();
         let core = self.cores[node].as_mut()?;
         let result = act(core, self.now, &mut out);
+        assert_eq!(out.contradictions, [], "all nodes are honest");
         for (to, message) in out.messages {
             let to = core.view().id(to) as usize;
             self.links.entry((node, to)).or_default().push_back(message);
