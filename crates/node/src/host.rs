@@ -330,7 +330,8 @@ impl Shared {
         let State { member, effects, links, sinks, .. } = &mut *state;
         let around = Around { peers: &links.peers, control: &self.control };
         let result = input(&mut Turn { member, around: &around, now: clock::now(), effects, sinks });
-        let written = self.carry_out(&mut state);
+        let written = if state.effects.is_empty() { Vec::new() } else { self.carry_out(&mut state) };
+        self.plan_wake(&mut state);
         if !written.is_empty() {
             let peers = state.links.peers.clone();
             drop(state);
@@ -372,12 +373,16 @@ impl Shared {
         // Nothing above makes the member want more; the list is kept for the next turn.
         debug_assert!(state.effects.is_empty(), "{:?}", state.effects);
         state.effects = effects;
+        written
+    }
+
+    /// Sees to it that the member is woken when it wants to be.
+    fn plan_wake(&self, state: &mut State) {
         let wakes = state.member.wakes_at();
         if wakes.is_some_and(|wakes| state.planned.is_none_or(|planned| wakes < planned)) {
             state.planned = wakes;
             self.earlier.notify_one();
         }
-        written
     }
 }
 

@@ -324,6 +324,9 @@ impl Member {
 
     /// Passes on what the core wants done.
     fn pass_on(&mut self, effects: &mut Vec<Effect>) {
+        if self.out.is_empty() {
+            return;
+        }
         for (place, message) in self.out.messages.drain(..) {
             effects.push(Effect::Send { to: self.core.view().id(place), message });
         }

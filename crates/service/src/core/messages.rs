@@ -102,6 +102,18 @@ pub struct Out {
     pub events: Option<Vec<Event>>,
 }
 
+impl Out {
+    /// Whether there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Out { messages, answers, ended, contradictions, events } = self;
+        messages.is_empty()
+            && answers.is_empty()
+            && ended.is_empty()
+            && contradictions.is_empty()
+            && events.as_ref().is_none_or(Vec::is_empty)
+    }
+}
+
 /// Counts of what happened since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
