@@ -32,8 +32,7 @@ impl Near {
     /// Opens a session that ends when what is returned is dropped, or with the node's lease.
     pub(crate) fn open(shared: &Arc<Shared>) -> Result<Arc<dyn Backend>, Error> {
         let near = shared.happen(|Turn { member, now, sinks, .. }| {
-            let connection = member.connected("this process");
-            let session = member.open_here(connection, *now)?;
+            let (session, connection) = member.open_here(*now)?;
             let near = Arc::new(Near {
                 shared: Arc::downgrade(shared),
                 session,

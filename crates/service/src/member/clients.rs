@@ -61,7 +61,7 @@ impl Member {
             self.connections.listen(session.number, connection);
         }
         let reply = match frame {
-            ToNode::Open { ttl } => Some(self.open_session(connection, Some(ttl), now)),
+            ToNode::Open { ttl } => Some(self.open_session(connection, ttl, now)),
             ToNode::KeepAlive { session, sequence, settled } => {
                 self.keep_alive(session, (sequence, settled), now)
             }
@@ -99,8 +99,8 @@ impl Member {
         effects.extend(reply.map(|frame| Effect::Tell { connection, frame }));
     }
 
-    fn open_session(&mut self, connection: ConnectionId, ttl: Option<Duration>, now: Time) -> ToClient {
-        match self.core.open(ttl, now) {
+    fn open_session(&mut self, connection: ConnectionId, ttl: Duration, now: Time) -> ToClient {
+        match self.core.open(Some(ttl), now) {
             Ok((session, promise)) => {
                 self.connections.listen(session.number, connection);
                 ToClient::Opened { session, promise }
@@ -187,13 +187,12 @@ impl Member {
 
 /// Clients in this process.
 impl Member {
-    /// Opens a session that ends with the node's lease, and is told everything over this connection.
-    pub fn open_here(&mut self, connection: ConnectionId, now: Time) -> Result<SessionId, Refusal> {
-        match self.open_session(connection, None, now) {
-            ToClient::Opened { session, .. } => Ok(session),
-            ToClient::NotOpened(refusal) => Err(refusal),
-            _ => Err(Refusal::NoSuchSession),
-        }
+    /// Opens a session that ends with the node's lease, with a connection of its own over which it is told everything.
+    pub fn open_here(&mut self, now: Time) -> Result<(SessionId, ConnectionId), Refusal> {
+        let (session, _) = self.core.open(None, now)?;
+        let connection = self.connections.open("this process");
+        self.connections.listen(session.number, connection);
+        Ok((session, connection))
     }
 
     /// Acquires for a session in this process. Returns the reply if there is one at once; otherwise it follows as an effect. A lock

@@ -355,9 +355,7 @@ impl World {
         let mut opened = session;
         let here = &mut self.nodes[node];
         if let (None, Some(member)) = (session, &mut here.member) {
-            let member = Arc::make_mut(member);
-            let connection = member.connected("");
-            opened = member.open_here(connection, here.now).ok().map(|session| (session, connection));
+            opened = Arc::make_mut(member).open_here(here.now).ok();
             self.clients[number].session = opened;
         }
         let Some((session, _)) = opened else { return Ok(()) };
