@@ -11,6 +11,7 @@ use openraft::raft::{
     VoteRequest, VoteResponse,
 };
 use serde::{Deserialize, Serialize};
+use service::Identity;
 use service::frame::{self, FrameError, LENGTH_BYTES};
 use service::leases::Renewal;
 use service::registry::{Applied, Entry as Proposal, MemberEntry};
@@ -113,7 +114,7 @@ pub(crate) enum Request {
 pub(crate) enum ForLeader {
     Renew(Renewal),
     Enter { id: u32, member: MemberEntry },
-    Goodbye { id: u32, incarnation: u64 },
+    Goodbye(Identity),
     Lasts(Duration),
     Invite { lasts: Duration },
     Join { id: u32, secret: u128, address: String },

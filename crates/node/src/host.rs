@@ -204,7 +204,7 @@ impl Host {
         });
         let registry = control.registry().borrow().clone();
         let member = Member::new(setup, registry, errands::fresh(), clock::now());
-        let links = match Links::start(&shared, member.incarnation()) {
+        let links = match Links::start(&shared, member.identity()) {
             Ok(links) => links,
             Err(error) => {
                 control.stop().await;
@@ -312,7 +312,7 @@ impl Shared {
 
     /// The node in the incarnation that is in force.
     pub(crate) fn identity(&self) -> Identity {
-        Identity { id: self.id, incarnation: self.lock().member.incarnation() }
+        self.lock().member.identity()
     }
 
     pub(crate) fn status(&self) -> service::core::Status {
@@ -362,7 +362,7 @@ impl Shared {
                     None => {}
                 },
                 Effect::EnterView(registry) => state.links.enter(&registry),
-                Effect::BeginIncarnation(incarnation) => state.links.begin_anew(self, incarnation),
+                Effect::BeginIncarnation(identity) => state.links.begin_anew(self, identity),
                 Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
                 Effect::Left => _ = self.left.send_replace(true),
                 Effect::Note(note) => errands::log(self, note),
@@ -395,14 +395,14 @@ fn queue(links: &Links, peer: u32, message: &PeerMessage) -> usize {
 /// Where peers' messages to one incarnation of the node arrive.
 pub(crate) struct Door {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) incarnation: u64,
+    pub(crate) me: Identity,
 }
 
 impl Inbox for Door {
     async fn received(&self, from: NodeId, _epoch: u64, payload: &[u8]) {
         let message = frame::whole::<PeerMessage>(payload);
         self.shared.happen(|Turn { member, now, effects, .. }| {
-            if member.incarnation() != self.incarnation {
+            if member.identity() != self.me {
                 return;
             }
             match message {

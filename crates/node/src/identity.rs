@@ -1,24 +1,7 @@
 //! Who takes part: nodes, their incarnations, and the numbered membership in force.
 
-use std::fmt;
-
-use algorithms::NodeId;
 use serde::{Deserialize, Serialize};
-
-/// One life of a node: a process that starts anew is another incarnation of the same node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Identity {
-    /// Which node.
-    pub id: NodeId,
-    /// Which of its lives; never used twice.
-    pub incarnation: u64,
-}
-
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {} (incarnation {})", self.id, self.incarnation)
-    }
-}
+pub use service::Identity;
 
 /// A node of a view and where it listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

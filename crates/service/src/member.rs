@@ -19,6 +19,7 @@ use std::time::Duration;
 use crate::core::{Config, Core, Out, PeerMessage};
 use crate::defect::Defect;
 use crate::event::ForceReleased;
+use crate::identity::Identity;
 use crate::leases::Renewal;
 use crate::protocol::{Question, ToClient};
 use crate::registry::{Entry, MemberEntry, Registry};
@@ -61,8 +62,8 @@ pub struct Setup {
 pub enum Effect {
     /// Drop the links of earlier views, and link to the members of this one. No message of the view comes before it.
     EnterView(Arc<Registry>),
-    /// A new incarnation begins: drop all links of the one before.
-    BeginIncarnation(u64),
+    /// This incarnation begins: drop all links of the one before.
+    BeginIncarnation(Identity),
     /// Send a message to a peer of the view, in order and exactly once.
     Send {
         /// The id of the peer.
@@ -89,10 +90,7 @@ pub enum Effect {
     /// Ask the leader to become a member; [`Member::leader_replied`] follows.
     Join(MemberEntry),
     /// Tell the leader that this incarnation grants nothing any more and holds nothing.
-    Goodbye {
-        /// The incarnation.
-        incarnation: u64,
-    },
+    Goodbye(Identity),
     /// Propose this for a client; [`Member::proposed`] follows.
     Propose {
         /// The connection of the client,
@@ -207,6 +205,11 @@ impl Member {
         self.setup.core.id
     }
 
+    /// The node in the incarnation that is in force.
+    pub fn identity(&self) -> Identity {
+        Identity { id: self.id(), incarnation: self.incarnation }
+    }
+
     /// The incarnation that is in force.
     pub fn incarnation(&self) -> u64 {
         self.incarnation
@@ -278,10 +281,8 @@ impl Member {
 
     /// Whether exactly this incarnation is in the latest view.
     fn is_member(&self) -> bool {
-        let entry = self.registry.members.get(&self.id());
-        entry.is_some_and(|entry| {
-            entry.incarnation == self.incarnation || self.has_defect(Defect::MembersById)
-        })
+        let by_id = self.has_defect(Defect::MembersById) && self.registry.members.contains_key(&self.id());
+        by_id || self.registry.is_member(self.identity())
     }
 
     fn enter(&mut self, now: Time, effects: &mut Vec<Effect>) {
@@ -311,7 +312,7 @@ impl Member {
         self.behind = None;
         if self.has_defect(Defect::ResumesAfterExclusion) {
             self.core.resume_as(self.incarnation);
-            return effects.push(Effect::BeginIncarnation(self.incarnation));
+            return effects.push(Effect::BeginIncarnation(self.identity()));
         }
         self.core = new_core(&self.setup.core, self.incarnation);
         self.core.all_defined(&self.registry.definitions, now, &mut self.out);
@@ -319,7 +320,7 @@ impl Member {
             let session = SessionId { node: self.id(), incarnation: before, number };
             effects.push(Effect::Tell { connection, frame: ToClient::SessionGone { session } });
         }
-        effects.push(Effect::BeginIncarnation(self.incarnation));
+        effects.push(Effect::BeginIncarnation(self.identity()));
     }
 
     /// Passes on what the core wants done.

@@ -217,7 +217,7 @@ impl World {
     }
 
     fn is_member(&self, id: u32, incarnation: u64) -> bool {
-        self.truth.members.get(&id).is_some_and(|member| member.incarnation == incarnation)
+        self.truth.is_member(Identity { id, incarnation })
     }
 
     fn post(&mut self, mail: Mail) {
@@ -325,9 +325,9 @@ impl World {
             holder.silent_until = tick + self.dice.below(90);
         }
         if tick >= holder.silent_until && self.dice.once_in(5) {
-            let (incarnation, sequence) = (holder.incarnation, holder.lease.renew(holder.clock.at(tick)));
-            let to = holder.renews_at;
-            self.post(Mail::Renewal(to, Renewal { incarnation, ..renewal(id, sequence) }));
+            let identity = Identity { id, incarnation: holder.incarnation };
+            let (to, sequence) = (holder.renews_at, holder.lease.renew(holder.clock.at(tick)));
+            self.post(Mail::Renewal(to, Renewal { identity, ..renewal(id, sequence) }));
         }
         let incarnation = self.holders[number].incarnation;
         if !self.is_member(id, incarnation) && self.dice.once_in(50) {
@@ -372,9 +372,9 @@ impl World {
                     self.step(plane, under, Input::Renew(renewal));
                 }
             }
-            Mail::Answer(Output::RenewOk { id, incarnation, sequence, lasts, .. }) => {
-                let holder = &mut self.holders[id as usize];
-                holder.lease.confirmed(holder.clock.at(self.tick), incarnation, sequence, lasts);
+            Mail::Answer(Output::RenewOk { identity, sequence, lasts, .. }) => {
+                let holder = &mut self.holders[identity.id as usize];
+                holder.lease.confirmed(holder.clock.at(self.tick), identity.incarnation, sequence, lasts);
                 self.counts.confirmed += 1;
             }
             Mail::Answer(_) => {}
