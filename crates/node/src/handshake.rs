@@ -1,6 +1,8 @@
 //! Who may speak to whom, decided from the hellos alone.
 
-use crate::identity::{Identity, View};
+use service::Identity;
+use service::view::View;
+
 use crate::wire::{Hello, Refusal, Versions};
 
 /// What a node knows of itself when it greets others.

@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use algorithms::NodeId;
 use client::clock;
 use control::Control;
 use service::core::Config;
 use service::member::{ConnectionId, Effect, Member, Setup};
 use service::view::View;
+use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -25,7 +25,6 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::clients::{self, ClientLink};
 use crate::embedded::Near;
 use crate::errands::Failure;
-use crate::identity::Identity;
 use crate::links::{Around, Links};
 use crate::transport::{self, Inbox, Notice};
 use crate::{errands, memory, port, start};
@@ -361,7 +360,7 @@ impl Shared {
                     Some(Sink::Near(near)) => near.hear(frame),
                     None => {}
                 },
-                Effect::EnterView(registry) => state.links.enter(&registry),
+                Effect::EnterView(view) => _ = state.links.peers.enter(view),
                 Effect::BeginIncarnation(identity) => state.links.begin_anew(self, identity),
                 Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
                 Effect::Left => _ = self.left.send_replace(true),

@@ -7,10 +7,10 @@ use std::fmt;
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 
+use service::Identity;
 use service::frame;
 pub use service::frame::{FrameError as WireError, LENGTH_BYTES, LONGEST_BODY, body_length, first_body};
 
-use crate::identity::Identity;
 use crate::link::Frame;
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub struct Setup {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Drop the links of earlier views, and link to the members of this one. No message of the view comes before it.
-    EnterView(Arc<Registry>),
+    EnterView(Arc<View>),
     /// This incarnation begins: drop all links of the one before.
     BeginIncarnation(Identity),
     /// Send a message to a peer of the view, in order and exactly once.
@@ -286,12 +286,13 @@ impl Member {
     }
 
     fn enter(&mut self, now: Time, effects: &mut Vec<Effect>) {
-        let members = self.registry.members.keys().copied().collect();
-        effects.push(Effect::Note(Note::Entered { epoch: self.registry.epoch, members }));
-        effects.push(Effect::EnterView(self.registry.clone()));
+        let view = Arc::new(self.registry.view());
+        let members = view.members.iter().map(|member| member.identity.id).collect();
+        effects.push(Effect::Note(Note::Entered { epoch: view.epoch, members }));
+        effects.push(Effect::EnterView(view.clone()));
         self.entered = now;
         self.barred.clear();
-        self.core.enter(self.registry.view(), now, &mut self.out);
+        self.core.enter(view, now, &mut self.out);
         self.pass_on(effects);
         self.renewing.hurry(now);
     }
@@ -354,7 +355,7 @@ fn new_core(policy: &Config, incarnation: u64) -> Core {
     Core::new(Config {
         incarnation,
         seed: policy.seed ^ incarnation ^ u64::from(policy.id),
-        view: View::alone(policy.id),
+        view: View::alone(policy.id).into(),
         leased: true,
         ..policy.clone()
     })

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::identity::Identity;
 use crate::name::Definition;
 use crate::refusal::Refusal;
-use crate::view::{Member, View};
+use crate::view::{View, ViewMember};
 
 /// A member of a view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,7 +226,10 @@ impl Registry {
 
     /// The view in force.
     pub fn view(&self) -> View {
-        let member = |(id, member): (&u32, &MemberEntry)| Member { id: *id, joined: member.joined };
+        let member = |(id, member): (&u32, &MemberEntry)| ViewMember {
+            joined: member.joined,
+            ..ViewMember::new(member.identity(*id), &member.address)
+        };
         View { epoch: self.epoch, members: self.members.iter().map(member).collect() }
     }
 

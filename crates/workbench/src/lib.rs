@@ -17,7 +17,7 @@ use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Groups, NodeId, Refusal, Setting};
 use client::clock;
 use node::transport::{Config, Inbox, Peers};
-use node::{Identity, Member, View};
+use node::{Identity, View, ViewMember};
 use serde::{Deserialize, Serialize};
 use service::Time;
 use tokio::net::TcpListener;
@@ -122,7 +122,7 @@ impl Seated {
         name: &str,
         plan: &Plan,
         me: NodeId,
-        members: Vec<Member>,
+        members: Vec<ViewMember>,
         listener: TcpListener,
     ) -> Result<Seated, String> {
         let door = Door::default();

@@ -99,7 +99,7 @@ async fn garbage_is_turned_away() {
     ];
     for (bytes, expected) in cases {
         let before = called.log.notices().len();
-        let mut stream = TcpStream::connect(view.members[1].address.as_str()).await.unwrap();
+        let mut stream = TcpStream::connect(&*view.members[1].address).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         let like = |notice: &Notice| matches!(notice, Notice::TurnedAway { why, .. } if *why == expected);
         wait_until("the reason", || called.log.notices().iter().skip(before).any(like)).await;
@@ -124,7 +124,7 @@ async fn a_peer_that_forgot_is_not_talked_to() {
     other.send_patiently(1, b"one").await;
     wait_until("an acknowledgement", || forgetful.log.count() == 1 && other.peers.kept(1) == 0).await;
     forgetful.peers.stop().await;
-    let again = tokio::net::TcpListener::bind(view.members[1].address.as_str()).await.unwrap();
+    let again = tokio::net::TcpListener::bind(&*view.members[1].address).await.unwrap();
     let forgetful = Node::start(config(identity(1)), &view, again);
     let like = |notice: &Notice| matches!(notice, Notice::NoConnection { why: Trouble::Link(_), .. });
     let Notice::NoConnection { why, .. } = other.log.wait_for_notice(like).await else { unreachable!() };

@@ -27,12 +27,12 @@ impl Member {
 
     fn members(&self, around: &dyn Surroundings) -> Vec<MemberInfo> {
         let unreachable = around.unreachable();
-        let member = |member: &crate::view::Member| MemberInfo {
-            id: member.id,
-            endpoint: self.registry.members.get(&member.id).map(|member| member.clients.clone()),
-            unreachable: unreachable.get(&member.id).copied(),
+        let member = |id: u32| MemberInfo {
+            id,
+            endpoint: self.registry.members.get(&id).map(|member| member.clients.clone()),
+            unreachable: unreachable.get(&id).copied(),
         };
-        self.view().members.iter().map(member).collect()
+        self.view().members.iter().map(|it| member(it.identity.id)).collect()
     }
 
     /// All nodes that belong to the cluster, members or not.
