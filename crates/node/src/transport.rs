@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::handshake::Local;
 use crate::link::{Full, Limits};
-use crate::wire::{Hello, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, Refusal, VERSIONS, Versions};
+use crate::wire::{Hello, HelloRefusal, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, VERSIONS, Versions};
 
 mod inlet;
 mod listener;
@@ -431,10 +431,10 @@ impl Shared {
     }
 
     /// Judges the hello of a caller: the version to speak and whose task gets the connection, or why not.
-    fn judge(&self, hello: &Hello) -> Result<(u8, Arc<Peer>), Refusal> {
+    fn judge(&self, hello: &Hello) -> Result<(u8, Arc<Peer>), HelloRefusal> {
         let roster = self.roster.read().unwrap_or_else(PoisonError::into_inner);
         let version = self.local.judge_caller(hello, &roster.view)?;
-        let not_a_member = || Refusal::NotAMember { caller: hello.from, epoch: roster.view.epoch };
+        let not_a_member = || HelloRefusal::NotAMember { caller: hello.from, epoch: roster.view.epoch };
         let peer = roster.peers.get(&hello.from.id).cloned().ok_or_else(not_a_member)?;
         Ok((version, peer))
     }
