@@ -21,7 +21,7 @@ use core::hash::Hash;
 
 use crate::census::Census;
 use crate::info::Info;
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 /// A node, numbered from 0.
 pub type NodeId = u32;
@@ -49,7 +49,7 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// Reads the options and refuses what the algorithm cannot serve. The drivers have already called
     /// [`Setting::validate`], which covers what is common to all algorithms.
-    fn rules(setting: &Setting) -> Result<Self::Rules, Refusal>;
+    fn rules(setting: &Setting) -> Result<Self::Rules, SettingError>;
 
     /// The state of a node when the system starts.
     fn start(site: &Site<'_, Self>) -> Self;

@@ -4,7 +4,7 @@
 
 use crate::collectors::{COLLECT_TIMER, Grouped, LOCAL_GROUPS, Rules, Share, Variant, notes};
 use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
 mod paper;
@@ -51,7 +51,7 @@ impl Variant for OneEach {
         defects: &[],
     };
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         Rules::new(setting, Share::One)
     }
 }

@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Wait};
 use crate::census::Census;
 use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 mod defects;
 mod layout;
@@ -57,7 +57,7 @@ pub trait Variant: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// What is known of it.
     const INFO: Info;
     /// Reads its options.
-    fn rules(setting: &Setting) -> Result<Rules, Refusal>;
+    fn rules(setting: &Setting) -> Result<Rules, SettingError>;
 }
 
 /// A node's state.
@@ -103,10 +103,10 @@ pub struct Rules {
 
 impl Rules {
     /// The way of sharing; the setting says how many groups there are and whether requests are collected.
-    pub fn new(setting: &Setting, share: Share) -> Result<Rules, Refusal> {
+    pub fn new(setting: &Setting, share: Share) -> Result<Rules, SettingError> {
         let (nodes, groups) = (setting.nodes, setting.number(LOCAL_GROUPS.name, 0));
         let layout = Layout::new(nodes, groups).ok_or_else(|| {
-            Refusal(format!("local-groups must be at most the number of nodes ({nodes}), not {groups}"))
+            SettingError(format!("local-groups must be at most the number of nodes ({nodes}), not {groups}"))
         })?;
         let collect = setting.option("share") == Some("collect");
         Ok(Rules { layout, share, collect, redeal: false, printed: None })
@@ -181,7 +181,7 @@ impl Variant for Dynamic {
         defects: Printed::TABLE,
     };
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         let collect = setting.option("share") == Some("collect");
         Ok(Rules {
             redeal: setting.option("return") == Some("collector"),
@@ -198,7 +198,7 @@ impl<V: Variant> Algorithm for Grouped<V> {
 
     const INFO: Info = V::INFO;
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         V::rules(setting)
     }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 mod away;
 mod defects;
@@ -185,7 +185,7 @@ impl Algorithm for DrsGme {
         defects: Printed::TABLE,
     };
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         Ok(Rules { printed: Printed::of(setting) })
     }
 

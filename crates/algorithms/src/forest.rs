@@ -13,7 +13,7 @@ use crate::Origin;
 use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 mod clocks;
 mod defects;
@@ -182,7 +182,7 @@ impl Algorithm for Forest {
         defects: Printed::TABLE,
     };
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         Ok(Rules::of(setting))
     }
 

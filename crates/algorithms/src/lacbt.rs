@@ -9,7 +9,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
@@ -110,7 +110,7 @@ impl Algorithm for Lacbt {
         defects: Printed::TABLE,
     };
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         Ok(Rules { swap: setting.option("swap") != Some("no"), printed: Printed::of(setting) })
     }
 

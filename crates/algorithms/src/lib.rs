@@ -61,5 +61,5 @@ pub use info::{Info, Kind, Scope};
 pub use origin::Origin;
 pub use properties::{Property, Violation};
 pub use schedule::{Action, Step};
-pub use setting::{Case, Refusal, Setting};
+pub use setting::{Case, Setting, SettingError};
 pub use world::World;

@@ -9,7 +9,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
@@ -100,7 +100,7 @@ impl Algorithm for Maekawa {
         defects: Printed::TABLE,
     };
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         let quorums = (0..setting.nodes).map(|node| quorum(setting.nodes, node)).collect();
         Ok(Rules { quorums, printed: Printed::of(setting) })
     }

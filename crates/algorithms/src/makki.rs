@@ -9,7 +9,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Timing, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
 mod paper;
@@ -104,7 +104,7 @@ impl Algorithm for Makki {
         defects: &[],
     };
 
-    fn rules(_: &Setting) -> Result<(), Refusal> {
+    fn rules(_: &Setting) -> Result<(), SettingError> {
         Ok(())
     }
 

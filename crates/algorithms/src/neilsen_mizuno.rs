@@ -7,7 +7,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 use crate::tree::{SHAPE, Shape};
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ impl Algorithm for NeilsenMizuno {
         defects: &[],
     };
 
-    fn rules(setting: &Setting) -> Result<Shape, Refusal> {
+    fn rules(setting: &Setting) -> Result<Shape, SettingError> {
         Ok(Shape::of(setting))
     }
 

@@ -11,7 +11,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Outbox, Pass, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Timing, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
 mod tests;
@@ -86,7 +86,7 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
         ..A::INFO
     };
 
-    fn rules(setting: &Setting) -> Result<Self::Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Self::Rules, SettingError> {
         let rules = |nodes| A::rules(&Setting { nodes, tokens: 1, ..setting.clone() });
         let size = setting.nodes / setting.tokens;
         let smaller = rules(size)?;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::algorithm::Algorithm;
 use crate::info::{Info, Kind};
 use crate::partitioned::Partitioned;
-use crate::setting::Refusal;
+use crate::setting::SettingError;
 use crate::{
     bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
     maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
@@ -28,7 +28,7 @@ macro_rules! registry {
         pub const ALL: &[Info] = &[$(<$algorithm as Algorithm>::INFO,)*];
 
         /// Calls the visitor with the algorithm of this name.
-        pub fn visit<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, Refusal> {
+        pub fn visit<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, SettingError> {
             let inner = partitioned(name)?;
             $(if name == <$algorithm as Algorithm>::INFO.name {
                 return Ok(visitor.visit::<$algorithm>());
@@ -63,7 +63,7 @@ registry! {
 }
 
 /// What is known of the algorithm of this name. Of `partitioned(NAME)` it is what holds for the whole system.
-pub fn info(name: &str) -> Result<Info, Refusal> {
+pub fn info(name: &str) -> Result<Info, SettingError> {
     struct Inform;
 
     impl Visitor for Inform {
@@ -78,27 +78,27 @@ pub fn info(name: &str) -> Result<Info, Refusal> {
 }
 
 /// The NAME of `partitioned(NAME)`, if that is what it is; refuses what cannot be partitioned.
-fn partitioned(name: &str) -> Result<Option<&'static str>, Refusal> {
+fn partitioned(name: &str) -> Result<Option<&'static str>, SettingError> {
     let Some(rest) = name.strip_prefix("partitioned") else { return Ok(None) };
     let inner = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or("");
     if inner.is_empty() || inner.starts_with("partitioned") {
         let example = "partitioned(NAME), for example partitioned(naimi-trehel)";
-        return Err(Refusal(format!("'{name}' names no algorithm to partition with: write {example}")));
+        return Err(SettingError(format!("'{name}' names no algorithm to partition with: write {example}")));
     }
     match ALL.iter().find(|info| info.name == inner) {
         None => Err(unknown(inner)),
         Some(info) if info.kind == Kind::GroupMutex => {
             let why = "clusters that do not know of each other would let different groups in at once";
-            Err(Refusal(format!("{inner} is a group mutex and cannot be partitioned: {why}")))
+            Err(SettingError(format!("{inner} is a group mutex and cannot be partitioned: {why}")))
         }
         Some(info) => Ok(Some(info.name)),
     }
 }
 
-fn unknown(name: &str) -> Refusal {
+fn unknown(name: &str) -> SettingError {
     let near: Vec<&str> = ALL.iter().map(|info| info.name).filter(|known| resembles(known, name)).collect();
     let hint = if near.is_empty() { "'tokenwood algorithms' lists them" } else { "did you mean" };
-    Refusal(format!("there is no algorithm '{name}'; {hint} {}", near.join(" or ")).trim_end().into())
+    SettingError(format!("there is no algorithm '{name}'; {hint} {}", near.join(" or ")).trim_end().into())
 }
 
 /// Whether a known name shares a part with what was typed.

@@ -11,7 +11,7 @@ use crate::Origin;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Pass, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 mod captain;
 mod defects;
@@ -93,7 +93,7 @@ impl Algorithm for Rooms {
         defects: Printed::TABLE,
     };
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         Rules::of(setting)
     }
 

@@ -92,15 +92,15 @@ impl Case {
 
 /// Why a setting cannot be served, in one line for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(pub String);
+pub struct SettingError(pub String);
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl core::error::Error for Refusal {}
+impl core::error::Error for SettingError {}
 
 impl Setting {
     /// More nodes than this are a mistake.
@@ -130,9 +130,9 @@ impl Setting {
     }
 
     /// Refuses what no algorithm of this kind can serve, unknown options and unknown defects.
-    pub fn validate(&self, info: &Info) -> Result<(), Refusal> {
+    pub fn validate(&self, info: &Info) -> Result<(), SettingError> {
         let name = info.name;
-        let refuse = |why: String| Err(Refusal(why));
+        let refuse = |why: String| Err(SettingError(why));
         if self.nodes == 0 {
             return refuse("there must be at least one node: try --nodes 3".to_string());
         }

@@ -9,7 +9,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
@@ -90,7 +90,7 @@ impl Algorithm for SrimaniReddy {
         defects: Printed::TABLE,
     };
 
-    fn rules(setting: &Setting) -> Result<Rules, Refusal> {
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         Ok(Rules { printed: Printed::of(setting) })
     }
 

@@ -9,7 +9,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
 mod paper;
@@ -66,7 +66,7 @@ impl Algorithm for SuzukiKasami {
         defects: &[],
     };
 
-    fn rules(_: &Setting) -> Result<(), Refusal> {
+    fn rules(_: &Setting) -> Result<(), SettingError> {
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use crate::info::{Clients, Scope};
 use crate::properties::{Fences, Property, Terms, Violation};
 use crate::schedule::{Action, Envelope, Script, Step, parse_schedule};
 use crate::seat::{Client, Event, Seat};
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 /// All nodes of a system and the messages between them.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl<A: Algorithm> Happened<A> {
 
 impl<A: Algorithm> World<A> {
     /// A system at its start. `faulty` says whether the properties have to allow for losses and crashes.
-    pub fn new(setting: &Setting, faulty: bool) -> Result<World<A>, Refusal> {
+    pub fn new(setting: &Setting, faulty: bool) -> Result<World<A>, SettingError> {
         setting.validate(&A::INFO)?;
         let rules = A::rules(setting)?;
         let mut world = World {
@@ -75,7 +75,7 @@ impl<A: Algorithm> World<A> {
     }
 
     /// A system at its start, with what a scope says.
-    pub fn of(scope: &Scope, defect: Option<&str>) -> Result<World<A>, Refusal> {
+    pub fn of(scope: &Scope, defect: Option<&str>) -> Result<World<A>, SettingError> {
         World::new(&Setting::of(scope, defect), scope.faulty())
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use algorithms::{Algorithm, Case, Property, Refusal, Scope, Violation};
+use algorithms::{Algorithm, Case, Property, Scope, SettingError, Violation};
 
 use crate::model::Model;
 use crate::path;
@@ -100,10 +100,10 @@ impl Job {
         Job { case: Case::of(scope, defect), only: None, max_states: u64::MAX, threads: 1 }
     }
 
-    pub(crate) fn validate<A: Algorithm>(&self) -> Result<(), Refusal> {
+    pub(crate) fn validate<A: Algorithm>(&self) -> Result<(), SettingError> {
         let case = &self.case;
         case.setting.validate(&A::INFO)?;
-        let refuse = |why: &str| Err(Refusal(why.to_string()));
+        let refuse = |why: &str| Err(SettingError(why.to_string()));
         if case.setting.nodes > 64 {
             return refuse("the checker takes at most 64 nodes; beyond 5 or 6 nothing ends anyway");
         }
@@ -115,7 +115,7 @@ impl Job {
             return refuse("nobody asks for anything: try --requests 1");
         }
         if case.pace.is_none() && A::INFO.relies_on_pace() {
-            return Err(Refusal(format!(
+            return Err(SettingError(format!(
                 "{} needs a bound on delays and critical sections of one constant length: say --delay 1 --section 1",
                 A::INFO.name
             )));

@@ -24,14 +24,14 @@ pub mod trace;
 use std::sync::Mutex;
 
 use algorithms::properties::Terms;
-use algorithms::{Algorithm, Refusal};
+use algorithms::{Algorithm, SettingError};
 
 pub use job::{Finding, Job, Progress, Seen, Verdict};
 pub use named::check_named;
 pub use trace::Trace;
 
 /// Explores everything that the job allows. `progress` is called now and then.
-pub fn check<A: Algorithm>(job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, Refusal> {
+pub fn check<A: Algorithm>(job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, SettingError> {
     job.validate::<A>()?;
     let terms = Terms::new(&A::INFO, job.case.setting.tokens, job.case.faulty());
     let terms = job.only.map_or(terms, |property| terms.only(property));

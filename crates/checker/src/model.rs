@@ -8,7 +8,7 @@ use algorithms::info::{Clients, Pace};
 use algorithms::schedule::Script;
 use algorithms::seat::{Client, Event, Seat};
 use algorithms::{
-    Algorithm, Case, Census, ClientId, Effect, Groups, Input, NodeId, Refusal, Setting, Site, Timer,
+    Algorithm, Case, Census, ClientId, Effect, Groups, Input, NodeId, Setting, SettingError, Site, Timer,
     Violation,
 };
 
@@ -161,7 +161,7 @@ pub(crate) struct Model<A: Algorithm> {
 }
 
 impl<A: Algorithm> Model<A> {
-    pub(crate) fn new(case: &Case) -> Result<Model<A>, Refusal> {
+    pub(crate) fn new(case: &Case) -> Result<Model<A>, SettingError> {
         let setting = case.setting.clone();
         Ok(Model {
             rules: A::rules(&setting)?,

@@ -2,13 +2,17 @@
 //! that uses it.
 
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Refusal, Setting, Step, Violation};
+use algorithms::{Algorithm, Setting, SettingError, Step, Violation};
 
 use crate::job::{Finding, Job, Progress};
 use crate::trace::{BadTrace, Replay, Trace};
 
 /// [Checks](crate::check) the algorithm of this name.
-pub fn check_named(name: &str, job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, Refusal> {
+pub fn check_named(
+    name: &str,
+    job: &Job,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Finding, SettingError> {
     registry::visit(name, Check { job, progress })?
 }
 
@@ -20,7 +24,7 @@ impl Trace {
         faulty: bool,
         violation: Option<&Violation>,
         steps: &[Step],
-    ) -> Result<Trace, Refusal> {
+    ) -> Result<Trace, SettingError> {
         registry::visit(name, Record { setting, faulty, violation, steps })
     }
 
@@ -36,7 +40,7 @@ struct Check<'a> {
 }
 
 impl Visitor for Check<'_> {
-    type Output = Result<Finding, Refusal>;
+    type Output = Result<Finding, SettingError>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
         crate::check::<A>(self.job, self.progress)

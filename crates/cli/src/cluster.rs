@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client::{Error, Observer, Question, Told};
 use serde_json::{Value, json};
-use service::protocol::Member;
+use service::protocol::PeerStatus;
 use tokio::task::JoinSet;
 
 use crate::check_arguments::Format;
@@ -37,7 +37,7 @@ impl Asking {
     {
         runtime()?.block_on(async {
             let (mut connecting, mut asked) = (JoinSet::new(), JoinSet::new());
-            for Member { id, endpoint, .. } in members(&self.endpoints).await? {
+            for PeerStatus { id, endpoint, .. } in members(&self.endpoints).await? {
                 connecting.spawn(async move { (id, connect(endpoint.as_deref()).await, endpoint) });
             }
             while let Some(connected) = connecting.join_next().await {
@@ -82,7 +82,7 @@ pub(crate) struct Answered<T> {
 pub(crate) const NO_ANSWER: u8 = 69;
 
 /// All members, as the first node knows them that answers.
-pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<Member>> {
+pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<PeerStatus>> {
     let mut tried = Vec::new();
     for endpoint in endpoints.named() {
         match ask(&endpoint, Question::Status).await {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use client::{Grant, Question, Told};
 use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
-use service::protocol::Member;
+use service::protocol::PeerStatus;
 use service::{Definition, Want};
 
 use crate::check_arguments::Format;
@@ -147,12 +147,12 @@ fn status_json(answered: &Answered<Told>) -> Value {
     value
 }
 
-fn member_json(member: &Member) -> Value {
+fn member_json(member: &PeerStatus) -> Value {
     let seconds = member.unreachable.map(|unreachable| unreachable.as_secs_f64());
     json!({ "node": member.id, "endpoint": member.endpoint, "unreachable_seconds": seconds })
 }
 
-fn status_cells(status: &Status, members: &[Member]) -> Vec<String> {
+fn status_cells(status: &Status, members: &[PeerStatus]) -> Vec<String> {
     let counts = status.counts;
     let numbers = [
         status.sessions as u64,

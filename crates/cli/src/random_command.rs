@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use algorithms::registry;
-use algorithms::{Case, Property, Refusal, Violation};
+use algorithms::{Case, Property, SettingError, Violation};
 use anyhow::Result;
 use checker::{Job, Trace};
 use serde_json::json;
@@ -32,7 +32,7 @@ fn run_seeds(
     job: &RandomJob,
     only: Option<Property>,
     seeds: std::ops::Range<u64>,
-) -> Result<Runs, Refusal> {
+) -> Result<Runs, SettingError> {
     let mut runs = Runs { done: 0, entries: 0, messages: 0, steps: 0, violation: None };
     for seed in seeds {
         let run = run_named(name, job, seed)?;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use client::{Change, Error, Event, Filter, Observer, Seen};
 use serde_json::{Value, json};
-use service::protocol::Member;
+use service::protocol::PeerStatus;
 use service::{SessionId, Want};
 use tokio::sync::mpsc;
 
@@ -83,7 +83,7 @@ async fn watch(arguments: &Arguments) -> Result<()> {
 }
 
 /// Watches a node, again and again, until nobody wants to know any more.
-async fn follow(member: Member, filter: Filter, sender: mpsc::Sender<(u32, Said)>) {
+async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, Said)>) {
     let Some(endpoint) = member.endpoint else {
         let why = "nobody has told yet where clients reach it".to_string();
         _ = sender.send((member.id, Said::Silent(why))).await;

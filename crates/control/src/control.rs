@@ -8,6 +8,7 @@ use std::time::Duration;
 use openraft::error::{Fatal, InitializeError, RaftError};
 use openraft::impls::BasicNode;
 use openraft::{RaftMetrics, ServerState};
+use service::Identity;
 use service::Time;
 use service::leases::{Renewal, Support, Votes};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
@@ -216,9 +217,9 @@ impl Control {
         self.tell_leader(ForLeader::Enter { id: self.plane.config.node, member }).await
     }
 
-    /// Tells whoever leads that this node, in this life, grants nothing any more and holds nothing.
-    pub async fn goodbye(&self, incarnation: u64) -> Result<(), AskError> {
-        self.tell_leader(ForLeader::Goodbye { id: self.plane.config.node, incarnation }).await
+    /// Tells the leader that this incarnation grants nothing any more and holds nothing.
+    pub async fn goodbye(&self, identity: Identity) -> Result<(), AskError> {
+        self.tell_leader(ForLeader::Goodbye(identity)).await
     }
 
     /// Leases are to last so long.

@@ -8,9 +8,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use service::Time;
 use service::leases::{Input, Leases, Output};
 use service::registry::{Applied, Entry, Invitation, Leadership, MemberEntry, Registry};
+use service::{Identity, Time};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -64,8 +64,8 @@ enum Done {
     Answered,
 }
 
-/// A renewal that waits for its answer: node, incarnation, number.
-type Renewing = (u32, u64, u64);
+/// A renewal that waits for its answer: of which incarnation, and its number.
+type Renewing = (Identity, u64);
 
 /// One leadership.
 struct Reign<'a> {
@@ -172,22 +172,20 @@ impl<'a> Reign<'a> {
                         Done::Proposed
                     });
                 }
-                Output::RenewOk { id, incarnation, sequence, lasts } => {
-                    self.renewed((id, incarnation, sequence), Some(lasts));
+                Output::RenewOk { identity, sequence, lasts } => {
+                    self.renewed((identity, sequence), Some(lasts));
                 }
-                Output::RenewNo { id, incarnation, sequence } => {
-                    self.renewed((id, incarnation, sequence), None);
-                }
+                Output::RenewNo { identity, sequence } => self.renewed((identity, sequence), None),
             }
         }
     }
 
-    fn renewed(&mut self, (id, incarnation, sequence): Renewing, lasts: Option<Duration>) {
-        if let Some(answer) = self.renewing.remove(&(id, incarnation, sequence)) {
+    fn renewed(&mut self, (identity, sequence): Renewing, lasts: Option<Duration>) {
+        if let Some(answer) = self.renewing.remove(&(identity, sequence)) {
             _ = answer.send(Response::Renewed { lasts });
         }
         // Earlier ones have been overtaken.
-        let overtaken = self.renewing.range((id, incarnation, 0)..(id, incarnation, sequence));
+        let overtaken = self.renewing.range((identity, 0)..(identity, sequence));
         let overtaken: Vec<Renewing> = overtaken.map(|(renewing, _)| *renewing).collect();
         overtaken.iter().for_each(|renewing| _ = self.renewing.remove(renewing));
     }
@@ -195,13 +193,12 @@ impl<'a> Reign<'a> {
     fn asked(&mut self, question: ForLeader, answer: oneshot::Sender<Response>) {
         match question {
             ForLeader::Renew(renewal) => {
-                let renewing = (renewal.id, renewal.incarnation, renewal.sequence);
-                self.renewing.insert(renewing, answer);
+                self.renewing.insert((renewal.identity, renewal.sequence), answer);
                 self.step(Input::Renew(renewal));
             }
             ForLeader::Enter { id, member } => self.lets_in(id, member, answer),
-            ForLeader::Goodbye { id, incarnation } => {
-                self.step(Input::Goodbye { id, incarnation });
+            ForLeader::Goodbye(identity) => {
+                self.step(Input::Goodbye(identity));
                 _ = answer.send(Response::Noted);
             }
             ForLeader::Lasts(lasts) => {

@@ -32,4 +32,4 @@ pub use control::Control;
 pub use disk::SLOW_DISK;
 pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
 pub use invitation::{Invitation, NoInvitation};
-pub use wire::{FIRST_BYTES, Hello, MAGIC, Refusal, is_for_us};
+pub use wire::{CallRefusal, FIRST_BYTES, Hello, MAGIC, is_for_us};

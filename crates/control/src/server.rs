@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::network::Local;
 use crate::plane::Plane;
-use crate::wire::{self, Hello, Refusal, Request, Response, VERSION};
+use crate::wire::{self, CallRefusal, Hello, Request, Response, VERSION};
 
 /// How many connections are served at once. Each peer needs one.
 const CONNECTIONS: usize = 1024;
@@ -71,23 +71,23 @@ impl Plane {
     }
 
     /// Whether to talk to this caller. A node that belongs to no cluster yet belongs to that of its first caller.
-    async fn judge(&self, hello: &Hello) -> Result<u64, Refusal> {
+    async fn judge(&self, hello: &Hello) -> Result<u64, CallRefusal> {
         let Local { cluster, node, mark, .. } = &*self.local;
         if hello.version != VERSION {
-            return Err(Refusal::Version { here: VERSION });
+            return Err(CallRefusal::Version { here: VERSION });
         }
         if hello.cluster != *cluster {
-            return Err(Refusal::Cluster { here: cluster.clone() });
+            return Err(CallRefusal::Cluster { here: cluster.clone() });
         }
         if hello.to != *node {
-            return Err(Refusal::Mistaken { here: *node });
+            return Err(CallRefusal::Mistaken { here: *node });
         }
         let mut cluster_id = self.local.cluster_id.lock().await;
         match *cluster_id {
-            Some(id) if id != hello.cluster_id => Err(Refusal::ClusterId),
+            Some(id) if id != hello.cluster_id => Err(CallRefusal::ClusterId),
             Some(_) => Ok(*mark),
             None => {
-                self.disk.belongs_to(hello.cluster_id).await.map_err(|_| Refusal::Folder)?;
+                self.disk.belongs_to(hello.cluster_id).await.map_err(|_| CallRefusal::Folder)?;
                 *cluster_id = Some(hello.cluster_id);
                 Ok(*mark)
             }

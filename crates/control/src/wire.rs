@@ -11,6 +11,7 @@ use openraft::raft::{
     VoteRequest, VoteResponse,
 };
 use serde::{Deserialize, Serialize};
+use service::Identity;
 use service::frame::{self, FrameError, LENGTH_BYTES};
 use service::leases::Renewal;
 use service::registry::{Applied, Entry as Proposal, MemberEntry};
@@ -60,7 +61,7 @@ pub struct Hello {
 
 /// Why a caller is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum CallRefusal {
     /// It speaks another version.
     Version {
         /// The one that is spoken here.
@@ -82,14 +83,14 @@ pub enum Refusal {
     Folder,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for CallRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Version { here } => write!(f, "it speaks version {here} of consensus"),
-            Refusal::Cluster { here } => write!(f, "it belongs to cluster '{here}'"),
-            Refusal::ClusterId => f.write_str("it belongs to another cluster of the same name (a node that lost its folder joins anew: tokenwood members invite)"),
-            Refusal::Mistaken { here } => write!(f, "it is node {here}"),
-            Refusal::Folder => f.write_str("it cannot write to its data folder"),
+            CallRefusal::Version { here } => write!(f, "it speaks version {here} of consensus"),
+            CallRefusal::Cluster { here } => write!(f, "it belongs to cluster '{here}'"),
+            CallRefusal::ClusterId => f.write_str("it belongs to another cluster of the same name (a node that lost its folder joins anew: tokenwood members invite)"),
+            CallRefusal::Mistaken { here } => write!(f, "it is node {here}"),
+            CallRefusal::Folder => f.write_str("it cannot write to its data folder"),
         }
     }
 }
@@ -113,7 +114,7 @@ pub(crate) enum Request {
 pub(crate) enum ForLeader {
     Renew(Renewal),
     Enter { id: u32, member: MemberEntry },
-    Goodbye { id: u32, incarnation: u64 },
+    Goodbye(Identity),
     Lasts(Duration),
     Invite { lasts: Duration },
     Join { id: u32, secret: u128, address: String },
@@ -169,12 +170,12 @@ pub(crate) async fn read_hello(stream: &mut TcpStream) -> io::Result<Hello> {
 pub(crate) async fn greet(stream: &mut TcpStream, hello: &Hello) -> io::Result<u64> {
     stream.write_all(&hello.encode()).await?;
     let body = read_greeting(stream).await?;
-    let answer: Result<u64, Refusal> = decode(&body).map_err(io::Error::other)?;
+    let answer: Result<u64, CallRefusal> = decode(&body).map_err(io::Error::other)?;
     answer.map_err(|refusal| io::Error::other(refusal.to_string()))
 }
 
 /// Answers a greeting.
-pub(crate) async fn answer(stream: &mut TcpStream, answer: &Result<u64, Refusal>) -> io::Result<()> {
+pub(crate) async fn answer(stream: &mut TcpStream, answer: &Result<u64, CallRefusal>) -> io::Result<()> {
     let mut bytes = Vec::new();
     frame::put(GREETING, &(MAGIC, answer), &mut bytes);
     stream.write_all(&bytes).await

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use algorithms::NodeId;
 use node::transport::Config;
-use node::{Identity, Inbox, Member, Peers, View};
+use node::{Identity, Inbox, Peers, View, ViewMember};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -89,7 +88,7 @@ impl Node {
 }
 
 impl Inbox for Node {
-    async fn received(&self, from: NodeId, _: u64, payload: &[u8]) {
+    async fn received(&self, from: u32, _: u64, payload: &[u8]) {
         // A message one way begins with 1 and is only counted; the others go back.
         let left = self.left.fetch_sub(1, Ordering::Relaxed) - 1;
         if left == 0 {
@@ -111,7 +110,7 @@ impl Pair {
         let mut members = Vec::new();
         for (id, listener) in (0..).zip(&listeners) {
             let address = listener.local_addr()?.to_string();
-            members.push(Member { identity: Identity { id, incarnation: 1 }, address });
+            members.push(ViewMember::new(Identity { id, incarnation: 1 }, &address));
         }
         let view = View { epoch: 1, members };
         let nodes = [Arc::new(Node::default()), Arc::new(Node::default())];

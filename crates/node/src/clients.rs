@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use service::Identity;
 use service::Refusal;
 use service::frame::{self, FrameError, Incoming};
 use service::member::ConnectionId;
@@ -14,7 +15,6 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
 use crate::host::{Shared, Sink};
-use crate::identity::Identity;
 
 /// A client must have greeted after so long.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);

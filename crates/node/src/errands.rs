@@ -57,9 +57,9 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
             let asks = async move { it.leader_replies(it.join(member)).await };
             errands.spawn_on(asks, runtime);
         }
-        Effect::Goodbye { incarnation } => {
+        Effect::Goodbye(identity) => {
             // The member says it again until the next view is without it.
-            errands.spawn_on(async move { _ = it.control.goodbye(incarnation).await }, runtime);
+            errands.spawn_on(async move { _ = it.control.goodbye(identity).await }, runtime);
         }
         Effect::Propose { connection, number, entry } => {
             let proposes = async move {
@@ -107,7 +107,7 @@ impl Shared {
     }
 
     async fn renew(&self, renewal: Renewal) -> Result<LeaderReply, AskError> {
-        let Renewal { incarnation, sequence, .. } = renewal;
+        let (incarnation, sequence) = (renewal.identity.incarnation, renewal.sequence);
         let lasts = self.control.renew(renewal).await?;
         let confirmed = lasts.map(|lasts| LeaderReply::Confirmed { incarnation, sequence, lasts });
         Ok(confirmed.unwrap_or(LeaderReply::NotRenewed))

@@ -1,7 +1,9 @@
 //! Who may speak to whom, decided from the hellos alone.
 
-use crate::identity::{Identity, View};
-use crate::wire::{Hello, Refusal, Versions};
+use service::Identity;
+use service::view::View;
+
+use crate::wire::{Hello, HelloRefusal, Versions};
 
 /// What a node knows of itself when it greets others.
 #[derive(Clone, Debug)]
@@ -27,35 +29,35 @@ impl Local {
     }
 
     /// Judges the hello of a caller: the version to speak, or why not to.
-    pub fn judge_caller(&self, hello: &Hello, view: &View) -> Result<u8, Refusal> {
+    pub fn judge_caller(&self, hello: &Hello, view: &View) -> Result<u8, HelloRefusal> {
         let (caller, called) = (hello.versions, self.versions);
-        let version = caller.common(called).ok_or(Refusal::Versions { caller, called })?;
+        let version = caller.common(called).ok_or(HelloRefusal::Versions { caller, called })?;
         if hello.cluster != self.cluster {
             let (caller, called) = (hello.cluster.clone(), self.cluster.clone());
-            return Err(Refusal::Cluster { caller, called });
+            return Err(HelloRefusal::Cluster { caller, called });
         }
         if hello.to != self.me {
-            return Err(Refusal::Mistaken { wanted: hello.to, called: self.me });
+            return Err(HelloRefusal::Mistaken { wanted: hello.to, called: self.me });
         }
         if !view.members.iter().any(|member| member.identity == hello.from) {
-            return Err(Refusal::NotAMember { caller: hello.from, epoch: view.epoch });
+            return Err(HelloRefusal::NotAMember { caller: hello.from, epoch: view.epoch });
         }
         if !calls(hello.from, self.me) {
-            return Err(Refusal::WrongDirection);
+            return Err(HelloRefusal::WrongDirection);
         }
         Ok(version)
     }
 
     /// Judges the hello of a peer that was called: the version to speak, or why not to.
-    pub fn judge_called(&self, hello: &Hello, wanted: Identity) -> Result<u8, Refusal> {
+    pub fn judge_called(&self, hello: &Hello, wanted: Identity) -> Result<u8, HelloRefusal> {
         let (caller, called) = (self.versions, hello.versions);
-        let version = caller.common(called).ok_or(Refusal::Versions { caller, called })?;
+        let version = caller.common(called).ok_or(HelloRefusal::Versions { caller, called })?;
         if hello.cluster != self.cluster {
             let (caller, called) = (self.cluster.clone(), hello.cluster.clone());
-            return Err(Refusal::Cluster { caller, called });
+            return Err(HelloRefusal::Cluster { caller, called });
         }
         if hello.from != wanted || hello.to != self.me {
-            return Err(Refusal::Impostor { wanted, answered: hello.from });
+            return Err(HelloRefusal::Impostor { wanted, answered: hello.from });
         }
         Ok(version)
     }

@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use algorithms::NodeId;
 use client::clock;
 use control::Control;
 use service::core::Config;
 use service::member::{ConnectionId, Effect, Member, Setup};
 use service::view::View;
+use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -25,7 +25,6 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::clients::{self, ClientLink};
 use crate::embedded::Near;
 use crate::errands::Failure;
-use crate::identity::Identity;
 use crate::links::{Around, Links};
 use crate::transport::{self, Inbox, Notice};
 use crate::{errands, memory, port, start};
@@ -204,7 +203,7 @@ impl Host {
         });
         let registry = control.registry().borrow().clone();
         let member = Member::new(setup, registry, errands::fresh(), clock::now());
-        let links = match Links::start(&shared, member.incarnation()) {
+        let links = match Links::start(&shared, member.identity()) {
             Ok(links) => links,
             Err(error) => {
                 control.stop().await;
@@ -312,7 +311,7 @@ impl Shared {
 
     /// The node in the incarnation that is in force.
     pub(crate) fn identity(&self) -> Identity {
-        Identity { id: self.id, incarnation: self.lock().member.incarnation() }
+        self.lock().member.identity()
     }
 
     pub(crate) fn status(&self) -> service::core::Status {
@@ -362,8 +361,8 @@ impl Shared {
                     Some(Sink::Near(near)) => near.hear(frame),
                     None => {}
                 },
-                Effect::EnterView(registry) => state.links.enter(&registry),
-                Effect::BeginIncarnation(incarnation) => state.links.begin_anew(self, incarnation),
+                Effect::EnterView(view) => _ = state.links.peers.enter(view),
+                Effect::BeginIncarnation(identity) => state.links.begin_anew(self, identity),
                 Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
                 Effect::Left => _ = self.left.send_replace(true),
                 Effect::Note(note) => errands::log(self, note),
@@ -400,14 +399,14 @@ fn queue(links: &Links, peer: u32, message: &PeerMessage) -> usize {
 /// Where peers' messages to one incarnation of the node arrive.
 pub(crate) struct Door {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) incarnation: u64,
+    pub(crate) me: Identity,
 }
 
 impl Inbox for Door {
     async fn received(&self, from: NodeId, _epoch: u64, payload: &[u8]) {
         let message = frame::whole::<PeerMessage>(payload);
         self.shared.happen(|Turn { member, now, effects, .. }| {
-            if member.incarnation() != self.incarnation {
+            if member.identity() != self.me {
                 return;
             }
             match message {

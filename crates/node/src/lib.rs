@@ -16,7 +16,6 @@ mod embedded;
 mod errands;
 pub mod handshake;
 pub mod host;
-pub mod identity;
 pub mod link;
 mod links;
 mod local;
@@ -29,7 +28,8 @@ pub mod wire;
 
 pub use control::Invitation;
 pub use host::{First, Host, HostConfig, StartError};
-pub use identity::{Identity, Member, View};
 pub use link::{Limits, Link};
 pub use local::LocalCluster;
+pub use service::Identity;
+pub use service::view::{View, ViewMember};
 pub use transport::{Inbox, Notice, Peers};

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use control::Control;
+use service::Identity;
 use service::member::{ControlPlane, Surroundings};
-use service::registry::{MemberEntry, Registry};
+use service::view::{View, ViewMember};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 use crate::host::{Door, Shared};
-use crate::identity::{Identity, Member, View};
 use crate::link::Limits;
 use crate::transport::{self, Peers};
 
@@ -30,31 +30,19 @@ pub(crate) struct Links {
 
 impl Links {
     /// Links to nobody yet: the incarnation is in no view.
-    pub(crate) fn start(shared: &Arc<Shared>, incarnation: u64) -> Result<Links, transport::StartError> {
-        let me = Identity { id: shared.id, incarnation };
+    pub(crate) fn start(shared: &Arc<Shared>, me: Identity) -> Result<Links, transport::StartError> {
         let (calls, called) = mpsc::channel(CALLS);
-        let alone =
-            View { epoch: 0, members: vec![Member { identity: me, address: shared.address.clone() }] };
+        let alone = View { epoch: 0, members: vec![ViewMember::new(me, &shared.address)] };
         let config = transport::Config { limits: LIMITS, ..transport::Config::new(&shared.cluster, me) };
-        let door = Arc::new(Door { shared: shared.clone(), incarnation });
+        let door = Arc::new(Door { shared: shared.clone(), me });
         // An embedded client may be the one that brings this about, on a thread of its own.
         let _inside = shared.runtime.enter();
         Ok(Links { peers: Peers::start(config, alone, called, door)?, calls })
     }
 
-    /// Links to the members of a view.
-    pub(crate) fn enter(&self, registry: &Registry) {
-        let member = |(id, member): (&u32, &MemberEntry)| Member {
-            identity: Identity { id: *id, incarnation: member.incarnation },
-            address: member.address.clone(),
-        };
-        let members = registry.members.iter().map(member).collect();
-        self.peers.enter(View { epoch: registry.epoch, members });
-    }
-
     /// Drops all links, and begins with those of the next incarnation.
-    pub(crate) fn begin_anew(&mut self, shared: &Arc<Shared>, incarnation: u64) {
-        let links = Links::start(shared, incarnation).expect("a node that has started can start again");
+    pub(crate) fn begin_anew(&mut self, shared: &Arc<Shared>, me: Identity) {
+        let links = Links::start(shared, me).expect("a node that has started can start again");
         let before = std::mem::replace(self, links);
         shared.runtime.spawn(async move { before.peers.stop().await });
     }

@@ -11,15 +11,15 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use algorithms::NodeId;
+use service::view::{View, ViewMember};
+use service::{Identity, NodeId};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::handshake::Local;
-use crate::identity::{Identity, Member, View};
 use crate::link::{Full, Limits};
-use crate::wire::{Hello, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, Refusal, VERSIONS, Versions};
+use crate::wire::{Hello, HelloRefusal, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, VERSIONS, Versions};
 
 mod inlet;
 mod listener;
@@ -242,7 +242,7 @@ pub(crate) struct Shared {
 type Employ = Box<dyn Fn(Arc<Peer>, watch::Receiver<u64>) -> JoinHandle<()> + Send + Sync>;
 
 struct Roster {
-    view: View,
+    view: Arc<View>,
     peers: BTreeMap<NodeId, Arc<Peer>>,
 }
 
@@ -256,11 +256,12 @@ impl Peers {
     /// Begins to listen and to call the other members of the view. Belongs into a tokio runtime.
     pub fn start<I: Inbox>(
         config: Config,
-        view: View,
+        view: impl Into<Arc<View>>,
         calls: impl Into<Calls>,
         inbox: Arc<I>,
     ) -> Result<Peers, StartError> {
         let Config { cluster, me, versions, limits, timing } = config;
+        let view = view.into();
         if cluster.len() > LONGEST_CLUSTER_NAME {
             return Err(StartError::ClusterName { length: cluster.len() });
         }
@@ -277,7 +278,7 @@ impl Peers {
                 runtime.spawn(Caretaker { peer, local, timing, epochs, inbox }.run())
             })
         };
-        let nobody = View { epoch: view.epoch, members: Vec::new() };
+        let nobody = Arc::new(View { epoch: view.epoch, members: Vec::new() });
         let shared = Arc::new(Shared {
             local,
             limits,
@@ -330,7 +331,8 @@ impl Peers {
 
     /// Enters a later view: what is queued or kept for the old one is dropped, links begin anew. Connections to
     /// incarnations that belong to both views stay. `false`, and nothing changes, if the view is not a later one.
-    pub fn enter(&self, view: View) -> bool {
+    pub fn enter(&self, view: impl Into<Arc<View>>) -> bool {
+        let view = view.into();
         if view.epoch <= self.roster().view.epoch {
             return false;
         }
@@ -380,7 +382,7 @@ impl Peers {
         self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn install(&self, view: View) {
+    fn install(&self, view: Arc<View>) {
         let shared = &self.shared;
         let mut tasks = self.tasks();
         let mut roster = shared.roster.write().unwrap_or_else(PoisonError::into_inner);
@@ -423,16 +425,16 @@ fn dismiss(peer: Option<Arc<Peer>>, task: Option<JoinHandle<()>>) {
 }
 
 impl Shared {
-    fn new_peer(&self, member: &Member, epoch: u64) -> Peer {
+    fn new_peer(&self, member: &ViewMember, epoch: u64) -> Peer {
         let outlet = Arc::new(Outlet::new(epoch, self.limits));
         Peer { member: member.clone(), outlet, arrivals: Arrivals::default() }
     }
 
     /// Judges the hello of a caller: the version to speak and whose task gets the connection, or why not.
-    fn judge(&self, hello: &Hello) -> Result<(u8, Arc<Peer>), Refusal> {
+    fn judge(&self, hello: &Hello) -> Result<(u8, Arc<Peer>), HelloRefusal> {
         let roster = self.roster.read().unwrap_or_else(PoisonError::into_inner);
         let version = self.local.judge_caller(hello, &roster.view)?;
-        let not_a_member = || Refusal::NotAMember { caller: hello.from, epoch: roster.view.epoch };
+        let not_a_member = || HelloRefusal::NotAMember { caller: hello.from, epoch: roster.view.epoch };
         let peer = roster.peers.get(&hello.from.id).cloned().ok_or_else(not_a_member)?;
         Ok((version, peer))
     }

@@ -7,10 +7,10 @@ use std::fmt;
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 
+use service::Identity;
 use service::frame;
 pub use service::frame::{FrameError as WireError, LENGTH_BYTES, LONGEST_BODY, body_length, first_body};
 
-use crate::identity::Identity;
 use crate::link::Frame;
 
 #[cfg(test)]
@@ -80,12 +80,12 @@ pub enum Answer {
     /// Its own hello: the connection stands.
     Welcome(Hello),
     /// It will not talk.
-    Refused(Refusal),
+    Refused(HelloRefusal),
 }
 
 /// Why a node will not talk to one that says hello.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum HelloRefusal {
     /// No version in common.
     Versions {
         /// What the caller speaks.
@@ -125,29 +125,31 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for HelloRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Versions { caller, called } => {
+            HelloRefusal::Versions { caller, called } => {
                 write!(
                     f,
                     "no protocol version in common: the caller speaks {caller}, the called node {called}"
                 )
             }
-            Refusal::Cluster { caller, called } => {
+            HelloRefusal::Cluster { caller, called } => {
                 write!(f, "the caller belongs to cluster '{caller}', the called node to '{called}'")
             }
-            Refusal::Mistaken { wanted, called } => write!(f, "{wanted} is wanted, but this is {called}"),
-            Refusal::NotAMember { caller, epoch } => write!(f, "{caller} is no member of view {epoch}"),
-            Refusal::WrongDirection => f.write_str("of two nodes the one with the lower id calls"),
-            Refusal::Impostor { wanted, answered } => {
+            HelloRefusal::Mistaken { wanted, called } => {
+                write!(f, "{wanted} is wanted, but this is {called}")
+            }
+            HelloRefusal::NotAMember { caller, epoch } => write!(f, "{caller} is no member of view {epoch}"),
+            HelloRefusal::WrongDirection => f.write_str("of two nodes the one with the lower id calls"),
+            HelloRefusal::Impostor { wanted, answered } => {
                 write!(f, "{wanted} was called, but {answered} answers")
             }
         }
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for HelloRefusal {}
 
 /// Appends a hello.
 pub fn put_hello(hello: &Hello, bytes: &mut Vec<u8>) {

@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
+use crate::identity::Identity;
 use crate::registry::{Entry, Leadership, MemberEntry, Registry};
 use crate::time::{Time, certainly};
 
@@ -41,10 +42,8 @@ const SPENT_AT_MOST: u32 = 3;
 /// A node renews its lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Renewal {
-    /// The node.
-    pub id: u32,
-    /// Its incarnation.
-    pub incarnation: u64,
+    /// The node, in its incarnation.
+    pub identity: Identity,
     /// The number of the renewal, by which the node knows when it sent it.
     pub sequence: u64,
     /// The view that it is in.
@@ -66,12 +65,7 @@ pub enum Input {
     /// The round for this batch did not succeed.
     Unproven(u64),
     /// A member leaves. It grants nothing any more, its clients believe nothing, its tokens are handed over.
-    Goodbye {
-        /// The node.
-        id: u32,
-        /// Its incarnation.
-        incarnation: u64,
-    },
+    Goodbye(Identity),
     /// Somebody wants to become a member. Says so again and again until it is one.
     Enter {
         /// The node.
@@ -94,10 +88,8 @@ pub enum Output {
     Prove(u64),
     /// Answer a renewal: the lease lasts so long, from when the node sent it.
     RenewOk {
-        /// The node.
-        id: u32,
-        /// Its incarnation.
-        incarnation: u64,
+        /// The node, in its incarnation.
+        identity: Identity,
         /// Which renewal.
         sequence: u64,
         /// How long the lease lasts.
@@ -106,10 +98,8 @@ pub enum Output {
     /// Answer a renewal: no longer. It says nothing about views: a node is excluded by a view that is agreed on, and learns of
     /// that from the log.
     RenewNo {
-        /// The node.
-        id: u32,
-        /// Its incarnation.
-        incarnation: u64,
+        /// The node, in its incarnation.
+        identity: Identity,
         /// Which renewal.
         sequence: u64,
     },
@@ -117,11 +107,8 @@ pub enum Output {
     Propose(Entry),
 }
 
-/// A node in one of its lives.
-type Member = (u32, u64);
-
 /// Renewals that are confirmed together.
-type Batch = BTreeMap<Member, Renewal>;
+type Batch = BTreeMap<Identity, Renewal>;
 
 /// What a leader knows of the leases of others, under one leadership.
 #[derive(Clone, Debug)]
@@ -130,11 +117,11 @@ pub struct Leases {
     defect: Option<Defect>,
     /// When a renewal of each member was last confirmed; or when the member was first seen; or, at the beginning, since when
     /// nobody else has confirmed anything. Any lease that others confirmed was asked for before that.
-    since: BTreeMap<Member, Time>,
+    since: BTreeMap<Identity, Time>,
     /// Members that get no lease any more under this leadership.
-    refused: BTreeSet<Member>,
+    refused: BTreeSet<Identity>,
     /// Those among them whose lease has run out: the next view is without them.
-    lost: BTreeSet<Member>,
+    lost: BTreeSet<Identity>,
     /// When the next view without them is proposed.
     exclude_at: Option<Time>,
     /// What the next round confirms.
@@ -210,7 +197,7 @@ impl Leases {
                 self.running.take_if(|(running, _)| *running == round);
                 self.begin_round(out);
             }
-            Input::Goodbye { id, incarnation } => self.goodbye(now, (id, incarnation)),
+            Input::Goodbye(member) => self.goodbye(now, member),
             Input::Enter { id, .. } if self.keeps_out(now, id) => {}
             Input::Enter { id, member } => self.newcomers.knock(now, id, member),
             Input::Lasts(lasts) => self.wanted = Some(lasts),
@@ -240,14 +227,12 @@ impl Leases {
 
     /// Takes note of who is a member. Who is new has as long as everybody; who is none any more is forgotten.
     fn follow(&mut self, now: Time, registry: &Registry) {
-        let is_member = |(id, incarnation): &Member| {
-            registry.members.get(id).is_some_and(|member| member.incarnation == *incarnation)
-        };
+        let is_member = |member: &Identity| registry.is_member(*member);
         self.since.retain(|member, _| is_member(member));
         self.refused.retain(is_member);
         self.lost.retain(is_member);
-        for (id, member) in &registry.members {
-            self.since.entry((*id, member.incarnation)).or_insert(now);
+        for member in registry.identities() {
+            self.since.entry(member).or_insert(now);
         }
         self.troubles.keep_only(|id| registry.members.contains_key(&id));
         self.newcomers.follow(now, registry, self.defect);
@@ -257,7 +242,7 @@ impl Leases {
     }
 
     fn renew(&mut self, now: Time, registry: &Registry, renewal: Renewal, out: &mut Vec<Output>) {
-        let member = (renewal.id, renewal.incarnation);
+        let member = renewal.identity;
         if self.since.contains_key(&member) {
             self.troubles.report(now, &renewal);
             self.newcomers.is_in(&renewal);
@@ -288,25 +273,24 @@ impl Leases {
     }
 
     fn answer(&mut self, now: Time, registry: &Registry, renewal: &Renewal, out: &mut Vec<Output>) {
-        let Renewal { id, incarnation, sequence, .. } = *renewal;
-        let refused =
-            self.refused.contains(&(id, incarnation)) && self.defect != Some(Defect::RenewsDuringExclusion);
+        let Renewal { identity, sequence, .. } = *renewal;
+        let refused = self.refused.contains(&identity) && self.defect != Some(Defect::RenewsDuringExclusion);
         let member = match self.defect {
-            Some(Defect::MembersById) => self.since.keys().find(|(other, _)| *other == id).copied(),
-            _ => Some((id, incarnation)),
+            Some(Defect::MembersById) => self.since.keys().find(|other| other.id == identity.id).copied(),
+            _ => Some(identity),
         };
         match member.and_then(|member| self.since.get_mut(&member)) {
             Some(since) if !refused => {
                 *since = now;
                 let lasts = self.shortening.map_or(registry.lease, |shorter| shorter.to.min(registry.lease));
-                out.push(Output::RenewOk { id, incarnation, sequence, lasts });
+                out.push(Output::RenewOk { identity, sequence, lasts });
             }
-            _ => out.push(Output::RenewNo { id, incarnation, sequence }),
+            _ => out.push(Output::RenewNo { identity, sequence }),
         }
     }
 
     /// Who has said goodbye is not waited for.
-    fn goodbye(&mut self, now: Time, member: Member) {
+    fn goodbye(&mut self, now: Time, member: Identity) {
         if self.since.contains_key(&member) {
             self.refused.insert(member);
             self.lost.insert(member);
@@ -331,13 +315,13 @@ impl Leases {
             .since
             .iter()
             .filter(|(member, _)| !self.refused.contains(member))
-            .map(|((id, _), since)| (*id, *since))
+            .map(|(member, since)| (member.id, *since))
             .collect();
         if self.defect == Some(Defect::UnreachablePair) {
             return;
         }
         if let Some(id) = self.troubles.victim(now, registry.lease, &renewed, self.leadership.node) {
-            let member = self.since.keys().find(|(other, _)| *other == id);
+            let member = self.since.keys().find(|other| other.id == id);
             self.refused.extend(member);
             self.troubles.keep_out(now, id, registry.lease);
         }
@@ -364,7 +348,7 @@ impl Leases {
 
     fn view_without_the_lost(&self, registry: &Registry) -> Entry {
         let mut members = registry.members.clone();
-        members.retain(|id, member| !self.lost.contains(&(*id, member.incarnation)));
+        members.retain(|id, member| !self.lost.contains(&member.identity(*id)));
         if members.is_empty() {
             // There is nobody whose view newcomers would have to wait for.
             self.newcomers.add_to(&mut members);

@@ -19,6 +19,7 @@ use std::time::Duration;
 use crate::core::{Config, Core, Out, PeerMessage};
 use crate::defect::Defect;
 use crate::event::ForceReleased;
+use crate::identity::Identity;
 use crate::leases::Renewal;
 use crate::protocol::{Question, ToClient};
 use crate::registry::{Entry, MemberEntry, Registry};
@@ -60,9 +61,9 @@ pub struct Setup {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Drop the links of earlier views, and link to the members of this one. No message of the view comes before it.
-    EnterView(Arc<Registry>),
-    /// A new incarnation begins: drop all links of the one before.
-    BeginIncarnation(u64),
+    EnterView(Arc<View>),
+    /// This incarnation begins: drop all links of the one before.
+    BeginIncarnation(Identity),
     /// Send a message to a peer of the view, in order and exactly once.
     Send {
         /// The id of the peer.
@@ -89,10 +90,7 @@ pub enum Effect {
     /// Ask the leader to become a member; [`Member::leader_replied`] follows.
     Join(MemberEntry),
     /// Tell the leader that this incarnation grants nothing any more and holds nothing.
-    Goodbye {
-        /// The incarnation.
-        incarnation: u64,
-    },
+    Goodbye(Identity),
     /// Propose this for a client; [`Member::proposed`] follows.
     Propose {
         /// The connection of the client,
@@ -207,6 +205,11 @@ impl Member {
         self.setup.core.id
     }
 
+    /// The node in the incarnation that is in force.
+    pub fn identity(&self) -> Identity {
+        Identity { id: self.id(), incarnation: self.incarnation }
+    }
+
     /// The incarnation that is in force.
     pub fn incarnation(&self) -> u64 {
         self.incarnation
@@ -278,19 +281,18 @@ impl Member {
 
     /// Whether exactly this incarnation is in the latest view.
     fn is_member(&self) -> bool {
-        let entry = self.registry.members.get(&self.id());
-        entry.is_some_and(|entry| {
-            entry.incarnation == self.incarnation || self.has_defect(Defect::MembersById)
-        })
+        let by_id = self.has_defect(Defect::MembersById) && self.registry.members.contains_key(&self.id());
+        by_id || self.registry.is_member(self.identity())
     }
 
     fn enter(&mut self, now: Time, effects: &mut Vec<Effect>) {
-        let members = self.registry.members.keys().copied().collect();
-        effects.push(Effect::Note(Note::Entered { epoch: self.registry.epoch, members }));
-        effects.push(Effect::EnterView(self.registry.clone()));
+        let view = Arc::new(self.registry.view());
+        let members = view.members.iter().map(|member| member.identity.id).collect();
+        effects.push(Effect::Note(Note::Entered { epoch: view.epoch, members }));
+        effects.push(Effect::EnterView(view.clone()));
         self.entered = now;
         self.barred.clear();
-        self.core.enter(self.registry.view(), now, &mut self.out);
+        self.core.enter(view, now, &mut self.out);
         self.pass_on(effects);
         self.renewing.hurry(now);
     }
@@ -311,7 +313,7 @@ impl Member {
         self.behind = None;
         if self.has_defect(Defect::ResumesAfterExclusion) {
             self.core.resume_as(self.incarnation);
-            return effects.push(Effect::BeginIncarnation(self.incarnation));
+            return effects.push(Effect::BeginIncarnation(self.identity()));
         }
         self.core = new_core(&self.setup.core, self.incarnation);
         self.core.all_defined(&self.registry.definitions, now, &mut self.out);
@@ -319,7 +321,7 @@ impl Member {
             let session = SessionId { node: self.id(), incarnation: before, number };
             effects.push(Effect::Tell { connection, frame: ToClient::SessionGone { session } });
         }
-        effects.push(Effect::BeginIncarnation(self.incarnation));
+        effects.push(Effect::BeginIncarnation(self.identity()));
     }
 
     /// Passes on what the core wants done.
@@ -362,7 +364,7 @@ fn new_core(policy: &Config, incarnation: u64) -> Core {
     Core::new(Config {
         incarnation,
         seed: policy.seed ^ incarnation ^ u64::from(policy.id),
-        view: View::alone(policy.id),
+        view: View::alone(policy.id).into(),
         leased: true,
         ..policy.clone()
     })

@@ -292,7 +292,7 @@ pub enum Told {
         /// The node itself,
         node: Status,
         /// and all members of its cluster, in the order of ids.
-        members: Vec<Member>,
+        members: Vec<PeerStatus>,
     },
     /// Who holds and waits at this node.
     List(Page),
@@ -322,7 +322,7 @@ pub enum Told {
 
 /// A member of the cluster, as the node sees it that is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct PeerStatus {
     /// Its id.
     pub id: u32,
     /// Where clients reach it, as `host:port`; unknown until the two nodes have been connected once.

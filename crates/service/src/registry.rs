@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::identity::Identity;
 use crate::name::Definition;
 use crate::refusal::Refusal;
-use crate::view::{Member, View};
+use crate::view::{View, ViewMember};
 
 /// A member of a view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,11 @@ impl MemberEntry {
     pub fn new(incarnation: u64, address: &str, clients: &str) -> MemberEntry {
         let (address, clients) = (address.to_owned(), clients.to_owned());
         MemberEntry { incarnation, address, clients, joined: 0 }
+    }
+
+    /// The identity of the member with this id.
+    pub fn identity(&self, id: u32) -> Identity {
+        Identity { id, incarnation: self.incarnation }
     }
 }
 
@@ -208,17 +214,29 @@ impl Registry {
         last(self.incarnations.keys().next_back()).max(last(self.invitations.keys().next_back()))
     }
 
+    /// The members of the view in force.
+    pub fn identities(&self) -> impl Iterator<Item = Identity> {
+        self.members.iter().map(|(id, member)| member.identity(*id))
+    }
+
+    /// Whether exactly this incarnation is a member.
+    pub fn is_member(&self, who: Identity) -> bool {
+        self.members.get(&who.id).is_some_and(|member| member.incarnation == who.incarnation)
+    }
+
     /// The view in force.
     pub fn view(&self) -> View {
-        let member = |(id, member): (&u32, &MemberEntry)| Member { id: *id, joined: member.joined };
+        let member = |(id, member): (&u32, &MemberEntry)| ViewMember {
+            joined: member.joined,
+            ..ViewMember::new(member.identity(*id), &member.address)
+        };
         View { epoch: self.epoch, members: self.members.iter().map(member).collect() }
     }
 
     /// Whether this incarnation, or a later one of this node, has been in a view, and is not in the one that is.
     fn was_here(&self, id: u32, member: &MemberEntry) -> bool {
-        let is_here = self.members.get(&id).is_some_and(|here| here.incarnation == member.incarnation);
         let highest = self.incarnations.get(&id);
-        !is_here && highest.is_some_and(|highest| member.incarnation <= *highest)
+        !self.is_member(member.identity(id)) && highest.is_some_and(|highest| member.incarnation <= *highest)
     }
 }
 

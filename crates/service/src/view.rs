@@ -1,37 +1,51 @@
 //! The members in force.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use algorithms::{Bounds, NodeId};
+use serde::{Deserialize, Serialize};
 
+use crate::identity::Identity;
 use crate::name;
 
-/// Who is a member, from one change to the next.
+/// Who is a member, from one change to the next: for the locks and for the links alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// Its number.
     pub epoch: u64,
     /// Who is in it, by id. Algorithms know members by their places in this list.
-    pub members: Vec<Member>,
+    pub members: Vec<ViewMember>,
 }
 
-/// A member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// Its id.
-    pub id: u32,
-    /// The number of the first view that it was in, in this life.
+/// A member of a view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewMember {
+    /// Who it is.
+    pub identity: Identity,
+    /// Where its peers reach it, as `host:port`.
+    pub address: Arc<str>,
+    /// The number of the first view that this incarnation was in.
     pub joined: u64,
+}
+
+impl ViewMember {
+    /// A member that is reached here, and has not been in any view.
+    pub fn new(identity: Identity, address: &str) -> ViewMember {
+        ViewMember { identity, address: address.into(), joined: 0 }
+    }
 }
 
 /// A fence is the number of a view, then a counter: both only rise.
 const COUNTER_BITS: u32 = 40;
 
 impl View {
-    /// A view of nodes that have not been in any before.
+    /// A view of nodes that have not been in any before, without links: incarnations and addresses are left empty.
     pub fn of(epoch: u64, ids: impl IntoIterator<Item = u32>) -> View {
-        let mut members: Vec<Member> = ids.into_iter().map(|id| Member { id, joined: epoch }).collect();
-        members.sort_by_key(|member| member.id);
+        let member =
+            |id| ViewMember { joined: epoch, ..ViewMember::new(Identity { id, incarnation: 0 }, "") };
+        let mut members: Vec<ViewMember> = ids.into_iter().map(member).collect();
+        members.sort_by_key(|member| member.identity.id);
         View { epoch, members }
     }
 
@@ -42,13 +56,13 @@ impl View {
 
     /// The place of a member.
     pub fn place(&self, id: u32) -> Option<NodeId> {
-        let place = self.members.binary_search_by_key(&id, |member| member.id).ok()?;
+        let place = self.members.binary_search_by_key(&id, |member| member.identity.id).ok()?;
         Some(place as NodeId)
     }
 
     /// The id of whoever is at this place.
     pub fn id(&self, place: NodeId) -> u32 {
-        self.members[place as usize].id
+        self.members[place as usize].identity.id
     }
 
     pub(crate) fn ids(&self, places: &[NodeId]) -> Vec<u32> {
@@ -57,7 +71,7 @@ impl View {
 
     /// The place of a name's home.
     pub fn home(&self, name: &str) -> NodeId {
-        name::home(name, self.members.iter().map(|member| u64::from(member.id)))
+        name::home(name, self.members.iter().map(|member| u64::from(member.identity.id)))
     }
 
     /// No fence of an earlier view is higher, and all of this one are.

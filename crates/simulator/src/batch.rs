@@ -4,7 +4,7 @@
 use std::sync::{Mutex, OnceLock};
 
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Refusal};
+use algorithms::{Algorithm, SettingError};
 use rayon::prelude::*;
 
 use crate::{Outcome, Plan, Summary};
@@ -24,36 +24,36 @@ pub struct Point {
 
 impl Point {
     /// Says why it cannot be run, before anything is.
-    pub fn validate(&self) -> Result<(), Refusal> {
+    pub fn validate(&self) -> Result<(), SettingError> {
         if self.seeds == 0 {
-            return Err(Refusal("there must be at least one seed".to_string()));
+            return Err(SettingError("there must be at least one seed".to_string()));
         }
         registry::visit(&self.algorithm, Validate(&self.plan))?
     }
 
     /// Runs it from all its seeds.
-    pub fn run(&self) -> Result<Summary, Refusal> {
+    pub fn run(&self) -> Result<Summary, SettingError> {
         let mut summaries = run_all(std::slice::from_ref(self), &|_| ())?;
         Ok(summaries.remove(0))
     }
 
     /// Runs it once and keeps every step.
-    pub fn record(&self, seed: u64) -> Result<Outcome, Refusal> {
+    pub fn record(&self, seed: u64) -> Result<Outcome, SettingError> {
         self.run_once(seed, true)
     }
 
-    fn run_once(&self, seed: u64, record: bool) -> Result<Outcome, Refusal> {
+    fn run_once(&self, seed: u64, record: bool) -> Result<Outcome, SettingError> {
         registry::visit(&self.algorithm, Run { plan: &self.plan, seed, record })?
     }
 }
 
 /// Runs all points. `ran` is called with the number of its point after each run, in no particular order.
-pub fn run_all(points: &[Point], ran: &(dyn Fn(usize) + Sync)) -> Result<Vec<Summary>, Refusal> {
+pub fn run_all(points: &[Point], ran: &(dyn Fn(usize) + Sync)) -> Result<Vec<Summary>, SettingError> {
     let summaries: Vec<OnceLock<Summary>> = points.iter().map(|_| OnceLock::new()).collect();
     run_each(points, ran, &|index, summary| {
         // Each point is handed on once, so there is nothing in its place.
         let _ = summaries[index].set(summary);
-        Ok::<(), Refusal>(())
+        Ok::<(), SettingError>(())
     })?;
     Ok(summaries.into_iter().filter_map(OnceLock::into_inner).collect())
 }
@@ -61,7 +61,7 @@ pub fn run_all(points: &[Point], ran: &(dyn Fn(usize) + Sync)) -> Result<Vec<Sum
 /// Runs all points and hands each on when it is complete, keeping none: for more points than fit into memory. Runs begin
 /// in the order of the points, so that at any time no more points are begun and unfinished than there are threads. `ran`
 /// is called with the number of its point after each run; an error of `done` ends everything.
-pub fn run_each<E: From<Refusal> + Send>(
+pub fn run_each<E: From<SettingError> + Send>(
     points: &[Point],
     ran: &(dyn Fn(usize) + Sync),
     done: &(dyn Fn(usize, Summary) -> Result<(), E> + Sync),
@@ -90,7 +90,7 @@ pub fn run_each<E: From<Refusal> + Send>(
 struct Validate<'a>(&'a Plan);
 
 impl Visitor for Validate<'_> {
-    type Output = Result<(), Refusal>;
+    type Output = Result<(), SettingError>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
         self.0.validate(&A::INFO)?;
@@ -106,7 +106,7 @@ struct Run<'a> {
 }
 
 impl Visitor for Run<'_> {
-    type Output = Result<Outcome, Refusal>;
+    type Output = Result<Outcome, SettingError>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
         crate::run::<A>(self.plan, self.seed, self.record)

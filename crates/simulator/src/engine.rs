@@ -9,8 +9,8 @@ use algorithms::properties::{Fences, Terms};
 use algorithms::schedule::Envelope;
 use algorithms::seat::{Event, Seat};
 use algorithms::{
-    Action, Algorithm, Census, Effect, Input, Kind, NodeId, Outbox, Property, Refusal, Site, Step, Timer,
-    Violation, Wait,
+    Action, Algorithm, Census, Effect, Input, Kind, NodeId, Outbox, Property, SettingError, Site, Step,
+    Timer, Violation, Wait,
 };
 
 use crate::agenda::{Agenda, Happening};
@@ -48,7 +48,7 @@ pub struct Outcome {
 }
 
 /// Runs a plan once from a seed. `record` keeps every step, to be written as a trace.
-pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome, Refusal> {
+pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome, SettingError> {
     plan.validate(&A::INFO)?;
     let rules = A::rules(&plan.setting)?;
     memory::refuse_too_large::<A>(plan, &rules)?;
@@ -184,7 +184,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     /// Runs to the end; returns what was violated.
-    fn finish(&mut self) -> Result<Option<Violation>, Refusal> {
+    fn finish(&mut self) -> Result<Option<Violation>, SettingError> {
         let most_quiet = self.most_quiet();
         if self.warmup == 0 {
             self.measures.begin(0);
@@ -205,7 +205,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             if self.network.most_under_way() > MOST_UNDER_WAY {
                 let most = MOST_UNDER_WAY / 1_000_000;
                 let hint = "take fewer nodes, a lower rate or the workload single";
-                return Err(Refusal(format!(
+                return Err(SettingError(format!(
                     "more than {most} million messages are under way at once: {hint}"
                 )));
             }

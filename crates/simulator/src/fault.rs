@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use algorithms::{NodeId, Refusal};
+use algorithms::{NodeId, SettingError};
 
 use crate::time::{Ticks, ticks, units};
 
@@ -61,24 +61,24 @@ impl Faults {
     }
 
     /// Adds what a line says.
-    pub fn add(&mut self, line: &str) -> Result<(), Refusal> {
+    pub fn add(&mut self, line: &str) -> Result<(), SettingError> {
         let fault =
-            Fault::parse(line).ok_or_else(|| Refusal(format!("'{line}' is not understood: {USAGE}")))?;
+            Fault::parse(line).ok_or_else(|| SettingError(format!("'{line}' is not understood: {USAGE}")))?;
         self.verbs.push(fault);
         Ok(())
     }
 
     /// Refuses shares that are none and nodes that are not there.
-    pub fn validate(&self, nodes: u32) -> Result<(), Refusal> {
+    pub fn validate(&self, nodes: u32) -> Result<(), SettingError> {
         let shares = [("loss", self.loss), ("duplicate", self.duplicate), ("reorder", self.reorder)];
         for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
-                return Err(Refusal(format!("{name} is a share between 0 and 1, not {share}")));
+                return Err(SettingError(format!("{name} is a share between 0 and 1, not {share}")));
             }
         }
         for fault in &self.verbs {
             if fault.nodes.is_some_and(|(first, last)| first > last || last >= nodes) {
-                return Err(Refusal(format!(
+                return Err(SettingError(format!(
                     "'{fault}' speaks of nodes that are not there (0 to {})",
                     nodes - 1
                 )));

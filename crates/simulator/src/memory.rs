@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use algorithms::seat::Seat;
-use algorithms::{Algorithm, Refusal, Site};
+use algorithms::{Algorithm, SettingError, Site};
 
 use crate::desk::Desk;
 use crate::plan::Plan;
@@ -27,7 +27,7 @@ fn seat<A: Algorithm>(plan: &Plan, rules: &A::Rules, me: u32) -> Seat<A> {
 }
 
 /// Refuses a plan whose nodes would not fit.
-pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Result<(), Refusal> {
+pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Result<(), SettingError> {
     let nodes = plan.setting.nodes;
     // Five nodes are enough to tell. A few may hold more than others (a token, a root), so the middle one counts.
     let mut sizes: Vec<u64> = [0, nodes / 4, nodes / 2, nodes / 4 * 3, nodes - 1]
@@ -42,7 +42,7 @@ pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> R
     }
     // States that do not fit grow with the number of nodes, so that all of them together grow with its square.
     let fits = f64::from(nodes) * (MOST_BYTES as f64 / all as f64).sqrt();
-    Err(Refusal(format!(
+    Err(SettingError(format!(
         "{} keeps {each} bytes on each of {nodes} nodes, {:.1} GB in all, and a run may have {:.1} GB: take about {} \
          nodes at most",
         A::INFO.name,
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    fn fits<A: Algorithm>(nodes: u32) -> Result<(), Refusal> {
+    fn fits<A: Algorithm>(nodes: u32) -> Result<(), SettingError> {
         let mut plan = Plan::of(&A::INFO);
         plan.setting.nodes = nodes;
         refuse_too_large::<A>(&plan, &A::rules(&plan.setting)?)
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn an_entry_for_each_node_on_each_node_does_not_fit() {
         for refused in [fits::<SuzukiKasami>(100_000), fits::<DrsGme>(100_000)] {
-            let Refusal(why) = refused.unwrap_err();
+            let SettingError(why) = refused.unwrap_err();
             assert!(why.contains("on each of 100000 nodes"), "{why}");
         }
         assert_eq!(fits::<SuzukiKasami>(20_000), Ok(()));

@@ -4,7 +4,7 @@
 //! it.
 
 use algorithms::info::Timing;
-use algorithms::{Info, Kind, Refusal, Setting};
+use algorithms::{Info, Kind, Setting, SettingError};
 
 use crate::column::{Cell, Column};
 use crate::fault::Faults;
@@ -135,8 +135,8 @@ impl Plan {
     }
 
     /// Sets a parameter, or an option of the algorithm, by its name.
-    pub fn set(&mut self, info: &Info, name: &str, value: &str) -> Result<(), Refusal> {
-        let wrong = |why: Refusal| Refusal(format!("{name}: {why}"));
+    pub fn set(&mut self, info: &Info, name: &str, value: &str) -> Result<(), SettingError> {
+        let wrong = |why: SettingError| SettingError(format!("{name}: {why}"));
         match name {
             "nodes" => self.setting.nodes = number(name, value)?,
             "tokens" => self.setting.tokens = number(name, value)?,
@@ -212,8 +212,8 @@ impl Plan {
     }
 
     /// Refuses what makes no sense, in one line that says what to do.
-    pub fn validate(&self, info: &Info) -> Result<(), Refusal> {
-        let refuse = |why: String| Err(Refusal(why));
+    pub fn validate(&self, info: &Info) -> Result<(), SettingError> {
+        let refuse = |why: String| Err(SettingError(why));
         self.setting.validate(info)?;
         if !(self.rate >= LEAST_RATE && self.rate <= MOST_RATE) {
             let hint = "it is how often a client asks per unit of time";
@@ -294,21 +294,21 @@ impl Plan {
     }
 }
 
-fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Refusal> {
-    value.trim().parse().map_err(|_| Refusal(format!("{name} takes a number, not '{value}'")))
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, SettingError> {
+    value.trim().parse().map_err(|_| SettingError(format!("{name} takes a number, not '{value}'")))
 }
 
 /// Which of the words it is.
-fn one_of<const N: usize>(name: &str, value: &str, words: [&str; N]) -> Result<usize, Refusal> {
+fn one_of<const N: usize>(name: &str, value: &str, words: [&str; N]) -> Result<usize, SettingError> {
     let found = words.iter().position(|word| *word == value);
-    found.ok_or_else(|| Refusal(format!("{name} is {}, not '{value}'", words.join(" or "))))
+    found.ok_or_else(|| SettingError(format!("{name} is {}, not '{value}'", words.join(" or "))))
 }
 
-fn unknown(info: &Info, name: &str) -> Refusal {
+fn unknown(info: &Info, name: &str) -> SettingError {
     let parameters = PARAMETERS.iter().map(|parameter| parameter.name);
     let options = info.options.iter().map(|option| option.name);
     let names: Vec<&str> = parameters.chain(options).collect();
-    Refusal(format!("{} has no parameter '{name}'; there are {}", info.name, names.join(", ")))
+    SettingError(format!("{} has no parameter '{name}'; there are {}", info.name, names.join(", ")))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use algorithms::info::{Choice, Clients};
 use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
 use algorithms::{
-    Action, Algorithm, Case, ClientId, Effect, Info, Kind, NodeId, Property, Refusal, Scope, Setting, Step,
-    Timer, Violation, Wait, World,
+    Action, Algorithm, Case, ClientId, Effect, Info, Kind, NodeId, Property, Scope, Setting, SettingError,
+    Step, Timer, Violation, Wait, World,
 };
 
 use crate::chance::Dice;
@@ -60,12 +60,12 @@ impl RandomJob {
 }
 
 /// Runs once.
-pub fn run<A: Algorithm>(job: &RandomJob, seed: u64) -> Result<RandomRun, Refusal> {
+pub fn run<A: Algorithm>(job: &RandomJob, seed: u64) -> Result<RandomRun, SettingError> {
     job.case.setting.validate(&A::INFO)?;
     let (nodes, requests) = (u64::from(job.case.setting.nodes), u64::from(job.case.requests));
     if nodes * requests > MOST_REQUESTS || job.pause > MOST_REQUESTS {
         let why = "a random run takes at most 10 million requests in all, and a pause of 10 million";
-        return Err(Refusal(why.to_string()));
+        return Err(SettingError(why.to_string()));
     }
     let mut run = Run::<A>::new(job, seed)?;
     let violation = run.finish();
@@ -73,7 +73,7 @@ pub fn run<A: Algorithm>(job: &RandomJob, seed: u64) -> Result<RandomRun, Refusa
 }
 
 /// Runs the algorithm of this name once.
-pub fn run_named(name: &str, job: &RandomJob, seed: u64) -> Result<RandomRun, Refusal> {
+pub fn run_named(name: &str, job: &RandomJob, seed: u64) -> Result<RandomRun, SettingError> {
     registry::visit(name, RunOnce { job, seed })?
 }
 
@@ -83,7 +83,7 @@ struct RunOnce<'a> {
 }
 
 impl Visitor for RunOnce<'_> {
-    type Output = Result<RandomRun, Refusal>;
+    type Output = Result<RandomRun, SettingError>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
         run::<A>(self.job, self.seed)
@@ -126,7 +126,7 @@ struct Run<'a, A: Algorithm> {
 }
 
 impl<'a, A: Algorithm> Run<'a, A> {
-    fn new(job: &'a RandomJob, seed: u64) -> Result<Run<'a, A>, Refusal> {
+    fn new(job: &'a RandomJob, seed: u64) -> Result<Run<'a, A>, SettingError> {
         let nodes = job.case.setting.nodes;
         let mut run = Run {
             job,

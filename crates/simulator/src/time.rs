@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use algorithms::Refusal;
+use algorithms::SettingError;
 
 use crate::chance::Dice;
 
@@ -62,11 +62,11 @@ impl Shape {
     ];
 
     /// The shape of this name.
-    pub fn named(name: &str) -> Result<Shape, Refusal> {
+    pub fn named(name: &str) -> Result<Shape, SettingError> {
         let found = Shape::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, shape)| *shape).ok_or_else(|| {
             let names: Vec<&str> = Shape::ALL.iter().map(|(name, _)| *name).collect();
-            Refusal(format!("'{name}' is none of {}", names.join(", ")))
+            SettingError(format!("'{name}' is none of {}", names.join(", ")))
         })
     }
 }
@@ -85,13 +85,13 @@ impl Span {
     }
 
     /// Refuses what is no length of time.
-    pub fn validate(&self, name: &str) -> Result<(), Refusal> {
+    pub fn validate(&self, name: &str) -> Result<(), SettingError> {
         if !self.mean.is_finite() || self.mean < 0.0 {
-            return Err(Refusal(format!("{name} must be a time of at least 0, not {}", self.mean)));
+            return Err(SettingError(format!("{name} must be a time of at least 0, not {}", self.mean)));
         }
         if self.mean > LONGEST_UNITS {
             let hint = "give all times in a larger unit";
-            return Err(Refusal(format!(
+            return Err(SettingError(format!(
                 "{name} must be at most {LONGEST_UNITS}, not {}: {hint}",
                 self.mean
             )));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use algorithms::{Groups, NodeId, Refusal};
+use algorithms::{Groups, NodeId, SettingError};
 
 use crate::chance::Dice;
 use crate::plan::Plan;
@@ -45,7 +45,7 @@ pub enum GroupChoice {
 impl Workload {
     /// Reads `think`, `steady`, `burst`, `once`, `once:NODES` (such as `once:1-3,7`), `single`, `on-off:ON:OFF` or
     /// `skewed:S`.
-    pub fn parse(text: &str) -> Result<Workload, Refusal> {
+    pub fn parse(text: &str) -> Result<Workload, SettingError> {
         let parts: Vec<&str> = text.split(':').collect();
         Ok(match parts[..] {
             ["think"] => Workload::Think,
@@ -59,7 +59,7 @@ impl Workload {
             ["skewed", exponent] => Workload::Skewed(positive(exponent)?),
             _ => {
                 let known = "think, steady, burst, once:NODES, single, on-off:ON:OFF (two times) or skewed:S";
-                return Err(Refusal(format!("'{text}' is none of {known}")));
+                return Err(SettingError(format!("'{text}' is none of {known}")));
             }
         })
     }
@@ -75,44 +75,44 @@ impl Workload {
     }
 
     /// Refuses nodes that are not there, or that are named twice.
-    pub(crate) fn validate(&self, nodes: u32) -> Result<(), Refusal> {
+    pub(crate) fn validate(&self, nodes: u32) -> Result<(), SettingError> {
         let Workload::Once(blocks) = self else { return Ok(()) };
         let mut sorted = blocks.clone();
         sorted.sort_unstable();
         if let Some((first, last)) = sorted.iter().find(|(_, last)| *last >= nodes) {
             let there = nodes - 1;
-            return Err(Refusal(format!(
+            return Err(SettingError(format!(
                 "workload once: {first}-{last} is not within the nodes 0 to {there}"
             )));
         }
         match sorted.windows(2).find(|pair| pair[1].0 <= pair[0].1) {
-            Some(pair) => Err(Refusal(format!("workload once: node {} is named twice", pair[1].0))),
+            Some(pair) => Err(SettingError(format!("workload once: node {} is named twice", pair[1].0))),
             None => Ok(()),
         }
     }
 }
 
 /// Reads nodes such as `1-3,7`.
-fn blocks(text: &str) -> Result<Vec<Block>, Refusal> {
+fn blocks(text: &str) -> Result<Vec<Block>, SettingError> {
     let block = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (NodeId, NodeId) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
         (first <= last).then_some((first, last))
     };
-    let usage = || Refusal(format!("'{text}' names no nodes: write them as once:1-3,7"));
+    let usage = || SettingError(format!("'{text}' names no nodes: write them as once:1-3,7"));
     text.split(',').map(|part| block(part).ok_or_else(usage)).collect()
 }
 
 impl GroupChoice {
     /// Reads `uniform`, `zipf:S` or `any-of`.
-    pub fn parse(text: &str) -> Result<GroupChoice, Refusal> {
+    pub fn parse(text: &str) -> Result<GroupChoice, SettingError> {
         let parts: Vec<&str> = text.split(':').collect();
         Ok(match parts[..] {
             ["uniform"] => GroupChoice::Uniform,
             ["zipf"] => GroupChoice::Zipf(1.0),
             ["zipf", exponent] => GroupChoice::Zipf(positive(exponent)?),
             ["any-of"] => GroupChoice::AnyOf,
-            _ => return Err(Refusal(format!("'{text}' is none of uniform, zipf:S or any-of"))),
+            _ => return Err(SettingError(format!("'{text}' is none of uniform, zipf:S or any-of"))),
         })
     }
 }
@@ -149,10 +149,10 @@ impl fmt::Display for GroupChoice {
     }
 }
 
-fn positive(text: &str) -> Result<f64, Refusal> {
+fn positive(text: &str) -> Result<f64, SettingError> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number <= 1e6 => Ok(number),
-        _ => Err(Refusal(format!("'{text}' must be a number above 0 and at most a million"))),
+        _ => Err(SettingError(format!("'{text}' must be a number above 0 and at most a million"))),
     }
 }
 

@@ -70,20 +70,22 @@ impl Run {
         let (wanted, changed) = self.control.step(who, input, now);
         for output in wanted {
             let after = self.control_hop();
-            let (id, incarnation, reply) = match output {
+            let (identity, reply) = match output {
                 Output::Prove(batch) => {
                     self.plan_in(after, Event::Majority { who, batch, after });
                     continue;
                 }
-                Output::RenewOk { id, incarnation, sequence, lasts } => {
-                    (id, incarnation, LeaderReply::Confirmed { incarnation, sequence, lasts })
+                Output::RenewOk { identity, sequence, lasts } => {
+                    let incarnation = identity.incarnation;
+                    (identity, LeaderReply::Confirmed { incarnation, sequence, lasts })
                 }
-                Output::RenewNo { id, incarnation, .. } => (id, incarnation, LeaderReply::NotRenewed),
+                Output::RenewNo { identity, .. } => (identity, LeaderReply::NotRenewed),
                 Output::Propose(_) => continue,
             };
-            let (node, machine) = (Run::index(id), &self.machines[Run::index(id)]);
+            let node = Run::index(identity.id);
+            let machine = &self.machines[node];
             // A question of a process that has ended is answered to nobody.
-            if machine.member.as_ref().is_some_and(|member| member.incarnation() >= incarnation) {
+            if machine.member.as_ref().is_some_and(|member| member.incarnation() >= identity.incarnation) {
                 let started = machine.started;
                 self.plan_in(after, Event::Reply { node, started, reply });
             }

@@ -226,8 +226,8 @@ impl Run {
         let number = self.control.log.len() - 1;
         let (epoch, before) = (self.control.log[number].epoch, self.control.log[number - 1].epoch);
         if epoch > before {
-            let view = self.control.log[number].view();
-            self.happened.log.push(format!("{} {view:?}", self.now.0));
+            let ids: Vec<_> = self.control.log[number].members.keys().collect();
+            self.happened.log.push(format!("{} view {epoch} with nodes {ids:?}", self.now.0));
             self.happened.views += 1;
         }
         for node in 0..self.machines.len() {

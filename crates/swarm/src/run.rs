@@ -342,9 +342,7 @@ impl Run {
                 let id = FIRST + node as u32;
                 self.ask_leader(node, leases::Input::Enter { id, member });
             }
-            Effect::Goodbye { incarnation } => {
-                self.ask_leader(node, leases::Input::Goodbye { id: FIRST + node as u32, incarnation });
-            }
+            Effect::Goodbye(identity) => self.ask_leader(node, leases::Input::Goodbye(identity)),
             Effect::Propose { connection, number, entry } => {
                 let after = self.control_hop();
                 let (started, order) = (self.machines[node].started, (connection, number));

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::line::{Answer, Hello, Line, Order};
 use super::{Counts, Plan, Report, identity};
-use node::Member;
+use node::ViewMember;
 
 /// All nodes must be there after so long.
 const GATHERING_LIMIT: Duration = Duration::from_secs(20);
@@ -64,7 +64,7 @@ impl Collector {
         let mut members = Vec::new();
         for (id, answer) in (0..).zip(self.order(&order).await?) {
             let Answer::Listening(address) = answer else { return Err(odd(id)) };
-            members.push(Member { identity: identity(id), address });
+            members.push(ViewMember::new(identity(id), &address));
         }
         self.order(&Order::Meet(members)).await?;
         self.order(&Order::Begin).await?;

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Groups, NodeId, Refusal, Setting};
+use algorithms::{Algorithm, Groups, NodeId, Setting, SettingError};
 use client::clock;
 use node::transport::{Config, Inbox, Peers};
-use node::{Identity, Member, View};
+use node::{Identity, View, ViewMember};
 use serde::{Deserialize, Serialize};
 use service::Time;
 use tokio::net::TcpListener;
@@ -122,7 +122,7 @@ impl Seated {
         name: &str,
         plan: &Plan,
         me: NodeId,
-        members: Vec<Member>,
+        members: Vec<ViewMember>,
         listener: TcpListener,
     ) -> Result<Seated, String> {
         let door = Door::default();
@@ -246,16 +246,16 @@ impl Visitor for Again<'_, '_> {
 struct Admit<'a>(&'a Setting);
 
 impl Visitor for Admit<'_> {
-    type Output = Result<(), Refusal>;
+    type Output = Result<(), SettingError>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
         self.0.validate(&A::INFO)?;
         A::rules(self.0)?;
         let name = A::INFO.name;
         match A::INFO.relies_on_pace() {
-            true => {
-                Err(Refusal(format!("{name} is nothing without bounds on time, which sockets do not keep")))
-            }
+            true => Err(SettingError(format!(
+                "{name} is nothing without bounds on time, which sockets do not keep"
+            ))),
             false => Ok(()),
         }
     }
@@ -271,7 +271,7 @@ struct Hire<'a> {
 }
 
 impl Visitor for Hire<'_> {
-    type Output = Result<Arc<dyn Station>, Refusal>;
+    type Output = Result<Arc<dyn Station>, SettingError>;
 
     fn visit<A: Algorithm>(self) -> Self::Output {
         Admit(&self.plan.setting).visit::<A>()?;

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use super::{Counts, Plan};
 use algorithms::NodeId;
-use node::Member;
+use node::ViewMember;
 
 /// Both ends are the same program.
 const VERSION: u8 = 1;
@@ -30,7 +30,7 @@ pub(super) enum Order {
         plan: Plan,
     },
     /// Start, and find these members.
-    Meet(Vec<Member>),
+    Meet(Vec<ViewMember>),
     /// Let the client live.
     Begin,
     /// Say how far you are.

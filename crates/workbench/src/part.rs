@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::line::{Answer, Hello, Line, Order};
 use super::{Plan, Report, Seated};
-use node::Member;
+use node::ViewMember;
 
 /// So much of a report goes into a frame; some is left for what is around it.
 const PIECE: usize = service::frame::LONGEST_BODY / 2;
@@ -71,7 +71,7 @@ impl Part {
     }
 
     /// Ready when all connections stand, so that no message waits for one.
-    async fn meet(&mut self, members: Vec<Member>) -> Result<Answer, String> {
+    async fn meet(&mut self, members: Vec<ViewMember>) -> Result<Answer, String> {
         let (name, plan, listener) = self.prepared.take().ok_or("it is not prepared")?;
         let seated = Arc::new(Seated::start(&name, &plan, self.me, members, listener)?);
         self.seated = Some(seated.clone());

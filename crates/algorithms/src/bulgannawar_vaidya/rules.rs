@@ -3,7 +3,7 @@
 use super::Printed;
 use crate::algorithm::Site;
 use crate::info::Choice;
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 /// The options.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ impl Rules {
         },
     ];
 
-    pub(super) fn of(setting: &Setting) -> Result<Rules, Refusal> {
+    pub(super) fn of(setting: &Setting) -> Result<Rules, SettingError> {
         let balanced = setting.option("tuning") == Some("balanced");
         let choose = match setting.option("choose") {
             Some("last-seen") => Choose::LastSeen,
@@ -63,10 +63,12 @@ impl Rules {
         let printed = Printed::of(setting);
         let informs = [Printed::InformAlways, Printed::InformUnlessWaiting, Printed::InformByVersion];
         if inform == 0 && printed.is_some_and(|printed| informs.contains(&printed)) {
-            return Err(Refusal("a defect of INFORM messages needs some: say --inform 1".into()));
+            return Err(SettingError("a defect of INFORM messages needs some: say --inform 1".into()));
         }
         if choose != Choose::FairShare && printed == Some(Printed::OverflowSentOn) {
-            return Err(Refusal("that defect is one of the fair share: say --set choose=fair-share".into()));
+            return Err(SettingError(
+                "that defect is one of the fair share: say --set choose=fair-share".into(),
+            ));
         }
         Ok(Rules { choose, inform, repeats, printed, first_same: setting.option("first") == Some("same") })
     }

@@ -6,7 +6,7 @@ use super::defects::Printed;
 use super::views::Shortcut;
 use crate::algorithm::{Group, NodeId};
 use crate::info::Choice;
-use crate::setting::{Refusal, Setting};
+use crate::setting::{Setting, SettingError};
 
 /// The options, the same on all nodes.
 #[derive(Clone, Copy, Debug)]
@@ -102,16 +102,18 @@ impl Rules {
         },
     ];
 
-    pub(super) fn of(setting: &Setting) -> Result<Rules, Refusal> {
+    pub(super) fn of(setting: &Setting) -> Result<Rules, SettingError> {
         let exclusive = setting.number("exclusive", 0);
         if exclusive > setting.groups {
             let groups = setting.groups;
-            return Err(Refusal(format!("there are only {groups} groups, {exclusive} cannot be exclusive")));
+            return Err(SettingError(format!(
+                "there are only {groups} groups, {exclusive} cannot be exclusive"
+            )));
         }
         let forget = setting.option("forget") == Some("yes");
         let printed = Printed::of(setting);
         if !forget && printed.is_some_and(Printed::is_about_forgetting) {
-            return Err(Refusal("that defect is one of forgetting: say --set forget=yes".into()));
+            return Err(SettingError("that defect is one of forgetting: say --set forget=yes".into()));
         }
         Ok(Rules {
             passes: setting.number("passes", Rules::PASSES),

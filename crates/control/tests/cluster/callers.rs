@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use control::{FIRST_BYTES, Hello, MAGIC, Refusal, is_for_us};
+use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, is_for_us};
 use service::frame;
 use service::registry::Applied;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -33,10 +33,10 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         to,
     };
     let cases = [
-        (hello(2, "test", 1), Refusal::Version { here: 1 }),
-        (hello(1, "prod", 1), Refusal::Cluster { here: "test".to_owned() }),
-        (hello(1, "test", 7), Refusal::Mistaken { here: 1 }),
-        (hello(1, "test", 1), Refusal::ClusterId),
+        (hello(2, "test", 1), CallRefusal::Version { here: 1 }),
+        (hello(1, "prod", 1), CallRefusal::Cluster { here: "test".to_owned() }),
+        (hello(1, "test", 7), CallRefusal::Mistaken { here: 1 }),
+        (hello(1, "test", 1), CallRefusal::ClusterId),
     ];
     for (hello, refusal) in cases {
         let mut calling = TcpStream::connect(address).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         assert_eq!(is_for_us(&first), Some(true));
         within("it ends", cluster.control(leader).serve(called)).await.unwrap();
         let answer = body(&mut calling).await;
-        let answer: Result<u64, Refusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
+        let answer: Result<u64, CallRefusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
         assert_eq!(answer, Err(refusal));
     }
     cluster.stop().await;

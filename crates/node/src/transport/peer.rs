@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
+use service::Identity;
+use service::view::ViewMember;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
@@ -19,13 +21,12 @@ use super::stream::{self, Writer};
 use super::trouble::Trouble;
 use super::{Inbox, Notice, Timing};
 use crate::handshake::{self, Local};
-use crate::identity::{Identity, Member};
 use crate::link::{Frame, LinkError};
 use crate::wire::{self, Answer, Hello};
 
 /// A peer, as its task and those who send to it share it.
 pub(crate) struct Peer {
-    pub(crate) member: Member,
+    pub(crate) member: ViewMember,
     pub(crate) outlet: Arc<Outlet>,
     pub(crate) arrivals: Arrivals,
 }
@@ -110,7 +111,7 @@ impl<I: Inbox> Caretaker<I> {
 
     /// Calls the peer and reads its answer.
     async fn call(&self) -> Result<Arrival, Trouble> {
-        let stream = TcpStream::connect(self.peer.member.address.as_str()).await?;
+        let stream = TcpStream::connect(&*self.peer.member.address).await?;
         let (reader, mut writer) = stream::wrap(stream).await?;
         let (epoch, received) = self.peer.outlet.hello();
         let mut bytes = Vec::new();

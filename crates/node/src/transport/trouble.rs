@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::link::LinkError;
-use crate::wire::{Refusal, WireError};
+use crate::wire::{HelloRefusal, WireError};
 
 /// Why a connection did not come about, or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Trouble {
     /// Greetings took too long.
     TimedOut,
     /// One end will not talk to the other.
-    Refused(Refusal),
+    Refused(HelloRefusal),
     /// The bytes make no sense.
     Wire(WireError),
     /// The peer breaks the rules of links.
@@ -68,8 +68,8 @@ impl From<LinkError> for Trouble {
     }
 }
 
-impl From<Refusal> for Trouble {
-    fn from(refusal: Refusal) -> Trouble {
+impl From<HelloRefusal> for Trouble {
+    fn from(refusal: HelloRefusal) -> Trouble {
         Trouble::Refused(refusal)
     }
 }

@@ -33,9 +33,9 @@ fn what_is_written_is_read_back() {
     put_hello(&example_hello(), &mut bytes);
     assert_eq!(hello(body(&bytes)), Ok(example_hello()));
     let refusals = [
-        Refusal::Versions { caller: VERSIONS, called: Versions { lowest: 2, highest: 3 } },
-        Refusal::Cluster { caller: "a".to_string(), called: "b".to_string() },
-        Refusal::WrongDirection,
+        HelloRefusal::Versions { caller: VERSIONS, called: Versions { lowest: 2, highest: 3 } },
+        HelloRefusal::Cluster { caller: "a".to_string(), called: "b".to_string() },
+        HelloRefusal::WrongDirection,
     ];
     let answers = refusals.map(Answer::Refused).into_iter().chain([Answer::Welcome(example_hello())]);
     for expected in answers {
@@ -73,7 +73,7 @@ fn the_longest_payload_fits_into_a_frame() {
     let name = "n".repeat(LONGEST_CLUSTER_NAME);
     let (caller, called) = (name.clone(), name.clone());
     let mut bytes = Vec::new();
-    put_answer(&Answer::Refused(Refusal::Cluster { caller, called }), &mut bytes);
+    put_answer(&Answer::Refused(HelloRefusal::Cluster { caller, called }), &mut bytes);
     put_hello(&Hello { cluster: name, ..example_hello() }, &mut bytes);
     assert!(bytes.len() <= LONGEST_GREETING);
 }

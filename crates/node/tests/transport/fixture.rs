@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use algorithms::NodeId;
 use node::transport::{Config, Timing};
-use node::{Identity, Inbox, Limits, Member, Notice, Peers, View};
+use node::{Identity, Inbox, Limits, Notice, Peers, View, ViewMember};
+use service::NodeId;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -128,9 +128,8 @@ pub(crate) async fn listeners(count: usize) -> Vec<TcpListener> {
 
 /// A view whose members listen there.
 pub(crate) fn view(epoch: u64, listeners: &[TcpListener]) -> View {
-    let member = |(id, listener): (NodeId, &TcpListener)| Member {
-        identity: identity(id),
-        address: listener.local_addr().unwrap().to_string(),
+    let member = |(id, listener): (NodeId, &TcpListener)| {
+        ViewMember::new(identity(id), &listener.local_addr().unwrap().to_string())
     };
     View { epoch, members: (0..).zip(listeners).map(member).collect() }
 }

@@ -28,7 +28,7 @@ async fn three_peers_lose_nothing_while_connections_are_cut_anywhere() {
     let mut proxies = Vec::new();
     for (member, seed) in view.members.iter_mut().zip(1..) {
         let proxy = Proxy::start(member.address.parse().unwrap(), 20_000, seed).await;
-        member.address = proxy.address.to_string();
+        member.address = proxy.address.to_string().into();
         proxies.push(proxy);
     }
     let limits = Limits { payloads: 300, bytes: 20_000 };
@@ -131,7 +131,7 @@ async fn through_a_proxy(patience: Duration) -> ([Node; 2], Proxy) {
     let listeners = listeners(2).await;
     let mut view = view(1, &listeners);
     let proxy = Proxy::start(view.members[1].address.parse().unwrap(), u64::MAX, 1).await;
-    view.members[1].address = proxy.address.to_string();
+    view.members[1].address = proxy.address.to_string().into();
     let timing = Timing { patience, ..config(identity(0)).timing };
     let mut nodes = (0..).zip(listeners).map(|(id, listener)| {
         Node::start(Config { timing: timing.clone(), ..config(identity(id)) }, &view, listener)

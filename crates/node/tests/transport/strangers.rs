@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use node::transport::{Config, StartError, Timing, Trouble};
-use node::wire::{self, Refusal, Versions, WireError};
+use node::wire::{self, HelloRefusal, Versions, WireError};
 use node::{Identity, Notice, Peers, View};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -13,7 +13,7 @@ use super::fixture::{LONGEST_WAIT, Node, config, identity, listeners, view, wait
 
 /// Node 0 is the odd one, node 1 a good one and node 2 the one that both call. The odd one and the called one have to
 /// give this reason, and the other two go on talking.
-async fn odd_one_out(odd: Config, view_of_odd: impl FnOnce(&View) -> View, reason: Refusal) {
+async fn odd_one_out(odd: Config, view_of_odd: impl FnOnce(&View) -> View, reason: HelloRefusal) {
     let listeners = listeners(3).await;
     let view = view(1, &listeners);
     let mut listeners = listeners.into_iter();
@@ -40,7 +40,7 @@ async fn odd_one_out(odd: Config, view_of_odd: impl FnOnce(&View) -> View, reaso
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_cluster_is_refused() {
     let odd = Config { cluster: "other".to_string(), ..config(identity(0)) };
-    let reason = Refusal::Cluster { caller: "other".to_string(), called: "test".to_string() };
+    let reason = HelloRefusal::Cluster { caller: "other".to_string(), called: "test".to_string() };
     odd_one_out(odd, View::clone, reason).await;
 }
 
@@ -48,7 +48,7 @@ async fn another_cluster_is_refused() {
 async fn another_version_is_refused_naming_both() {
     let caller = Versions { lowest: 7, highest: 9 };
     let odd = Config { versions: caller, ..config(identity(0)) };
-    let reason = Refusal::Versions { caller, called: wire::VERSIONS };
+    let reason = HelloRefusal::Versions { caller, called: wire::VERSIONS };
     assert!(reason.to_string().contains("7 to 9") && reason.to_string().contains("1 to 1"));
     odd_one_out(odd, View::clone, reason).await;
 }
@@ -61,7 +61,7 @@ async fn another_incarnation_of_the_caller_is_refused() {
         view.members[0].identity = caller;
         view
     };
-    odd_one_out(config(caller), with_caller, Refusal::NotAMember { caller, epoch: 1 }).await;
+    odd_one_out(config(caller), with_caller, HelloRefusal::NotAMember { caller, epoch: 1 }).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -72,7 +72,8 @@ async fn an_earlier_incarnation_of_the_called_is_not_there() {
         view.members[2].identity = wanted;
         view
     };
-    odd_one_out(config(identity(0)), with_wanted, Refusal::Mistaken { wanted, called: identity(2) }).await;
+    odd_one_out(config(identity(0)), with_wanted, HelloRefusal::Mistaken { wanted, called: identity(2) })
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -93,13 +94,13 @@ async fn garbage_is_turned_away() {
         (&[0xff; 64], too_long(0xffff_ffff)),
         (&[5, 0, 0, 0, 1, 2, 3, 4, 5], Trouble::Wire(WireError::NotTokenwood)),
         (&[0, 0, 0, 0], Trouble::Wire(WireError::Empty)),
-        (&wrong_way, Trouble::Refused(Refusal::WrongDirection)),
+        (&wrong_way, Trouble::Refused(HelloRefusal::WrongDirection)),
         (&wrong_way[..20], Trouble::TimedOut),
         (b"", Trouble::TimedOut),
     ];
     for (bytes, expected) in cases {
         let before = called.log.notices().len();
-        let mut stream = TcpStream::connect(view.members[1].address.as_str()).await.unwrap();
+        let mut stream = TcpStream::connect(&*view.members[1].address).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         let like = |notice: &Notice| matches!(notice, Notice::TurnedAway { why, .. } if *why == expected);
         wait_until("the reason", || called.log.notices().iter().skip(before).any(like)).await;
@@ -124,7 +125,7 @@ async fn a_peer_that_forgot_is_not_talked_to() {
     other.send_patiently(1, b"one").await;
     wait_until("an acknowledgement", || forgetful.log.count() == 1 && other.peers.kept(1) == 0).await;
     forgetful.peers.stop().await;
-    let again = tokio::net::TcpListener::bind(view.members[1].address.as_str()).await.unwrap();
+    let again = tokio::net::TcpListener::bind(&*view.members[1].address).await.unwrap();
     let forgetful = Node::start(config(identity(1)), &view, again);
     let like = |notice: &Notice| matches!(notice, Notice::NoConnection { why: Trouble::Link(_), .. });
     let Notice::NoConnection { why, .. } = other.log.wait_for_notice(like).await else { unreachable!() };

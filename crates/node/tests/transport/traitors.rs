@@ -13,7 +13,7 @@ use super::fixture::{LONGEST_WAIT, Node, config, identity, listeners, view, wait
 
 /// Greets node 1 as node 0 and writes these bytes; reads until it is hung up on.
 async fn betray(view: &View, bytes: &[u8]) {
-    let mut stream = TcpStream::connect(view.members[1].address.as_str()).await.unwrap();
+    let mut stream = TcpStream::connect(&*view.members[1].address).await.unwrap();
     let local = Local { cluster: "test".into(), me: identity(0), versions: wire::VERSIONS };
     let mut hello = Vec::new();
     wire::put_hello(&local.hello(identity(1), 1, 0), &mut hello);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use node::{Identity, Limits, Member, Notice, View};
+use node::{Identity, Limits, Notice, View, ViewMember};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use tokio::task::JoinSet;
@@ -92,7 +92,7 @@ async fn members_come_and_go_with_views() {
     let listener = listeners(1).await.remove(0);
     let again = Identity { id: 1, incarnation: 2 };
     let address = listener.local_addr().unwrap().to_string();
-    let two = View { epoch: 2, members: vec![one.members[0].clone(), Member { identity: again, address }] };
+    let two = View { epoch: 2, members: vec![one.members[0].clone(), ViewMember::new(again, &address)] };
     nodes[1] = Node::start(config(again), &two, listener);
     assert!(nodes[0].peers.enter(two));
     nodes[0].send_patiently(1, b"to the second life").await;
@@ -136,7 +136,7 @@ async fn views_change_while_connections_are_cut() {
     let mut proxies = Vec::new();
     for (member, seed) in view.members.iter_mut().zip(1..) {
         let proxy = Proxy::start(member.address.parse().unwrap(), 4_000, seed).await;
-        member.address = proxy.address.to_string();
+        member.address = proxy.address.to_string().into();
         proxies.push(proxy);
     }
     let start = |(id, listener)| Arc::new(Node::start(config(identity(id)), &view, listener));

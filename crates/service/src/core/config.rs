@@ -1,5 +1,6 @@
 //! What a node is told when it starts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::defect::Defect;
@@ -13,7 +14,7 @@ pub struct Config {
     /// new at every start.
     pub incarnation: u64,
     /// The view it starts in.
-    pub view: View,
+    pub view: Arc<View>,
     /// Whether this node grants only while it has a lease; if not, members are assumed alive.
     pub leased: bool,
     /// How often a local client may pass clients of other nodes that wait.
@@ -38,11 +39,11 @@ pub struct Config {
 
 impl Config {
     /// The defaults for a node with this id in this view.
-    pub fn new(id: u32, view: View) -> Config {
+    pub fn new(id: u32, view: impl Into<Arc<View>>) -> Config {
         Config {
             id,
             incarnation: 1,
-            view,
+            view: view.into(),
             leased: false,
             passes: 4,
             hop: Duration::from_micros(500),

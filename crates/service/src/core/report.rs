@@ -91,7 +91,8 @@ impl Core {
 
     /// The node that a name is at home at.
     pub fn home(&self, name: &str) -> NodeId {
-        self.membership.view().members[self.membership.view().home(name) as usize].id
+        let view = self.membership.view();
+        view.id(view.home(name))
     }
 
     /// What this node knows of a name. More than one thing only for a moment: until its home has said what it is.
@@ -139,7 +140,7 @@ impl Core {
         Some(Listing {
             name: resource.name().to_string(),
             definition: resource.definition(),
-            home: self.membership.view().members[resource.home() as usize].id,
+            home: self.membership.view().id(resource.home()),
             slots: resource
                 .slots_here()
                 .into_iter()

@@ -21,9 +21,9 @@ use crate::view::View;
 
 impl Core {
     /// Enters a later view. This node is in it, in this incarnation.
-    pub fn enter(&mut self, view: View, now: Time, out: &mut Out) {
+    pub fn enter(&mut self, view: impl Into<Arc<View>>, now: Time, out: &mut Out) {
         self.check_lease(now, out);
-        self.membership.enter(view);
+        self.membership.enter(view.into());
         self.names.enter(self.membership.floor());
         self.agenda.cancel_timers();
         let queued = if self.has_defect(Defect::OldQueuesKept) { self.old_queues() } else { Vec::new() };

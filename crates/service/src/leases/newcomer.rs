@@ -34,7 +34,7 @@ impl Newcomers {
     /// A member says which view it is in.
     pub(super) fn is_in(&mut self, renewal: &Renewal) {
         if renewal.epoch >= self.epoch && renewal.missing_ends.is_empty() {
-            self.late.remove(&renewal.id);
+            self.late.remove(&renewal.identity.id);
         }
     }
 

@@ -59,7 +59,8 @@ impl Leading {
 }
 
 fn renewal(id: u32, sequence: u64) -> Renewal {
-    Renewal { id, incarnation: 1, sequence, epoch: 1, unreachable: Vec::new(), missing_ends: Vec::new() }
+    let identity = Identity { id, incarnation: 1 };
+    Renewal { identity, sequence, epoch: 1, unreachable: Vec::new(), missing_ends: Vec::new() }
 }
 
 fn unreachable(id: u32, sequence: u64, others: &[u32]) -> Renewal {
@@ -67,11 +68,11 @@ fn unreachable(id: u32, sequence: u64, others: &[u32]) -> Renewal {
 }
 
 fn ok(id: u32, sequence: u64) -> Output {
-    Output::RenewOk { id, incarnation: 1, sequence, lasts: LEASE }
+    Output::RenewOk { identity: Identity { id, incarnation: 1 }, sequence, lasts: LEASE }
 }
 
 fn no(id: u32, sequence: u64) -> Output {
-    Output::RenewNo { id, incarnation: 1, sequence }
+    Output::RenewNo { identity: Identity { id, incarnation: 1 }, sequence }
 }
 
 #[test]
@@ -99,8 +100,9 @@ fn only_exactly_the_member_is_confirmed() {
     let mut leading = Leading::new(&[0, 1]);
     leading.renew(0.0, 3, 1);
     assert_eq!(leading.step(0.0, Input::Proven(1)), [no(3, 1)]);
-    leading.step(0.0, Input::Renew(Renewal { incarnation: 2, ..renewal(1, 1) }));
-    let refused = Output::RenewNo { id: 1, incarnation: 2, sequence: 1 };
+    let identity = Identity { id: 1, incarnation: 2 };
+    leading.step(0.0, Input::Renew(Renewal { identity, ..renewal(1, 1) }));
+    let refused = Output::RenewNo { identity, sequence: 1 };
     assert_eq!(leading.step(0.0, Input::Proven(2)), [refused]);
 }
 
@@ -176,8 +178,9 @@ fn who_joins_has_as_long_as_everybody() {
 fn who_says_goodbye_is_left_out_at_once() {
     let mut leading = Leading::new(&[0, 1]);
     leading.renewed(1.0, renewal(1, 1));
-    assert_eq!(leading.step(1.5, Input::Goodbye { id: 1, incarnation: 2 }), [], "that is somebody else");
-    let out = leading.step(2.0, Input::Goodbye { id: 1, incarnation: 1 });
+    let goodbye = |incarnation| Input::Goodbye(Identity { id: 1, incarnation });
+    assert_eq!(leading.step(1.5, goodbye(2)), [], "another incarnation is no member");
+    let out = leading.step(2.0, goodbye(1));
     leading.renew(2.0, 1, 2);
     assert_eq!(leading.step(2.0, Input::Proven(2)), [no(1, 2)]);
     leading.agree(2.1, &out);
@@ -194,7 +197,7 @@ fn all_renew(leading: &mut Leading, from: u32, until: u32, reports: &[(u32, &[u3
 }
 
 fn refused(leading: &Leading) -> Vec<u32> {
-    leading.leases.refused.iter().map(|(id, _)| *id).collect()
+    leading.leases.refused.iter().map(|member| member.id).collect()
 }
 
 #[test]
@@ -263,7 +266,7 @@ fn a_shorter_lease_is_promised_at_once_and_waited_for_later() {
     leading.renewed(0.0, renewal(0, 1));
     assert_eq!(leading.step(1.0, Input::Lasts(short)), []);
     leading.renew(10.0, 0, 2);
-    let promised = Output::RenewOk { id: 0, incarnation: 1, sequence: 2, lasts: short };
+    let promised = Output::RenewOk { identity: renewal(0, 2).identity, sequence: 2, lasts: short };
     assert_eq!(leading.step(10.0, Input::Proven(2)), std::slice::from_ref(&promised));
     assert_eq!(leading.step(11.9, Input::Tick), []);
     let out = leading.step(12.0, Input::Tick);

@@ -20,11 +20,12 @@ pub(super) struct Troubles {
 impl Troubles {
     /// A member says whom it does not reach, and so whom it does.
     pub(super) fn report(&mut self, now: Time, renewal: &Renewal) {
+        let node = renewal.identity.id;
         let named = |id: &u32| renewal.unreachable.contains(id) || renewal.missing_ends.contains(id);
-        self.reports.retain(|(by, of), _| *by != renewal.id || named(of));
+        self.reports.retain(|(by, of), _| *by != node || named(of));
         for of in renewal.unreachable.iter().chain(&renewal.missing_ends) {
-            if *of != renewal.id {
-                self.reports.entry((renewal.id, *of)).or_insert(now);
+            if *of != node {
+                self.reports.entry((node, *of)).or_insert(now);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What a member tells clients that ask how things are.
 
 use super::{Member, Surroundings};
-use crate::protocol::{Cluster, ClusterNode, Member as MemberInfo, Question, Told};
+use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, Told};
 use crate::time::Time;
 
 impl Member {
@@ -25,14 +25,14 @@ impl Member {
         })
     }
 
-    fn members(&self, around: &dyn Surroundings) -> Vec<MemberInfo> {
+    fn members(&self, around: &dyn Surroundings) -> Vec<PeerStatus> {
         let unreachable = around.unreachable();
-        let member = |member: &crate::view::Member| MemberInfo {
-            id: member.id,
-            endpoint: self.registry.members.get(&member.id).map(|member| member.clients.clone()),
-            unreachable: unreachable.get(&member.id).copied(),
+        let member = |id: u32| PeerStatus {
+            id,
+            endpoint: self.registry.members.get(&id).map(|member| member.clients.clone()),
+            unreachable: unreachable.get(&id).copied(),
         };
-        self.view().members.iter().map(member).collect()
+        self.view().members.iter().map(|it| member(it.identity.id)).collect()
     }
 
     /// All nodes that belong to the cluster, members or not.

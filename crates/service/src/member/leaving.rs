@@ -66,7 +66,7 @@ impl Member {
         }
         departure.looks_at = now + if departure.finished { lease / GOODBYE_EVERY } else { LOOK_EVERY };
         if departure.finished {
-            effects.push(Effect::Goodbye { incarnation: self.incarnation });
+            effects.push(Effect::Goodbye(self.identity()));
         }
     }
 }

@@ -101,8 +101,7 @@ impl Member {
         unreachable.extend(&self.barred);
         let late = now - self.entered >= after;
         Renewal {
-            id: self.id(),
-            incarnation: self.incarnation,
+            identity: self.identity(),
             sequence: self.core.renew(now),
             epoch: self.view().epoch,
             unreachable,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use service::core::Patience;
 use service::protocol::Order;
 use service::registry::{Entry, Leadership, Registry};
-use service::view::{Member, View};
+use service::view::View;
 use service::{
     Acquire, Config, Core, Definition, Grant, Out, PeerMessage, Refusal, Reply, SessionId, Time, Want,
 };
@@ -55,8 +55,7 @@ pub(crate) const NAME: &str = "x";
 
 impl Cluster {
     pub(crate) fn new(nodes: u32, seed: u64) -> Cluster {
-        let members = (0..nodes).map(|id| Member { id, joined: 1 }).collect();
-        let view = View { epoch: 1, members };
+        let view = View::of(1, 0..nodes);
         let config = |id| Config {
             seed: seed ^ u64::from(id),
             linger: Duration::from_millis(5),
@@ -239,7 +238,8 @@ impl Cluster {
 
     /// The next view is decided on, without a node if one is lost: whoever held something there has lost it.
     pub(crate) fn next_view(&mut self, lost: Option<usize>) {
-        let members = self.view.members.iter().filter(|member| Some(member.id as usize) != lost).copied();
+        let members =
+            self.view.members.iter().filter(|member| Some(member.identity.id as usize) != lost).cloned();
         self.view = View { epoch: self.view.epoch + 1, members: members.collect() };
         if let Some(lost) = lost {
             self.cores[lost] = None;

@@ -1,7 +1,7 @@
 //! Plans from one line of text, run and looked at by the tests.
 
 use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Refusal};
+use algorithms::{Algorithm, SettingError};
 use simulator::{Outcome, Plan, Point, Summary};
 
 /// The plan for an algorithm with these parameters, written `nodes=3 rate=1`.
@@ -20,7 +20,7 @@ pub(crate) fn outcome(algorithm: &str, parameters: &str, seed: u64) -> Outcome {
     struct Run(Plan, u64);
 
     impl Visitor for Run {
-        type Output = Result<Outcome, Refusal>;
+        type Output = Result<Outcome, SettingError>;
 
         fn visit<A: Algorithm>(self) -> Self::Output {
             simulator::run::<A>(&self.0, self.1, true)

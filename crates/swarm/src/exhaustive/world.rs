@@ -292,7 +292,7 @@ impl World {
         self.at(node, |member, now, effects| {
             member.renew_now(&Nowhere, now, effects);
             let renewal = effects.iter().find_map(|effect| match effect {
-                Effect::Renew(renewal) => Some((renewal.incarnation, renewal.sequence)),
+                Effect::Renew(renewal) => Some((renewal.identity.incarnation, renewal.sequence)),
                 _ => None,
             });
             if let Some((incarnation, sequence)) = renewal {
@@ -425,7 +425,7 @@ impl World {
                 let Some(place) = place else { return Ok(()) };
                 self.replied(place, &answer.reply)?;
             }
-            Effect::BeginIncarnation(incarnation) => self.nodes[number].incarnation = incarnation,
+            Effect::BeginIncarnation(identity) => self.nodes[number].incarnation = identity.incarnation,
             Effect::Disconnect { peer, why } => {
                 return Err(format!("node {number} disconnects node {}: {why}", peer - FIRST));
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use algorithms::NodeId;
 
@@ -17,7 +18,7 @@ use crate::view::View;
 pub(crate) struct Membership {
     /// This node's id, the same in all views,
     id: u32,
-    view: View,
+    view: Arc<View>,
     /// and its place in this one.
     me: NodeId,
     /// The members, by their places, that owe an end mark.
@@ -27,14 +28,14 @@ pub(crate) struct Membership {
 
 impl Membership {
     /// The node of this id in its first view.
-    pub(crate) fn new(id: u32, view: View, defect: Option<Defect>) -> Membership {
+    pub(crate) fn new(id: u32, view: Arc<View>, defect: Option<Defect>) -> Membership {
         let me = view.place(id).expect("a node starts in a view that it is in");
         let owing = view.owing(me);
         Membership { id, view, me, owing, defect }
     }
 
     /// Enters a later view.
-    pub(crate) fn enter(&mut self, view: View) {
+    pub(crate) fn enter(&mut self, view: Arc<View>) {
         let rises = view.epoch > self.view.epoch || self.defect == Some(Defect::ViewsBackwards);
         assert!(rises, "views only rise");
         *self = Membership::new(self.id, view, self.defect);
@@ -107,18 +108,22 @@ impl Membership {
 impl fmt::Debug for Membership {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Membership { view, owing, .. } = self;
-        write!(f, "{view:?}{owing:?}")
+        let members: Vec<(u32, u64)> =
+            view.members.iter().map(|member| (member.identity.id, member.joined)).collect();
+        write!(f, "{}{members:?}{owing:?}", view.epoch)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Member;
+    use crate::identity::Identity;
+    use crate::view::ViewMember;
 
-    fn view(epoch: u64, members: &[(u32, u64)]) -> View {
-        let members = members.iter().map(|&(id, joined)| Member { id, joined }).collect();
-        View { epoch, members }
+    fn view(epoch: u64, members: &[(u32, u64)]) -> Arc<View> {
+        let member =
+            |&(id, joined)| ViewMember { joined, ..ViewMember::new(Identity { id, incarnation: 1 }, "") };
+        Arc::new(View { epoch, members: members.iter().map(member).collect() })
     }
 
     #[test]

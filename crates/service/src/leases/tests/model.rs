@@ -11,9 +11,9 @@ const LEASES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 const TICKS: u64 = 3000;
 const SEEDS: u64 = 150;
 
-/// A rule left out.
+/// A rule left out, here or in a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Omission {
+enum ModelDefect {
     /// One of the leader's table, or of a node's lease.
     Of(Defect),
     /// The leader begins before its own first entry is applied, and its rounds wait for nothing either.
@@ -137,7 +137,7 @@ struct World {
     dice: Dice,
     /// How long agreeing takes, about, and hearing of it.
     slow: u64,
-    omission: Option<Omission>,
+    defect: Option<ModelDefect>,
     tick: u64,
     leads: Leadership,
     /// Entries, `None` for the first of a leadership, and under which they were proposed.
@@ -153,17 +153,17 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64, omission: Option<Omission>) -> World {
+    fn new(seed: u64, defect: Option<ModelDefect>) -> World {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let truth = Registry { lease: LEASES[1], ..Leading::new(&[0, 1, 2]).registry };
-        let defect = defect(omission);
+        let of_tables = of_tables(defect);
         let mut plane = || Plane {
             clock: Clock::new(&mut dice),
             applied: 0,
             registry: truth.clone(),
             believes: None,
             own_entry: 0,
-            votes: Votes::with_defect(defect),
+            votes: Votes::with_defect(of_tables),
             table: None,
         };
         let planes = vec![plane(), plane()];
@@ -175,7 +175,7 @@ impl World {
         let mut holder = || Holder {
             clock: Clock::new(&mut dice),
             incarnation: 1,
-            lease: Lease::new(1).with_defect(defect),
+            lease: Lease::new(1).with_defect(of_tables),
             renews_at: 0,
             silent_until: 0,
         };
@@ -185,7 +185,7 @@ impl World {
         let slow = 1 + dice.below(4);
         #[rustfmt::skip]
         let mut world = World {
-            dice, slow, omission, tick: 0, leads, log, agreed: 0, truth, planes, voters, holders, mail, counts,
+            dice, slow, defect, tick: 0, leads, log, agreed: 0, truth, planes, voters, holders, mail, counts,
         };
         world.elect();
         world
@@ -217,7 +217,7 @@ impl World {
     }
 
     fn is_member(&self, id: u32, incarnation: u64) -> bool {
-        self.truth.members.get(&id).is_some_and(|member| member.incarnation == incarnation)
+        self.truth.is_member(Identity { id, incarnation })
     }
 
     fn post(&mut self, mail: Mail) {
@@ -242,7 +242,7 @@ impl World {
         let plane = &mut self.planes[next];
         plane.believes = Some(self.leads);
         plane.own_entry = self.log.len() - 1;
-        if self.omission == Some(Omission::TableKept) {
+        if self.defect == Some(ModelDefect::TableKept) {
             plane.table.iter_mut().for_each(|table| table.leadership = self.leads);
         } else {
             plane.table = None;
@@ -267,7 +267,7 @@ impl World {
 
     fn restart_a_voter(&mut self) {
         let Voter { clock, support } = &mut self.voters[self.dice.below(3) as usize];
-        let forgets = self.omission == Some(Omission::Of(Defect::QuietAfterRestart));
+        let forgets = self.defect == Some(ModelDefect::Of(Defect::QuietAfterRestart));
         *support = Support::new(if forgets { Time(0) } else { clock.at(self.tick) });
     }
 
@@ -280,7 +280,8 @@ impl World {
         let upto = (self.agreed + 1).max(own_entry + 1);
         for (entry, under) in &mut self.log[self.agreed..upto] {
             let Some(entry) = entry else { continue };
-            if let (Some(Omission::RepeatedLease), Entry::Lease { base, .. }) = (self.omission, &mut *entry) {
+            if let (Some(ModelDefect::RepeatedLease), Entry::Lease { base, .. }) = (self.defect, &mut *entry)
+            {
                 *base = self.truth.lease_changes;
             }
             let (members, lease) = (self.truth.members.len(), self.truth.lease);
@@ -302,11 +303,11 @@ impl World {
         }
         let Some(under) = plane.believes else { return };
         let own = self.log.get(plane.own_entry) == Some(&(None, under)) && plane.applied > plane.own_entry;
-        if plane.table.is_none() && (own || self.omission == Some(Omission::RenewsBeforeOwnEntry)) {
+        if plane.table.is_none() && (own || self.defect == Some(ModelDefect::RenewsBeforeOwnEntry)) {
             let now = plane.clock.at(self.tick);
             let since = plane.votes.since(under.term, now);
             let table = Leases::new(under, since, now, &plane.registry);
-            plane.table = Some(table.with_defect(defect(self.omission)));
+            plane.table = Some(table.with_defect(of_tables(self.defect)));
         }
         let input = match self.dice.below(400) {
             0 => Input::Lasts(LEASES[self.dice.below(2) as usize]),
@@ -325,9 +326,9 @@ impl World {
             holder.silent_until = tick + self.dice.below(90);
         }
         if tick >= holder.silent_until && self.dice.once_in(5) {
-            let (incarnation, sequence) = (holder.incarnation, holder.lease.renew(holder.clock.at(tick)));
-            let to = holder.renews_at;
-            self.post(Mail::Renewal(to, Renewal { incarnation, ..renewal(id, sequence) }));
+            let identity = Identity { id, incarnation: holder.incarnation };
+            let (to, sequence) = (holder.renews_at, holder.lease.renew(holder.clock.at(tick)));
+            self.post(Mail::Renewal(to, Renewal { identity, ..renewal(id, sequence) }));
         }
         let incarnation = self.holders[number].incarnation;
         if !self.is_member(id, incarnation) && self.dice.once_in(50) {
@@ -342,7 +343,7 @@ impl World {
         let incarnation = highest.max(self.holders[number].incarnation) + 1;
         let holder = &mut self.holders[number];
         holder.incarnation = incarnation;
-        holder.lease = Lease::new(incarnation).with_defect(defect(self.omission));
+        holder.lease = Lease::new(incarnation).with_defect(of_tables(self.defect));
         let mut members = plane.registry.members.clone();
         let member = MemberEntry::new(incarnation, "", "");
         members.insert(number as u32, member);
@@ -372,9 +373,9 @@ impl World {
                     self.step(plane, under, Input::Renew(renewal));
                 }
             }
-            Mail::Answer(Output::RenewOk { id, incarnation, sequence, lasts, .. }) => {
-                let holder = &mut self.holders[id as usize];
-                holder.lease.confirmed(holder.clock.at(self.tick), incarnation, sequence, lasts);
+            Mail::Answer(Output::RenewOk { identity, sequence, lasts, .. }) => {
+                let holder = &mut self.holders[identity.id as usize];
+                holder.lease.confirmed(holder.clock.at(self.tick), identity.incarnation, sequence, lasts);
                 self.counts.confirmed += 1;
             }
             Mail::Answer(_) => {}
@@ -391,7 +392,7 @@ impl World {
                 self.step(plane, under, Input::Unproven(round));
             }
             Mail::Round { plane, under, round, agreed: Some(agreed) } => {
-                let waits = self.omission != Some(Omission::RenewsBeforeOwnEntry);
+                let waits = self.defect != Some(ModelDefect::RenewsBeforeOwnEntry);
                 if self.planes[plane].applied >= agreed || !waits {
                     self.step(plane, under, Input::Proven(round));
                 } else if self.planes[plane].believes == Some(under) {
@@ -413,8 +414,8 @@ impl World {
     /// A node proposes something that it decided under a leadership, whoever leads by now.
     fn append(&mut self, plane: usize, under: Leadership, mut entry: Entry) {
         let here = self.leads.node as usize == plane;
-        let omitted = if here { Omission::OldDecision } else { Omission::ForwardedExclusion };
-        if self.omission == Some(omitted) && under != self.leads {
+        let wrong = if here { ModelDefect::OldDecision } else { ModelDefect::ForwardedExclusion };
+        if self.defect == Some(wrong) && under != self.leads {
             match &mut entry {
                 Entry::View { decided_by, .. } | Entry::Lease { decided_by, .. } => *decided_by = self.leads,
                 Entry::Define { .. } | Entry::Invite { .. } => {}
@@ -432,17 +433,17 @@ fn majority(dice: &mut Dice) -> Vec<usize> {
     (0..3).filter(|number| *number != without).collect()
 }
 
-fn defect(omission: Option<Omission>) -> Option<Defect> {
-    match omission {
-        Some(Omission::Of(defect)) => Some(defect),
+fn of_tables(defect: Option<ModelDefect>) -> Option<Defect> {
+    match defect {
+        Some(ModelDefect::Of(defect)) => Some(defect),
         _ => None,
     }
 }
 
-/// The first seed that shows what comes of an omission.
-fn first_violation(omission: Omission) -> Option<(u64, String)> {
+/// The first seed that shows what comes of a defect.
+fn first_violation(defect: ModelDefect) -> Option<(u64, String)> {
     (0..10 * SEEDS).find_map(|seed| {
-        let outcome = World::new(seed, Some(omission)).run();
+        let outcome = World::new(seed, Some(defect)).run();
         outcome.err().map(|violation| (seed, violation))
     })
 }
@@ -468,11 +469,11 @@ fn nobody_is_left_out_who_believes_in_its_lease() {
 #[test]
 fn every_rule_is_needed() {
     let drivers = [
-        Omission::RenewsBeforeOwnEntry,
-        Omission::ForwardedExclusion,
-        Omission::OldDecision,
-        Omission::TableKept,
-        Omission::RepeatedLease,
+        ModelDefect::RenewsBeforeOwnEntry,
+        ModelDefect::ForwardedExclusion,
+        ModelDefect::OldDecision,
+        ModelDefect::TableKept,
+        ModelDefect::RepeatedLease,
     ];
     let of_tables = [
         Defect::CountedFromReceipt,
@@ -486,9 +487,9 @@ fn every_rule_is_needed() {
         Defect::ShorterAtOnce,
         Defect::ExcludesOnSuspicion,
     ];
-    for omission in of_tables.map(Omission::Of).into_iter().chain(drivers) {
-        let found = first_violation(omission);
-        println!("{omission:?}: {found:?}");
-        assert!(found.is_some(), "{omission:?} shows nowhere");
+    for defect in of_tables.map(ModelDefect::Of).into_iter().chain(drivers) {
+        let found = first_violation(defect);
+        println!("{defect:?}: {found:?}");
+        assert!(found.is_some(), "{defect:?} shows nowhere");
     }
 }

@@ -1,0 +1,23 @@
+//! Who a node is: its id, and which start of it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The id of a node, in all its incarnations. Algorithms know members by their places in a view instead.
+pub type NodeId = u32;
+
+/// One incarnation of a node: a process that starts anew is another incarnation of the same node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Identity {
+    /// Which node.
+    pub id: NodeId,
+    /// Which incarnation of it; never used twice.
+    pub incarnation: u64,
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {} (incarnation {})", self.id, self.incarnation)
+    }
+}
