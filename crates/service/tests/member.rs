@@ -11,7 +11,7 @@ use service::protocol::{ToClient, ToNode};
 use service::registry::{Entry, Leadership, MemberEntry, Registry};
 use service::resource::Content;
 use service::view::View;
-use service::{Acquire, Config, Definition, Member, PeerMessage, Reply, SessionId, Time, Want};
+use service::{Acquire, Config, Definition, Identity, Member, PeerMessage, Reply, SessionId, Time, Want};
 
 const LEASE: Duration = Duration::from_secs(3);
 const LEADER: Leadership = Leadership { term: 1, node: 0 };
@@ -88,11 +88,11 @@ impl Node {
     /// Wakes it, and confirms what it asks for.
     fn renew(&mut self, millis: u64) {
         self.wake(millis);
-        let Some((incarnation, sequence)) = self.renewal().map(|it| (it.incarnation, it.sequence)) else {
+        let Some((identity, sequence)) = self.renewal().map(|it| (it.identity, it.sequence)) else {
             panic!("it renews: {:?}", self.effects)
         };
         let lasts = self.registry.lease;
-        let reply = LeaderReply::Confirmed { incarnation, sequence, lasts };
+        let reply = LeaderReply::Confirmed { incarnation: identity.incarnation, sequence, lasts };
         self.member.leader_replied(reply, at(millis), &mut self.effects);
     }
 
@@ -172,7 +172,7 @@ fn a_process_asks_to_become_a_member_until_a_view_is_agreed_on() {
     assert_eq!(node.member.view().epoch, 2);
     node.effects.clear();
     node.wake(400);
-    assert!(node.renewal().is_some_and(|renewal| (renewal.epoch, renewal.incarnation) == (2, 5)));
+    assert!(node.renewal().is_some_and(|renewal| (renewal.epoch, renewal.identity.incarnation) == (2, 5)));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a_node_is_excluded_by_a_view_and_by_nothing_else() {
     assert_eq!((node.member.incarnation(), node.told()), (5, Vec::new()));
     node.agree(&[(0, 5), (2, 5)], 700);
     assert!(node.effects.contains(&Effect::Note(Note::Excluded { while_leased: true })), "that is an alarm");
-    assert!(node.effects.contains(&Effect::BeginIncarnation(6)));
+    assert!(node.effects.contains(&Effect::BeginIncarnation(Identity { id: 1, incarnation: 6 })));
     assert_eq!(node.told(), [ToClient::SessionGone { session }], "what it had is gone");
     assert_eq!((node.member.incarnation(), node.member.view().epoch), (6, 0));
     assert!(!node.member.is_leased(at(700)));
@@ -267,7 +267,7 @@ fn clients_of_a_leaving_node_have_a_lease_to_finish() {
     assert!(matches!(node.told()[..], [ToClient::Promise { .. }]), "until the lease's time is over");
     node.hear(connection, keep_alive(2), 3_100);
     assert_eq!(node.told(), [], "then there is nothing to say: what was promised still holds");
-    let goodbye = |effect: &Effect| matches!(effect, Effect::Goodbye { incarnation: 5 });
+    let goodbye = |effect: &Effect| matches!(effect, Effect::Goodbye(Identity { id: 1, incarnation: 5 }));
     // The last promise lasted no longer than the lease, which is over at 5.9 s; on any clock a little later.
     for millis in 3_100..6_400 {
         node.wake(millis);
@@ -289,7 +289,7 @@ fn a_node_whose_client_lets_go_says_goodbye_at_once_and_again_until_it_is_heard(
     let mut said = 0;
     for millis in 200..700 {
         node.wake(millis);
-        said += node.effects.iter().filter(|it| matches!(it, Effect::Goodbye { .. })).count();
+        said += node.effects.iter().filter(|it| matches!(it, Effect::Goodbye(_))).count();
         node.effects.clear();
     }
     assert_eq!(said, 5, "every tenth of a second");

@@ -1,15 +1,17 @@
 //! Peers that greet well and then break the rules: the connection ends with the reason, and the next one is good again.
 
+use std::time::Duration;
+
 use node::handshake::Local;
 use node::link::{Frame, LinkError};
 use node::transport::Trouble;
 use node::wire::{self, Answer, WireError};
-use node::{Notice, View};
+use node::{Limits, Notice, View};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use super::fixture::{LONGEST_WAIT, Node, config, identity, listeners, view, wait_until};
+use super::fixture::{LONGEST_WAIT, Node, config, identity, listeners, pair, view, wait_until};
 
 /// Greets node 1 as node 0 and writes these bytes; reads until it is hung up on.
 async fn betray(view: &View, bytes: &[u8]) {
@@ -62,4 +64,29 @@ async fn who_breaks_the_rules_is_hung_up_on() {
     wait_until("the good payload", || called.log.from(0) == [(1, b"good".to_vec())]).await;
     called.peers.stop().await;
     caller.peers.stop().await;
+}
+
+/// The member has a peer barred that breaks the rules of what payloads say.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_peer_that_is_barred_is_connected_again_in_the_next_view() {
+    for barring in [0, 1] {
+        let (nodes, view) = pair(Limits::default()).await;
+        let (barred, id) = (&nodes[1 - barring], 1 - barring as u32);
+        barred.send_patiently(barring as u32, b"a").await;
+        wait_until("a payload", || nodes[barring].log.count() == 1).await;
+        nodes[barring].peers.bar(id, "it lies".to_string());
+        wait_until("no connection", || barred.peers.unreachable().contains_key(&(barring as u32))).await;
+        barred.send_patiently(barring as u32, b"b").await;
+        // Longer than it takes to call again.
+        sleep(Duration::from_millis(200)).await;
+        assert_eq!(nodes[barring].log.count(), 1, "nothing more is taken in of it");
+        assert!(nodes[barring].peers.unreachable().contains_key(&id));
+        let next = View { epoch: 2, ..view };
+        assert!(nodes.iter().all(|node| node.peers.enter(next.clone())));
+        barred.send_patiently(barring as u32, b"c").await;
+        wait_until("the next view", || nodes[barring].log.from(id).last() == Some(&(2, b"c".to_vec()))).await;
+        for node in &nodes {
+            node.peers.stop().await;
+        }
+    }
 }
