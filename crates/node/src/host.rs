@@ -14,6 +14,7 @@ use client::clock;
 use control::Control;
 use service::core::Config;
 use service::member::{ConnectionId, Effect, Member, Setup};
+use service::protocol::ToClient;
 use service::view::View;
 use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
@@ -352,15 +353,7 @@ impl Shared {
                         written.push(to);
                     }
                 }
-                Effect::Tell { connection, frame } => match state.sinks.get(&connection) {
-                    Some(Sink::Far(link)) => {
-                        if link.tell(&frame) == clients::Told::Behind {
-                            state.member.keeps_up(connection, false, &mut state.effects);
-                        }
-                    }
-                    Some(Sink::Near(near)) => near.hear(frame),
-                    None => {}
-                },
+                Effect::Tell { connection, frame } => state.tell(connection, frame),
                 Effect::EnterView(view) => _ = state.links.peers.enter(view),
                 Effect::BeginIncarnation(identity) => state.links.begin_anew(self, identity),
                 Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
@@ -381,6 +374,20 @@ impl Shared {
         if wakes.is_some_and(|wakes| state.planned.is_none_or(|planned| wakes < planned)) {
             state.planned = wakes;
             self.earlier.notify_one();
+        }
+    }
+}
+
+impl State {
+    /// Tells a client something; the member learns of it if the client does not keep up.
+    fn tell(&mut self, connection: ConnectionId, frame: ToClient) {
+        let told = match self.sinks.get(&connection) {
+            Some(Sink::Far(link)) => link.tell(&frame),
+            Some(Sink::Near(near)) => return near.hear(frame),
+            None => return,
+        };
+        if told == clients::Told::Behind {
+            self.member.keeps_up(connection, false, &mut self.effects);
         }
     }
 }

@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use algorithms::forest::{self, Elsewhere, Size};
 use algorithms::rooms::{self, Reported};
-use algorithms::{Bounds, ClientId, NodeId};
+use algorithms::{Bounds, ClientId};
 use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
 use crate::name::Definition;
 use crate::resource::{Content, Input, Setup};
+use crate::view::Place;
 use crate::wish::Numbered;
 
 /// What a node has of a resource.
@@ -133,9 +134,9 @@ pub(crate) struct Opening {
     kept: Kept,
     reports: Reports,
     /// The messages of other nodes meanwhile.
-    parked: Vec<(NodeId, Content)>,
+    parked: Vec<(Place, Content)>,
     /// For how long the oldest waiter of each node has waited.
-    ages: BTreeMap<NodeId, u64>,
+    ages: BTreeMap<Place, u64>,
     /// The numbers of slots that other nodes take for right.
     taken_for: BTreeSet<u32>,
 }
@@ -145,7 +146,7 @@ pub(crate) struct Opened {
     pub(crate) kept: Kept,
     pub(crate) reported: Reports,
     /// The messages of other nodes meanwhile, those of the node with the oldest waiter first.
-    pub(crate) parked: Vec<(NodeId, Content)>,
+    pub(crate) parked: Vec<(Place, Content)>,
     /// Whether a node takes another number of slots for right.
     pub(crate) differs: bool,
 }
@@ -176,7 +177,7 @@ impl Opening {
         None
     }
 
-    fn reported(&mut self, from: NodeId, report: Report) -> Option<&'static str> {
+    fn reported(&mut self, from: Place, report: Report) -> Option<&'static str> {
         let Reports { elsewhere, room } = &mut self.reports;
         match report {
             Report::Slots(slots, size) => {
@@ -188,12 +189,12 @@ impl Opening {
                     if here || elsewhere.iter().any(|other| other.token == token) {
                         return Some("a slot is at two nodes");
                     }
-                    elsewhere.push(Elsewhere { token, holder: from, version });
+                    elsewhere.push(Elsewhere { token, holder: from.0, version });
                 }
             }
             Report::Captain(_, opening) => {
                 let shared = opening.is_some_and(|(_, alone)| !alone);
-                if room.holder.replace((from, shared)).is_some() || self.kept.has_own_room() {
+                if room.holder.replace((from.0, shared)).is_some() || self.kept.has_own_room() {
                     return Some("a room's token is at two nodes");
                 }
             }
@@ -202,8 +203,8 @@ impl Opening {
                     return Some("a room is open for two groups");
                 }
                 room.opening = Some((group, fence));
-                if let Err(place) = room.inside.binary_search(&from) {
-                    room.inside.insert(place, from);
+                if let Err(place) = room.inside.binary_search(&from.0) {
+                    room.inside.insert(place, from.0);
                 }
             }
         }

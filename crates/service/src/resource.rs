@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use algorithms::forest::{self, Forest, Size};
 use algorithms::rooms::{self, Room, Spot};
-use algorithms::{Bounds, NodeId, Origin, Site};
+use algorithms::{Bounds, Origin, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Definition, Kind};
 pub use crate::opening::Report;
 use crate::opening::{Kept, Opening};
 use crate::time::Time;
+use crate::view::Place;
 use crate::wish::Numbered;
 
 mod resizing;
@@ -48,10 +49,10 @@ pub enum Content {
 
 impl Content {
     /// The node that asks for something with this, if it is a request.
-    pub(crate) fn asks_for(&self) -> Option<NodeId> {
+    pub(crate) fn asks_for(&self) -> Option<Place> {
         match self {
-            Content::Slots(message) => message.origin(),
-            Content::Rooms(rooms::Message::Request(entry)) => Some(entry.node),
+            Content::Slots(message) => message.origin().map(Place),
+            Content::Rooms(rooms::Message::Request(entry)) => Some(Place(entry.node)),
             Content::Rooms(_) | Content::Refused { .. } | Content::Report(_) | Content::Age(_) => None,
         }
     }
@@ -102,7 +103,7 @@ pub(crate) struct Resource {
     definition: Definition,
     /// What its name is defined as, if it is.
     defined: Option<Definition>,
-    home: NodeId,
+    home: Place,
     run_by: RunBy,
     timers: Timers,
     /// When something last happened to it.
@@ -125,7 +126,7 @@ impl Resource {
     pub(crate) fn new(
         name: Arc<str>,
         (definition, defined): (Definition, Option<Definition>),
-        home: NodeId,
+        home: Place,
         Setup { position, policy, origin }: Setup,
         opening: bool,
     ) -> Resource {
@@ -138,7 +139,7 @@ impl Resource {
             }
             Definition::RwLock | Definition::Room => {
                 let rules = policy.of_room(home);
-                let spot = Spot { me: position.me, rules: &rules };
+                let spot = Spot { me: position.me.0, rules: &rules };
                 RunBy::Room(rules, Box::new(Room::create(&spot, origin)))
             }
         };
@@ -161,7 +162,7 @@ impl Resource {
     }
 
     /// The place of its home.
-    pub(crate) fn home(&self) -> NodeId {
+    pub(crate) fn home(&self) -> Place {
         self.home
     }
 
@@ -197,7 +198,7 @@ impl Resource {
         match &self.run_by {
             RunBy::Forest(rules, forest) => forest.droppable(&site(position, self.definition, rules)),
             RunBy::Room(rules, room) => {
-                let floor = room.droppable(&Spot { me: position.me, rules })?;
+                let floor = room.droppable(&Spot { me: position.me.0, rules })?;
                 Some(Origin { floor, clock: 0 })
             }
             RunBy::Opening(_) => None,
@@ -222,11 +223,14 @@ impl Resource {
     }
 
     /// The slots whose tokens are here, each with the nodes that wait for it, in their order.
-    pub(crate) fn slots_here(&self) -> Vec<(u32, Vec<NodeId>)> {
+    pub(crate) fn slots_here(&self) -> Vec<(u32, Vec<Place>)> {
         match &self.run_by {
-            RunBy::Forest(_, forest) => forest.tokens_here().collect(),
+            RunBy::Forest(_, forest) => {
+                let places = |nodes: Vec<u32>| nodes.into_iter().map(Place).collect();
+                forest.tokens_here().map(|(token, nodes)| (token, places(nodes))).collect()
+            }
             RunBy::Room(_, room) if room.has_token() => {
-                vec![(0, room.queue().iter().map(|entry| entry.node).collect())]
+                vec![(0, room.queue().iter().map(|entry| Place(entry.node)).collect())]
             }
             RunBy::Room(..) | RunBy::Opening(_) => Vec::new(),
         }
@@ -287,5 +291,5 @@ fn site(position: Position, definition: Definition, rules: &forest::Rules) -> Si
         Definition::Slots(slots) => slots,
         Definition::RwLock | Definition::Room => 1,
     };
-    Site { me: position.me, nodes: position.nodes, tokens, rules }
+    Site { me: position.me.0, nodes: position.nodes, tokens, rules }
 }

@@ -1,9 +1,10 @@
 //! The members in force.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
-use algorithms::{Bounds, NodeId};
+use algorithms::Bounds;
 use serde::{Deserialize, Serialize};
 
 use crate::identity::Identity;
@@ -36,6 +37,16 @@ impl ViewMember {
     }
 }
 
+/// A member's place in a view, by which algorithms know it. Ids are for ever; places belong to one view.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place(pub(crate) algorithms::NodeId);
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// A fence is the number of a view, then a counter: both only rise.
 const COUNTER_BITS: u32 = 40;
 
@@ -55,23 +66,23 @@ impl View {
     }
 
     /// The place of a member.
-    pub fn place(&self, id: u32) -> Option<NodeId> {
+    pub fn place(&self, id: u32) -> Option<Place> {
         let place = self.members.binary_search_by_key(&id, |member| member.identity.id).ok()?;
-        Some(place as NodeId)
+        Some(Place(place as u32))
     }
 
-    /// The id of whoever is at this place.
-    pub fn id(&self, place: NodeId) -> u32 {
-        self.members[place as usize].identity.id
+    /// The id of the member at this place.
+    pub fn id(&self, place: Place) -> u32 {
+        self.members[place.0 as usize].identity.id
     }
 
-    pub(crate) fn ids(&self, places: &[NodeId]) -> Vec<u32> {
+    pub(crate) fn ids(&self, places: &[Place]) -> Vec<u32> {
         places.iter().map(|place| self.id(*place)).collect()
     }
 
     /// The place of a name's home.
-    pub fn home(&self, name: &str) -> NodeId {
-        name::home(name, self.members.iter().map(|member| u64::from(member.identity.id)))
+    pub fn home(&self, name: &str) -> Place {
+        Place(name::home(name, self.members.iter().map(|member| u64::from(member.identity.id))))
     }
 
     /// No fence of an earlier view is higher, and all of this one are.
@@ -85,9 +96,9 @@ impl View {
         Bounds { nodes: self.members.len() as u32, tokens: name::MOST_SLOTS, counter }
     }
 
-    /// Who has to report to whoever is at this place: all others that were in an earlier view.
-    pub(crate) fn owing(&self, me: NodeId) -> BTreeSet<NodeId> {
+    /// The places of the members that have to report to the one at this place: all others that were in an earlier view.
+    pub(crate) fn owing(&self, me: Place) -> BTreeSet<Place> {
         let old = (0..).zip(&self.members).filter(|(_, member)| member.joined < self.epoch);
-        old.map(|(place, _)| place).filter(|place| *place != me).collect()
+        old.map(|(place, _)| Place(place)).filter(|place| *place != me).collect()
     }
 }

@@ -16,7 +16,14 @@ use crate::run::{CLIENTS, Reader, Run, TTL};
 const MOST_ASKED: usize = 3;
 
 impl Run {
-    pub(crate) fn heard(&mut self, client: usize, heard: &ToClient) {
+    /// A client hears its node, if that came over the connection that it has.
+    pub(crate) fn hears(&mut self, client: usize, connection: u32, heard: &ToClient) {
+        if self.clients[client].is_connected_by(connection) && !self.clients[client].dead {
+            self.heard(client, heard);
+        }
+    }
+
+    fn heard(&mut self, client: usize, heard: &ToClient) {
         let program = &mut self.clients[client];
         let clock = program.clock(self.now);
         let (request, grant) = match program.client.hear(heard, clock) {

@@ -229,11 +229,7 @@ impl Run {
         match event {
             Event::Peer { from, to, message } => self.peer(from, to, message),
             Event::Said { client, connection, said } => self.said(client, connection, said),
-            Event::Heard { client, connection, heard } => {
-                if self.clients[client].is_connected_by(connection) && !self.clients[client].dead {
-                    self.heard(client, &heard);
-                }
-            }
+            Event::Heard { client, connection, heard } => self.hears(client, connection, &heard),
             Event::Act(client) => self.act(client, ending),
             Event::KeepAlive(client) => self.keep_alive(client, ending),
             Event::Release { client, request } => {

@@ -1,11 +1,12 @@
 //! Steps of resources, and their effects.
 
-use algorithms::{NodeId, Timer, Wait};
+use algorithms::{Timer, Wait};
 
 use super::state::Due;
 use super::{Core, Out, PeerMessage, Said};
 use crate::resource::{Content, Effect, Input, Looked, Planned};
 use crate::time::Time;
+use crate::view::Place;
 
 impl Core {
     /// Feeds a resource with an input, and carries out the effects.
@@ -51,7 +52,7 @@ impl Core {
     }
 
     /// Sends a message about a resource.
-    pub(super) fn send_about(&mut self, number: u32, to: NodeId, content: Content, out: &mut Out) {
+    pub(super) fn send_about(&mut self, number: u32, to: Place, content: Content, out: &mut Out) {
         let Some(resource) = self.names.get(number) else { return };
         let (name, definition) = (resource.name().clone(), resource.definition());
         self.counts.sent += 1;

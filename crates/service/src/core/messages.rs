@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use algorithms::NodeId;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
@@ -12,6 +11,7 @@ use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::resource::Content;
 use crate::session::SessionId;
+use crate::view::Place;
 use crate::wish::Want;
 
 /// What a client asks for.
@@ -91,13 +91,13 @@ pub enum Said {
 #[derive(Clone, Debug, Default)]
 pub struct Out {
     /// Messages to peers, in order.
-    pub messages: Vec<(NodeId, PeerMessage)>,
+    pub messages: Vec<(Place, PeerMessage)>,
     /// Answers to sessions.
     pub answers: Vec<Answer>,
     /// Sessions that have ended; there are no more answers for them.
     pub ended: Vec<SessionId>,
     /// Members whose messages contradict what this node knows, and how: they changed nothing.
-    pub contradictions: Vec<(NodeId, &'static str)>,
+    pub contradictions: Vec<(Place, &'static str)>,
     /// What happened, for watchers: a driver without any leaves `None` here.
     pub events: Option<Vec<Event>>,
 }

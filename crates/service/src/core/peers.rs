@@ -5,18 +5,17 @@
 
 use std::sync::Arc;
 
-use algorithms::NodeId;
-
 use super::{Core, Out, PeerMessage, Said};
 use crate::defect::Defect;
 use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::resource::{Content, Input};
 use crate::time::Time;
+use crate::view::Place;
 
 impl Core {
     /// A message from another node; each arrives once, and in order.
-    pub fn receive(&mut self, from: NodeId, message: PeerMessage, now: Time, out: &mut Out) {
+    pub fn receive(&mut self, from: Place, message: PeerMessage, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.counts.received += 1;
         let old_end = self.has_defect(Defect::OldEndCounts) && message.said == Said::End;
@@ -42,7 +41,7 @@ impl Core {
 
     pub(super) fn on_message_about(
         &mut self,
-        from: NodeId,
+        from: Place,
         (name, definition): (&Arc<str>, Definition),
         content: Content,
         now: Time,
@@ -69,7 +68,7 @@ impl Core {
     pub(super) fn deliver(
         &mut self,
         number: u32,
-        (from, taken_for): (NodeId, Definition),
+        (from, taken_for): (Place, Definition),
         content: Content,
         now: Time,
         out: &mut Out,
@@ -110,7 +109,7 @@ impl Core {
     /// At the home: tells a node that the name stands for something else.
     pub(super) fn send_refusal(
         &mut self,
-        to: NodeId,
+        to: Place,
         (name, asked): (&Arc<str>, Definition),
         defined: Definition,
         now: Time,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use algorithms::NodeId;
 use serde::{Deserialize, Serialize};
 
 use super::state::Request;
@@ -38,9 +37,9 @@ pub struct Listing {
     /// What it is.
     pub definition: Definition,
     /// The node it is at home at.
-    pub home: NodeId,
+    pub home: u32,
     /// The slots whose tokens are here, each with the nodes that wait for it, in their order.
-    pub slots: Vec<(u32, Vec<NodeId>)>,
+    pub slots: Vec<(u32, Vec<u32>)>,
     /// The clients that hold or wait here: first those that hold, then the others, in the order in which they came.
     pub clients: Vec<Held>,
 }
@@ -49,7 +48,7 @@ pub struct Listing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// This node,
-    pub node: NodeId,
+    pub node: u32,
     /// in this incarnation,
     pub incarnation: u64,
     /// in this view,
@@ -90,7 +89,7 @@ impl Core {
     }
 
     /// The node that a name is at home at.
-    pub fn home(&self, name: &str) -> NodeId {
+    pub fn home(&self, name: &str) -> u32 {
         let view = self.membership.view();
         view.id(view.home(name))
     }

@@ -8,8 +8,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use algorithms::NodeId;
-
 use super::{Core, Out, PeerMessage, Said};
 use crate::defect::Defect;
 use crate::name::Definition;
@@ -17,7 +15,7 @@ use crate::opening::{Kept, Report};
 use crate::refusal::Refusal;
 use crate::resource::{Content, Input, Resource};
 use crate::time::Time;
-use crate::view::View;
+use crate::view::{Place, View};
 
 impl Core {
     /// Enters a later view. This node is in it, in this incarnation.
@@ -51,9 +49,9 @@ impl Core {
     }
 
     /// A defect: the requests of other nodes in the queues of tokens here, with the places of the view before.
-    fn old_queues(&self) -> Vec<(u32, NodeId, Content)> {
-        let others = |place: NodeId| {
-            place != self.membership.me() && self.membership.view().members.len() > place as usize
+    fn old_queues(&self) -> Vec<(u32, Place, Content)> {
+        let others = |place: Place| {
+            place != self.membership.me() && self.membership.view().members.len() > place.0 as usize
         };
         let queues = self.names.iter().flat_map(|(number, resource)| {
             resource
@@ -72,7 +70,7 @@ impl Core {
     }
 
     /// Whether a member has not said yet that it has reported everything.
-    pub(crate) fn expects_report(&self, from: NodeId) -> bool {
+    pub(crate) fn expects_report(&self, from: Place) -> bool {
         self.membership.owes(from) || self.has_defect(Defect::EndBeforeReport)
     }
 
@@ -129,7 +127,7 @@ impl Core {
     /// At the home: a node reports what it has of a resource. So that is what the name stands for.
     pub(super) fn on_report(
         &mut self,
-        from: NodeId,
+        from: Place,
         (name, definition): (&Arc<str>, Definition),
         report: Report,
         now: Time,
@@ -163,7 +161,7 @@ impl Core {
     }
 
     /// A node has reported everything to this one.
-    pub(super) fn on_end_mark(&mut self, from: NodeId, now: Time, out: &mut Out) {
+    pub(super) fn on_end_mark(&mut self, from: Place, now: Time, out: &mut Out) {
         if self.membership.end_mark(from) && self.membership.may_mint() {
             self.on_all_reports(now, out);
         }
@@ -194,7 +192,7 @@ impl Core {
                 continue;
             };
             let asked = resource.definition();
-            let whom: BTreeSet<NodeId> = resource
+            let whom: BTreeSet<Place> = resource
                 .parked()
                 .iter()
                 .filter_map(Content::asks_for)

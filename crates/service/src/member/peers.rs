@@ -12,6 +12,7 @@ use crate::core::{PeerMessage, Said};
 use crate::name;
 use crate::resource::Content;
 use crate::time::Time;
+use crate::view::Place;
 
 /// A rule that a peer broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +74,7 @@ impl Member {
         effects.push(Effect::Disconnect { peer, why });
     }
 
-    fn judge(&self, from: algorithms::NodeId, message: &PeerMessage) -> Result<(), Breach> {
+    fn judge(&self, from: Place, message: &PeerMessage) -> Result<(), Breach> {
         let Said::About { name, definition, content } = &message.said else { return Ok(()) };
         name::validate(name).map_err(|_| Breach::Name)?;
         definition.validate().map_err(|_| Breach::Definition)?;

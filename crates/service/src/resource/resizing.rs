@@ -1,11 +1,11 @@
 //! How many slots a resource has, and what happens when that changes.
 
-use algorithms::NodeId;
 use algorithms::forest::{Elsewhere, Size};
 
 use super::{Content, Position, Resource, RunBy, Setup, Workspace, site};
 use crate::name::Definition;
 use crate::opening::Report;
+use crate::view::Place;
 
 impl Resource {
     /// What its name is defined as has changed.
@@ -59,14 +59,14 @@ impl Resource {
     pub(super) fn reported_late(
         &mut self,
         position: Position,
-        from: NodeId,
+        from: Place,
         report: Report,
         work: &mut Workspace,
     ) {
         let (RunBy::Forest(rules, forest), Report::Slots(slots, _)) = (&mut self.run_by, report) else {
             return work.never("a mutex is reported as a room");
         };
-        let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from, version });
+        let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from.0, version });
         let late: Vec<Elsewhere> = late.collect();
         let mut out = work.outbox();
         forest.reported_late(&site(position, self.definition, rules), &late, &mut out);

@@ -1,8 +1,9 @@
 //! What a resource is set up with.
 
-use algorithms::{NodeId, Origin, forest, rooms};
+use algorithms::{Origin, forest, rooms};
 
 use crate::defect::Defect;
+use crate::view::Place;
 
 /// What all resources of a node do by configuration.
 #[derive(Clone, Copy)]
@@ -18,22 +19,22 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    pub(crate) fn of_forest(self, home: NodeId) -> forest::Rules {
+    pub(crate) fn of_forest(self, home: Place) -> forest::Rules {
         let slip = match self.defect {
             Some(Defect::SlotFromTheStart) => Some(forest::Slip::NoFloor),
             Some(Defect::GrowsBlindly) => Some(forest::Slip::GrowBlindly),
             _ => None,
         };
-        forest::Rules { slip, ..forest::Rules::service(home, self.passes, self.linger) }
+        forest::Rules { slip, ..forest::Rules::service(home.0, self.passes, self.linger) }
     }
 
-    pub(crate) fn of_room(self, home: NodeId) -> rooms::Rules {
+    pub(crate) fn of_room(self, home: Place) -> rooms::Rules {
         let omits = match self.defect {
             Some(Defect::CaptainKeepsFollowers) => Some(rooms::Shortcut::KeepsFollowers),
             Some(Defect::CompletesToCaptain) => Some(rooms::Shortcut::CompletesToCaptain),
             _ => None,
         };
-        let mut rules = rooms::Rules::service(home, self.passes, self.linger, self.floor);
+        let mut rules = rooms::Rules::service(home.0, self.passes, self.linger, self.floor);
         rules.omits = omits;
         rules
     }
@@ -42,7 +43,7 @@ impl Policy {
 /// This node's position in the view: its place, and the number of members.
 #[derive(Clone, Copy)]
 pub(crate) struct Position {
-    pub(crate) me: NodeId,
+    pub(crate) me: Place,
     pub(crate) nodes: u32,
 }
 

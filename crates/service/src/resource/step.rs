@@ -1,10 +1,11 @@
 //! One step of a resource: an input, and the effects that come of it.
 
 use algorithms::rooms::{self, Spot};
-use algorithms::{Algorithm, ClientId, Groups, NodeId, Timer, Wait};
+use algorithms::{Algorithm, ClientId, Groups, Timer, Wait};
 
 use super::{Content, Position, Resource, RunBy, Workspace, site};
 use crate::name::Definition;
+use crate::view::Place;
 use crate::wish::Numbered;
 
 /// What a resource is fed with.
@@ -16,7 +17,7 @@ pub(crate) enum Input {
     /// A client releases.
     Exit(ClientId),
     /// A message of another node arrives.
-    Deliver(NodeId, Content),
+    Deliver(Place, Content),
     /// A timer runs out.
     Expire(Timer),
     /// At the home: all members have reported everything.
@@ -25,7 +26,7 @@ pub(crate) enum Input {
 
 /// What a resource wants done.
 pub(crate) enum Effect {
-    Send(NodeId, Content),
+    Send(Place, Content),
     /// A client holds this slot from now on, with this fence, in the group of this number. The client's request knows
     /// which of its groups that is.
     Grant {
@@ -51,7 +52,7 @@ impl Resource {
                     Input::Cancel(client) => algorithms::Input::Cancel { client },
                     Input::Exit(client) => algorithms::Input::Exit { client },
                     Input::Deliver(from, Content::Slots(message)) => {
-                        algorithms::Input::Deliver { from, message }
+                        algorithms::Input::Deliver { from: from.0, message }
                     }
                     Input::Deliver(from, Content::Report(report)) => {
                         return self.reported_late(position, from, report, work);
@@ -66,17 +67,17 @@ impl Resource {
                 work.take_from_forest();
             }
             RunBy::Room(rules, room) => {
-                let (spot, effects) = (Spot { me: position.me, rules }, work.room());
+                let (spot, effects) = (Spot { me: position.me.0, rules }, work.room());
                 match input {
                     Input::Request(client, Some(wish)) => room.want(&spot, client, wish, effects),
                     Input::Cancel(client) => room.cancel(&spot, client, effects),
                     Input::Exit(_) => room.release(&spot, effects),
                     Input::Deliver(from, Content::Rooms(message)) => {
-                        room.deliver(&spot, from, message, effects);
+                        room.deliver(&spot, from.0, message, effects);
                     }
                     Input::Expire(timer) => room.expire(&spot, timer, effects),
                     Input::Deliver(from, Content::Report(report)) => match report.insider() {
-                        Some(_) => room.is_inside(from, effects),
+                        Some(_) => room.is_inside(from.0, effects),
                         None => effects.push(rooms::Effect::Never("a room's token is at two nodes")),
                     },
                     Input::AllReported => room.all_reported(&spot, effects),

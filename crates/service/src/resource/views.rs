@@ -1,15 +1,15 @@
 //! A resource from one view to the next.
 
-use algorithms::NodeId;
 use algorithms::forest::Forest;
 use algorithms::rooms::{Room, Spot};
 
 use super::{Content, Policy, Resource, RunBy, Setup, Workspace, site};
 use crate::opening::{Kept, Opened, Opening, Reports};
+use crate::view::Place;
 
 impl Resource {
     /// In a new view its home is there.
-    pub(crate) fn move_home(&mut self, home: NodeId) {
+    pub(crate) fn move_home(&mut self, home: Place) {
         self.home = home;
     }
 
@@ -36,7 +36,7 @@ impl Resource {
     }
 
     /// At the home: opens, and returns what was parked meanwhile. `all` if all members have reported.
-    pub(crate) fn open(&mut self, all: bool, setup: Setup, work: &mut Workspace) -> Vec<(NodeId, Content)> {
+    pub(crate) fn open(&mut self, all: bool, setup: Setup, work: &mut Workspace) -> Vec<(Place, Content)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
         let Opened { kept, reported, parked, differs } = opening.open(all, self.definition, setup);
@@ -71,7 +71,7 @@ impl Resource {
             }
             Kept::Room(kept) => {
                 let rules = Policy { floor: origin.floor, ..policy }.of_room(self.home);
-                let spot = Spot { me: position.me, rules: &rules };
+                let spot = Spot { me: position.me.0, rules: &rules };
                 let reported = reported.map(|reported| reported.room);
                 let room = Room::resume(&spot, kept, reported, work.room());
                 work.take_from_room();

@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use algorithms::NodeId;
-
 use crate::defect::Defect;
 use crate::resource::Position;
-use crate::view::View;
+use crate::view::{Place, View};
 
 /// The view in force, this node's place in it, and the members whose reports are not complete.
 ///
@@ -20,9 +18,9 @@ pub(crate) struct Membership {
     id: u32,
     view: Arc<View>,
     /// and its place in this one.
-    me: NodeId,
+    me: Place,
     /// The members, by their places, that owe an end mark.
-    owing: BTreeSet<NodeId>,
+    owing: BTreeSet<Place>,
     defect: Option<Defect>,
 }
 
@@ -50,7 +48,7 @@ impl Membership {
     }
 
     /// This node's place.
-    pub(crate) fn me(&self) -> NodeId {
+    pub(crate) fn me(&self) -> Place {
         self.me
     }
 
@@ -64,9 +62,9 @@ impl Membership {
     }
 
     /// The places of all other members.
-    pub(crate) fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+    pub(crate) fn others(&self) -> impl Iterator<Item = Place> + use<> {
         let me = self.me;
-        (0..self.nodes()).filter(move |place| *place != me)
+        (0..self.nodes()).map(Place).filter(move |place| *place != me)
     }
 
     /// No fence of an earlier view is higher, and all of this one are.
@@ -75,12 +73,12 @@ impl Membership {
     }
 
     /// Whether a member may still report.
-    pub(crate) fn owes(&self, from: NodeId) -> bool {
+    pub(crate) fn owes(&self, from: Place) -> bool {
         self.owing.contains(&from)
     }
 
     /// A member has reported everything; false if it owed nothing.
-    pub(crate) fn end_mark(&mut self, from: NodeId) -> bool {
+    pub(crate) fn end_mark(&mut self, from: Place) -> bool {
         self.owing.remove(&from)
     }
 
@@ -131,10 +129,12 @@ mod tests {
         let mut membership = Membership::new(20, view(1, &[(20, 1)]), None);
         assert!(membership.may_mint());
         membership.enter(view(2, &[(10, 1), (20, 1), (30, 2)]));
-        assert_eq!((membership.me(), membership.missing_ends()), (1, vec![10]));
-        assert_eq!(membership.others().collect::<Vec<_>>(), [0, 2]);
-        assert!(membership.owes(0) && !membership.may_mint());
-        assert!(!membership.end_mark(2) && membership.end_mark(0) && !membership.end_mark(0));
+        assert_eq!((membership.me(), membership.missing_ends()), (Place(1), vec![10]));
+        assert_eq!(membership.others().collect::<Vec<_>>(), [Place(0), Place(2)]);
+        assert!(membership.owes(Place(0)) && !membership.may_mint());
+        assert!(
+            !membership.end_mark(Place(2)) && membership.end_mark(Place(0)) && !membership.end_mark(Place(0))
+        );
         assert!(membership.may_mint());
     }
 

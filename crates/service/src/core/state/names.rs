@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use algorithms::{NodeId, Origin};
+use algorithms::Origin;
 
 use crate::defect::Defect;
 use crate::name::{Definition, Kind};
 use crate::resource::{Policy, Position, Resource, Setup};
 use crate::slab::Slab;
 use crate::time::Time;
+use crate::view::Place;
 
 /// The names that this node knows, and the resources that they stand for.
 ///
@@ -107,7 +108,7 @@ impl Names {
         &mut self,
         name: &Arc<str>,
         asked: Definition,
-        home: NodeId,
+        home: Place,
         position: Position,
         opening: bool,
     ) -> u32 {
@@ -223,7 +224,7 @@ impl Names {
 mod tests {
     use super::*;
 
-    const HOME: Position = Position { me: 0, nodes: 1 };
+    const HOME: Position = Position { me: Place(0), nodes: 1 };
 
     fn names() -> Names {
         Names::new(Policy { passes: 4, linger: 10, floor: 100, defect: None })
@@ -233,8 +234,8 @@ mod tests {
     fn a_name_can_be_of_several_kinds_and_each_is_found_until_it_is_forgotten() {
         let mut names = names();
         let name: Arc<str> = "x".into();
-        let mutex = names.create(&name, Definition::MUTEX, 0, HOME, false);
-        let room = names.create(&name, Definition::Room, 0, HOME, false);
+        let mutex = names.create(&name, Definition::MUTEX, Place(0), HOME, false);
+        let room = names.create(&name, Definition::Room, Place(0), HOME, false);
         assert_eq!(names.all_of("x").collect::<Vec<_>>(), [mutex, room]);
         assert_eq!(names.of_other_kinds("x", Kind::Slots), [room]);
         assert_eq!(names.find("x", Kind::Room), Some(room));
@@ -247,7 +248,7 @@ mod tests {
         let mut names = names();
         let name: Arc<str> = "x".into();
         names.define(&name, Some(Definition::Slots(3)));
-        let number = names.create(&name, Definition::MUTEX, 0, HOME, false);
+        let number = names.create(&name, Definition::MUTEX, Place(0), HOME, false);
         assert_eq!(names.get(number).unwrap().definition(), Definition::Slots(3));
     }
 
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(names.origin().floor, 200);
         names.enter(150);
         assert_eq!(names.origin().floor, 200, "even if the floor of a view were lower");
-        let number = names.create(&"x".into(), Definition::MUTEX, 0, HOME, false);
+        let number = names.create(&"x".into(), Definition::MUTEX, Place(0), HOME, false);
         names.remove(number, HOME);
         assert!(names.origin().floor >= 200);
     }
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn an_idle_resource_is_kept_for_a_while_after_its_last_use() {
         let mut names = names();
-        let number = names.create(&"x".into(), Definition::MUTEX, 0, HOME, false);
+        let number = names.create(&"x".into(), Definition::MUTEX, Place(0), HOME, false);
         assert!(names.list_if_idle(number, HOME, Time(1)) && !names.list_if_idle(number, HOME, Time(2)));
         names.get_mut(number).unwrap().use_at(Time(5));
         let keep = Duration::from_nanos(10);
