@@ -17,10 +17,12 @@ use crate::utc::utc;
 /// So many renewals may be without an answer.
 const MOST_RENEWALS: usize = 16;
 
-/// Whether consensus has stopped at this node, and how many renewals are under way.
+/// What is known of errands to the leader.
 #[derive(Default)]
-pub(crate) struct Failure {
-    said: AtomicBool,
+pub(crate) struct ToLeader {
+    /// It was logged that consensus has stopped at this node.
+    stopped: AtomicBool,
+    /// So many renewals are without an answer.
     renewals: AtomicUsize,
 }
 
@@ -82,27 +84,27 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
 /// Whether the leader can be asked. A node at which consensus has stopped hears of no view any more, and must not go on for long.
 fn may_renew(shared: &Shared) -> bool {
     if let Some(why) = shared.control.failure() {
-        if !shared.failure.said.swap(true, Ordering::Relaxed) {
+        if !shared.to_leader.stopped.swap(true, Ordering::Relaxed) {
             (shared.log)(&format!(
                 "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
             ));
         }
         return false;
     }
-    shared.failure.renewals.load(Ordering::Relaxed) < MOST_RENEWALS
+    shared.to_leader.renewals.load(Ordering::Relaxed) < MOST_RENEWALS
 }
 
 impl Shared {
     /// Waits for the leader's reply, as long as it can be of use, and passes it on.
     async fn leader_replies(self: &Arc<Shared>, asks: impl Future<Output = Result<LeaderReply, AskError>>) {
         let lease = self.control.registry().borrow().lease;
-        self.failure.renewals.fetch_add(1, Ordering::Relaxed);
+        self.to_leader.renewals.fetch_add(1, Ordering::Relaxed);
         let reply = match timeout(lease, asks).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(AskError::Refused(why))) => LeaderReply::Refused(why),
             Ok(Err(_)) | Err(_) => LeaderReply::Silence,
         };
-        self.failure.renewals.fetch_sub(1, Ordering::Relaxed);
+        self.to_leader.renewals.fetch_sub(1, Ordering::Relaxed);
         self.happen(|turn| turn.member.leader_replied(reply, turn.now, turn.effects));
     }
 

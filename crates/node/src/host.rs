@@ -25,7 +25,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::clients::{self, ClientLink};
 use crate::embedded::Near;
-use crate::errands::Failure;
+use crate::errands::ToLeader;
 use crate::links::{Around, Links};
 use crate::transport::{self, Inbox, Notice};
 use crate::{errands, memory, port, start};
@@ -133,8 +133,7 @@ pub(crate) struct Shared {
     earlier: Notify,
     /// Whether the member has left.
     left: watch::Sender<bool>,
-    /// Whether it was said that consensus has stopped.
-    pub(crate) failure: Failure,
+    pub(crate) to_leader: ToLeader,
     tasks: Mutex<Vec<JoinHandle<()>>>,
     /// What was begun for the member and comes back with a reply.
     pub(crate) errands: Mutex<JoinSet<()>>,
@@ -198,7 +197,7 @@ impl Host {
             runtime: Handle::current(),
             earlier: Notify::new(),
             left: watch::Sender::new(false),
-            failure: Failure::default(),
+            to_leader: ToLeader::default(),
             tasks: Mutex::default(),
             errands: Mutex::default(),
         });

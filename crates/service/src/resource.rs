@@ -1,6 +1,6 @@
 //! What a node keeps about a name: what it is, the algorithm that runs it, and the timers of that.
 //!
-//! A resource is a state machine: `Resource::step` takes an input, and the effects are in the [`Workspace`]
+//! A resource is a state machine: `Resource::step` takes an input, and the effects are in the `Workspace`
 //! afterwards. The kind of a resource never changes, and all timers end with the view.
 
 use std::sync::Arc;
