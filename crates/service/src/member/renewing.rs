@@ -89,7 +89,7 @@ impl Member {
     /// Whether there is a lease to renew.
     fn is_in_a_view(&self) -> bool {
         use crate::defect::Defect::{ReadmitsIncarnation, ResumesAfterExclusion};
-        // A node that was excluded and goes on as it is asks to be let in again.
+        // With these defects a node that was excluded goes on as it is, and asks to join.
         let asks_again = self.has_defect(ReadmitsIncarnation) || self.has_defect(ResumesAfterExclusion);
         self.view().epoch > 0 && (!asks_again || self.is_member())
     }
