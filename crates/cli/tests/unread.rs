@@ -43,32 +43,8 @@ fn a_suspended_watcher_stops_nobody() {
     assert!(ends, "the cluster ends when it is asked to");
 }
 
-#[test]
-fn a_node_goes_on_when_nobody_reads_its_log() {
-    let mut nodes = Nodes::start("log", 3);
-    // Its reader goes away, as that of 'tokenwood node 2> >(head -1)' does.
-    drop(nodes.nodes[0].stderr.take());
-    let view = nodes.view(1).unwrap();
-    nodes.nodes[2].kill().unwrap();
-    assert!(until(|| nodes.view(1).is_some_and(|now| now > view)), "there is a new view");
-    let mut command = Command::new(TOKENWOOD);
-    command.args(["run", "x", "--endpoint", &nodes.endpoints[0], "--", "true"]).stdin(Stdio::null());
-    let mut command = command.spawn().unwrap();
-    let served = ended_within(&mut command, SOON);
-    _ = command.kill();
-    _ = command.wait();
-    assert!(served.is_some_and(|status| status.success()), "the node is in the new view, and grants locks");
-    kill("-TERM", u64::from(nodes.nodes[0].id()));
-    let ended = ended_within(&mut nodes.nodes[0], SOON);
-    assert!(ended.is_some_and(|status| status.success()), "it ends when it is asked to: {ended:?}");
-}
-
-#[test]
-fn a_node_goes_on_when_its_log_is_full() {
-    // As with a terminal that was stopped with Ctrl-S: there is a reader, and it does not read.
-    let (unread, mut full) = std::io::pipe().unwrap();
-    full.write_all(&[b'x'; PIPE_BYTES]).unwrap();
-    let mut nodes = Nodes::start_with("full-log", 3, Some(full.into()));
+/// Node 0 grants locks, and ends when it is asked to.
+fn serves_and_ends(nodes: &mut Nodes) {
     let mut command = Command::new(TOKENWOOD);
     command.args(["run", "x", "--endpoint", &nodes.endpoints[0], "--", "true"]).stdin(Stdio::null());
     let mut command = command.spawn().unwrap();
@@ -79,6 +55,26 @@ fn a_node_goes_on_when_its_log_is_full() {
     kill("-TERM", u64::from(nodes.nodes[0].id()));
     let ended = ended_within(&mut nodes.nodes[0], SOON);
     assert!(ended.is_some_and(|status| status.success()), "it ends when it is asked to: {ended:?}");
+}
+
+#[test]
+fn a_node_goes_on_when_nobody_reads_its_log() {
+    let mut nodes = Nodes::start("log", 3);
+    // Its reader goes away, as that of 'tokenwood node 2> >(head -1)' does.
+    drop(nodes.nodes[0].stderr.take());
+    let view = nodes.view(1).unwrap();
+    nodes.nodes[2].kill().unwrap();
+    assert!(until(|| nodes.view(1).is_some_and(|now| now > view)), "there is a new view");
+    serves_and_ends(&mut nodes);
+}
+
+#[test]
+fn a_node_goes_on_when_its_log_is_full() {
+    // As with a terminal that was stopped with Ctrl-S: there is a reader, and it does not read.
+    let (unread, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[b'x'; PIPE_BYTES]).unwrap();
+    let mut nodes = Nodes::start_with("full-log", 3, Some(full.into()));
+    serves_and_ends(&mut nodes);
     drop(unread);
 }
 

@@ -150,7 +150,7 @@ impl Observer {
         self.order(Order::Resize { name: name.into(), slots }).await.map(drop)
     }
 
-    /// Takes away what somebody holds at this node by this slot with this fence, as [`Observer::inspect`] tells. The holder is told,
+    /// Takes away what a client holds at this node by this slot with this fence, as [`Observer::inspect`] tells. The holder is told,
     /// and somebody else is let in when it has let go, or has certainly stopped to believe that it holds anything; with
     /// `at_once` right away, **which breaks exclusion**: the holder may not know yet.
     pub async fn force_release(

@@ -35,17 +35,17 @@ defects! {
     CountedFromReceipt: "counted-from-receipt", "A node counts its lease from when the confirmation came.";
     NoRound: "no-round", "The leader confirms without asking whether it still leads.";
     JoinsRunningRound: "joins-running-round", "A renewal that comes while a round runs is confirmed by it.";
-    NewLeaderDoesNotWait: "new-leader-does-not-wait", "A new leader counts as lost whoever has not renewed under it.";
+    NewLeaderDoesNotWait: "new-leader-does-not-wait", "A new leader counts every member as lost that has not renewed under it.";
     QuietAfterRestart: "quiet-after-restart", "A voter that has started again says that it has long helped nobody to lead.";
     QuietestVoter: "quietest-voter", "A new leader goes by the voter that has been quiet for longest.";
     NoDrift: "no-drift", "The leader waits as long as a lease lasts on its own clock.";
     RenewsDuringExclusion: "renews-during-exclusion", "A member that is about to be left out can still renew.";
-    ShorterAtOnce: "shorter-at-once", "A shorter lease is agreed on while somebody believes in a longer one.";
-    ExcludesOnSuspicion: "excludes-on-suspicion", "The leader leaves out whoever has missed two renewals.";
+    ShorterAtOnce: "shorter-at-once", "A shorter lease is agreed on while a node may still count on a longer one.";
+    ExcludesOnSuspicion: "excludes-on-suspicion", "The leader excludes every member that has missed two renewals.";
     UnreachablePair: "unreachable-pair", "Two members that do not reach each other both stay.";
     MembersById: "members-by-id", "A node that has started again is taken for the member that it was.";
     RestartReplaces: "restart-replaces", "A node that has started again replaces the member that it was at once.";
-    ReadmitsIncarnation: "readmits-incarnation", "A node that was left out is let in again as it is.";
+    ReadmitsIncarnation: "readmits-incarnation", "A node that was excluded joins again in the same incarnation.";
     ResumesAfterExclusion: "resumes-after-exclusion", "A node that was left out goes on with what it has in its next life.";
     // Views and tokens.
     QuorumOfEnds: "quorum-of-ends", "A home waits for the end marks of a majority.";
@@ -60,7 +60,7 @@ defects! {
     LeavesWhileBusy: "leaves-while-busy", "A node says goodbye while clients believe that they hold something there.";
     // Names that get more slots or fewer.
     SlotFromTheStart: "slot-from-the-start", "A slot that is made again starts as if it had never been there.";
-    GrowsBlindly: "grows-blindly", "All new slots are made, also those that somebody still has from before.";
+    GrowsBlindly: "grows-blindly", "All new slots are made, also those that another node still has from before.";
     // Sessions and clients.
     BeyondLease: "beyond-lease", "A node promises what its clients ask for, however short its own lease is.";
     NoMargin: "no-margin", "A node waits for the end of a promise on its own clock, without an allowance for others.";

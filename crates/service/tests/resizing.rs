@@ -237,7 +237,7 @@ fn finish(cluster: &mut Cluster, seed: u64) {
     left.into_iter().for_each(|client| cluster.leave(client));
     cluster.settle();
     for core in cluster.cores.iter().flatten() {
-        assert_eq!(core.status().resources, 0, "seed {seed}: {:?}", core.everything(cluster.now));
+        assert_eq!(core.status().resources, 0, "seed {seed}: {:?}", core.everything());
     }
 }
 

@@ -118,7 +118,7 @@ impl Run {
         for core in self.machines.iter().filter_map(|machine| machine.member.as_ref()).map(|it| it.core()) {
             let status = core.status();
             if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
-                let left = core.everything(self.now);
+                let left = core.everything();
                 self.happened.stuck.push(format!("something is left: {status:?} {left:?}"));
             }
         }

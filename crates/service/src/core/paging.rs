@@ -122,7 +122,7 @@ impl Core {
             if here.is_empty() && (!unused || told.is_some()) {
                 continue;
             }
-            let Some(mut listing) = self.listing(*number, std::iter::empty(), now) else { continue };
+            let Some(mut listing) = self.listing(*number) else { continue };
             if told.is_some() {
                 listing.slots.clear();
             }

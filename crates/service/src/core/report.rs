@@ -1,6 +1,5 @@
 //! What a node can tell about itself: who holds, who waits, what is kept.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,58 +93,23 @@ impl Core {
         view.id(view.home(name))
     }
 
-    /// What this node knows of a name. More than one thing only for a moment: until its home has said what it is.
-    pub fn inspect(&self, name: &str, now: Time) -> Vec<Listing> {
-        let numbers = self.names.all_of(name);
-        let listing = |number| {
-            let clients = self.requests.of_resource(number);
-            self.listing(number, clients.iter().filter_map(|client| self.requests.get(*client)), now)
-        };
-        numbers.filter_map(listing).collect()
-    }
-
     /// All resources that this node remembers.
-    pub fn everything(&self, now: Time) -> Vec<Listing> {
+    pub fn everything(&self) -> Vec<Listing> {
         let numbers = self.names.iter().map(|(number, _)| number);
-        numbers.filter_map(|number| self.listing(number, std::iter::empty(), now)).collect()
+        numbers.filter_map(|number| self.listing(number)).collect()
     }
 
-    /// All resources that clients hold or wait for here, in the order of names.
-    pub fn list(&self, now: Time) -> Vec<Listing> {
-        let mut by_resource: BTreeMap<u32, Vec<&Request>> = BTreeMap::new();
-        for (_, request) in self.requests.iter() {
-            by_resource.entry(request.resource).or_default().push(request);
-        }
-        let listings = by_resource
-            .into_iter()
-            .filter_map(|(number, clients)| self.listing(number, clients.into_iter(), now));
-        let mut listings: Vec<Listing> = listings.collect();
-        listings.sort_by(|one, other| one.name.cmp(&other.name));
-        listings
-    }
-
-    pub(super) fn listing<'a>(
-        &self,
-        number: u32,
-        clients: impl Iterator<Item = &'a Request>,
-        now: Time,
-    ) -> Option<Listing> {
+    /// A resource without its clients: pages add those.
+    pub(super) fn listing(&self, number: u32) -> Option<Listing> {
         let resource = self.names.get(number)?;
-        let mut clients: Vec<(&Request, Held)> =
-            clients.map(|request| (request, self.held(request, now))).collect();
-        clients.sort_by_key(|(request, _)| {
-            (request.granted.is_none(), request.since, request.session, request.number)
-        });
+        let view = self.membership.view();
+        let slots = resource.slots_here().into_iter();
         Some(Listing {
             name: resource.name().to_string(),
             definition: resource.definition(),
-            home: self.membership.view().id(resource.home()),
-            slots: resource
-                .slots_here()
-                .into_iter()
-                .map(|(slot, nodes)| (slot, self.membership.view().ids(&nodes)))
-                .collect(),
-            clients: clients.into_iter().map(|(_, held)| held).collect(),
+            home: view.id(resource.home()),
+            slots: slots.map(|(slot, nodes)| (slot, view.ids(&nodes))).collect(),
+            clients: Vec::new(),
         })
     }
 
