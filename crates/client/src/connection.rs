@@ -59,6 +59,7 @@ impl Connection {
                 "no protocol version in common: the node speaks {} to {}, this client {} to {}",
                 theirs.0, theirs.1, VERSIONS.0, VERSIONS.1
             )),
+            Welcome::Full(why) => Err(why),
         }
     }
 

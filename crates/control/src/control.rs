@@ -127,10 +127,10 @@ impl Control {
         tasks.spawn(self.plane.clone().listen(listener));
     }
 
-    /// Serves a connection that somebody else has accepted, until it ends: for a port that is shared. See
-    /// [`crate::is_for_us`].
-    pub async fn serve(&self, stream: TcpStream) -> io::Result<()> {
-        self.plane.serve(stream).await
+    /// Serves a connection of a port that is shared, until it ends. `read` was read from it already, to find out whether
+    /// it [is for us](crate::is_for_us); `place` is dropped when the caller has said who it is.
+    pub async fn serve(&self, stream: TcpStream, read: &[u8], place: impl Send) -> io::Result<()> {
+        self.plane.serve(stream, read, place).await
     }
 
     /// What was agreed on, as far as it was applied here.

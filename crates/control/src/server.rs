@@ -42,16 +42,19 @@ impl Plane {
             connections.spawn(async move {
                 let _place = place;
                 // How a connection ends concerns only the caller.
-                _ = server.serve(stream).await;
+                _ = server.serve(stream, &[], ()).await;
             });
         }
     }
 
-    /// Serves a connection until it ends.
-    pub(crate) async fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+    /// Serves a connection, from which this was read already, until it ends. The place is dropped when the caller has said
+    /// who it is.
+    pub(crate) async fn serve(&self, mut stream: TcpStream, read: &[u8], place: impl Send) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        let hello = timeout(self.local.patience, wire::read_hello(&mut stream)).await??;
+        let from_start = &mut read.chain(&mut stream);
+        let hello = timeout(self.local.patience, wire::read_hello(from_start)).await??;
         let judged = self.judge(&hello).await;
+        drop(place);
         timeout(self.local.patience, wire::answer(&mut stream, &judged)).await??;
         if judged.is_err() {
             return Ok(());

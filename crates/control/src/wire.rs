@@ -15,7 +15,7 @@ use service::Identity;
 use service::frame::{self, FrameError, LENGTH_BYTES};
 use service::leases::Renewal;
 use service::registry::{Applied, Entry as Proposal, MemberEntry};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::types::Types;
@@ -161,7 +161,7 @@ pub(crate) fn encode<T: Serialize>(id: u64, content: &T) -> Vec<u8> {
 }
 
 /// Reads the greeting of a caller.
-pub(crate) async fn read_hello(stream: &mut TcpStream) -> io::Result<Hello> {
+pub(crate) async fn read_hello(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Hello> {
     let body = read_greeting(stream).await?;
     Hello::decode(&body).map_err(io::Error::other)
 }
@@ -202,7 +202,7 @@ fn decode<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, FrameError> {
     }
 }
 
-async fn read_greeting(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+async fn read_greeting(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
     let mut length = [0; LENGTH_BYTES];
     stream.read_exact(&mut length).await?;
     let length = frame::body_length(&length, LONGEST_GREETING).map_err(io::Error::other)?;

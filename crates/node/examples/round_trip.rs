@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use node::transport::Config;
-use node::{Identity, Inbox, Peers, View, ViewMember};
+use node::{Identity, Inbox, Outbox, Peers, View, ViewMember};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -88,14 +88,16 @@ impl Node {
 }
 
 impl Inbox for Node {
-    async fn received(&self, from: u32, _: u64, payload: &[u8]) {
-        // A message one way begins with 1 and is only counted; the others go back.
-        let left = self.left.fetch_sub(1, Ordering::Relaxed) - 1;
-        if left == 0 {
-            self.done.notify_one();
-        }
-        if payload[0] == 0 && left > 0 {
-            self.peers().send(from, payload.to_vec()).expect("the link is not full");
+    fn received(&self, from: u32, _: u64, payloads: &[&[u8]], _: &mut Outbox<'_>) {
+        for payload in payloads {
+            // A message one way begins with 1 and is only counted; the others go back.
+            let left = self.left.fetch_sub(1, Ordering::Relaxed) - 1;
+            if left == 0 {
+                self.done.notify_one();
+            }
+            if payload[0] == 0 && left > 0 {
+                self.peers().send(from, payload.to_vec()).expect("the link is not full");
+            }
         }
     }
 }

@@ -1,136 +1,265 @@
-//! Connections of clients.
+//! Connections of clients: what waits to be written to each. Their reading ends are in `clients/`.
+//!
+//! Frames for a client are queued while the member is locked, and written after it is free: by the reactor at the end of
+//! its round, or by the thread of an embedded client or a task that caused them. One thread writes at a time; a thread that
+//! finds another at it leaves its bytes in the queue, where the other one looks again.
 
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::io::{self, Write};
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 
-use service::Identity;
+use mio::net::TcpStream;
 use service::Refusal;
-use service::frame::{self, FrameError, Incoming};
+use service::frame::{self, FrameError};
 use service::member::ConnectionId;
-use service::protocol::{self, GREETING, Hello, ToClient, VERSIONS, Welcome};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore};
-use tokio::time::timeout;
+use service::protocol::{self, ToClient};
 
-use crate::host::{Shared, Sink};
+use crate::host::Shared;
+use crate::reactor::Outbound;
 
-/// A client must have greeted after so long.
-const GREETING_LIMIT: Duration = Duration::from_secs(2);
-/// So many clients are connected at most.
-const MOST_CONNECTIONS: usize = 10_000;
-/// A client that lets so much wait to be read is hung up on: it can connect again and ask.
-const MOST_UNREAD: usize = 4 << 20;
+mod conversation;
+mod port;
+
+pub(crate) use port::ClientPort;
+
 /// A watcher that lets so much wait to be read is told how much it missed instead.
 const MOST_UNWATCHED: usize = 256 << 10;
 /// From a client that lets so much wait to be read nothing more is taken in: every question costs an answer.
 const MOST_UNANSWERED: usize = 256 << 10;
-/// How much is read at once.
-const READ_BYTES: usize = 16 * 1024;
+/// A buffer that is empty and larger than this is given back: a long answer shall not cost its memory for as long as the
+/// connection lasts.
+const USUAL_BYTES: usize = 16 << 10;
+
+/// How much clients may make a node hold outside of its member. The bounds of the member are in [`service::Config`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// So many clients are connected at most,
+    pub connections: usize,
+    /// and so many from one address.
+    pub per_address: usize,
+    /// A client that lets so many bytes wait to be read is hung up on: it can connect again and ask.
+    pub unread: usize,
+    /// If so many bytes wait to be read by all clients, those that read slowly are hung up on.
+    pub unread_in_all: usize,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> ConnectionLimits {
+        ConnectionLimits {
+            connections: 10_000,
+            per_address: 10_000,
+            unread: 4 << 20,
+            unread_in_all: 256 << 20,
+        }
+    }
+}
 
 /// The way to a client far away.
 pub(crate) struct ClientLink {
     stream: TcpStream,
-    version: u8,
-    outgoing: Mutex<Outgoing>,
-    /// There is now something that could not be written at once, or the connection is to end. Raised by those who tell
-    /// something, never by the task that waits for it: that one knows what it could not write.
-    wake: Notify,
+    /// The version that was agreed on; 0 before the greeting.
+    version: AtomicU8,
+    connection: OnceLock<ConnectionId>,
+    shared: Weak<Shared>,
+    /// What is to be written. Locked while the member is.
+    queue: Mutex<Queue>,
+    /// What is being written. Never waited for by a thread that has locked the member or the queue.
+    pen: Mutex<Pen>,
+    /// How many bytes wait in the queue and in the pen.
+    unread: AtomicUsize,
+    /// The socket was full at the last write: the reactor goes on when it has room.
+    full: AtomicBool,
+    over: AtomicBool,
 }
 
 #[derive(Default)]
-struct Outgoing {
+struct Queue {
     bytes: Vec<u8>,
-    over: bool,
+    /// A thread is about to write what is queued.
+    dirty: bool,
     /// The member knows that the client has much to read.
     behind: bool,
 }
 
-impl Outgoing {
-    /// So many bytes have been written.
-    fn written(&mut self, bytes: usize) {
-        self.bytes.drain(..bytes);
-        if self.bytes.is_empty() && self.bytes.capacity() > MOST_UNANSWERED {
-            // A long answer shall not cost its memory for as long as the connection lasts.
-            self.bytes = Vec::new();
-        }
-    }
+#[derive(Default)]
+struct Pen {
+    bytes: Vec<u8>,
+    written: usize,
 }
 
 /// What came of telling a client something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// The client keeps up, or the member knows that it does not.
-    AsBefore,
+pub(crate) struct Told {
+    /// The connection has to be written to, and nobody else is about to.
+    pub(crate) to_flush: bool,
     /// The client has much to read already: the member has to know.
-    Behind,
+    pub(crate) behind: bool,
 }
 
 impl ClientLink {
-    /// Tells the client something. Never waits.
-    pub(crate) fn tell(&self, what: &ToClient) -> Told {
-        let mut outgoing = self.outgoing();
-        self.send(&mut outgoing, what);
-        if outgoing.behind || outgoing.bytes.len() <= MOST_UNWATCHED {
-            return Told::AsBefore;
+    fn new(stream: TcpStream, shared: Weak<Shared>) -> Arc<ClientLink> {
+        Arc::new(ClientLink {
+            stream,
+            version: AtomicU8::new(0),
+            connection: OnceLock::new(),
+            shared,
+            queue: Mutex::default(),
+            pen: Mutex::default(),
+            unread: AtomicUsize::new(0),
+            full: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    /// Queues a frame. Never waits for the socket.
+    pub(crate) fn tell(&self, what: &ToClient, shared: &Shared) -> Told {
+        if self.is_over() {
+            return Told { to_flush: false, behind: false };
         }
-        outgoing.behind = true;
-        Told::Behind
-    }
-
-    /// Whether the client has read everything since the member was told that it had not.
-    fn has_caught_up(&self) -> bool {
-        let mut outgoing = self.outgoing();
-        let caught_up = outgoing.behind && outgoing.bytes.is_empty();
-        outgoing.behind &= !caught_up;
-        caught_up
-    }
-
-    pub(crate) fn hang_up(&self) {
-        self.outgoing().over = true;
-        self.wake.notify_one();
-    }
-
-    fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
-        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes a message, or leaves it to the task of this connection if it cannot be written at once.
-    fn send(&self, outgoing: &mut Outgoing, what: &ToClient) {
-        if outgoing.over {
-            return;
-        }
-        let idle = outgoing.bytes.is_empty();
-        if let Err(error) = frame::put_if_it_fits(self.version, what, &mut outgoing.bytes) {
+        let version = self.version.load(Ordering::Relaxed);
+        let mut queue = self.queue();
+        let before = queue.bytes.len();
+        if let Err(error) = frame::put_if_it_fits(version, what, &mut queue.bytes) {
             // A frame that is too long would end the connection at the other end, and nobody would know why.
-            frame::put(self.version, &instead_of(what, &error), &mut outgoing.bytes);
+            frame::put(version, &instead_of(what, &error), &mut queue.bytes);
         }
-        if idle {
-            self.write(outgoing);
+        let unread = self.queued(queue.bytes.len() - before, shared);
+        let limits = &shared.limits;
+        let in_all = shared.unread.load(Ordering::Relaxed);
+        if unread > limits.unread || unread > MOST_UNANSWERED && in_all > limits.unread_in_all {
+            self.hang_up();
         }
-        outgoing.over |= outgoing.bytes.len() > MOST_UNREAD;
-        // If something waited before, the task waits for the socket already.
-        if outgoing.over || idle && !outgoing.bytes.is_empty() {
-            self.wake.notify_one();
-        }
+        let behind = !queue.behind && unread > MOST_UNWATCHED;
+        queue.behind |= behind;
+        Told { to_flush: !std::mem::replace(&mut queue.dirty, true), behind }
     }
 
-    /// Writes what the socket takes.
-    fn write(&self, outgoing: &mut Outgoing) {
-        while !outgoing.bytes.is_empty() && !outgoing.over {
-            match self.stream.try_write(&outgoing.bytes) {
-                Ok(written) => outgoing.written(written),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => outgoing.over = true,
+    /// Queues bytes that go out before any frame.
+    fn greet(&self, bytes: &[u8], shared: &Shared) {
+        self.queue().bytes.extend_from_slice(bytes);
+        self.queued(bytes.len(), shared);
+    }
+
+    fn queued(&self, bytes: usize, shared: &Shared) -> usize {
+        shared.unread.fetch_add(bytes, Ordering::Relaxed);
+        self.unread.fetch_add(bytes, Ordering::Relaxed) + bytes
+    }
+
+    /// Ends the connection. The reactor sees that at the socket.
+    pub(crate) fn hang_up(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        // It fails only if the other end was quicker.
+        _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    fn unread(&self) -> usize {
+        self.unread.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing can be written before the reactor hears from the socket.
+    fn is_full(&self) -> bool {
+        self.full.load(Ordering::SeqCst)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The socket has room again: writes, after any thread that is at it. Only the reactor waits here, for the length of a
+    /// write that does not block; otherwise its only news of the room could get lost.
+    fn has_room(&self) {
+        let pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.write_all(pen);
+    }
+
+    /// Writes until nothing is queued or the socket is full.
+    fn write_all<'a>(&'a self, mut pen: MutexGuard<'a, Pen>) {
+        loop {
+            let goes_on = self.write(&mut pen);
+            drop(pen);
+            // What another thread queued while this one had the pen is this one's to write.
+            if !goes_on || self.queue().bytes.is_empty() {
+                break;
+            }
+            match self.pen.try_lock() {
+                Ok(again) => pen = again,
+                Err(TryLockError::Poisoned(poisoned)) => pen = poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            }
+        }
+        self.note_catching_up();
+    }
+
+    /// Writes what is in the pen and in the queue. `false` if the socket is full, or the connection is over.
+    fn write(&self, pen: &mut Pen) -> bool {
+        loop {
+            if pen.written == pen.bytes.len() {
+                pen.written = 0;
+                pen.bytes.clear();
+                if pen.bytes.capacity() > USUAL_BYTES {
+                    pen.bytes = Vec::new();
+                }
+                let mut queue = self.queue();
+                queue.dirty = false;
+                std::mem::swap(&mut pen.bytes, &mut queue.bytes);
+            }
+            if pen.bytes.is_empty() {
+                return true;
+            }
+            match (&self.stream).write(&pen.bytes[pen.written..]) {
+                Ok(written) => {
+                    self.full.store(false, Ordering::SeqCst);
+                    pen.written += written;
+                    self.unread.fetch_sub(written, Ordering::Relaxed);
+                    self.shared.upgrade().map(|shared| shared.unread.fetch_sub(written, Ordering::Relaxed));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.full.store(true, Ordering::SeqCst);
+                    return false;
+                }
+                Err(_) => {
+                    self.hang_up();
+                    return false;
+                }
             }
         }
     }
 
-    /// How many bytes wait to be written; `None` if the connection is to end.
-    fn unread(&self) -> Option<usize> {
-        let outgoing = self.outgoing();
-        (!outgoing.over).then_some(outgoing.bytes.len())
+    /// Tells the member if the client has read everything after it had not.
+    fn note_catching_up(&self) {
+        let caught_up = {
+            let mut queue = self.queue();
+            queue.behind && self.unread() == 0 && std::mem::take(&mut queue.behind)
+        };
+        if let (true, Some(connection), Some(shared)) =
+            (caught_up, self.connection.get(), self.shared.upgrade())
+        {
+            shared.happen(|turn| turn.member.keeps_up(*connection, true, turn.effects));
+        }
+    }
+}
+
+impl Outbound for ClientLink {
+    fn flush(&self) {
+        match self.pen.try_lock() {
+            Ok(pen) => self.write_all(pen),
+            Err(TryLockError::Poisoned(poisoned)) => self.write_all(poisoned.into_inner()),
+            // Its thread looks at the queue again.
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+}
+
+impl Drop for ClientLink {
+    fn drop(&mut self) {
+        let unread = self.unread();
+        self.shared.upgrade().map(|shared| shared.unread.fetch_sub(unread, Ordering::Relaxed));
     }
 }
 
@@ -146,108 +275,5 @@ fn instead_of(what: &ToClient, error: &FrameError) -> ToClient {
         }
         // Everything else is much shorter; a watcher at least learns that there was something.
         _ => ToClient::Missed(1),
-    }
-}
-
-/// Serves clients, each in a task of its own.
-pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            // Out of descriptors, most likely: others have to end first.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let shared = shared.clone();
-        tokio::spawn(async move {
-            _ = serve(stream, &shared).await;
-            drop(place);
-        });
-    }
-}
-
-async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut incoming = Incoming::default();
-    let me = shared.identity();
-    let Ok(version) = timeout(GREETING_LIMIT, greet(&mut stream, &mut incoming, me)).await else {
-        return Ok(());
-    };
-    let Some(version) = version? else { return Ok(()) };
-    let client = stream.peer_addr()?.to_string();
-    let link = Arc::new(ClientLink { stream, version, outgoing: Mutex::default(), wake: Notify::new() });
-    let connection = shared.happen(|turn| {
-        let connection = turn.member.connected(&client);
-        turn.sinks.insert(connection, Sink::Far(link.clone()));
-        connection
-    });
-    let result = converse(&link, connection, &mut incoming, shared).await;
-    shared.happen(|turn| {
-        turn.sinks.remove(&connection);
-        turn.member.disconnected(connection, turn.now, turn.effects);
-    });
-    result
-}
-
-/// Greets a client. `None` if it does not speak as we do; it has been told.
-async fn greet(stream: &mut TcpStream, incoming: &mut Incoming, me: Identity) -> io::Result<Option<u8>> {
-    let hello = loop {
-        match incoming.next::<Hello>(GREETING) {
-            Ok(Some(hello)) => break hello,
-            Ok(None) => {}
-            Err(_) => return Ok(None),
-        }
-        if stream.read_buf(incoming.buffer()).await? == 0 {
-            return Ok(None);
-        }
-    };
-    let version = hello.agreed();
-    let welcome = match version {
-        Some(version) => Welcome::Version { version, node: me.id, incarnation: me.incarnation },
-        None => Welcome::NoCommonVersion(VERSIONS),
-    };
-    let mut bytes = Vec::new();
-    frame::put(GREETING, &welcome, &mut bytes);
-    stream.write_all(&bytes).await?;
-    Ok(version)
-}
-
-async fn converse(
-    link: &ClientLink,
-    connection: ConnectionId,
-    incoming: &mut Incoming,
-    shared: &Arc<Shared>,
-) -> io::Result<()> {
-    loop {
-        let unread = loop {
-            let Some(unread) = link.unread() else { return Ok(()) };
-            if unread > MOST_UNANSWERED {
-                break unread;
-            }
-            let Some(said) = incoming.next(link.version).map_err(io::Error::other)? else { break unread };
-            shared.happen(|turn| turn.member.hear(connection, said, turn.around, turn.now, turn.effects));
-        };
-        if link.has_caught_up() {
-            shared.happen(|turn| turn.member.keeps_up(connection, true, turn.effects));
-        }
-        let takes_in = unread <= MOST_UNANSWERED;
-        tokio::select! {
-            ready = link.stream.readable(), if takes_in => ready?,
-            ready = link.stream.writable(), if unread > 0 => ready?,
-            () = link.wake.notified() => {}
-        }
-        link.write(&mut link.outgoing());
-        if takes_in {
-            let buffer = incoming.buffer();
-            buffer.reserve(READ_BYTES);
-            match link.stream.try_read_buf(buffer) {
-                Ok(0) => return Ok(()),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                _ => {}
-            }
-        }
-        // A client that never stops talking shall not keep this thread to itself.
-        tokio::task::consume_budget().await;
     }
 }

@@ -1,14 +1,17 @@
 //! A running node: a [`Member`] between its peers, its clients and the control plane.
 //!
-//! The member decides everything. A task with an input (a peer's message, a client's frame, the clock, what was agreed on) takes the
-//! member, lets it decide, and carries out its effects before any other input: so messages leave in the order in which they
-//! were decided. What is queued for peers goes out together, after the member is free again.
+//! The member decides everything. A thread with an input (a peer's message, a client's frame, the clock, what was agreed on)
+//! locks the member, lets it decide, and carries out its effects before any other input: so messages leave in the order in
+//! which they were decided. Effects only queue bytes; they are written after the member is free again, by the reactor at the
+//! end of its round, and by any other thread at once.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use client::clock;
 use control::Control;
@@ -20,14 +23,15 @@ use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::clients::{self, ClientLink};
+use crate::clients::{ClientLink, ClientPort, ConnectionLimits};
 use crate::embedded::Near;
 use crate::errands::ToLeader;
 use crate::links::{Around, Links};
-use crate::transport::{self, Inbox, Notice};
+use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
+use crate::transport::{self, Inbox, Notice, Outbox};
 use crate::{errands, memory, port, start};
 
 /// What a node is told when it starts.
@@ -48,6 +52,8 @@ pub struct HostConfig {
     pub lease: Duration,
     /// Changes to the defaults of the core.
     pub tune: Tune,
+    /// How much clients may make the node hold outside of its core.
+    pub limits: ConnectionLimits,
     /// Where a line goes about what happens: connections, views, leases, locks released by force. It must neither block nor
     /// panic: the node waits for it.
     pub log: fn(&str),
@@ -74,6 +80,8 @@ pub enum StartError {
     Control(control::StartError),
     /// Its name or an address is too long.
     Transport(transport::StartError),
+    /// Its sockets cannot be waited for.
+    Sockets(io::Error),
     /// The cluster cannot be founded.
     Found(control::FoundError),
     /// The cluster does not let it in.
@@ -96,6 +104,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::Control(error) => error.fmt(f),
             StartError::Transport(error) => error.fmt(f),
+            StartError::Sockets(error) => write!(f, "its sockets cannot be waited for: {error}"),
             StartError::Found(error) => error.fmt(f),
             StartError::Join(error) => error.fmt(f),
             StartError::Nowhere(folder) => write!(
@@ -129,8 +138,10 @@ pub(crate) struct Shared {
     pub(crate) address: String,
     pub(crate) log: fn(&str),
     pub(crate) runtime: Handle,
-    /// The member wants to be woken earlier than planned.
-    earlier: Notify,
+    pub(crate) reactor: Reactor,
+    pub(crate) limits: ConnectionLimits,
+    /// How many bytes wait to be read by clients, in all.
+    pub(crate) unread: AtomicUsize,
     /// Whether the member has left.
     left: watch::Sender<bool>,
     pub(crate) to_leader: ToLeader,
@@ -174,7 +185,8 @@ impl Host {
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, log } = config;
+        let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, limits, log } = config;
+        let reactor = Reactor::start().map_err(StartError::Sockets)?;
         let control = control::Config {
             cluster: cluster.clone(),
             node: id,
@@ -195,7 +207,9 @@ impl Host {
             address: peers,
             log,
             runtime: Handle::current(),
-            earlier: Notify::new(),
+            reactor,
+            limits,
+            unread: AtomicUsize::new(0),
             left: watch::Sender::new(false),
             to_leader: ToLeader::default(),
             tasks: Mutex::default(),
@@ -219,10 +233,11 @@ impl Host {
             host.stop().await;
             return Err(error);
         }
+        let for_clients = ClientPort::new(for_clients, limits, &shared).map_err(StartError::Sockets)?;
+        shared.reactor.adopt(Box::new(for_clients));
+        shared.reactor.adopt(Box::new(Alarm(shared.clone())));
         let tasks = [
             port,
-            tokio::spawn(clients::listen(for_clients, shared.clone())),
-            tokio::spawn(keep_time(shared.clone())),
             tokio::spawn(errands::follow_registry(shared.clone())),
             tokio::spawn(memory::keep_giving_back(shared.clone())),
         ];
@@ -298,6 +313,7 @@ impl Host {
         }
         let peers = self.shared.lock().links.peers.clone();
         peers.stop().await;
+        self.shared.reactor.stop().await;
         self.shared.control.stop().await;
     }
 }
@@ -323,36 +339,41 @@ impl Shared {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
     }
 
-    /// Gives the member an input, and carries out what it wants.
+    /// Gives the member an input, carries out what it wants, and writes what comes of it.
     pub(crate) fn happen<R>(self: &Arc<Shared>, input: impl FnOnce(&mut Turn<'_>) -> R) -> R {
+        let mut dirty = Dirty::new();
+        let result = self.happen_in(&mut dirty, input);
+        dirty.iter().for_each(|outbound| outbound.flush());
+        result
+    }
+
+    /// Gives the member an input, and carries out what it wants; what comes of it is written when `dirty` is flushed.
+    pub(crate) fn happen_in<R>(
+        self: &Arc<Shared>,
+        dirty: &mut Dirty,
+        input: impl FnOnce(&mut Turn<'_>) -> R,
+    ) -> R {
         let mut state = self.lock();
         let State { member, effects, links, sinks, .. } = &mut *state;
         let around = Around { peers: &links.peers, control: &self.control };
         let result = input(&mut Turn { member, around: &around, now: clock::now(), effects, sinks });
-        let written = if state.effects.is_empty() { Vec::new() } else { self.carry_out(&mut state) };
-        self.plan_wake(&mut state);
-        if !written.is_empty() {
-            let peers = state.links.peers.clone();
-            drop(state);
-            written.into_iter().for_each(|peer| peers.flush(peer));
+        if !state.effects.is_empty() {
+            self.carry_out(&mut state, dirty);
         }
+        self.plan_wake(&mut state);
         result
     }
 
-    /// Carries out what the member wants. Returns the peers that something was queued for.
-    fn carry_out(self: &Arc<Shared>, state: &mut State) -> Vec<u32> {
-        let mut written = Vec::new();
+    /// Carries out what the member wants.
+    fn carry_out(self: &Arc<Shared>, state: &mut State, dirty: &mut Dirty) {
         let mut effects = std::mem::take(&mut state.effects);
         for effect in effects.drain(..) {
             match effect {
                 Effect::Send { to, message } => {
-                    let waiting = queue(&state.links, to, &message);
+                    let waiting = queue(&state.links, to, &message, dirty);
                     state.member.falls_behind(to, waiting);
-                    if !written.contains(&to) {
-                        written.push(to);
-                    }
                 }
-                Effect::Tell { connection, frame } => state.tell(connection, frame),
+                Effect::Tell { connection, frame } => state.tell(connection, frame, self, dirty),
                 Effect::EnterView(view) => _ = state.links.peers.enter(view),
                 Effect::BeginIncarnation(identity) => state.links.begin_anew(self, identity),
                 Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
@@ -364,7 +385,6 @@ impl Shared {
         // Nothing above makes the member want more; the list is kept for the next turn.
         debug_assert!(state.effects.is_empty(), "{:?}", state.effects);
         state.effects = effects;
-        written
     }
 
     /// Sees to it that the member is woken when it wants to be.
@@ -372,34 +392,36 @@ impl Shared {
         let wakes = state.member.wakes_at();
         if wakes.is_some_and(|wakes| state.planned.is_none_or(|planned| wakes < planned)) {
             state.planned = wakes;
-            self.earlier.notify_one();
+            self.reactor.wake();
         }
     }
 }
 
 impl State {
     /// Tells a client something; the member learns of it if the client does not keep up.
-    fn tell(&mut self, connection: ConnectionId, frame: ToClient) {
-        let told = match self.sinks.get(&connection) {
-            Some(Sink::Far(link)) => link.tell(&frame),
+    fn tell(&mut self, connection: ConnectionId, frame: ToClient, shared: &Shared, dirty: &mut Dirty) {
+        let link = match self.sinks.get(&connection) {
+            Some(Sink::Far(link)) => link,
             Some(Sink::Near(near)) => return near.hear(frame),
             None => return,
         };
-        if told == clients::Told::Behind {
+        let told = link.tell(&frame, shared);
+        if told.to_flush {
+            dirty.push(link.clone());
+        }
+        if told.behind {
             self.member.keeps_up(connection, false, &mut self.effects);
         }
     }
 }
 
 /// Queues a message. Returns how many wait for this peer.
-fn queue(links: &Links, peer: u32, message: &PeerMessage) -> usize {
+fn queue(links: &Links, peer: u32, message: &PeerMessage, dirty: &mut Dirty) -> usize {
     let mut payload = Vec::new();
     frame::append(message, &mut payload);
     // What clients that are there already may have to say is bounded, and the link takes it all.
-    if let Err(error) = links.peers.queue(peer, payload) {
-        panic!("a message to node {peer} cannot be kept: {error}");
-    }
-    links.peers.kept(peer)
+    let queued = links.peers.queue_in(peer, payload, dirty);
+    queued.unwrap_or_else(|error| panic!("a message to node {peer} cannot be kept: {error}"))
 }
 
 /// Where peers' messages to one incarnation of the node arrive.
@@ -409,15 +431,18 @@ pub(crate) struct Door {
 }
 
 impl Inbox for Door {
-    async fn received(&self, from: NodeId, _epoch: u64, payload: &[u8]) {
-        let message = frame::whole::<PeerMessage>(payload);
-        self.shared.happen(|Turn { member, now, effects, .. }| {
-            if member.identity() != self.me {
-                return;
-            }
-            match message {
-                Ok(message) => member.receive(from, message, *now, effects),
-                Err(error) => member.received_nonsense(from, error.to_string(), effects),
+    fn received(&self, from: NodeId, _epoch: u64, payloads: &[&[u8]], outbox: &mut Outbox<'_>) {
+        let messages: Vec<_> = payloads.iter().map(|payload| frame::whole::<PeerMessage>(payload)).collect();
+        self.shared.happen_in(outbox.0, |Turn { member, now, effects, .. }| {
+            for message in messages {
+                // What comes before may have ended this incarnation.
+                if member.identity() != self.me {
+                    return;
+                }
+                match message {
+                    Ok(message) => member.receive(from, message, *now, effects),
+                    Err(error) => member.received_nonsense(from, error.to_string(), effects),
+                }
             }
         });
     }
@@ -428,18 +453,24 @@ impl Inbox for Door {
 }
 
 /// Wakes the member when it wants to be.
-async fn keep_time(shared: Arc<Shared>) {
-    loop {
-        let wakes = {
-            let mut state = shared.lock();
-            state.planned = state.member.wakes_at();
-            state.planned
-        };
-        let pause = wakes.map_or(Duration::from_secs(3600), |wakes| wakes - clock::now());
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            () = shared.earlier.notified() => continue,
-        }
-        shared.happen(|turn| turn.member.wake(turn.around, turn.now, turn.effects));
+struct Alarm(Arc<Shared>);
+
+impl Source for Alarm {
+    fn socket(&mut self) -> Option<(&mut dyn mio::event::Source, mio::Interest)> {
+        None
     }
+
+    fn visit(&mut self, _ready: Ready, round: &mut Round<'_>) -> Next {
+        self.0.happen_in(round.dirty, |turn| turn.member.wake(turn.around, turn.now, turn.effects));
+        Next::Wait
+    }
+
+    fn due(&self) -> Option<Instant> {
+        let mut state = self.0.lock();
+        state.planned = state.member.wakes_at();
+        // The member's clock may be another than the reactor's, so only how long it takes counts.
+        state.planned.map(|wakes| Instant::now() + (wakes - clock::now()))
+    }
+
+    fn close(self: Box<Self>, _round: &mut Round<'_>) {}
 }

@@ -8,8 +8,9 @@
 //! - [`transport`]: TCP connections that come and go below links that lose nothing.
 //!
 //! To these, payloads are bytes. On them stands a node of the lock service ([`Host`]): it drives [`service::Member`], which
-//! decides everything, with sockets, the clock and the control plane. Begin with [`link`], then read [`transport::Peers`],
-//! then `host.rs`, `links.rs` and `errands.rs`.
+//! decides everything, with sockets, the clock and the control plane. One thread, the reactor, owns the sockets of clients
+//! and peers. Begin with [`link`], then read [`transport::Peers`] and `reactor.rs`, then `host.rs`, `clients.rs`, `links.rs`
+//! and `errands.rs`.
 
 mod clients;
 mod embedded;
@@ -21,15 +22,17 @@ mod links;
 mod local;
 mod memory;
 mod port;
+mod reactor;
 mod start;
 pub mod transport;
 mod utc;
 pub mod wire;
 
+pub use clients::ConnectionLimits;
 pub use control::Invitation;
 pub use host::{First, Host, HostConfig, StartError};
 pub use link::{Limits, Link};
 pub use local::LocalCluster;
 pub use service::Identity;
 pub use service::view::{View, ViewMember};
-pub use transport::{Inbox, Notice, Peers};
+pub use transport::{Inbox, Notice, Outbox, Peers};

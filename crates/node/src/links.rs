@@ -1,7 +1,6 @@
 //! The links of one incarnation to the peers of its view, and what the node knows of the world through them.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +8,11 @@ use control::Control;
 use service::Identity;
 use service::member::{ControlPlane, Surroundings};
 use service::view::{View, ViewMember};
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 use crate::host::{Door, Shared};
 use crate::link::Limits;
+use crate::transport::callers::Call;
 use crate::transport::{self, Peers};
 
 /// So many calls of peers wait to be greeted.
@@ -25,7 +24,7 @@ const LIMITS: Limits = Limits { payloads: 1 << 24, bytes: 1 << 32 };
 pub(crate) struct Links {
     pub(crate) peers: Peers,
     /// Connections of peers, from the port that they share with others.
-    pub(crate) calls: mpsc::Sender<(TcpStream, SocketAddr)>,
+    pub(crate) calls: mpsc::Sender<Call>,
 }
 
 impl Links {
@@ -37,7 +36,8 @@ impl Links {
         let door = Arc::new(Door { shared: shared.clone(), me });
         // An embedded client may be the one that brings this about, on a thread of its own.
         let _inside = shared.runtime.enter();
-        Ok(Links { peers: Peers::start(config, alone, called, door)?, calls })
+        let peers = Peers::start_on(shared.reactor.clone(), config, alone, called, door)?;
+        Ok(Links { peers, calls })
     }
 
     /// Drops all links, and begins with those of the next incarnation.

@@ -2,11 +2,12 @@
 //!
 //! [`Peers::start`] begins to listen and to call; of two nodes the one with the lower id calls. Payloads go out with
 //! [`Peers::send`], which never waits, and come in through an [`Inbox`]. A connection that breaks is made anew, and
-//! the link resends what the peer has not acknowledged. Encryption has its place in `transport/stream.rs`.
+//! the link resends what the peer has not acknowledged. Tasks call and greet; connections that stand belong to the
+//! reactor, the thread that reads from all of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -14,23 +15,23 @@ use std::time::Duration;
 use service::view::{View, ViewMember};
 use service::{Identity, NodeId};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::handshake::Local;
+use crate::handshake::{self, Local};
 use crate::link::{Full, Limits};
+use crate::reactor::{Dirty, Outbound, Reactor};
 use crate::wire::{Hello, HelloRefusal, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, VERSIONS, Versions};
 
+pub(crate) mod callers;
 mod inlet;
 mod listener;
 mod outlet;
 mod peer;
-mod stream;
 mod trouble;
 
 pub use listener::Calls;
 use outlet::Outlet;
-use peer::{Arrivals, Caretaker, Peer};
+use peer::{Context, Peer};
 pub use trouble::Trouble;
 
 /// What the transport of a node is told when it starts.
@@ -53,6 +54,16 @@ impl Config {
     pub fn new(cluster: &str, me: Identity) -> Config {
         let (limits, timing) = (Limits::default(), Timing::default());
         Config { cluster: cluster.to_string(), me, versions: VERSIONS, limits, timing }
+    }
+
+    fn check(&self, view: &View) -> Result<(), StartError> {
+        if self.cluster.len() > LONGEST_CLUSTER_NAME {
+            return Err(StartError::ClusterName { length: self.cluster.len() });
+        }
+        if !view.members.iter().any(|member| member.identity == self.me) {
+            return Err(StartError::NotAMember(self.me));
+        }
+        Ok(())
     }
 }
 
@@ -83,22 +94,22 @@ impl Default for Timing {
     }
 }
 
-/// Where payloads arrive. Called from the task that reads from the peer, so a node that answers at once does so
-/// without waking another thread.
+/// Where payloads arrive. Called on the thread of the reactor, so a node that answers at once does so without waking
+/// another thread.
 pub trait Inbox: Send + Sync + 'static {
-    /// A payload of a peer, in the order in which it was sent, once. Nothing more is read from this peer until the
-    /// answer is there: a node that cannot keep up waits here, and the peer's link fills. The view is the one in
-    /// which it was sent; a node that has just entered another ignores it.
-    fn received(&self, from: NodeId, epoch: u64, payload: &[u8]) -> impl Future<Output = ()> + Send;
-
-    /// Everything that came in together has been passed on: the moment to [`Peers::flush`] what was queued.
-    fn delivered(&self) {}
+    /// Payloads of a peer, in the order in which they were sent, each once. Nothing is read from any peer until this comes
+    /// back: a node that cannot keep up waits here, and the peers' links fill. The view is the one in which they were sent;
+    /// a node that has just entered another ignores them.
+    fn received(&self, from: NodeId, epoch: u64, payloads: &[&[u8]], outbox: &mut Outbox<'_>);
 
     /// Something happened that is worth a line in a log. Must not wait.
     fn notice(&self, notice: Notice) {
         let _ = notice;
     }
 }
+
+/// What is to be written when everything that came in together has been passed on.
+pub struct Outbox<'a>(pub(crate) &'a mut Dirty);
 
 /// What happens to connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,6 +181,8 @@ pub enum StartError {
     },
     /// This node is not in the view.
     NotAMember(Identity),
+    /// The operating system gives no thread or nothing to wait with.
+    System(io::ErrorKind),
 }
 
 impl fmt::Display for StartError {
@@ -179,6 +192,9 @@ impl fmt::Display for StartError {
                 write!(f, "a cluster name of {length} bytes, where {LONGEST_CLUSTER_NAME} are allowed")
             }
             StartError::NotAMember(me) => write!(f, "{me} is no member of the view it starts in"),
+            StartError::System(kind) => {
+                write!(f, "the operating system does not let it wait for sockets: {kind}")
+            }
         }
     }
 }
@@ -228,18 +244,15 @@ pub struct Peers {
 
 /// What the handle and the tasks share.
 pub(crate) struct Shared {
-    local: Arc<Local>,
+    context: Arc<Context>,
     limits: Limits,
-    timing: Timing,
     roster: RwLock<Roster>,
-    epochs: watch::Sender<u64>,
-    /// Starts the task of a peer. Only it knows the type of the inbox.
-    employ: Employ,
-    /// Of the listener, and of peers by their id.
+    runtime: Handle,
+    /// Of the listener, and of peers that this node calls, by their id.
     tasks: Mutex<Tasks>,
+    /// The reactor is only for these peers, and ends with them.
+    owns_reactor: bool,
 }
-
-type Employ = Box<dyn Fn(Arc<Peer>, watch::Receiver<u64>) -> JoinHandle<()> + Send + Sync>;
 
 struct Roster {
     view: Arc<View>,
@@ -253,45 +266,54 @@ struct Tasks {
 }
 
 impl Peers {
-    /// Begins to listen and to call the other members of the view. Belongs into a tokio runtime.
-    pub fn start<I: Inbox>(
+    /// Begins to listen and to call the other members of the view, with a reactor of its own. Belongs into a tokio runtime.
+    pub fn start(
         config: Config,
         view: impl Into<Arc<View>>,
         calls: impl Into<Calls>,
-        inbox: Arc<I>,
+        inbox: Arc<dyn Inbox>,
     ) -> Result<Peers, StartError> {
-        let Config { cluster, me, versions, limits, timing } = config;
         let view = view.into();
-        if cluster.len() > LONGEST_CLUSTER_NAME {
-            return Err(StartError::ClusterName { length: cluster.len() });
-        }
-        if !view.members.iter().any(|member| member.identity == me) {
-            return Err(StartError::NotAMember(me));
-        }
-        let local = Arc::new(Local { cluster, me, versions });
-        let runtime = Handle::current();
-        let employ = {
-            let (local, timing, inbox, runtime) =
-                (local.clone(), timing.clone(), inbox.clone(), runtime.clone());
-            Box::new(move |peer, epochs| {
-                let (local, timing, inbox) = (local.clone(), timing.clone(), inbox.clone());
-                runtime.spawn(Caretaker { peer, local, timing, epochs, inbox }.run())
-            })
-        };
+        config.check(&view)?;
+        let reactor = Reactor::start().map_err(|error| StartError::System(error.kind()))?;
+        Ok(Peers::begin(config, view, calls.into(), inbox, (reactor, true)))
+    }
+
+    /// The same with the reactor of a node.
+    pub(crate) fn start_on(
+        reactor: Reactor,
+        config: Config,
+        view: impl Into<Arc<View>>,
+        calls: impl Into<Calls>,
+        inbox: Arc<dyn Inbox>,
+    ) -> Result<Peers, StartError> {
+        let view = view.into();
+        config.check(&view)?;
+        Ok(Peers::begin(config, view, calls.into(), inbox, (reactor, false)))
+    }
+
+    fn begin(
+        config: Config,
+        view: Arc<View>,
+        calls: Calls,
+        inbox: Arc<dyn Inbox>,
+        (reactor, owns_reactor): (Reactor, bool),
+    ) -> Peers {
+        let Config { cluster, me, versions, limits, timing } = config;
+        let local = Local { cluster, me, versions };
         let nobody = Arc::new(View { epoch: view.epoch, members: Vec::new() });
         let shared = Arc::new(Shared {
-            local,
+            context: Arc::new(Context { local, timing, inbox, reactor }),
             limits,
-            timing,
             roster: RwLock::new(Roster { view: nobody, peers: BTreeMap::new() }),
-            epochs: watch::Sender::new(view.epoch),
-            employ,
+            runtime: Handle::current(),
             tasks: Mutex::default(),
+            owns_reactor,
         });
         let peers = Peers { shared: shared.clone() };
         peers.install(view);
-        peers.tasks().listener = Some(runtime.spawn(listener::listen(calls.into(), shared, inbox)));
-        Ok(peers)
+        peers.tasks().listener = Some(peers.shared.runtime.spawn(listener::listen(calls, shared)));
+        peers
     }
 
     /// Sends a payload: it is written right away unless the socket takes no more or someone else writes. Never waits.
@@ -303,6 +325,16 @@ impl Peers {
     /// others that are queued.
     pub fn queue(&self, to: NodeId, payload: Vec<u8>) -> Result<(), SendError> {
         Ok(self.outlet(to, &payload)?.queue(payload)?)
+    }
+
+    /// Queues a payload that goes out when `dirty` is flushed. Returns how many to this peer are queued or not acknowledged.
+    pub(crate) fn queue_in(
+        &self,
+        to: NodeId,
+        payload: Vec<u8>,
+        dirty: &mut Dirty,
+    ) -> Result<usize, SendError> {
+        Ok(self.outlet(to, &payload)?.queue_in(payload, dirty)?)
     }
 
     /// Writes what is queued for a peer. Never waits.
@@ -345,7 +377,7 @@ impl Peers {
         let task = self.tasks().peers.remove(&peer);
         task.into_iter().for_each(|task| task.abort());
         if let Some(peer) = self.roster().peers.get(&peer) {
-            peer.outlet.disconnect_any(Trouble::Breach(why));
+            peer.outlet.shut(Trouble::Breach(why));
         }
     }
 
@@ -362,7 +394,10 @@ impl Peers {
             let _ = task.await;
         }
         for outlet in outlets {
-            outlet.disconnect_any(Trouble::Left);
+            outlet.shut(Trouble::Left);
+        }
+        if self.shared.owns_reactor {
+            self.shared.context.reactor.stop().await;
         }
     }
 
@@ -384,21 +419,25 @@ impl Peers {
 
     fn install(&self, view: Arc<View>) {
         let shared = &self.shared;
+        let (me, reactor) = (shared.context.local.me, &shared.context.reactor);
         let mut tasks = self.tasks();
         let mut roster = shared.roster.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut roster.peers);
-        let others = view.members.iter().filter(|member| member.identity.id != shared.local.me.id);
-        for member in others {
+        for member in view.members.iter().filter(|member| member.identity.id != me.id) {
             let id = member.identity.id;
             let peer = match before.remove(&id) {
-                Some(peer) if peer.member == *member && tasks.peers.contains_key(&id) => {
-                    peer.outlet.enter(view.epoch);
+                Some(peer) if peer.member == *member && !peer.outlet.is_shut() => {
+                    // Frames of this view may have come already.
+                    peer.outlet.enter(view.epoch).into_iter().for_each(|source| reactor.visit(source));
                     peer
                 }
                 gone => {
                     dismiss(gone, tasks.peers.remove(&id));
                     let peer = Arc::new(shared.new_peer(member, view.epoch));
-                    tasks.peers.insert(id, (shared.employ)(peer.clone(), shared.epochs.subscribe()));
+                    if handshake::calls(me, member.identity) {
+                        let calling = peer::keep_calling(peer.clone(), shared.context.clone());
+                        tasks.peers.insert(id, shared.runtime.spawn(calling));
+                    }
                     peer
                 }
             };
@@ -407,11 +446,7 @@ impl Peers {
         for (id, peer) in before {
             dismiss(Some(peer), tasks.peers.remove(&id));
         }
-        let epoch = view.epoch;
         roster.view = view;
-        drop(roster);
-        // Only now: a reader that waits for the view looks at its link next.
-        shared.epochs.send_replace(epoch);
     }
 }
 
@@ -420,20 +455,20 @@ fn dismiss(peer: Option<Arc<Peer>>, task: Option<JoinHandle<()>>) {
         task.abort();
     }
     if let Some(peer) = peer {
-        peer.outlet.disconnect_any(Trouble::Left);
+        peer.outlet.shut(Trouble::Left);
     }
 }
 
 impl Shared {
     fn new_peer(&self, member: &ViewMember, epoch: u64) -> Peer {
         let outlet = Arc::new(Outlet::new(epoch, self.limits));
-        Peer { member: member.clone(), outlet, arrivals: Arrivals::default() }
+        Peer { member: member.clone(), outlet, gone: tokio::sync::Notify::new() }
     }
 
     /// Judges the hello of a caller: the version to speak and whose task gets the connection, or why not.
     fn judge(&self, hello: &Hello) -> Result<(u8, Arc<Peer>), HelloRefusal> {
         let roster = self.roster.read().unwrap_or_else(PoisonError::into_inner);
-        let version = self.local.judge_caller(hello, &roster.view)?;
+        let version = self.context.local.judge_caller(hello, &roster.view)?;
         let not_a_member = || HelloRefusal::NotAMember { caller: hello.from, epoch: roster.view.epoch };
         let peer = roster.peers.get(&hello.from.id).cloned().ok_or_else(not_a_member)?;
         Ok((version, peer))

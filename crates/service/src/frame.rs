@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// The longest body of a frame.
 pub const LONGEST_BODY: usize = 1 << 20;
 
+/// What is kept between two frames of a connection at most.
+const USUAL_BYTES: usize = 4 << 10;
+
 /// How many bytes the length before a body has.
 pub const LENGTH_BYTES: usize = 4;
 
@@ -138,11 +141,36 @@ impl Incoming {
         &mut self.bytes
     }
 
+    /// Takes in bytes.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.buffer().extend_from_slice(bytes);
+    }
+
+    /// Whether [`Incoming::next_within`] has something to say.
+    pub fn has_whole_frame(&self, longest: usize) -> bool {
+        !matches!(first_body(&self.bytes[self.read..], longest), Ok(None))
+    }
+
     /// The next value, if it is there as a whole.
     pub fn next<T: for<'a> Deserialize<'a>>(&mut self, version: u8) -> Result<Option<T>, FrameError> {
-        let Some(found) = first_body(&self.bytes[self.read..], LONGEST_BODY)? else { return Ok(None) };
+        self.next_within(version, LONGEST_BODY)
+    }
+
+    /// The same, from bodies that are no longer than this.
+    pub fn next_within<T: for<'a> Deserialize<'a>>(
+        &mut self,
+        version: u8,
+        longest: usize,
+    ) -> Result<Option<T>, FrameError> {
+        let Some(found) = first_body(&self.bytes[self.read..], longest)? else { return Ok(None) };
         let value = body(version, found)?;
         self.read += LENGTH_BYTES + found.len();
+        if self.read == self.bytes.len() {
+            // What many bytes once took shall not be kept for as long as the connection lasts.
+            self.bytes.clear();
+            self.bytes.shrink_to(USUAL_BYTES);
+            self.read = 0;
+        }
         Ok(Some(value))
     }
 }

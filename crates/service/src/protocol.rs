@@ -59,6 +59,8 @@ pub enum Welcome {
     },
     /// There is no version in common; the node speaks these.
     NoCommonVersion((u8, u8)),
+    /// The node serves as many clients as it may, and this is the bound.
+    Full(String),
 }
 
 /// What a client says.

@@ -16,12 +16,12 @@ use std::time::Duration;
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Groups, NodeId, Setting, SettingError};
 use client::clock;
-use node::transport::{Config, Inbox, Peers};
+use node::transport::{Config, Inbox, Outbox, Peers};
 use node::{Identity, View, ViewMember};
 use serde::{Deserialize, Serialize};
 use service::Time;
 use tokio::net::TcpListener;
-use tokio::sync::SetOnce;
+use tokio::sync::{SetOnce, mpsc};
 use tokio::time::timeout;
 
 mod collector;
@@ -128,11 +128,7 @@ impl Seated {
         let door = Door::default();
         let hired = registry::visit(name, Hire { plan, me, door: door.clone() }).and_then(|hired| hired);
         let station = hired.map_err(|refusal| refusal.to_string())?;
-        let inbox = Arc::new(Mailbox {
-            station: station.clone(),
-            door: door.clone(),
-            shortest_delay: plan.shortest_delay,
-        });
+        let inbox = Arc::new(Mailbox::open(&station, &door, plan));
         let view = View { epoch: 1, members };
         let peers = Peers::start(Config::new("workbench", identity(me)), view, listener, inbox);
         let peers = peers.map_err(|error| error.to_string())?;
@@ -280,22 +276,50 @@ impl Visitor for Hire<'_> {
     }
 }
 
-/// Takes what arrives to a station.
+/// Takes what arrives to a station: messages of each peer wait in a queue of their own, so that a delay of one holds up none
+/// of the others.
 struct Mailbox {
+    queues: Vec<mpsc::UnboundedSender<(Time, Vec<u8>)>>,
+}
+
+impl Mailbox {
+    /// Belongs into a tokio runtime. The tasks end with the mailbox.
+    fn open(station: &Arc<dyn Station>, door: &Door, plan: &Plan) -> Mailbox {
+        let queues = (0..plan.setting.nodes).map(|from| {
+            let (queue, arrived) = mpsc::unbounded_channel();
+            tokio::spawn(deliver(station.clone(), door.clone(), from, plan.shortest_delay, arrived));
+            queue
+        });
+        Mailbox { queues: queues.collect() }
+    }
+}
+
+/// Delivers the messages of one peer, each when it was to take so long.
+async fn deliver(
     station: Arc<dyn Station>,
     door: Door,
+    from: NodeId,
     shortest_delay: Duration,
+    mut arrived: mpsc::UnboundedReceiver<(Time, Vec<u8>)>,
+) {
+    door.wait().await;
+    while let Some((sent, message)) = arrived.recv().await {
+        if !shortest_delay.is_zero() {
+            pause_until(sent + shortest_delay).await;
+        }
+        station.deliver(from, sent, &message);
+    }
 }
 
 impl Inbox for Mailbox {
-    async fn received(&self, from: NodeId, _: u64, payload: &[u8]) {
-        self.door.wait().await;
-        // Too short to be a message: the station finds nothing in it, and says so.
-        let (stamp, message) = payload.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; STAMP_BYTES], &[]));
-        let sent = Time(u64::from_le_bytes(*stamp));
-        if !self.shortest_delay.is_zero() {
-            pause_until(sent + self.shortest_delay).await;
+    fn received(&self, from: NodeId, _: u64, payloads: &[&[u8]], _: &mut Outbox<'_>) {
+        let Some(queue) = self.queues.get(from as usize) else { return };
+        for payload in payloads {
+            // Too short to be a message: the station finds nothing in it, and says so.
+            let (stamp, message) =
+                payload.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; STAMP_BYTES], &[]));
+            // It fails only when the run is over.
+            _ = queue.send((Time(u64::from_le_bytes(*stamp)), message.to_vec()));
         }
-        self.station.deliver(from, sent, message);
     }
 }

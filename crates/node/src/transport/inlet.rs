@@ -1,18 +1,12 @@
-//! The reading end of a connection: bytes come in as they like, bodies come out whole.
+//! What came in over a connection: bytes come as they like, bodies come out whole.
 
-use std::io;
-
-use tokio::io::AsyncReadExt;
-
-use super::stream::Reader;
 use crate::wire::{self, WireError};
 
 /// What is read at a time, and kept between bodies.
-const USUAL_BYTES: usize = 16 << 10;
+const USUAL_BYTES: usize = 64 << 10;
 
-/// A connection's reader with what it has read.
+/// What was read from a connection.
 pub(crate) struct Inlet {
-    reader: Reader,
     buffer: Vec<u8>,
     /// What of the buffer was read and not consumed.
     start: usize,
@@ -20,8 +14,11 @@ pub(crate) struct Inlet {
 }
 
 impl Inlet {
-    pub(crate) fn new(reader: Reader) -> Inlet {
-        Inlet { reader, buffer: vec![0; USUAL_BYTES], start: 0, end: 0 }
+    /// With bytes that were read already.
+    pub(crate) fn new(read: &[u8]) -> Inlet {
+        let mut buffer = vec![0; USUAL_BYTES.max(read.len())];
+        buffer[..read.len()].copy_from_slice(read);
+        Inlet { buffer, start: 0, end: read.len() }
     }
 
     /// The next body, if it has come in as a whole.
@@ -40,17 +37,9 @@ impl Inlet {
         }
     }
 
-    /// Reads more, as much as is there; answers how much. Nothing is lost if the answer is not awaited.
-    pub(crate) async fn fill(&mut self, longest: usize) -> io::Result<usize> {
-        self.make_room(longest);
-        let count = self.reader.read(&mut self.buffer[self.end..]).await?;
-        self.end += count;
-        Ok(count)
-    }
-
-    /// Room behind what was read, enough for the body that has begun. A length out of bounds makes no room: whoever
-    /// asks for the body learns of it.
-    fn make_room(&mut self, longest: usize) {
+    /// Where to read more into: enough for the body that has begun. A length out of bounds makes no room; [`Inlet::body`] tells
+    /// of it.
+    pub(crate) fn room(&mut self, longest: usize) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -60,5 +49,11 @@ impl Inlet {
         if needed > self.buffer.len() {
             self.buffer.resize(needed, 0);
         }
+        &mut self.buffer[self.end..]
+    }
+
+    /// So many bytes were read into the room.
+    pub(crate) fn filled(&mut self, bytes: usize) {
+        self.end += bytes;
     }
 }

@@ -1,54 +1,55 @@
-//! Who calls: hellos are read and judged here, and good connections handed to the task of their peer.
+//! Peers that call: hellos are read and judged here, and good connections handed to the reactor.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::callers::{Call, Callers};
 use super::inlet::Inlet;
-use super::peer::{Arrival, read_greeting};
-use super::stream;
+use super::peer::{Arrival, Caller, read_greeting};
 use super::trouble::Trouble;
-use super::{Inbox, Notice, Shared};
+use super::{Notice, Shared};
 use crate::wire::{self, Answer};
-
-/// How many callers are greeted at once. The others wait in the queue of the operating system.
-const MOST_GREETINGS: usize = 64;
 
 /// How long to wait when the operating system has no connections left to give.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
 /// Where calls come from.
-pub enum Calls {
+pub struct Calls(Source);
+
+enum Source {
     /// A port of our own.
-    Port(TcpListener),
-    /// A port that somebody else listens at for several.
-    PassedOn(mpsc::Receiver<(TcpStream, SocketAddr)>),
+    Port(TcpListener, Arc<Callers>),
+    /// A port that several share.
+    PassedOn(mpsc::Receiver<Call>),
 }
 
 impl From<TcpListener> for Calls {
     fn from(listener: TcpListener) -> Calls {
-        Calls::Port(listener)
+        Calls(Source::Port(listener, Arc::default()))
     }
 }
 
-impl From<mpsc::Receiver<(TcpStream, SocketAddr)>> for Calls {
-    fn from(calls: mpsc::Receiver<(TcpStream, SocketAddr)>) -> Calls {
-        Calls::PassedOn(calls)
+impl From<mpsc::Receiver<Call>> for Calls {
+    fn from(calls: mpsc::Receiver<Call>) -> Calls {
+        Calls(Source::PassedOn(calls))
     }
 }
 
 impl Calls {
-    async fn next(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
-        match self {
-            Calls::Port(listener) => listener.accept().await,
-            Calls::PassedOn(calls) => match calls.recv().await {
+    async fn next(&mut self) -> io::Result<Call> {
+        match &mut self.0 {
+            Source::Port(listener, callers) => {
+                let (stream, address) = listener.accept().await?;
+                Ok(callers.admit(stream, address))
+            }
+            Source::PassedOn(calls) => match calls.recv().await {
                 Some(call) => Ok(call),
                 // Nobody calls any more.
                 None => std::future::pending().await,
@@ -58,50 +59,49 @@ impl Calls {
 }
 
 /// Accepts connections, for as long as the task is not aborted.
-pub(crate) async fn listen<I: Inbox>(mut calls: Calls, shared: Arc<Shared>, inbox: Arc<I>) {
+pub(crate) async fn listen(mut calls: Calls, shared: Arc<Shared>) {
     let mut greetings = JoinSet::new();
     loop {
         while greetings.try_join_next().is_some() {}
-        if greetings.len() >= MOST_GREETINGS {
-            greetings.join_next().await;
-            continue;
-        }
         match calls.next().await {
-            Ok((stream, address)) => {
-                greetings.spawn(greet(stream, address, shared.clone(), inbox.clone()));
-            }
+            Ok(call) => _ = greetings.spawn(greet(call, shared.clone())),
             Err(error) => {
-                inbox.notice(Notice::CannotAccept { why: error.into() });
+                shared.context.inbox.notice(Notice::CannotAccept { why: error.into() });
                 sleep(EXHAUSTED).await;
             }
         }
     }
 }
 
-async fn greet<I: Inbox>(stream: TcpStream, address: SocketAddr, shared: Arc<Shared>, inbox: Arc<I>) {
-    let limit = shared.timing.greeting;
-    let result = timeout(limit, read_hello(stream, &shared)).await.unwrap_or(Err(Trouble::TimedOut));
-    if let Err(why) = result {
-        inbox.notice(Notice::TurnedAway { address, why });
+async fn greet(call: Call, shared: Arc<Shared>) {
+    let address = call.address;
+    let result = timeout(shared.context.timing.greeting, read_hello(call, &shared)).await;
+    if let Err(why) = result.unwrap_or(Err(Trouble::TimedOut)) {
+        shared.context.inbox.notice(Notice::TurnedAway { address, why });
     }
 }
 
 /// Reads a hello and passes the connection on, or answers why not.
-async fn read_hello(stream: TcpStream, shared: &Shared) -> Result<(), Trouble> {
-    let (reader, mut writer) = stream::wrap(stream).await?;
-    let mut inlet = Inlet::new(reader);
-    let hello = wire::hello(&read_greeting(&mut inlet).await?)?;
+async fn read_hello(call: Call, shared: &Shared) -> Result<(), Trouble> {
+    let Call { mut stream, read, place, mut eviction, .. } = call;
+    // Frames are batched already; waiting for more would only delay them.
+    stream.set_nodelay(true)?;
+    let mut inlet = Inlet::new(&read);
+    let body = tokio::select! {
+        body = read_greeting(&mut stream, &mut inlet) => body?,
+        () = eviction.comes() => return Err(Trouble::Evicted),
+    };
+    drop(place);
+    let hello = wire::hello(&body)?;
     match shared.judge(&hello) {
         Ok((version, peer)) => {
-            // In this order, or the new connection could be the one that is given up.
-            peer.outlet.disconnect_any(Trouble::Replaced);
-            peer.arrivals.put(Arrival { inlet, writer, version, hello });
-            Ok(())
+            let arrival = Arrival { stream, inlet, version, hello };
+            Ok(shared.context.hand_over(arrival, peer, Caller::Them)?)
         }
         Err(refusal) => {
             let mut bytes = Vec::new();
             wire::put_answer(&Answer::Refused(refusal.clone()), &mut bytes);
-            writer.write_all(&bytes).await?;
+            stream.write_all(&bytes).await?;
             Err(refusal.into())
         }
     }

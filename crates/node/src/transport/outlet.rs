@@ -1,30 +1,24 @@
-//! The writing end: a peer's link, the connection below it if there is one, and who may write at the moment.
+//! The writing end: a peer's link, the connection below it if there is one, and which thread may write at the moment.
 //!
-//! Whoever sends writes into the socket right away, without waking anyone: that is the shortest way a message can take.
-//! There is one pen for each connection. Who finds it taken leaves the payload in the link; the one who has it
-//! looks there again before putting it back, so that many senders share one write. When the socket takes no more, the
-//! pen goes to the connection's writer task, and senders only queue until the task has caught up.
+//! A thread that sends writes into the socket right away, without waking another: that is the shortest way a message can
+//! take. The reactor does so once at the end of its round. There is one pen for each connection. A thread that finds it
+//! taken leaves its payload in the link; the thread that has it looks there again before it puts the pen back, so that many
+//! senders share one write. When the socket is full, senders only queue until the reactor hears that it has room.
 
-use std::io;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, Write};
+use std::net::Shutdown;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
-use tokio::io::AsyncWrite;
-use tokio::sync::Notify;
+use mio::net::TcpStream;
 
-use super::stream::Writer;
 use super::trouble::Trouble;
 use crate::link::{Frame, Full, Limits, Link, LinkError};
+use crate::reactor::{Dirty, Outbound, SourceId};
 use crate::wire::{self, Hello};
 
 /// How many bytes of payloads go into one frame, unless a single one is longer.
 const BATCH_BYTES: usize = 128 << 10;
-
-/// How often a sender writes for others before the writer task takes over.
-const MOST_ROUNDS: u32 = 4;
 
 /// A peer's link and the connection below it.
 pub(crate) struct Outlet {
@@ -41,54 +35,43 @@ struct State {
     disconnected: Instant,
     /// Why the last connection was lost.
     trouble: Option<Trouble>,
+    /// No connection is wanted any more.
+    shut: bool,
+    /// A thread is about to write what is queued.
+    dirty: bool,
 }
 
 struct Connection {
     number: u64,
     version: u8,
-    signals: Arc<Signals>,
-    /// Absent while someone writes.
+    stream: Arc<TcpStream>,
+    /// Where the reactor visits it.
+    source: SourceId,
+    /// Absent while a thread writes.
     pen: Option<Box<Pen>>,
-    /// The writer task has the pen, or is about to: nobody else takes it.
-    congested: bool,
+    /// The socket was full: only the reactor writes, when it hears that there is room.
+    full: bool,
+    /// The reactor heard that there is room while another thread had the pen.
+    has_room: bool,
     /// A frame shall go out even if there is no payload for it.
     bare_frame_due: bool,
-    /// The writer task knows that an acknowledgement is owed.
-    ack_planned: bool,
-    /// Something was written since the writer task last looked.
+    /// Something was written since the last sign of life was due.
     wrote: bool,
 }
 
-/// How the tasks of a connection hear of each other.
 #[derive(Default)]
-pub(crate) struct Signals {
-    /// The writer task has something to look at.
-    pub(crate) wake: Notify,
-    /// The connection is given up: the reader ends.
-    pub(crate) broken: Notify,
-    /// Something was read since the writer task last looked.
-    pub(crate) heard: AtomicBool,
-    /// The reader is not reading, because the node has not taken in what came before.
-    pub(crate) occupied: AtomicBool,
-}
-
 struct Pen {
-    writer: Writer,
     bytes: Vec<u8>,
     written: usize,
 }
 
-/// What the writer task sees when it looks.
-pub(crate) struct Look {
-    pub(crate) congested: bool,
-    pub(crate) ack_planned: bool,
-}
-
-/// Who writes.
+/// Whether what was received has been acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scribe {
-    Sender,
-    WriterTask,
+pub(crate) enum Acknowledged {
+    /// It has, or is about to be.
+    Yes,
+    /// A payload may take the acknowledgement along.
+    NotYet,
 }
 
 impl Outlet {
@@ -100,6 +83,8 @@ impl Outlet {
             connections: 0,
             disconnected: Instant::now(),
             trouble: None,
+            shut: false,
+            dirty: false,
         };
         Outlet { state: Mutex::new(state) }
     }
@@ -114,17 +99,22 @@ impl Outlet {
         self.lock().link.send(payload)
     }
 
-    /// Queues a payload and writes, if nobody else does.
+    /// Queues a payload that goes out when `dirty` is flushed. Returns how many are kept.
+    pub(crate) fn queue_in(self: &Arc<Outlet>, payload: Vec<u8>, dirty: &mut Dirty) -> Result<usize, Full> {
+        let mut state = self.lock();
+        state.link.send(payload)?;
+        if !std::mem::replace(&mut state.dirty, true) {
+            dirty.push(self.clone());
+        }
+        Ok(state.link.kept())
+    }
+
+    /// Queues a payload and writes, if no other thread does.
     pub(crate) fn send(&self, payload: Vec<u8>) -> Result<(), Full> {
         let mut state = self.lock();
         state.link.send(payload)?;
-        self.write(state, Scribe::Sender, &mut Context::from_waker(Waker::noop())).is_ready();
+        self.write(state);
         Ok(())
-    }
-
-    /// Writes what is queued, if nobody else does.
-    pub(crate) fn flush(&self) {
-        self.write(self.lock(), Scribe::Sender, &mut Context::from_waker(Waker::noop())).is_ready();
     }
 
     /// For how long there has been no connection; `None` if there is one.
@@ -138,14 +128,14 @@ impl Outlet {
         self.lock().link.kept()
     }
 
-    /// A new view: a new link, over the same connection if there is one. On both ends it counts from 1.
-    pub(crate) fn enter(&self, epoch: u64) {
+    /// A new view: a new link, over the same connection if there is one. On both ends it counts from 1. Returns where the
+    /// reactor visits the connection: frames of this view may wait there.
+    pub(crate) fn enter(&self, epoch: u64) -> Option<SourceId> {
         let mut state = self.lock();
         state.link = Link::new(epoch, state.limits);
-        if let Some(connection) = &mut state.connection {
-            connection.ack_planned = false;
-            state.link.connected(0).expect("a new link has nothing to contradict");
-        }
+        let source = state.connection.as_ref()?.source;
+        state.link.connected(0).expect("a new link has nothing to contradict");
+        Some(source)
     }
 
     /// The view and the number for our hello.
@@ -154,16 +144,19 @@ impl Outlet {
         (state.link.epoch(), state.link.hello())
     }
 
-    /// A connection stands: the peer has said this hello. `greeting` are bytes that go out first; it is given the
-    /// numbers for our hello. Answers the number of the connection and how many payloads are sent again.
+    /// A connection stands: the peer has said this hello. `greeting` makes bytes that go out first; it is given the
+    /// numbers for our hello. Returns the number of the connection and how many payloads are sent again.
     pub(crate) fn connect(
         &self,
-        writer: Writer,
+        (stream, source): (Arc<TcpStream>, SourceId),
         version: u8,
         hello: &Hello,
         greeting: impl FnOnce(u64, u64) -> Vec<u8>,
-    ) -> Result<(u64, Arc<Signals>, usize), LinkError> {
+    ) -> Result<(u64, usize), Trouble> {
         let mut state = self.lock();
+        if state.shut {
+            return Err(Trouble::Left);
+        }
         state.disconnect(Trouble::Replaced);
         let bytes = greeting(state.link.epoch(), state.link.hello());
         let resent = match hello.epoch.cmp(&state.link.epoch()) {
@@ -174,20 +167,20 @@ impl Outlet {
             std::cmp::Ordering::Greater => 0,
         };
         state.connections += 1;
-        let (number, signals) = (state.connections, Arc::new(Signals::default()));
-        let pen = Some(Box::new(Pen { writer, bytes, written: 0 }));
+        let number = state.connections;
         state.connection = Some(Connection {
             number,
             version,
-            signals: signals.clone(),
-            pen,
-            congested: false,
+            stream,
+            source,
+            pen: Some(Box::new(Pen { bytes, written: 0 })),
+            full: false,
+            has_room: false,
             bare_frame_due: false,
-            ack_planned: false,
             wrote: false,
         });
-        self.write(state, Scribe::Sender, &mut Context::from_waker(Waker::noop())).is_ready();
-        Ok((number, signals, resent))
+        self.write(state);
+        Ok((number, resent))
     }
 
     /// Gives up a connection, if it is still the current one.
@@ -198,9 +191,21 @@ impl Outlet {
         }
     }
 
-    /// Gives up the current connection, whichever it is.
-    pub(crate) fn disconnect_any(&self, trouble: Trouble) {
-        self.lock().disconnect(trouble);
+    /// Gives up the current connection, if there is one; there will be no other.
+    pub(crate) fn shut(&self, trouble: Trouble) {
+        let mut state = self.lock();
+        state.shut = true;
+        state.disconnect(trouble);
+    }
+
+    /// Whether no connection is wanted any more.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.lock().shut
+    }
+
+    /// Whether this is the current connection.
+    pub(crate) fn is_current(&self, number: u64) -> bool {
+        self.lock().current(number).is_some()
     }
 
     /// Why the last connection was given up.
@@ -213,92 +218,94 @@ impl Outlet {
         self.lock().link.received(frame)
     }
 
-    /// What was received has been delivered: sees to the acknowledgement, if no payload has taken it along.
-    pub(crate) fn delivered(&self) {
+    /// What was received has been delivered: sees to the acknowledgement if it is urgent.
+    pub(crate) fn delivered(self: &Arc<Outlet>, dirty: &mut Dirty) -> Acknowledged {
         let mut state = self.lock();
-        let (wanted, urgent) = (state.link.wants_ack(), state.link.wants_ack_now());
-        let Some(connection) = &mut state.connection else { return };
-        if urgent {
-            connection.bare_frame_due = true;
-            self.write(state, Scribe::Sender, &mut Context::from_waker(Waker::noop())).is_ready();
-        } else if wanted && !connection.ack_planned {
-            connection.ack_planned = true;
-            connection.signals.wake.notify_one();
+        if !state.link.wants_ack() {
+            return Acknowledged::Yes;
+        }
+        if !state.link.wants_ack_now() {
+            return Acknowledged::NotYet;
+        }
+        self.owe_frame(&mut state, dirty);
+        Acknowledged::Yes
+    }
+
+    /// It is time for an acknowledgement, unless a payload has taken it along.
+    pub(crate) fn acknowledge(self: &Arc<Outlet>, dirty: &mut Dirty) {
+        let mut state = self.lock();
+        if state.link.wants_ack() {
+            self.owe_frame(&mut state, dirty);
         }
     }
 
-    /// For the writer task: how things are, or `None` if the connection is over.
-    pub(crate) fn look(&self, number: u64) -> Option<Look> {
-        let mut state = self.lock();
-        let connection = state.current(number)?;
-        Some(Look { congested: connection.congested, ack_planned: connection.ack_planned })
-    }
-
-    /// For the writer task: the planned acknowledgement goes out, unless a payload has taken it along.
-    pub(crate) fn acknowledge(&self, number: u64) {
-        let mut state = self.lock();
-        let wanted = state.link.wants_ack();
-        let Some(connection) = state.current(number) else { return };
-        connection.ack_planned = false;
-        connection.bare_frame_due |= wanted;
-        self.write(state, Scribe::Sender, &mut Context::from_waker(Waker::noop())).is_ready();
-    }
-
-    /// For the writer task: a sign of life, unless something was written since the last time.
-    pub(crate) fn sign_of_life(&self, number: u64) {
+    /// It is time for a sign of life, unless something was written since the last time.
+    pub(crate) fn sign_of_life(self: &Arc<Outlet>, number: u64, dirty: &mut Dirty) {
         let mut state = self.lock();
         let Some(connection) = state.current(number) else { return };
-        connection.bare_frame_due |= !connection.wrote;
-        connection.wrote = false;
-        self.write(state, Scribe::Sender, &mut Context::from_waker(Waker::noop())).is_ready();
+        if !std::mem::take(&mut connection.wrote) {
+            self.owe_frame(&mut state, dirty);
+        }
     }
 
-    /// For the writer task: writes until everything is out.
-    pub(crate) fn catch_up(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.write(self.lock(), Scribe::WriterTask, cx)
+    /// A frame goes out when `dirty` is flushed, even if there is no payload for it.
+    fn owe_frame(self: &Arc<Outlet>, state: &mut State, dirty: &mut Dirty) {
+        let Some(connection) = &mut state.connection else { return };
+        connection.bare_frame_due = true;
+        if !std::mem::replace(&mut state.dirty, true) {
+            dirty.push(self.clone());
+        }
     }
 
-    /// Writes until nothing is queued, if it is this scribe's turn. The lock is not held while the socket is written
-    /// to, so that senders never wait for the operating system.
-    fn write<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        scribe: Scribe,
-        cx: &mut Context<'_>,
-    ) -> Poll<()> {
-        for round in 0.. {
-            let State { link, connection: Some(connection), .. } = &mut *state else { break };
-            if connection.congested != (scribe == Scribe::WriterTask) {
-                break;
+    /// The reactor hears that the socket has room.
+    pub(crate) fn has_room(&self, number: u64) {
+        let mut state = self.lock();
+        let Some(connection) = state.current(number) else { return };
+        match connection.pen {
+            Some(_) if connection.full => {
+                connection.full = false;
+                self.write(state);
             }
-            let Some(mut pen) = connection.pen.take() else { break };
+            Some(_) => {}
+            // It may be about to find the socket full, as it was a moment ago.
+            None => connection.has_room = true,
+        }
+    }
+
+    /// Writes until nothing is queued or the socket is full, unless another thread does. The lock is not held while the
+    /// socket is written to, so that senders never wait for the operating system.
+    fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+        loop {
+            let State { link, connection: Some(connection), .. } = &mut *state else { return };
+            if connection.full {
+                return;
+            }
+            let Some(mut pen) = connection.pen.take() else { return };
             if pen.bytes.is_empty() && !connection.fill(link, &mut pen.bytes) {
-                connection.congested = false;
                 connection.pen = Some(pen);
-                break;
+                return;
             }
-            if scribe == Scribe::Sender && round == MOST_ROUNDS {
-                connection.pen = Some(pen);
-                connection.hand_over();
-                break;
-            }
-            let number = connection.number;
+            connection.has_room = false;
+            let (number, stream) = (connection.number, connection.stream.clone());
             drop(state);
-            let progress = pen.write(cx);
+            let progress = pen.write(&stream);
             state = self.lock();
-            let Some(connection) = state.current(number) else { break };
+            let Some(connection) = state.current(number) else { return };
             connection.pen = Some(pen);
             match progress {
-                Poll::Ready(Ok(())) => connection.wrote = true,
-                Poll::Ready(Err(error)) => state.disconnect(Trouble::from(error)),
-                Poll::Pending if scribe == Scribe::Sender => {
-                    connection.hand_over();
-                    break;
-                }
-                Poll::Pending => return Poll::Pending,
+                Ok(true) => connection.wrote = true,
+                Ok(false) => connection.full = !connection.has_room,
+                Err(error) => state.disconnect(Trouble::from(error)),
             }
         }
-        Poll::Ready(())
+    }
+}
+
+impl Outbound for Outlet {
+    fn flush(&self) {
+        let mut state = self.lock();
+        state.dirty = false;
+        self.write(state);
     }
 }
 
@@ -312,8 +319,8 @@ impl State {
         self.link.disconnected();
         self.disconnected = Instant::now();
         self.trouble = Some(trouble);
-        connection.signals.broken.notify_one();
-        connection.signals.wake.notify_one();
+        // The reactor sees it at the socket. It fails only if the other end was quicker.
+        _ = connection.stream.shutdown(Shutdown::Both);
     }
 }
 
@@ -331,33 +338,23 @@ impl Connection {
         }
         frame.is_some()
     }
-
-    fn hand_over(&mut self) {
-        self.congested = true;
-        self.signals.wake.notify_one();
-    }
 }
 
 impl Pen {
-    /// Writes what is in the pen.
-    fn write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Writes what is in the pen. `false` if the socket is full.
+    fn write(&mut self, mut stream: &TcpStream) -> io::Result<bool> {
         while self.written < self.bytes.len() {
-            let rest = &self.bytes[self.written..];
-            match ready!(Pin::new(&mut self.writer).poll_write(cx, rest))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                count => self.written += count,
+            match stream.write(&self.bytes[self.written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
             }
         }
-        ready!(Pin::new(&mut self.writer).poll_flush(cx))?;
         self.written = 0;
         self.bytes.clear();
         self.bytes.shrink_to(2 * BATCH_BYTES);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Signals {
-    pub(crate) fn take_heard(&self) -> bool {
-        self.heard.swap(false, Ordering::Relaxed) || self.occupied.load(Ordering::Relaxed)
+        Ok(true)
     }
 }

@@ -1,273 +1,326 @@
-//! One peer: getting a connection to it again and again, and what runs while there is one.
+//! One peer: how a connection to it comes about, and what the reactor does with it.
 
-use std::future::poll_fn;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use mio::Interest;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use service::Identity;
 use service::view::ViewMember;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
 
 use super::inlet::Inlet;
-use super::outlet::{Outlet, Signals};
-use super::stream::{self, Writer};
+use super::outlet::{Acknowledged, Outlet};
 use super::trouble::Trouble;
-use super::{Inbox, Notice, Timing};
-use crate::handshake::{self, Local};
-use crate::link::{Frame, LinkError};
+use super::{Inbox, Notice, Outbox, Timing};
+use crate::handshake::Local;
+use crate::link::LinkError;
+use crate::reactor::{Next, Reactor, Ready, Round, Source, SourceId};
 use crate::wire::{self, Answer, Hello};
 
-/// A peer, as its task and those who send to it share it.
+/// How many payloads are delivered at once.
+const PAYLOADS_AT_ONCE: usize = 16;
+
+/// A peer, as those who send to it and those who connect to it share it.
 pub(crate) struct Peer {
     pub(crate) member: ViewMember,
     pub(crate) outlet: Arc<Outlet>,
-    pub(crate) arrivals: Arrivals,
-}
-
-/// Where the listener leaves a connection for the peer's task: only the newest counts.
-#[derive(Default)]
-pub(crate) struct Arrivals {
-    newest: Mutex<Option<Arrival>>,
-    some: Notify,
+    /// A connection to it is over.
+    pub(crate) gone: Notify,
 }
 
 /// A connection over which a peer has said hello.
 pub(crate) struct Arrival {
+    pub(crate) stream: TcpStream,
     pub(crate) inlet: Inlet,
-    pub(crate) writer: Writer,
     pub(crate) version: u8,
     pub(crate) hello: Hello,
 }
 
-impl Arrivals {
-    pub(crate) fn put(&self, arrival: Arrival) {
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(arrival);
-        self.some.notify_one();
-    }
-
-    async fn take(&self) -> Arrival {
-        loop {
-            let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner).take();
-            match newest {
-                Some(arrival) => return arrival,
-                None => self.some.notified().await,
-            }
-        }
-    }
+/// Which end called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// This node.
+    Us,
+    /// The peer: it waits for our hello.
+    Them,
 }
 
-/// Everything the task of a peer needs.
-pub(crate) struct Caretaker<I> {
-    pub(crate) peer: Arc<Peer>,
-    pub(crate) local: Arc<Local>,
+/// What the connections to all peers have in common.
+pub(crate) struct Context {
+    pub(crate) local: Local,
     pub(crate) timing: Timing,
-    pub(crate) epochs: watch::Receiver<u64>,
-    pub(crate) inbox: Arc<I>,
+    pub(crate) inbox: Arc<dyn Inbox>,
+    pub(crate) reactor: Reactor,
 }
 
-impl<I: Inbox> Caretaker<I> {
-    /// Keeps a connection to the peer, for as long as the task is not aborted.
-    pub(crate) async fn run(mut self) {
-        let mut retry = Retry::new(&self.timing, self.local.me, self.identity());
-        loop {
-            let result = if handshake::calls(self.local.me, self.identity()) {
-                self.call_and_serve(&mut retry).await
-            } else {
-                self.await_and_serve().await
-            };
-            if let Err(why) = result {
-                self.inbox.notice(Notice::NoConnection { peer: self.identity(), why });
-            }
-            if handshake::calls(self.local.me, self.identity()) {
-                sleep(retry.next()).await;
-            }
-        }
+impl Context {
+    /// Hands a connection to the reactor.
+    pub(crate) fn hand_over(
+        self: &Arc<Context>,
+        arrival: Arrival,
+        peer: Arc<Peer>,
+        caller: Caller,
+    ) -> io::Result<()> {
+        let Arrival { stream, inlet, version, hello } = arrival;
+        let stream = Arc::new(mio::net::TcpStream::from_std(stream.into_std()?));
+        let now = Instant::now();
+        let exchange = Exchange {
+            context: self.clone(),
+            peer,
+            caller,
+            stream,
+            inlet,
+            version,
+            hello,
+            standing: Standing::Begins,
+            readable: false,
+            closed: false,
+            waits_for_view: false,
+            ack_at: None,
+            sign_at: now + self.timing.patience / 3,
+            heard: now,
+        };
+        self.reactor.adopt(Box::new(exchange));
+        Ok(())
     }
+}
 
-    fn identity(&self) -> Identity {
-        self.peer.member.identity
-    }
-
-    async fn call_and_serve(&mut self, retry: &mut Retry) -> Result<(), Trouble> {
-        let called = timeout(self.timing.greeting, self.call()).await;
-        let Arrival { inlet, writer, version, hello } = called.map_err(|_| Trouble::TimedOut)??;
-        let outlet = self.peer.outlet.clone();
-        let (number, signals, resent) = outlet.connect(writer, version, &hello, |_, _| Vec::new())?;
+/// Calls a peer again and again, for as long as the task is not aborted.
+pub(crate) async fn keep_calling(peer: Arc<Peer>, context: Arc<Context>) {
+    let identity = peer.member.identity;
+    let mut retry = Retry::new(&context.timing, context.local.me, identity);
+    loop {
+        let called = timeout(context.timing.greeting, call(&peer, &context)).await;
+        let called = called.map_err(|_| Trouble::TimedOut).and_then(|called| called);
         let since = Instant::now();
-        self.serve(inlet, version, number, signals, resent).await;
+        match called.and_then(|arrival| Ok(context.hand_over(arrival, peer.clone(), Caller::Us)?)) {
+            Ok(()) => peer.gone.notified().await,
+            Err(why) => context.inbox.notice(Notice::NoConnection { peer: identity, why }),
+        }
         // A connection that breaks at once is no better than none.
-        if since.elapsed() >= self.timing.patience {
+        if since.elapsed() >= context.timing.patience {
             retry.reset();
         }
-        Ok(())
+        sleep(retry.next()).await;
     }
+}
 
-    /// Calls the peer and reads its answer.
-    async fn call(&self) -> Result<Arrival, Trouble> {
-        let stream = TcpStream::connect(&*self.peer.member.address).await?;
-        let (reader, mut writer) = stream::wrap(stream).await?;
-        let (epoch, received) = self.peer.outlet.hello();
-        let mut bytes = Vec::new();
-        wire::put_hello(&self.local.hello(self.identity(), epoch, received), &mut bytes);
-        writer.write_all(&bytes).await?;
-        let mut inlet = Inlet::new(reader);
-        let body = read_greeting(&mut inlet).await?;
-        match wire::answer(&body)? {
-            Answer::Welcome(hello) => {
-                let version = self.local.judge_called(&hello, self.identity())?;
-                Ok(Arrival { inlet, writer, version, hello })
-            }
-            Answer::Refused(refusal) => Err(refusal.into()),
+/// Calls the peer and reads its answer.
+async fn call(peer: &Peer, context: &Context) -> Result<Arrival, Trouble> {
+    let (local, identity) = (&context.local, peer.member.identity);
+    let mut stream = TcpStream::connect(&*peer.member.address).await?;
+    // Frames are batched already; waiting for more would only delay them.
+    stream.set_nodelay(true)?;
+    let (epoch, received) = peer.outlet.hello();
+    let mut bytes = Vec::new();
+    wire::put_hello(&local.hello(identity, epoch, received), &mut bytes);
+    stream.write_all(&bytes).await?;
+    let mut inlet = Inlet::new(&[]);
+    let body = read_greeting(&mut stream, &mut inlet).await?;
+    match wire::answer(&body)? {
+        Answer::Welcome(hello) => {
+            let version = local.judge_called(&hello, identity)?;
+            Ok(Arrival { stream, inlet, version, hello })
         }
-    }
-
-    async fn await_and_serve(&mut self) -> Result<(), Trouble> {
-        let Arrival { inlet, writer, version, hello } = self.peer.arrivals.take().await;
-        let outlet = self.peer.outlet.clone();
-        let welcome = |epoch, received| {
-            let mut bytes = Vec::new();
-            let hello = self.local.hello(self.identity(), epoch, received);
-            wire::put_answer(&Answer::Welcome(hello), &mut bytes);
-            bytes
-        };
-        let (number, signals, resent) = outlet.connect(writer, version, &hello, welcome)?;
-        self.serve(inlet, version, number, signals, resent).await;
-        Ok(())
-    }
-
-    /// Reads and writes until the connection is over. Only one connection at a time is read from, and what was read
-    /// is delivered before the next one begins: otherwise payloads could overtake each other.
-    async fn serve(&mut self, inlet: Inlet, version: u8, number: u64, signals: Arc<Signals>, resent: usize) {
-        let peer = self.identity();
-        self.inbox.notice(Notice::Connected { peer, resent });
-        // Dropping the set ends the writer, also when this task is aborted.
-        let mut writer = JoinSet::new();
-        writer.spawn(keep_writing(self.peer.outlet.clone(), number, signals.clone(), self.timing.clone()));
-        let outlet = self.peer.outlet.clone();
-        if let Err(trouble) = self.keep_reading(inlet, version, &signals).await {
-            outlet.disconnect(number, trouble);
-        }
-        writer.join_next().await;
-        let why = outlet.trouble().unwrap_or(Trouble::Closed);
-        self.inbox.notice(Notice::Disconnected { peer, why });
-    }
-
-    /// Reads and delivers until the connection is over. An error is why it is; `Ok` means that someone else gave it up.
-    async fn keep_reading(
-        &mut self,
-        mut inlet: Inlet,
-        version: u8,
-        signals: &Signals,
-    ) -> Result<(), Trouble> {
-        loop {
-            let mut any = false;
-            while let Some(body) = inlet.body(wire::LONGEST_BODY)? {
-                any = true;
-                let length = body.len();
-                let frame = wire::read_frame(version, body)?;
-                signals.occupied.store(true, Ordering::Relaxed);
-                let going_on = self.deliver(&frame, signals).await?;
-                signals.occupied.store(false, Ordering::Relaxed);
-                if !going_on {
-                    return Ok(());
-                }
-                inlet.consume_body(length);
-            }
-            if any {
-                self.inbox.delivered();
-                self.peer.outlet.delivered();
-            }
-            let count = tokio::select! {
-                biased;
-                () = signals.broken.notified() => return Ok(()),
-                count = inlet.fill(wire::LONGEST_BODY) => count?,
-            };
-            signals.heard.store(true, Ordering::Relaxed);
-            if count == 0 {
-                return Err(Trouble::Closed);
-            }
-        }
-    }
-
-    /// Delivers what is new in a frame; one of a later view waits until we are there. `false` if the connection was
-    /// given up meanwhile.
-    async fn deliver(&mut self, frame: &Frame<'_>, signals: &Signals) -> Result<bool, Trouble> {
-        loop {
-            self.epochs.mark_unchanged();
-            match self.peer.outlet.received(frame) {
-                Ok(new) => {
-                    for payload in new {
-                        self.inbox.received(self.identity().id, frame.epoch, payload).await;
-                    }
-                    return Ok(true);
-                }
-                Err(LinkError::LaterView { theirs, .. }) => {
-                    self.inbox.notice(Notice::LaterView { peer: self.identity(), epoch: theirs });
-                    tokio::select! {
-                        () = signals.broken.notified() => return Ok(false),
-                        changed = self.epochs.changed() => if changed.is_err() {
-                            return Err(Trouble::Left);
-                        },
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        Answer::Refused(refusal) => Err(refusal.into()),
     }
 }
 
 /// Reads the body of a hello or an answer.
-pub(crate) async fn read_greeting(inlet: &mut Inlet) -> Result<Vec<u8>, Trouble> {
+pub(crate) async fn read_greeting(stream: &mut TcpStream, inlet: &mut Inlet) -> Result<Vec<u8>, Trouble> {
     loop {
         if let Some(body) = inlet.body(wire::LONGEST_GREETING)? {
             let body = body.to_vec();
             inlet.consume_body(body.len());
             return Ok(body);
         }
-        if inlet.fill(wire::LONGEST_GREETING).await? == 0 {
+        let read = stream.read(inlet.room(wire::LONGEST_GREETING)).await?;
+        if read == 0 {
             return Err(Trouble::Closed);
         }
+        inlet.filled(read);
     }
 }
 
-/// The writer task of a connection: writes when senders could not, acknowledges when nothing else did, gives signs of
-/// life and misses those of the peer.
-async fn keep_writing(outlet: Arc<Outlet>, number: u64, signals: Arc<Signals>, timing: Timing) {
-    let sign_every = timing.patience / 3;
-    let mut next_sign = Instant::now() + sign_every;
-    let mut last_heard = Instant::now();
-    let mut ack_at = None;
-    while let Some(look) = outlet.look(number) {
-        let now = Instant::now();
-        if !look.ack_planned {
-            ack_at = None;
-        } else if *ack_at.get_or_insert(now + timing.acknowledge) <= now {
-            outlet.acknowledge(number);
-            ack_at = None;
-        }
-        if next_sign <= now {
-            if signals.take_heard() {
-                last_heard = now;
-            } else if now - last_heard >= timing.patience {
-                outlet.disconnect(number, Trouble::Silent);
-                return;
+/// A connection to a peer, as the reactor sees it. Only the newest to each peer is read from: otherwise payloads could
+/// overtake each other.
+struct Exchange {
+    context: Arc<Context>,
+    peer: Arc<Peer>,
+    caller: Caller,
+    stream: Arc<mio::net::TcpStream>,
+    inlet: Inlet,
+    version: u8,
+    hello: Hello,
+    standing: Standing,
+    /// The socket may have something to read.
+    readable: bool,
+    /// The other end has closed its side: a short read is not the last one.
+    closed: bool,
+    /// The next frame belongs to a later view: nothing is read until this node is there.
+    waits_for_view: bool,
+    /// When an acknowledgement goes out, if no payload takes it along.
+    ack_at: Option<Instant>,
+    /// When the next sign of life is due.
+    sign_at: Instant,
+    /// When something was heard last.
+    heard: Instant,
+}
+
+enum Standing {
+    /// The reactor has not adopted it yet.
+    Begins,
+    /// It has this number among the connections of the peer.
+    Stands(u64),
+    /// It did not come about.
+    Failed,
+}
+
+impl Exchange {
+    fn identity(&self) -> Identity {
+        self.peer.member.identity
+    }
+
+    fn begin(&mut self, id: SourceId) {
+        let (local, identity, caller) = (&self.context.local, self.identity(), self.caller);
+        let greeting = |epoch, received| {
+            let mut bytes = Vec::new();
+            if caller == Caller::Them {
+                let hello = local.hello(identity, epoch, received);
+                wire::put_answer(&Answer::Welcome(hello), &mut bytes);
             }
-            outlet.sign_of_life(number);
-            next_sign = now + sign_every;
+            bytes
+        };
+        let stream = (self.stream.clone(), id);
+        match self.peer.outlet.connect(stream, self.version, &self.hello, greeting) {
+            Ok((number, resent)) => {
+                self.standing = Standing::Stands(number);
+                self.context.inbox.notice(Notice::Connected { peer: identity, resent });
+            }
+            Err(why) => {
+                self.standing = Standing::Failed;
+                self.context.inbox.notice(Notice::NoConnection { peer: identity, why });
+            }
         }
-        let due = ack_at.map_or(next_sign, |at| next_sign.min(at));
-        tokio::select! {
-            () = signals.wake.notified() => {}
-            () = poll_fn(|cx| outlet.catch_up(cx)), if look.congested => {}
-            () = sleep_until(due) => {}
+    }
+
+    /// Reads once and delivers what is whole. An error is why the connection is over.
+    fn work(&mut self, round: &mut Round<'_>) -> Result<Next, Trouble> {
+        if !self.deliver_all(round)? || !self.readable {
+            return Ok(Next::Wait);
         }
+        let room = self.inlet.room(wire::LONGEST_BODY);
+        let asked = room.len();
+        match (&*self.stream).read(room) {
+            Ok(0) => return Err(Trouble::Closed),
+            Ok(read) => {
+                self.inlet.filled(read);
+                self.heard = round.now;
+                // A short read has emptied the socket, unless its end follows.
+                self.readable = read == asked || self.closed;
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+        let goes_on = self.deliver_all(round)?;
+        Ok(if goes_on && self.readable { Next::Again } else { Next::Wait })
+    }
+
+    /// Delivers what has come in. `false` if the next frame has to wait for a view.
+    fn deliver_all(&mut self, round: &mut Round<'_>) -> Result<bool, Trouble> {
+        let mut any = false;
+        while let Some(body) = self.inlet.body(wire::LONGEST_BODY)? {
+            let length = body.len();
+            let frame = wire::read_frame(self.version, body)?;
+            let new = match self.peer.outlet.received(&frame) {
+                Ok(new) => new,
+                Err(LinkError::LaterView { theirs, .. }) => {
+                    if !std::mem::replace(&mut self.waits_for_view, true) {
+                        let peer = self.identity();
+                        self.context.inbox.notice(Notice::LaterView { peer, epoch: theirs });
+                    }
+                    return Ok(false);
+                }
+                Err(error) => return Err(error.into()),
+            };
+            for payloads in new.chunks(PAYLOADS_AT_ONCE) {
+                let outbox = &mut Outbox(round.dirty);
+                self.context.inbox.received(self.identity().id, frame.epoch, payloads, outbox);
+            }
+            self.waits_for_view = false;
+            self.inlet.consume_body(length);
+            any = true;
+        }
+        if any && self.peer.outlet.delivered(round.dirty) == Acknowledged::NotYet && self.ack_at.is_none() {
+            self.ack_at = Some(round.now + self.context.timing.acknowledge);
+        }
+        Ok(true)
+    }
+
+    /// Acknowledges, gives a sign of life and misses those of the peer, if it is time to.
+    fn keep_time(&mut self, number: u64, round: &mut Round<'_>) -> Result<(), Trouble> {
+        if self.ack_at.take_if(|at| *at <= round.now).is_some() {
+            self.peer.outlet.acknowledge(round.dirty);
+        }
+        if self.sign_at <= round.now {
+            // What waits for a view is not read, and says nothing about the peer.
+            let silent = round.now.saturating_duration_since(self.heard);
+            if silent >= self.context.timing.patience && !self.waits_for_view && !self.readable {
+                return Err(Trouble::Silent);
+            }
+            self.peer.outlet.sign_of_life(number, round.dirty);
+            self.sign_at = round.now + self.context.timing.patience / 3;
+        }
+        Ok(())
+    }
+}
+
+impl Source for Exchange {
+    fn socket(&mut self) -> Option<(&mut dyn mio::event::Source, Interest)> {
+        // Nobody else has the stream before the connection stands.
+        let stream = Arc::get_mut(&mut self.stream)?;
+        Some((stream, Interest::READABLE | Interest::WRITABLE))
+    }
+
+    fn adopted(&mut self, id: SourceId) {
+        self.begin(id);
+    }
+
+    fn visit(&mut self, ready: Ready, round: &mut Round<'_>) -> Next {
+        let Standing::Stands(number) = self.standing else { return Next::Over };
+        if !self.peer.outlet.is_current(number) {
+            return Next::Over;
+        }
+        self.readable |= ready.to_read;
+        self.closed |= ready.closed;
+        if ready.to_write {
+            self.peer.outlet.has_room(number);
+        }
+        let worked = self.work(round).and_then(|next| self.keep_time(number, round).map(|()| next));
+        worked.unwrap_or_else(|trouble| {
+            self.peer.outlet.disconnect(number, trouble);
+            Next::Over
+        })
+    }
+
+    fn due(&self) -> Option<Instant> {
+        Some(self.ack_at.map_or(self.sign_at, |at| self.sign_at.min(at)))
+    }
+
+    fn close(self: Box<Self>, _round: &mut Round<'_>) {
+        if let Standing::Stands(number) = self.standing {
+            self.peer.outlet.disconnect(number, Trouble::Left);
+            let why = self.peer.outlet.trouble().unwrap_or(Trouble::Closed);
+            self.context.inbox.notice(Notice::Disconnected { peer: self.identity(), why });
+        }
+        self.peer.gone.notify_one();
     }
 }
 

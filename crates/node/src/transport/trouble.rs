@@ -19,6 +19,8 @@ pub enum Trouble {
     Left,
     /// Greetings took too long.
     TimedOut,
+    /// Too many callers had not said who they are, and this one had waited longest.
+    Evicted,
     /// One end will not talk to the other.
     Refused(HelloRefusal),
     /// The bytes make no sense.
@@ -39,6 +41,7 @@ impl fmt::Display for Trouble {
             Trouble::Replaced => f.write_str("the peer has called again"),
             Trouble::Left => f.write_str("no longer a member"),
             Trouble::TimedOut => f.write_str("greetings took too long"),
+            Trouble::Evicted => f.write_str("it had to make room for other callers"),
             Trouble::Refused(refusal) => write!(f, "refused: {refusal}"),
             Trouble::Wire(error) => error.fmt(f),
             Trouble::Link(error) => error.fmt(f),

@@ -1,14 +1,13 @@
 //! Nodes that remember what they received, and bounded waits.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use node::transport::{Config, Timing};
-use node::{Identity, Inbox, Limits, Notice, Peers, View, ViewMember};
+use node::{Identity, Inbox, Limits, Notice, Outbox, Peers, View, ViewMember};
 use service::NodeId;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 /// Long enough for a busy machine; a test that needs it all has failed.
@@ -21,14 +20,17 @@ pub(crate) type Received = (u64, Vec<u8>);
 pub(crate) struct Log {
     received: Mutex<BTreeMap<NodeId, Vec<Received>>>,
     notices: Mutex<Vec<Notice>>,
-    /// A payload is taken in for each permit.
-    gate: Semaphore,
+    /// Whether payloads are taken in: the thread that brings them waits until they are.
+    gate: Mutex<bool>,
+    opened: Condvar,
 }
 
 impl Inbox for Log {
-    async fn received(&self, from: NodeId, epoch: u64, payload: &[u8]) {
-        self.gate.acquire().await.unwrap().forget();
-        self.received.lock().unwrap().entry(from).or_default().push((epoch, payload.to_vec()));
+    fn received(&self, from: NodeId, epoch: u64, payloads: &[&[u8]], _: &mut Outbox<'_>) {
+        let gate = self.gate.lock().unwrap();
+        drop(self.opened.wait_timeout_while(gate, LONGEST_WAIT, |open| !*open).unwrap());
+        let arrived = payloads.iter().map(|payload| (epoch, payload.to_vec()));
+        self.received.lock().unwrap().entry(from).or_default().extend(arrived);
     }
 
     fn notice(&self, notice: Notice) {
@@ -51,7 +53,8 @@ impl Log {
     }
 
     pub(crate) fn open_gate(&self) {
-        self.gate.add_permits(Semaphore::MAX_PERMITS / 2);
+        *self.gate.lock().unwrap() = true;
+        self.opened.notify_all();
     }
 
     /// Waits for a notice like this.
@@ -100,8 +103,12 @@ impl Node {
 
     /// A node that takes in nothing until its gate is opened.
     pub(crate) fn start_closed(config: Config, view: &View, listener: TcpListener) -> Node {
-        let gate = Semaphore::new(0);
-        let log = Arc::new(Log { received: Mutex::default(), notices: Mutex::default(), gate });
+        let log = Arc::new(Log {
+            received: Mutex::default(),
+            notices: Mutex::default(),
+            gate: Mutex::new(false),
+            opened: Condvar::new(),
+        });
         let peers = Peers::start(config, view.clone(), listener, log.clone()).unwrap();
         Node { peers, log }
     }
