@@ -5,5 +5,4 @@ mod hostile;
 mod locks;
 mod orders;
 mod support;
-mod unread;
 mod watching;

@@ -114,6 +114,37 @@ async fn garbage_is_turned_away() {
     called.peers.stop().await;
 }
 
+/// More callers than may wait connect and say nothing, over and over: a peer that calls is heard all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_that_say_nothing_do_not_keep_a_peer_out() {
+    let listeners = listeners(2).await;
+    let view = view(1, &listeners);
+    let mut listeners = listeners.into_iter();
+    let calling = listeners.next().unwrap();
+    let hour = Timing { greeting: Duration::from_secs(3600), ..config(identity(1)).timing };
+    let patient = Config { timing: hour, ..config(identity(1)) };
+    let called = Node::start(patient, &view, listeners.next().unwrap());
+    let address = view.members[1].address.clone();
+    let mut silent = Vec::new();
+    for _ in 0..300 {
+        silent.push(TcpStream::connect(&*address).await.unwrap());
+    }
+    let evicted = |notice: &Notice| matches!(notice, Notice::TurnedAway { why: Trouble::Evicted, .. });
+    called.log.wait_for_notice(evicted).await;
+    let flood = tokio::spawn(async move {
+        loop {
+            silent.push(TcpStream::connect(&*address).await.unwrap());
+            silent.remove(0);
+        }
+    });
+    let caller = Node::start(config(identity(0)), &view, calling);
+    caller.send_patiently(1, b"heard").await;
+    wait_until("a payload", || called.log.from(0) == [(1, b"heard".to_vec())]).await;
+    flood.abort();
+    caller.peers.stop().await;
+    called.peers.stop().await;
+}
+
 /// A process that comes back under the same incarnation has forgotten what it acknowledged. To go on with it would lose
 /// payloads, so nobody does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
