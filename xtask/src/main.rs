@@ -5,6 +5,7 @@
 
 mod bench_simulator;
 mod dependencies;
+mod redis;
 mod tidy;
 
 use std::process::{Command, ExitCode};
@@ -57,6 +58,7 @@ fn test() -> Result<()> {
     step("house rules", tidy::check)?;
     step("dependencies and licences", dependencies::check)?;
     step("lints", || cargo("clippy --workspace --all-targets --quiet -- --deny warnings"))?;
+    step("redis-server", redis::provide)?;
     step("tests", || cargo("test --workspace --quiet"))?;
     step("documentation", || {
         run(Command::new("cargo")

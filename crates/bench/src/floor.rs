@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 /// About as many as a request for a lock has.
-const BYTES: usize = 48;
+pub(crate) const BYTES: usize = 48;
 
 /// Two tasks with a socket each.
 pub(crate) struct Floor {

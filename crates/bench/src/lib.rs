@@ -8,10 +8,12 @@
 
 mod cluster;
 mod contended;
+pub mod cpu;
 mod figure;
 mod floor;
 mod handoff;
 mod names;
+pub mod peers;
 pub mod storm;
 mod uncontended;
 

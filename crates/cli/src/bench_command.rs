@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::check_arguments::Format;
 use crate::endpoints::duration;
 use crate::output::{note, say};
+use crate::peers_command::{self, Placement};
 use crate::{Ended, table};
 
 /// Measure what locks cost on this machine, beside a bare round trip in the same run
@@ -21,14 +22,20 @@ use crate::{Ended, table};
 /// so look at the lowest and the highest round too.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Which scenarios; all of them if none is named
+    /// Which scenarios, or with --peers which workloads; all of them if none is named
     scenarios: Vec<String>,
     /// List the scenarios
     #[arg(long)]
     list: bool,
-    /// How many rounds of each; the figure in the middle counts
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: u32,
+    /// Measure other lock services beside ours instead: those of Redis, etcd and ZooKeeper that are installed
+    #[arg(long, conflicts_with_all = ["save", "compare", "strict", "names"])]
+    peers: bool,
+    /// With --peers: which cores servers and clients run on
+    #[arg(long, value_enum, default_value_t = Placement::Any, requires = "peers")]
+    placement: Placement,
+    /// How many rounds of each; the figure in the middle counts [default: 3, with --peers 6]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
     /// About how long each round measures
     #[arg(long, value_parser = duration, default_value = "1s")]
     time: Duration,
@@ -55,6 +62,16 @@ struct Saved {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    if arguments.peers {
+        return peers_command::run(&peers_command::Plan {
+            workloads: &arguments.scenarios,
+            list: arguments.list,
+            placement: arguments.placement,
+            rounds: arguments.rounds.unwrap_or(6),
+            time: arguments.time,
+            format: arguments.format,
+        });
+    }
     if arguments.list {
         let rows =
             SCENARIOS.iter().map(|scenario| vec![scenario.name.to_string(), scenario.about.to_string()]);
@@ -64,7 +81,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     let chosen = chosen(&arguments.scenarios)?;
     let before = arguments.compare.as_deref().map(read).transpose()?;
-    let effort = Effort { rounds: arguments.rounds, time: arguments.time, names: arguments.names };
+    let effort =
+        Effort { rounds: arguments.rounds.unwrap_or(3), time: arguments.time, names: arguments.names };
     let mut outcomes = Vec::new();
     for (number, scenario) in chosen.iter().enumerate() {
         note!("{} of {}: {}", number + 1, chosen.len(), scenario.about);
@@ -159,7 +177,7 @@ fn change(figure: &Figure, before: Option<&Figure>) -> [String; 2] {
 }
 
 /// Three digits are all that such figures are worth.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         large if large >= 1000.0 => table::grouped(value.round() as u64),
         large if large >= 100.0 => format!("{value:.0}"),

@@ -29,6 +29,8 @@ mod node_processes;
 mod ordeal;
 mod ordeal_command;
 mod output;
+mod peer_processes;
+mod peers_command;
 mod plan_arguments;
 mod progress;
 mod random_command;
@@ -138,6 +140,7 @@ Locks:
   tokenwood resize gpu 8                            while it is in use
   tokenwood release --force gpu --slot 3            take a lock away from whoever holds it
   tokenwood bench                                   what locks cost here, beside a bare round trip
+  tokenwood bench --peers                           the same workloads with Redis, etcd and ZooKeeper beside
   tokenwood storm                                   kill clients, cut connections, and check that locks hold
   tokenwood swarm --runs 1000                       the same with nodes that die, in simulated time
   tokenwood ordeal                                  and with real ones: killed, stopped, cut off, out of disk

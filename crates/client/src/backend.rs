@@ -13,7 +13,14 @@ pub trait Backend: Send + Sync + 'static {
     /// Asks; the number in `ask` is filled in. Returns the number and the answer, or where it will come.
     fn acquire(&self, ask: Acquire) -> Result<(u64, Asked), Error>;
 
-    /// Leaves, or gives up, whichever it is. Does not wait.
+    /// Releases what this request holds and asks for something else, with one message if it can. If this fails, it is
+    /// released all the same.
+    fn acquire_after(&self, held: u64, ask: Acquire) -> Result<(u64, Asked), Error> {
+        self.leave(held);
+        self.acquire(ask)
+    }
+
+    /// Releases or cancels, whichever it is. Does not wait, and does not put it off: the program may end right after.
     fn leave(&self, request: u64);
 
     /// Lets go of the session without ending it, if this request is all it is for. Returns where it is.

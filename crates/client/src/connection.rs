@@ -8,20 +8,29 @@ use service::frame::{self, FrameError, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, VERSIONS, Welcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
 /// A connection must stand after so long.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 
 /// How much is read at once.
-const READ_BYTES: usize = 64 * 1024;
+const READ_BYTES: usize = 16 * 1024;
 
 /// A connection that stands.
 pub(crate) struct Connection {
-    pub(crate) stream: Arc<TcpStream>,
-    pub(crate) incoming: Incoming,
+    pub(crate) reader: Reader,
+    /// Shared by all that write to it.
+    pub(crate) writer: Arc<OwnedWriteHalf>,
     /// The version that was agreed on.
     pub(crate) version: u8,
+}
+
+/// The half that frames come from.
+pub(crate) struct Reader {
+    half: OwnedReadHalf,
+    incoming: Incoming,
+    version: u8,
 }
 
 impl Connection {
@@ -53,7 +62,9 @@ impl Connection {
         };
         match welcome {
             Welcome::Version { version, .. } => {
-                Ok(Connection { stream: Arc::new(stream), incoming, version })
+                let (half, writer) = stream.into_split();
+                let reader = Reader { half, incoming, version };
+                Ok(Connection { reader, writer: Arc::new(writer), version })
             }
             Welcome::NoCommonVersion(theirs) => Err(format!(
                 "no protocol version in common: the node speaks {} to {}, this client {} to {}",
@@ -66,8 +77,8 @@ impl Connection {
     /// Writes everything, and waits until it is written.
     pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> Result<(), String> {
         while !bytes.is_empty() {
-            self.stream.writable().await.map_err(|error| error.to_string())?;
-            match self.stream.try_write(bytes) {
+            self.writer.writable().await.map_err(|error| error.to_string())?;
+            match self.writer.try_write(bytes) {
                 Ok(written) => bytes = &bytes[written..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error.to_string()),
@@ -79,26 +90,29 @@ impl Connection {
     /// Waits for the next thing that the node says. Can be given up and called again: nothing is lost.
     pub(crate) async fn next(&mut self) -> Result<ToClient, String> {
         loop {
-            if let Some(heard) = self.incoming.next(self.version).map_err(|error| error.to_string())? {
+            if let Some(heard) = self.reader.next().map_err(|error| error.to_string())? {
                 return Ok(heard);
             }
-            self.stream.readable().await.map_err(|error| error.to_string())?;
-            self.read().map_err(|_| "it hung up".to_string())?;
+            self.reader.read().await.map_err(|_| "it hung up".to_string())?;
         }
     }
+}
 
-    /// Takes in what is there without waiting.
-    pub(crate) fn read(&mut self) -> Result<(), Broken> {
-        loop {
-            let buffer = self.incoming.buffer();
-            buffer.reserve(READ_BYTES);
-            match self.stream.try_read_buf(buffer) {
-                Ok(0) => return Err(Broken),
-                Ok(read) if read < READ_BYTES => return Ok(()),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(_) => return Err(Broken),
-            }
+impl Reader {
+    /// What came in, a frame at a time.
+    pub(crate) fn next(&mut self) -> Result<Option<ToClient>, FrameError> {
+        self.incoming.next(self.version)
+    }
+
+    /// Waits for bytes and takes them in. Can be given up and called again: nothing is lost.
+    ///
+    /// One system call for what is there: a read that does not fill the buffer also says that there is no more.
+    pub(crate) async fn read(&mut self) -> Result<(), Broken> {
+        let buffer = self.incoming.buffer();
+        buffer.reserve(READ_BYTES);
+        match self.half.read_buf(buffer).await {
+            Ok(0) | Err(_) => Err(Broken),
+            Ok(_) => Ok(()),
         }
     }
 }

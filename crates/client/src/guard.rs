@@ -17,12 +17,25 @@ pub struct Guard {
     request: u64,
     grant: Grant,
     lost: watch::Receiver<Losses>,
+    /// Released by other means than dropping this.
+    released: bool,
 }
 
 impl Guard {
     pub(crate) fn new(backend: Arc<dyn Backend>, request: u64, grant: Grant) -> Guard {
         let lost = backend.lost();
-        Guard { backend, request, grant, lost }
+        Guard { backend, request, grant, lost, released: false }
+    }
+
+    /// Whether it is held by this session.
+    pub(crate) fn is_of(&self, backend: &Arc<dyn Backend>) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.backend), Arc::as_ptr(backend))
+    }
+
+    /// What it is held by, for a caller that releases it.
+    pub(crate) fn let_go(mut self) -> u64 {
+        self.released = true;
+        self.request
     }
 
     /// Which of the slots it is, from 0: no two guards have the same at the same time.
@@ -77,7 +90,9 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.backend.leave(self.request);
+        if !self.released {
+            self.backend.leave(self.request);
+        }
     }
 }
 

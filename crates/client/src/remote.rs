@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,13 +10,13 @@ use service::client::{Client, Grant, News};
 use service::frame;
 use service::protocol::{ToClient, ToNode};
 use service::{Acquire, Refusal, SessionId, Time};
-use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::{Notify, oneshot, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::backend::{Asked, Backend, Losses};
 use crate::clock;
-use crate::connection::{Broken, Connection};
+use crate::connection::{Broken, Connection, Reader};
 use crate::error::Error;
 
 /// After a lost connection, so long before the first new try; then twice as long each time, up to a limit.
@@ -39,10 +40,13 @@ struct Shared {
 struct State {
     client: Client,
     waiting: BTreeMap<u64, oneshot::Sender<Result<Grant, Refusal>>>,
-    stream: Option<(Arc<TcpStream>, u8)>,
+    /// Where to write, in which version.
+    writer: Option<(Arc<OwnedWriteHalf>, u8)>,
     outgoing: Vec<u8>,
     /// Nobody wants it any more.
     closing: bool,
+    /// Its task is gone, with its runtime: nothing is heard any more.
+    deaf: bool,
 }
 
 impl Remote {
@@ -52,9 +56,10 @@ impl Remote {
         let state = State {
             client: Client::new(ttl),
             waiting: BTreeMap::new(),
-            stream: None,
+            writer: None,
             outgoing: Vec::new(),
             closing: false,
+            deaf: false,
         };
         let (lost, _) = watch::channel(Losses::default());
         let shared = Arc::new(Shared {
@@ -65,12 +70,31 @@ impl Remote {
         });
         let (opened, is_open) = oneshot::channel();
         let remote = Remote { shared: shared.clone() };
-        tokio::spawn(async move { shared.live(connection, opened).await });
+        tokio::spawn(async move {
+            let _deaf = Deaf(&shared);
+            shared.live(connection, opened).await;
+        });
         match is_open.await {
             Ok(Ok(())) => Ok(remote),
             Ok(Err(refusal)) => Err(refusal.to_string()),
             Err(_) => Err("it hung up before the session was open".to_string()),
         }
+    }
+}
+
+/// When a runtime is shut down, it drops the task of a session wherever it is. What is held can still be released, but
+/// nothing keeps it any more, so it counts as lost; what waits would wait for ever.
+struct Deaf<'a>(&'a Shared);
+
+impl Drop for Deaf<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.deaf = true;
+        state.waiting.clear();
+        // What did not fit into the socket before: there is nothing else that could write it.
+        _ = state.write();
+        drop(state);
+        self.0.lost.send_modify(Losses::lose_all);
     }
 }
 
@@ -89,11 +113,21 @@ impl Drop for Remote {
 impl Backend for Remote {
     fn acquire(&self, ask: Acquire) -> Result<(u64, Asked), Error> {
         let mut state = self.shared.lock();
-        let (request, said) = state.client.acquire(ask).ok_or(Error::Lost)?;
-        let (sender, answer) = oneshot::channel();
-        state.waiting.insert(request, sender);
-        self.shared.send(&mut state, &said);
-        Ok((request, Asked::Waits(answer)))
+        let idle = state.outgoing.is_empty();
+        let asked = state.ask(ask);
+        self.shared.flush(&mut state, idle);
+        asked
+    }
+
+    fn acquire_after(&self, held: u64, ask: Acquire) -> Result<(u64, Asked), Error> {
+        self.shared.lost.send_if_modified(|losses| losses.let_go(held));
+        let mut state = self.shared.lock();
+        let released = state.client.release(held);
+        let idle = state.outgoing.is_empty();
+        released.iter().for_each(|said| state.say(said));
+        let asked = state.ask(ask);
+        self.shared.flush(&mut state, idle);
+        asked
     }
 
     fn leave(&self, request: u64) {
@@ -112,7 +146,8 @@ impl Backend for Remote {
     }
 
     fn is_alive(&self) -> bool {
-        self.shared.lock().client.believes(clock::now())
+        let state = self.shared.lock();
+        !state.deaf && state.client.believes(clock::now())
     }
 
     fn lost(&self) -> watch::Receiver<Losses> {
@@ -121,18 +156,30 @@ impl Backend for Remote {
 }
 
 impl State {
+    /// Asks, and says so in the connection's buffer.
+    fn ask(&mut self, ask: Acquire) -> Result<(u64, Asked), Error> {
+        if self.deaf {
+            return Err(Error::Lost);
+        }
+        let (request, said) = self.client.acquire(ask).ok_or(Error::Lost)?;
+        let (sender, answer) = oneshot::channel();
+        self.waiting.insert(request, sender);
+        self.say(&said);
+        Ok((request, Asked::Waits(answer)))
+    }
+
     /// Puts something into the connection's buffer. Without a connection it is said when there is one.
     fn say(&mut self, said: &ToNode) {
-        if let Some((_, version)) = self.stream {
+        if let Some((_, version)) = self.writer {
             frame::put(version, said, &mut self.outgoing);
         }
     }
 
     /// Writes what the socket takes.
     fn write(&mut self) -> Result<(), Broken> {
-        let Some((stream, _)) = &self.stream else { return Ok(()) };
+        let Some((writer, _)) = &self.writer else { return Ok(()) };
         while !self.outgoing.is_empty() {
-            match stream.try_write(&self.outgoing) {
+            match writer.try_write(&self.outgoing) {
                 Ok(written) => _ = self.outgoing.drain(..written),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => return Err(Broken),
@@ -164,6 +211,11 @@ impl Shared {
     fn send(&self, state: &mut State, said: &ToNode) {
         let idle = state.outgoing.is_empty();
         state.say(said);
+        self.flush(state, idle);
+    }
+
+    /// Writes what is in the buffer, or leaves it to the task of this session; `idle` if it was empty before.
+    fn flush(&self, state: &mut State, idle: bool) {
         // If something waited before, the task waits for the socket already.
         if idle && (state.write().is_err() || !state.outgoing.is_empty()) {
             self.wake.notify_one();
@@ -177,7 +229,7 @@ impl Shared {
         let mut retry = FIRST_RETRY;
         while let Some(current) = connection.take() {
             let over = self.converse(current, &mut opened).await;
-            self.lock().stream = None;
+            self.lock().writer = None;
             if over || opened.is_some() {
                 break;
             }
@@ -215,8 +267,8 @@ impl Shared {
                 let mut bytes = Vec::new();
                 frame::put(connection.version, goodbye, &mut bytes);
                 // A few bytes on a fresh connection are taken at once, or it is broken.
-                _ = connection.stream.writable().await;
-                if connection.stream.try_write(&bytes).is_ok() {
+                _ = connection.writer.writable().await;
+                if connection.writer.try_write(&bytes).is_ok() {
                     return;
                 }
             }
@@ -243,40 +295,54 @@ impl Shared {
             return false;
         }
         let mut next_keep_alive = clock::now() + self.lock().client.pace();
+        // One timer for all turns, set again only when it has fired: deadlines and keep-alives only move away.
+        let mut timer = pin!(sleep(self.pause(next_keep_alive)));
+        let mut wake = pin!(self.wake.notified());
+        let mut more_to_write = false;
         loop {
-            let more_to_write = !self.lock().outgoing.is_empty();
-            let deadline = self.lock().client.deadline().unwrap_or(Time(u64::MAX));
-            let pause = next_keep_alive.min(deadline) - clock::now();
+            let (mut read, mut fired) = (Ok(()), false);
             tokio::select! {
-                _ = connection.stream.readable() => {}
-                _ = connection.stream.writable(), if more_to_write => {}
-                () = self.wake.notified() => {}
-                () = sleep(pause) => {}
+                biased;
+                heard = connection.reader.read() => read = heard,
+                () = &mut wake => wake.set(self.wake.notified()),
+                _ = connection.writer.writable(), if more_to_write => {}
+                () = &mut timer => fired = true,
             }
-            match self.exchange(&mut connection, opened) {
-                Ok(false) => {}
-                Ok(true) => return true,
-                Err(_) => return false,
+            if fired {
+                next_keep_alive = self.keep_alive(next_keep_alive);
+                timer.as_mut().reset(Instant::now() + self.pause(next_keep_alive));
             }
-            let now = clock::now();
-            if now >= next_keep_alive {
-                let mut state = self.lock();
-                next_keep_alive = now + state.client.pace();
-                if let Some(said) = state.client.keep_alive(now) {
-                    state.say(&said);
-                    // If it is broken, that shows at the next exchange.
-                    _ = state.write();
-                }
+            match self.exchange(&mut connection.reader, read, opened) {
+                Ok(Next::Wait { more }) => more_to_write = more,
+                Ok(Next::Over) => return true,
+                Err(Broken) => return false,
             }
-            // A node that never stops talking shall not keep this thread to itself.
-            tokio::task::consume_budget().await;
         }
+    }
+
+    /// How long until a keep-alive is due, or the session is lost.
+    fn pause(&self, next_keep_alive: Time) -> Duration {
+        let deadline = self.lock().client.deadline().unwrap_or(Time(u64::MAX));
+        next_keep_alive.min(deadline) - clock::now()
+    }
+
+    /// Says that the client is there, if that is due. Returns when it is due next.
+    fn keep_alive(&self, due: Time) -> Time {
+        let now = clock::now();
+        if now < due {
+            return due;
+        }
+        let mut state = self.lock();
+        if let Some(said) = state.client.keep_alive(now) {
+            state.say(&said);
+        }
+        now + state.client.pace()
     }
 
     /// Says what has to be said first on a connection.
     fn begin(&self, connection: &Connection) -> Result<(), Broken> {
         let mut state = self.lock();
-        state.stream = Some((connection.stream.clone(), connection.version));
+        state.writer = Some((connection.writer.clone(), connection.version));
         state.outgoing.clear();
         for said in state.client.connected(clock::now()) {
             state.say(&said);
@@ -284,31 +350,42 @@ impl Shared {
         state.write()
     }
 
-    /// Hears what has come in, and writes what waits. Says whether the session is over.
+    /// Hears what has come in, and writes what waits.
     fn exchange(
         &self,
-        connection: &mut Connection,
+        reader: &mut Reader,
+        read: Result<(), Broken>,
         opened: &mut Option<oneshot::Sender<Result<(), Refusal>>>,
-    ) -> Result<bool, Broken> {
-        let read = connection.read();
+    ) -> Result<Next, Broken> {
         let mut state = self.lock();
-        while let Some(heard) = connection.incoming.next(connection.version)? {
+        while let Some(heard) = reader.next()? {
             match state.hear(&heard) {
-                Some(News::Lost) => return Ok(true),
+                Some(News::Lost) => return Ok(Next::Over),
                 Some(News::Revoked(request)) => self.lost.send_modify(|losses| losses.lose(request)),
                 Some(News::Opened) => _ = opened.take().map(|opened| opened.send(Ok(()))),
                 Some(News::NotOpened(refusal)) => {
                     _ = opened.take().map(|opened| opened.send(Err(refusal)));
-                    return Ok(true);
+                    return Ok(Next::Over);
                 }
                 _ => {}
             }
         }
         read?;
         if state.client.deadline().is_some_and(|deadline| clock::now() >= deadline) {
-            return Ok(true);
+            return Ok(Next::Over);
         }
         state.write()?;
-        Ok(state.closing)
+        if state.closing {
+            return Ok(Next::Over);
+        }
+        Ok(Next::Wait { more: !state.outgoing.is_empty() })
     }
+}
+
+/// How the task of a session goes on.
+enum Next {
+    /// Until something happens; there may be more to write than the socket takes.
+    Wait { more: bool },
+    /// The session is over.
+    Over,
 }

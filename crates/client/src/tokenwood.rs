@@ -97,6 +97,18 @@ impl Tokenwood {
         }
     }
 
+    /// The session to use now, if there is one and nothing is about to replace it.
+    pub(crate) fn backend_now(&self) -> Option<Arc<dyn Backend>> {
+        match &*self.source {
+            Source::Near(near) => near.backend().ok(),
+            Source::Far { current, .. } => {
+                let current = current.try_lock().ok()?;
+                let remote = current.as_ref().filter(|remote| remote.is_alive())?;
+                Some(remote.clone())
+            }
+        }
+    }
+
     /// This session's node lets nobody in at the moment: whoever asks next does so by another session. What is held by this
     /// one is held as before.
     pub(crate) async fn turn_from(&self, backend: &Arc<dyn Backend>) {

@@ -1,0 +1,258 @@
+//! The same workloads against Tokenwood and against other services that are used for locks, one client task and one
+//! connection each. Starting and ending the servers is up to the caller.
+
+mod bare;
+mod etcd;
+mod redis;
+mod tally;
+mod tokenwood;
+mod zookeeper;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::cpu;
+use crate::floor::micros;
+pub use bare::bare_round_trip;
+pub use tally::{FIGURES, HAND_OFF, HAND_OFF_RATIO, Sample, Versus, compare};
+
+/// Which service, and where it is.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Which.
+    pub kind: Kind,
+    /// Where its servers listen, each as `host:port`.
+    pub endpoints: Vec<String>,
+    /// The processes that serve.
+    pub processes: Vec<u32>,
+}
+
+/// A service, and how its clients go from one lock to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Ours: release, then acquire.
+    Tokenwood,
+    /// Ours: release and acquire in one message.
+    TokenwoodJoined,
+    /// Redis: a script that compares and deletes, then `SET NX`.
+    Redis,
+    /// Redis: both commands in one write.
+    RedisJoined,
+    /// etcd: its lock service, through its JSON gateway.
+    Etcd,
+    /// ZooKeeper: ephemeral sequential nodes, each watching the one before.
+    ZooKeeper,
+}
+
+impl Kind {
+    /// How it is called in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Tokenwood => "tokenwood",
+            Kind::TokenwoodJoined => "tokenwood, joined",
+            Kind::Redis => "redis",
+            Kind::RedisJoined => "redis, joined",
+            Kind::Etcd => "etcd",
+            Kind::ZooKeeper => "zookeeper",
+        }
+    }
+}
+
+/// What clients do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// How it is called.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// So many clients, spread over the servers.
+    pub clients: usize,
+    /// So many names, one of them at random each time.
+    pub names: u64,
+}
+
+/// The name of the workload in which hand-offs are timed: all clients want the same lock.
+pub const CONTENDED: &str = "contended";
+
+/// Everything that clients do.
+pub const WORKLOADS: [Workload; 3] = [
+    Workload { name: "uncontended", about: "one client, one lock", clients: 1, names: 1 },
+    Workload { name: CONTENDED, about: "30 clients want one lock", clients: 30, names: 1 },
+    Workload {
+        name: "many-names",
+        about: "30 clients, each time one of 1,000 names at random",
+        clients: 30,
+        names: 1_000,
+    },
+];
+
+/// A client of a lock service, with a connection of its own. Holds at most one lock.
+trait Locker: Send + Sized + 'static {
+    /// Waits until it holds this lock.
+    fn acquire(&mut self, name: &str) -> impl Future<Output = Result<(), String>> + Send;
+
+    /// Releases what it holds.
+    fn release(&mut self) -> impl Future<Output = Result<(), String>> + Send;
+
+    /// Releases what it holds, and waits until it holds this lock. `released` is called just before the release is written.
+    fn go_on(
+        &mut self,
+        name: &str,
+        released: impl Fn() + Send,
+    ) -> impl Future<Output = Result<Instant, String>> + Send {
+        async move {
+            released();
+            self.release().await?;
+            let asked = Instant::now();
+            self.acquire(name).await?;
+            Ok(asked)
+        }
+    }
+}
+
+/// Lets clients of this peer work for so long.
+pub async fn measure(peer: &Peer, workload: &Workload, time: Duration) -> Result<Sample, String> {
+    let measured = match peer.kind {
+        Kind::Tokenwood => run(tokenwood::clients(peer, workload, false).await?, peer, workload, time).await,
+        Kind::TokenwoodJoined => {
+            run(tokenwood::clients(peer, workload, true).await?, peer, workload, time).await
+        }
+        Kind::Redis => run(redis::clients(peer, workload, false).await?, peer, workload, time).await,
+        Kind::RedisJoined => run(redis::clients(peer, workload, true).await?, peer, workload, time).await,
+        Kind::Etcd => run(etcd::clients(peer, workload).await?, peer, workload, time).await,
+        Kind::ZooKeeper => run(zookeeper::clients(peer, workload).await?, peer, workload, time).await,
+    };
+    measured.map_err(|error| format!("{}, {}: {error}", peer.kind.name(), workload.name))
+}
+
+/// Whether this peer serves: one client takes a lock and releases it. The error says why not.
+pub async fn answers(peer: &Peer) -> Result<(), String> {
+    async fn once<L: Locker>(clients: Vec<L>) -> Result<(), String> {
+        for mut client in clients {
+            client.acquire(&name_of(&FIRST, 0)).await?;
+            client.release().await?;
+        }
+        Ok(())
+    }
+    match peer.kind {
+        Kind::Tokenwood | Kind::TokenwoodJoined => once(tokenwood::clients(peer, &FIRST, false).await?).await,
+        Kind::Redis | Kind::RedisJoined => once(redis::clients(peer, &FIRST, false).await?).await,
+        Kind::Etcd => once(etcd::clients(peer, &FIRST).await?).await,
+        Kind::ZooKeeper => once(zookeeper::clients(peer, &FIRST).await?).await,
+    }
+}
+
+/// As many clients as there are servers, at most: each is asked once.
+const FIRST: Workload = Workload { name: "first", about: "whether it serves", clients: 3, names: 1 };
+
+/// What the clients of a run share.
+struct Shared {
+    begin: Barrier,
+    over: AtomicBool,
+    /// When the lock was last released, in nanoseconds since then.
+    released: AtomicU64,
+    since: Instant,
+}
+
+impl Shared {
+    fn nanos(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+async fn run<L: Locker>(
+    clients: Vec<L>,
+    peer: &Peer,
+    workload: &Workload,
+    time: Duration,
+) -> Result<Sample, String> {
+    let shared = Arc::new(Shared {
+        begin: Barrier::new(clients.len() + 1),
+        over: AtomicBool::new(false),
+        released: AtomicU64::new(0),
+        since: Instant::now(),
+    });
+    let mut tasks = JoinSet::new();
+    for (number, client) in clients.into_iter().enumerate() {
+        tasks.spawn(live(client, number, *workload, shared.clone()));
+    }
+    shared.begin.wait().await;
+    let (servers, mine, begun) = (used_by_servers(peer)?, used_by_clients()?, Instant::now());
+    sleep(time).await;
+    // Before the clients come to their end, which for some takes a while.
+    let (servers, mine, span) =
+        (used_by_servers(peer)? - servers, used_by_clients()? - mine, begun.elapsed());
+    shared.over.store(true, Ordering::Relaxed);
+    let mut lives = Vec::new();
+    while let Some(life) = tasks.join_next().await {
+        lives.push(life.map_err(|error| error.to_string())??);
+    }
+    Ok(Sample::new(&lives, span, servers, mine))
+}
+
+fn used_by_servers(peer: &Peer) -> Result<f64, String> {
+    peer.processes.iter().map(|process| cpu::used_by(*process)).sum()
+}
+
+fn used_by_clients() -> Result<f64, String> {
+    cpu::used_by(std::process::id())
+}
+
+/// What a client saw, each in microseconds.
+#[derive(Default)]
+struct Life {
+    waits: Vec<f64>,
+    /// From the release of any client to the grant that followed.
+    hand_offs: Vec<f64>,
+}
+
+/// Takes one lock after the other until it is over.
+async fn live<L: Locker>(
+    mut client: L,
+    number: usize,
+    workload: Workload,
+    shared: Arc<Shared>,
+) -> Result<Life, String> {
+    let mut life = Life::default();
+    // The first lock is taken before it counts, so that connections and names are warm.
+    client.acquire(&name(&workload, number, 0)).await?;
+    client.release().await?;
+    shared.begin.wait().await;
+    let asked = Instant::now();
+    client.acquire(&name(&workload, number, 1)).await?;
+    let mut time = 1;
+    life.waits.push(micros(asked));
+    while !shared.over.load(Ordering::Relaxed) {
+        time += 1;
+        let next = name(&workload, number, time);
+        let released = || shared.released.store(shared.nanos(), Ordering::Relaxed);
+        let asked = client.go_on(&next, released).await?;
+        if shared.over.load(Ordering::Relaxed) {
+            // Granted after the end: it does not count.
+            break;
+        }
+        life.waits.push(micros(asked));
+        if workload.name == CONTENDED {
+            let since = shared.nanos().saturating_sub(shared.released.load(Ordering::Relaxed));
+            life.hand_offs.push(since as f64 / 1e3);
+        }
+    }
+    client.release().await?;
+    Ok(life)
+}
+
+/// Which lock a client takes at this time: spread by a fixed mixture, so that every run asks for the same names.
+fn name(workload: &Workload, client: usize, time: u64) -> String {
+    let mixed =
+        (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ client as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    name_of(workload, (mixed >> 32) % workload.names)
+}
+
+fn name_of(workload: &Workload, number: u64) -> String {
+    format!("{}-{number}", workload.name)
+}
