@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const LONGEST_BODY: usize = 1 << 20;
 
 /// What is kept between two frames of a connection at most.
-const USUAL_BYTES: usize = 4 << 10;
+const USUAL_BYTES: usize = 16 << 10;
 
 /// How many bytes the length before a body has.
 pub const LENGTH_BYTES: usize = 4;
