@@ -186,7 +186,6 @@ impl Host {
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
         let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, limits, log } = config;
-        let reactor = Reactor::start().map_err(StartError::Sockets)?;
         let control = control::Config {
             cluster: cluster.clone(),
             node: id,
@@ -196,6 +195,13 @@ impl Host {
             clock: clock::now,
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
+        let reactor = match Reactor::start() {
+            Ok(reactor) => reactor,
+            Err(error) => {
+                control.stop().await;
+                return Err(StartError::Sockets(error));
+            }
+        };
         let mut core = Config::new(id, View::alone(id));
         tune(&mut core);
         let setup = Setup { cluster: cluster.clone(), address: peers.clone(), clients, core };
@@ -220,6 +226,7 @@ impl Host {
         let links = match Links::start(&shared, member.identity()) {
             Ok(links) => links,
             Err(error) => {
+                shared.reactor.stop().await;
                 control.stop().await;
                 return Err(StartError::Transport(error));
             }
@@ -233,8 +240,14 @@ impl Host {
             host.stop().await;
             return Err(error);
         }
-        let for_clients = ClientPort::new(for_clients, limits, &shared).map_err(StartError::Sockets)?;
-        shared.reactor.adopt(Box::new(for_clients));
+        match ClientPort::new(for_clients, limits, &shared) {
+            Ok(for_clients) => shared.reactor.adopt(Box::new(for_clients)),
+            Err(error) => {
+                port.abort();
+                host.stop().await;
+                return Err(StartError::Sockets(error));
+            }
+        }
         shared.reactor.adopt(Box::new(Alarm(shared.clone())));
         let tasks = [
             port,
