@@ -1,10 +1,14 @@
 //! Why something was not done, for programs to match on and for people to read: each text says what to do next.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::leases::{LONGEST_LEASE, SHORTEST_LEASE};
+use crate::limits::Bound;
 use crate::name::{Definition, LONGEST_NAME, MOST_SLOTS};
+use crate::registry::{LONGEST_INVITATION, SHORTEST_INVITATION};
 use crate::session::{LONGEST_LIFE, SHORTEST_LIFE};
 
 /// Why something was not done.
@@ -77,6 +81,17 @@ pub enum Refusal {
     ForceReleased,
     /// The cluster could not agree on it, for this reason.
     NotAgreed(String),
+    /// Leases cannot last that long, or that short.
+    Lease(Duration),
+    /// An invitation cannot last that long, or that short.
+    Invitation(Duration),
+    /// A bound was reached: the node keeps no more of this, and so many are allowed.
+    Bound {
+        /// Which bound.
+        bound: Bound,
+        /// How many are allowed.
+        most: u64,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -133,6 +148,23 @@ impl fmt::Display for Refusal {
             Refusal::NobodyHolds => f.write_str("nobody holds that here any more: see who holds it now"),
             Refusal::ForceReleased => f.write_str("it was held, and then released by force"),
             Refusal::NotAgreed(why) => write!(f, "the nodes could not agree on it: {why}"),
+            Refusal::Lease(lasts) => write!(
+                f,
+                "leases last {} ms at least and {} minutes at most, not {} s",
+                SHORTEST_LEASE.as_millis(),
+                LONGEST_LEASE.as_secs() / 60,
+                lasts.as_secs_f64()
+            ),
+            Refusal::Invitation(lasts) => write!(
+                f,
+                "an invitation lasts {} s at least and {} days at most, not {} s",
+                SHORTEST_INVITATION.as_secs(),
+                LONGEST_INVITATION.as_secs() / 86_400,
+                lasts.as_secs_f64()
+            ),
+            Refusal::Bound { bound, most } => {
+                write!(f, "{bound}, and {most} are allowed: {}", bound.advice())
+            }
             Refusal::NoLease => f.write_str("this node has lost touch with the cluster: try another"),
         }
     }
