@@ -50,6 +50,9 @@ impl fmt::Debug for Place {
 /// A fence is the number of a view, then a counter: both only rise.
 const COUNTER_BITS: u32 = 40;
 
+/// So far may a counter get beyond the last fence of its view, when its token moves on: nothing is granted by that.
+const BEYOND_LAST_FENCE: u64 = 1 << 32;
+
 /// The number of the last view: the next would not fit before the counter, and fences would fall. A view a minute takes 31 years
 /// to get there.
 pub const LAST_EPOCH: u64 = (1 << (u64::BITS - COUNTER_BITS)) - 1;
@@ -101,7 +104,7 @@ impl View {
 
     /// What a message of this view can name.
     pub(crate) fn bounds(&self) -> Bounds {
-        let counter = self.last_fence().saturating_add(1);
+        let counter = self.last_fence().saturating_add(BEYOND_LAST_FENCE);
         Bounds { nodes: self.members.len() as u32, tokens: name::MOST_SLOTS, counter }
     }
 

@@ -126,7 +126,8 @@ impl Core {
 
     /// Why a request that is to be granted now must not be: it is about to end, or there is no fence for it.
     pub(super) fn withholds(&self, client: u32, fence: u64, now: Time) -> Option<Refusal> {
-        if fence > self.membership.last_fence() {
+        // The last one is not given: a counter that can go no further stands there.
+        if fence >= self.membership.last_fence() {
             let most = self.membership.last_fence() - self.membership.floor();
             return Some(Refusal::Bound { bound: Bound::Fences, most });
         }
