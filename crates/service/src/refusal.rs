@@ -54,9 +54,9 @@ pub enum Refusal {
         /// The fence that was named.
         named: u64,
     },
-    /// So many clients hold or wait at this node already.
+    /// So many clients hold or wait at this node already. Said by nodes of before [`Refusal::Bound`].
     TooManyRequests(usize),
-    /// So many sessions are open at this node already.
+    /// So many sessions are open at this node already. Said by nodes of before [`Refusal::Bound`].
     TooManySessions(usize),
     /// A session lives neither as short nor as long as that.
     TimeToLive,
@@ -148,26 +148,26 @@ impl fmt::Display for Refusal {
             Refusal::NobodyHolds => f.write_str("nobody holds that here any more: see who holds it now"),
             Refusal::ForceReleased => f.write_str("it was held, and then released by force"),
             Refusal::NotAgreed(why) => write!(f, "the nodes could not agree on it: {why}"),
-            Refusal::Lease(lasts) => write!(
-                f,
-                "leases last {} ms at least and {} minutes at most, not {} s",
-                SHORTEST_LEASE.as_millis(),
-                LONGEST_LEASE.as_secs() / 60,
-                lasts.as_secs_f64()
-            ),
-            Refusal::Invitation(lasts) => write!(
-                f,
-                "an invitation lasts {} s at least and {} days at most, not {} s",
-                SHORTEST_INVITATION.as_secs(),
-                LONGEST_INVITATION.as_secs() / 86_400,
-                lasts.as_secs_f64()
-            ),
+            Refusal::Lease(lasts) => not_within(f, "leases last", SHORTEST_LEASE, LONGEST_LEASE, *lasts),
+            Refusal::Invitation(lasts) => {
+                not_within(f, "invitations last", SHORTEST_INVITATION, LONGEST_INVITATION, *lasts)
+            }
             Refusal::Bound { bound, most } => {
                 write!(f, "{bound}, and {most} are allowed: {}", bound.advice())
             }
             Refusal::NoLease => f.write_str("this node has lost touch with the cluster: try another"),
         }
     }
+}
+
+fn not_within(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    shortest: Duration,
+    longest: Duration,
+    asked: Duration,
+) -> fmt::Result {
+    write!(f, "{what} {shortest:?} at least and {longest:?} at most, not {asked:?}")
 }
 
 impl std::error::Error for Refusal {}

@@ -6,9 +6,12 @@
 //! Until its turn comes, a request that is to end may be granted: a token comes, or another client releases. Such a grant counts
 //! for nothing. Nobody is told of it, and it is the first thing that the next slice ends.
 
+use std::collections::BTreeMap;
+
 use super::state::{Chore, Request};
 use super::{Core, Out};
 use crate::limits::Bound;
+use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::time::Time;
 
@@ -124,6 +127,26 @@ impl Core {
         self.begin(Chore::Refuse { clients, refusal }, now, out);
     }
 
+    /// Refuses these waiters, each for the number of slots that it insists on, in slices.
+    pub(super) fn refuse_by_size(
+        &mut self,
+        waiters: Vec<(u32, u32)>,
+        refusal: impl Fn(u32) -> Refusal,
+        now: Time,
+        out: &mut Out,
+    ) {
+        if waiters.len() <= SLICE {
+            return waiters
+                .into_iter()
+                .for_each(|(client, asked)| self.refuse_waiter(client, refusal(asked), now, out));
+        }
+        let mut by_size: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        waiters.into_iter().for_each(|(client, asked)| by_size.entry(asked).or_default().push(client));
+        for (asked, clients) in by_size {
+            self.refuse_waiters(clients, refusal(asked), now, out);
+        }
+    }
+
     /// Why a request that is to be granted now must not be: it is about to end, or there is no fence for it.
     pub(super) fn withholds(&self, client: u32, fence: u64, now: Time) -> Option<Refusal> {
         // The last one is not given: a counter that can go no further stands there.
@@ -140,6 +163,10 @@ impl Core {
         }
         if !self.is_leased(now) {
             return Some(Refusal::NoLease);
+        }
+        let defined = self.names.get(request.resource)?.definition();
+        if let Some(asked) = request.insists.map(Definition::Slots).filter(|asked| *asked != defined) {
+            return Some(Refusal::Contradicts { defined, asked });
         }
         self.admission.of_session().err()
     }
