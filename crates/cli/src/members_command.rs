@@ -58,9 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             change(asking, &Question::Remove(*id), &format!("Node {id} is forgotten."))
         }
         Some(Change::Lease { lasts, asking }) => {
-            if !(Duration::from_millis(500)..=Duration::from_secs(600)).contains(lasts) {
-                bail!("leases last between 500ms and 10m");
-            }
+            service::leases::validate_lease(*lasts)?;
             let said = format!("Leases will last {lasts:?}.");
             change(asking, &Question::Lease(*lasts), &said)
         }

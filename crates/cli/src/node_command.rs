@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use control::folder;
 use node::{First, Host, HostConfig, Invitation};
+use service::leases::validate_lease;
 use tokio::net::TcpListener;
 
 use crate::dev_command::until_stopped;
@@ -125,9 +126,7 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
         flag.or(file).unwrap_or(Length(Duration::from_secs(seconds)))
     };
     let lease = length(arguments.lease, file.lease, 3);
-    if lease.0 < SHORTEST_LEASE {
-        bail!("leases of {lease} are too short: {} at least", Length(SHORTEST_LEASE));
-    }
+    validate_lease(lease.0).map_err(anyhow::Error::msg)?;
     let listen = arguments.listen.clone().or(file.listen).unwrap_or_else(|| mine.clone());
     Ok(Settings {
         cluster: named.or(known.map(|(_, name)| name)).unwrap_or_else(|| "tokenwood".to_string()),
@@ -150,9 +149,6 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
         members,
     })
 }
-
-/// Shorter leases would be lost to short pauses of machines.
-const SHORTEST_LEASE: Duration = Duration::from_millis(500);
 
 fn address(text: &str) -> Result<Address> {
     text.parse().map_err(anyhow::Error::msg)

@@ -184,8 +184,10 @@ impl Observer {
     pub async fn watch(&mut self, filter: Filter) -> Result<(), Error> {
         self.say(&[ToNode::Watch(filter)]).await?;
         loop {
-            if self.answer().await? == ToClient::Watching {
-                return Ok(());
+            match self.answer().await? {
+                ToClient::Watching => return Ok(()),
+                ToClient::NotWatching(refusal) => return Err(Error::Refused(refusal)),
+                _ => {}
             }
         }
     }

@@ -8,8 +8,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use service::leases::{Input, Leases, Output};
-use service::registry::{Applied, Entry, Invitation, Leadership, MemberEntry, Registry};
+use service::leases::{Input, Leases, Output, validate_lease};
+use service::registry::{
+    Applied, Entry, Invitation, Leadership, MOST_INVITATIONS, MemberEntry, Registry, validate_invitation,
+};
 use service::{Identity, Time};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -202,6 +204,10 @@ impl<'a> Reign<'a> {
                 _ = answer.send(Response::Noted);
             }
             ForLeader::Lasts(lasts) => {
+                if let Err(refusal) = validate_lease(lasts) {
+                    _ = answer.send(Response::Refused(refusal.to_string()));
+                    return;
+                }
                 self.step(Input::Lasts(lasts));
                 _ = answer.send(Response::Noted);
             }
@@ -227,6 +233,10 @@ impl<'a> Reign<'a> {
 
     /// A node wants to become a member. It has to be known, and is reached where it says.
     fn lets_in(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
+        if let Err(why) = member.validate() {
+            _ = answer.send(Response::Refused(why));
+            return;
+        }
         match self.plane.nodes().get(&id) {
             Some(_) if self.leases.keeps_out(self.now(), id) => {
                 let why = format!("node {id} did not reach all others, and has to wait before it comes back");
@@ -270,7 +280,10 @@ impl<'a> Reign<'a> {
         }
         self.note_absence();
         let registry = self.registry();
-        let missed = self.absent.iter().filter(|(_, since)| now - **since >= registry.lease * MISSED_AFTER);
+        let missed = self
+            .absent
+            .iter()
+            .filter(|(_, since)| now - **since >= registry.lease.saturating_mul(MISSED_AFTER));
         let missed: BTreeSet<u32> = missed.map(|(id, _)| *id).collect();
         let nodes = self.plane.nodes();
         let present = registry.members.keys().copied().filter(|id| nodes.contains_key(id)).collect();
@@ -294,6 +307,10 @@ fn unix_seconds() -> u64 {
 
 /// Invites a node: it gets the next id, and a secret.
 async fn invite(plane: Plane, lasts: Duration) -> Response {
+    if let Err(refusal) = validate_invitation(lasts) {
+        return Response::Refused(refusal.to_string());
+    }
+    withdraw_expired(&plane).await;
     let registry = plane.registry.borrow().clone();
     let known = plane.nodes().keys().next_back().map_or(0, |id| id.saturating_add(1));
     let id = registry.next_id().max(known);
@@ -304,6 +321,9 @@ async fn invite(plane: Plane, lasts: Duration) -> Response {
             let cluster_id = plane.local.cluster_id.lock().await.unwrap_or(0);
             Response::Invited { id, secret, cluster_id, nodes: plane.nodes() }
         }
+        Response::Proposed(Applied::OutOfBounds) => Response::Refused(format!(
+            "{MOST_INVITATIONS} invitations are open already, or all ids are used: wait until some have expired"
+        )),
         Response::Proposed(_) => {
             Response::Refused("somebody else was invited meanwhile: try again".to_owned())
         }
@@ -311,8 +331,22 @@ async fn invite(plane: Plane, lasts: Duration) -> Response {
     }
 }
 
+/// Withdraws the invitations that are too old, so that they do not count against the bound.
+async fn withdraw_expired(plane: &Plane) {
+    let registry = plane.registry.borrow().clone();
+    let now = unix_seconds();
+    let expired = registry.invitations.iter().filter(|(_, invitation)| invitation.until < now);
+    for (id, _) in expired {
+        // What is not withdrawn now is withdrawn with the next invitation.
+        _ = plane.propose_here(Entry::Invite { id: *id, invitation: None }).await;
+    }
+}
+
 /// Somebody comes with an invitation. It counts once; but whoever used it may say the same again.
 async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response {
+    if let Err(why) = MemberEntry::new(0, &address, "").validate() {
+        return Response::Refused(why);
+    }
     if plane.nodes().get(&id).is_some_and(|known| *known == address) {
         return Response::Noted;
     }

@@ -10,13 +10,14 @@
 //! The state is in parts, each a type with its own invariants, in `core/state/`. What the node does is in `core/`,
 //! one file for each topic.
 
-use self::state::{Admission, Agenda, Due, Membership, Names, Requests, Sessions};
+use self::state::{Accounts, Admission, Agenda, Chores, Due, Membership, Names, Requests, Sessions};
 use crate::defect::Defect;
 use crate::leases::Lease;
 use crate::resource::{Policy, Workspace};
 use crate::time::Time;
 use crate::view::View;
 
+mod chores;
 mod config;
 mod definitions;
 mod effects;
@@ -35,10 +36,15 @@ mod sessions;
 mod state;
 mod views;
 
+pub(crate) use state::AccountId;
+
 pub use config::Config;
 pub use messages::{Acquire, Answer, Counts, Out, Patience, PeerMessage, Reply, Said};
 pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
+
+/// So much that is due is done in one call, so that nobody waits for all of it.
+const AT_ONCE: usize = 1024;
 
 /// A node.
 ///
@@ -56,6 +62,8 @@ pub struct Core {
     names: Names,
     agenda: Agenda,
     workspace: Workspace,
+    accounts: Accounts,
+    chores: Chores,
     counts: Counts,
 }
 
@@ -82,6 +90,8 @@ impl Core {
             names: Names::new(policy),
             agenda: Agenda::default(),
             workspace: Workspace::new(config.seed),
+            accounts: Accounts::new(&config.limits),
+            chores: Chores::default(),
             counts: Counts::default(),
             config,
         }
@@ -99,13 +109,19 @@ impl Core {
 
     /// When [`Core::wake`] has to be called next.
     pub fn wakes_at(&self) -> Option<Time> {
-        self.agenda.next()
+        match self.chores.is_empty() {
+            true => self.agenda.next(),
+            // The rest of what was begun comes before anything else.
+            false => Some(Time(0)),
+        }
     }
 
-    /// Does what is due by now.
+    /// Does what is due by now, or a part of it: then it has to be called again at once.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
         self.check_lease(now, out);
-        while let Some(due) = self.agenda.take_due(now) {
+        self.do_chores(now, out);
+        for _ in 0..AT_ONCE {
+            let Some(due) = self.agenda.take_due(now) else { return };
             match due {
                 Due::Session(number) => self.session_due(number, now, out),
                 Due::Request(number) => self.stop_waiting(number, now, out),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::grant::Grant;
-use crate::name::Definition;
+use crate::limits::{Bound, Limits};
+use crate::name::{Definition, LONGEST_NAME};
 use crate::refusal::Refusal;
 use crate::session::SessionId;
 use crate::wish::Want;
@@ -103,6 +104,21 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Refuses more names than a watcher may name, and names that cannot be.
+    pub(crate) fn validate(&self, limits: &Limits) -> Result<(), Refusal> {
+        let (named, most) = (self.names.len() + self.prefixes.len(), limits.filter_names);
+        if named as u64 > most {
+            return Err(Refusal::Bound { bound: Bound::FilterNames, most });
+        }
+        let longest = self.names.iter().chain(&self.prefixes).map(String::len).max().unwrap_or(0);
+        if longest > LONGEST_NAME { Err(Refusal::NameTooLong(longest)) } else { Ok(()) }
+    }
+
+    /// About how much memory it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.names.iter().chain(&self.prefixes).map(|name| (name.len() + size_of::<String>()) as u64).sum()
+    }
+
     /// Whether this is to be seen. Sessions have no name: their end is seen by whoever wants to see everything.
     pub fn shows(&self, event: &Event) -> bool {
         if self.names.is_empty() && self.prefixes.is_empty() {

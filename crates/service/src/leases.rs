@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
 use crate::identity::Identity;
+use crate::refusal::Refusal;
 use crate::registry::{Entry, Leadership, MemberEntry, Registry};
 use crate::time::{Time, certainly};
 
@@ -28,6 +29,17 @@ mod votes;
 
 pub use lease::Lease;
 pub use votes::{Support, Votes};
+
+/// The shortest lease that can be agreed on: shorter ones would be lost to short pauses of machines.
+pub const SHORTEST_LEASE: Duration = Duration::from_millis(500);
+/// The longest: what a node that died held is kept from others for so long.
+pub const LONGEST_LEASE: Duration = Duration::from_secs(600);
+
+/// Refuses a time that leases cannot last.
+pub fn validate_lease(lasts: Duration) -> Result<(), Refusal> {
+    let can_be = (SHORTEST_LEASE..=LONGEST_LEASE).contains(&lasts);
+    if can_be { Ok(()) } else { Err(Refusal::Lease(lasts)) }
+}
 
 /// Nodes whose time is up within so long of each other are left out of one view together.
 pub const EXCLUSIONS_WITHIN: Duration = Duration::from_millis(100);
@@ -199,7 +211,10 @@ impl Leases {
             }
             Input::Goodbye(member) => self.goodbye(now, member),
             Input::Enter { id, .. } if self.keeps_out(now, id) => {}
+            Input::Enter { member, .. } if member.validate().is_err() => {}
             Input::Enter { id, member } => self.newcomers.knock(now, id, member),
+            // What cannot be agreed on is not tried: whoever asked was told.
+            Input::Lasts(lasts) if validate_lease(lasts).is_err() => {}
             Input::Lasts(lasts) => self.wanted = Some(lasts),
             Input::Proposed => (self.proposing, self.propose_after) = (false, now + EXCLUSIONS_WITHIN),
             Input::Tick => {}

@@ -356,7 +356,7 @@ impl Member {
 
 /// Higher than any incarnation that this node ever had in a view, also if the wall clock was set back.
 fn incarnation(id: u32, registry: &Registry, fresh: u64) -> u64 {
-    fresh.max(registry.incarnations.get(&id).map_or(1, |highest| highest + 1))
+    fresh.max(registry.incarnations.get(&id).map_or(1, |highest| highest.saturating_add(1)))
 }
 
 /// A core that is in no view yet, and grants nothing before it is.

@@ -284,6 +284,8 @@ pub enum ToClient {
         /// What became of it.
         result: Result<Done, Refusal>,
     },
+    /// The client is not told of what happens, and why.
+    NotWatching(Refusal),
 }
 
 /// An answer to a question.

@@ -1,10 +1,14 @@
 //! Why something was not done, for programs to match on and for people to read: each text says what to do next.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::leases::{LONGEST_LEASE, SHORTEST_LEASE};
+use crate::limits::Bound;
 use crate::name::{Definition, LONGEST_NAME, MOST_SLOTS};
+use crate::registry::{LONGEST_INVITATION, SHORTEST_INVITATION};
 use crate::session::{LONGEST_LIFE, SHORTEST_LIFE};
 
 /// Why something was not done.
@@ -50,9 +54,9 @@ pub enum Refusal {
         /// The fence that was named.
         named: u64,
     },
-    /// So many clients hold or wait at this node already.
+    /// So many clients hold or wait at this node already. Said by nodes of before [`Refusal::Bound`].
     TooManyRequests(usize),
-    /// So many sessions are open at this node already.
+    /// So many sessions are open at this node already. Said by nodes of before [`Refusal::Bound`].
     TooManySessions(usize),
     /// A session lives neither as short nor as long as that.
     TimeToLive,
@@ -77,6 +81,17 @@ pub enum Refusal {
     ForceReleased,
     /// The cluster could not agree on it, for this reason.
     NotAgreed(String),
+    /// Leases cannot last that long, or that short.
+    Lease(Duration),
+    /// An invitation cannot last that long, or that short.
+    Invitation(Duration),
+    /// A bound was reached: the node keeps no more of this, and so many are allowed.
+    Bound {
+        /// Which bound.
+        bound: Bound,
+        /// How many are allowed.
+        most: u64,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -133,9 +148,26 @@ impl fmt::Display for Refusal {
             Refusal::NobodyHolds => f.write_str("nobody holds that here any more: see who holds it now"),
             Refusal::ForceReleased => f.write_str("it was held, and then released by force"),
             Refusal::NotAgreed(why) => write!(f, "the nodes could not agree on it: {why}"),
+            Refusal::Lease(lasts) => not_within(f, "leases last", SHORTEST_LEASE, LONGEST_LEASE, *lasts),
+            Refusal::Invitation(lasts) => {
+                not_within(f, "invitations last", SHORTEST_INVITATION, LONGEST_INVITATION, *lasts)
+            }
+            Refusal::Bound { bound, most } => {
+                write!(f, "{bound}, and {most} are allowed: {}", bound.advice())
+            }
             Refusal::NoLease => f.write_str("this node has lost touch with the cluster: try another"),
         }
     }
+}
+
+fn not_within(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    shortest: Duration,
+    longest: Duration,
+    asked: Duration,
+) -> fmt::Result {
+    write!(f, "{what} {shortest:?} at least and {longest:?} at most, not {asked:?}")
 }
 
 impl std::error::Error for Refusal {}

@@ -11,9 +11,30 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::identity::Identity;
-use crate::name::Definition;
+use crate::leases::validate_lease;
+use crate::limits::Bound;
+use crate::name::{self, Definition};
 use crate::refusal::Refusal;
-use crate::view::{View, ViewMember};
+use crate::view::{LAST_EPOCH, View, ViewMember};
+
+/// The shortest time that an invitation lasts,
+pub const SHORTEST_INVITATION: Duration = Duration::from_secs(1);
+/// and the longest: its secret may be read by others meanwhile.
+pub const LONGEST_INVITATION: Duration = Duration::from_secs(7 * 86_400);
+/// So many invitations can be open.
+pub const MOST_INVITATIONS: usize = 1024;
+/// So many names can be defined: every node keeps all of them.
+pub const MOST_DEFINITIONS: usize = 1 << 17;
+/// The longest address of a node, in bytes.
+pub const LONGEST_ADDRESS: usize = 512;
+/// The last incarnation. A clock that counts nanoseconds from 1970 reaches it in 2262.
+pub const LAST_INCARNATION: u64 = u64::MAX >> 1;
+
+/// Refuses a time that invitations cannot last.
+pub fn validate_invitation(lasts: Duration) -> Result<(), Refusal> {
+    let can_be = (SHORTEST_INVITATION..=LONGEST_INVITATION).contains(&lasts);
+    if can_be { Ok(()) } else { Err(Refusal::Invitation(lasts)) }
+}
 
 /// A member of a view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +54,18 @@ impl MemberEntry {
     pub fn new(incarnation: u64, address: &str, clients: &str) -> MemberEntry {
         let (address, clients) = (address.to_owned(), clients.to_owned());
         MemberEntry { incarnation, address, clients, joined: 0 }
+    }
+
+    /// Refuses what cannot be a member, and says why.
+    pub fn validate(&self) -> Result<(), String> {
+        let longest = self.address.len().max(self.clients.len());
+        if longest > LONGEST_ADDRESS {
+            return Err(format!("an address has {longest} bytes, and at most {LONGEST_ADDRESS} are allowed"));
+        }
+        if self.incarnation > LAST_INCARNATION {
+            return Err(format!("there are no incarnations after {LAST_INCARNATION}: is the clock right?"));
+        }
+        Ok(())
     }
 
     /// The identity of the member with this id.
@@ -127,6 +160,10 @@ pub enum Applied {
     OldIncarnation,
     /// The name is defined as something that cannot become what was proposed: only the number of slots can change.
     DefinedAs(Definition),
+    /// It asks for what no node may ask for: a lease, a name or an address out of bounds, or more than there can be.
+    OutOfBounds,
+    /// The cluster has used up the numbers of views. The last view stays in force.
+    NoMoreViews,
 }
 
 impl Applied {
@@ -136,6 +173,12 @@ impl Applied {
             (Applied::Yes, _) => Ok(()),
             (Applied::DefinedAs(defined), Entry::Define { definition: Some(asked), .. }) => {
                 Err(Refusal::DefinedAs { defined, asked: *asked })
+            }
+            (Applied::OutOfBounds, Entry::Define { name, definition: Some(asked) }) => {
+                name::validate(name)?;
+                asked.validate()?;
+                let most = MOST_DEFINITIONS as u64;
+                Err(Refusal::Bound { bound: Bound::Definitions, most })
             }
             _ => Err(Refusal::NotAgreed("something else was agreed on meanwhile: try again".to_string())),
         }
@@ -158,11 +201,19 @@ impl Default for Registry {
 
 impl Registry {
     /// Applies an entry that was agreed on under this leadership.
+    ///
+    /// Any node may propose anything, so this checks what nodes check before they propose.
     pub fn apply(&mut self, entry: &Entry, agreed_under: Leadership) -> Applied {
+        if !self.is_within_bounds(entry) {
+            return Applied::OutOfBounds;
+        }
         match entry {
             Entry::View { base_epoch, decided_by, members } => {
                 if *base_epoch != self.epoch || *decided_by != agreed_under {
                     return Applied::Outdated;
+                }
+                if self.epoch >= LAST_EPOCH {
+                    return Applied::NoMoreViews;
                 }
                 if members.iter().any(|(id, member)| self.was_here(*id, member)) {
                     return Applied::OldIncarnation;
@@ -206,6 +257,23 @@ impl Registry {
             }
         }
         Applied::Yes
+    }
+
+    /// Whether an entry asks for something that can be, whoever decided it.
+    fn is_within_bounds(&self, entry: &Entry) -> bool {
+        match entry {
+            Entry::View { members, .. } => members.values().all(|member| member.validate().is_ok()),
+            Entry::Define { name, definition: Some(definition) } => {
+                let fits = self.definitions.len() < MOST_DEFINITIONS || self.definitions.contains_key(name);
+                fits && name::validate(name).is_ok() && definition.validate().is_ok()
+            }
+            Entry::Lease { lasts, .. } => validate_lease(*lasts).is_ok(),
+            // The id after the last has to be a number, too.
+            Entry::Invite { id, invitation: Some(_) } => {
+                *id < u32::MAX && self.invitations.len() < MOST_INVITATIONS
+            }
+            Entry::Define { definition: None, .. } | Entry::Invite { invitation: None, .. } => true,
+        }
     }
 
     /// The lowest id that nobody has had or was promised, and all above it.
@@ -314,6 +382,68 @@ mod tests {
         assert_eq!(registry.definitions.get(&name), Some(&Definition::Slots(2)));
         registry.apply(&define(None), FIRST);
         assert!(registry.definitions.is_empty());
+    }
+
+    /// A cluster whose leases last for ever cannot fail over, and one whose leases last no time grants nothing.
+    #[test]
+    fn no_entry_is_out_of_bounds() {
+        let mut registry = Registry::default();
+        for lasts in [Duration::ZERO, Duration::from_millis(499), Duration::from_secs(601), Duration::MAX] {
+            let entry = Entry::Lease { base: 0, lasts, decided_by: FIRST };
+            assert_eq!(registry.apply(&entry, FIRST), Applied::OutOfBounds, "{lasts:?}");
+        }
+        let long = "x".repeat(LONGEST_ADDRESS + 1);
+        for member in [
+            MemberEntry::new(1, &long, ""),
+            MemberEntry::new(1, "", &long),
+            MemberEntry::new(LAST_INCARNATION + 1, "", ""),
+        ] {
+            let members = BTreeMap::from([(0, member)]);
+            let entry = Entry::View { base_epoch: 0, decided_by: FIRST, members };
+            assert_eq!(registry.apply(&entry, FIRST), Applied::OutOfBounds);
+        }
+        for (name, slots) in [("", 1), ("a\nb", 1), ("x", 0), ("x", u32::MAX)] {
+            let entry = Entry::Define { name: name.into(), definition: Some(Definition::Slots(slots)) };
+            let applied = registry.apply(&entry, FIRST);
+            assert_eq!(applied, Applied::OutOfBounds, "{name:?} {slots}");
+            assert!(!matches!(applied.of_definition(&entry), Ok(()) | Err(Refusal::Bound { .. })));
+        }
+        let invitation = Some(Invitation { secret: 1, until: 0 });
+        let entry = Entry::Invite { id: u32::MAX, invitation };
+        assert_eq!(registry.apply(&entry, FIRST), Applied::OutOfBounds);
+        assert_eq!(registry, Registry::default(), "none of them changed anything");
+    }
+
+    #[test]
+    fn invitations_and_definitions_do_not_grow_for_ever() {
+        let mut registry = Registry::default();
+        let invite = |id| Entry::Invite { id, invitation: Some(Invitation { secret: 1, until: 0 }) };
+        for id in 0..MOST_INVITATIONS as u32 {
+            assert_eq!(registry.apply(&invite(id), FIRST), Applied::Yes);
+        }
+        assert_eq!(registry.apply(&invite(MOST_INVITATIONS as u32), FIRST), Applied::OutOfBounds);
+        let define = |name: String, slots| {
+            let definition = Some(Definition::Slots(slots));
+            Entry::Define { name: name.into(), definition }
+        };
+        for number in 0..MOST_DEFINITIONS {
+            registry.definitions.insert(format!("{number}").into(), Definition::MUTEX);
+        }
+        assert_eq!(registry.apply(&define("0".to_owned(), 2), FIRST), Applied::Yes, "it is there already");
+        let one_more = define("one more".to_owned(), 2);
+        let applied = registry.apply(&one_more, FIRST);
+        assert_eq!(applied, Applied::OutOfBounds);
+        let most = MOST_DEFINITIONS as u64;
+        assert_eq!(applied.of_definition(&one_more), Err(Refusal::Bound { bound: Bound::Definitions, most }));
+    }
+
+    #[test]
+    fn the_last_view_stays_in_force() {
+        let mut registry = Registry { epoch: LAST_EPOCH - 1, ..Registry::default() };
+        assert_eq!(registry.apply(&view(LAST_EPOCH - 1, &[(0, 5)]), FIRST), Applied::Yes);
+        let last = registry.clone();
+        assert_eq!(registry.apply(&view(LAST_EPOCH, &[(0, 5), (1, 5)]), FIRST), Applied::NoMoreViews);
+        assert_eq!(registry, last);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::AccountId;
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::time::{Time, certainly};
@@ -35,6 +36,8 @@ pub struct SessionId {
 /// What a node knows of a session.
 #[derive(Clone, Debug)]
 pub struct Session {
+    /// What it makes the node keep counts there; `None` for clients inside this process.
+    pub(crate) account: Option<AccountId>,
     /// How long it lives without a keep-alive; `None` for clients inside this process, which end with it.
     pub ttl: Option<Duration>,
     /// Until then the client may believe, whatever its clock.
@@ -73,6 +76,7 @@ impl Session {
     /// A session that begins with its first promise.
     pub fn new(ttl: Option<Duration>) -> Session {
         Session {
+            account: None,
             ttl,
             believed_until: Time(0),
             kept_until: Time(0),
@@ -82,6 +86,11 @@ impl Session {
             highest_request: 0,
             refused: VecDeque::new(),
         }
+    }
+
+    /// The same, but it counts in this account.
+    pub(crate) fn counted_in(self, account: Option<AccountId>) -> Session {
+        Session { account, ..self }
     }
 
     /// Takes note of a request; its number is higher than all before.
@@ -125,9 +134,19 @@ impl Session {
         self.revoked.retain(|revoked| *revoked != request);
     }
 
+    /// Whether it keeps so many refusals that the next one replaces the oldest.
+    pub(crate) fn is_full_of_refusals(&self) -> bool {
+        self.refused.len() == MOST_REFUSED
+    }
+
+    /// How many refusals it keeps.
+    pub(crate) fn refusals(&self) -> usize {
+        self.refused.len()
+    }
+
     /// Keeps the refusal of a request, until the client has certainly heard it.
     pub(crate) fn keep_refusal(&mut self, request: u64, refusal: Refusal) {
-        if self.refused.len() == MOST_REFUSED {
+        if self.is_full_of_refusals() {
             self.refused.pop_front();
         }
         self.refused.push_back((request, refusal));
@@ -138,9 +157,16 @@ impl Session {
         self.refused.iter().find(|(refused, _)| *refused == request).map(|(_, refusal)| refusal)
     }
 
-    /// The client has heard the answers to all requests up to this one.
-    pub(crate) fn drop_refusals(&mut self, request: u64) {
+    /// The client has heard the answers to all requests up to this one. Returns how many refusals are not kept any more.
+    pub(crate) fn drop_refusals(&mut self, request: u64) -> usize {
+        let before = self.refused.len();
         self.refused.retain(|(refused, _)| *refused > request);
+        before - self.refused.len()
+    }
+
+    /// How many of its requests wait or hold.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.len()
     }
 
     /// The node's numbers for everything that waits or holds.

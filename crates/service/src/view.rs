@@ -50,6 +50,13 @@ impl fmt::Debug for Place {
 /// A fence is the number of a view, then a counter: both only rise.
 const COUNTER_BITS: u32 = 40;
 
+/// So far may a counter get beyond the last fence of its view, when its token moves on: nothing is granted by that.
+const BEYOND_LAST_FENCE: u64 = 1 << 32;
+
+/// The number of the last view: the next would not fit before the counter, and fences would fall. A view a minute takes 31 years
+/// to get there.
+pub const LAST_EPOCH: u64 = (1 << (u64::BITS - COUNTER_BITS)) - 1;
+
 impl View {
     /// A view of nodes that have not been in any before, without links: incarnations and addresses are left empty.
     pub fn of(epoch: u64, ids: impl IntoIterator<Item = u32>) -> View {
@@ -87,12 +94,17 @@ impl View {
 
     /// No fence of an earlier view is higher, and all of this one are.
     pub(crate) fn floor(&self) -> u64 {
-        self.epoch << COUNTER_BITS
+        self.epoch.min(LAST_EPOCH) << COUNTER_BITS
+    }
+
+    /// The last fence of this view. The next one would be a fence of the next view, which may be given again there.
+    pub(crate) fn last_fence(&self) -> u64 {
+        self.floor() | ((1 << COUNTER_BITS) - 1)
     }
 
     /// What a message of this view can name.
     pub(crate) fn bounds(&self) -> Bounds {
-        let counter = self.epoch.saturating_add(1).saturating_mul(1 << COUNTER_BITS);
+        let counter = self.last_fence().saturating_add(BEYOND_LAST_FENCE);
         Bounds { nodes: self.members.len() as u32, tokens: name::MOST_SLOTS, counter }
     }
 
@@ -100,5 +112,22 @@ impl View {
     pub(crate) fn owing(&self, me: Place) -> BTreeSet<Place> {
         let old = (0..).zip(&self.members).filter(|(_, member)| member.joined < self.epoch);
         old.map(|(place, _)| Place(place)).filter(|place| *place != me).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fences_rise_up_to_the_last_view() {
+        let floors = [0, 1, LAST_EPOCH - 1, LAST_EPOCH].map(|epoch| View::of(epoch, [1]).floor());
+        assert!(floors.is_sorted_by(|one, next| one < next), "{floors:?}");
+        let last = View::of(LAST_EPOCH, [1]);
+        assert_eq!(
+            (View::of(LAST_EPOCH - 1, [1]).last_fence() + 1, last.last_fence()),
+            (last.floor(), u64::MAX)
+        );
+        assert_eq!(View::of(u64::MAX, [1]).floor(), last.floor(), "what is no view gives no lower fence");
     }
 }

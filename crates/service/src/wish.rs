@@ -29,6 +29,11 @@ pub enum Want {
     AnySlot,
 }
 
+/// What a group takes besides its name.
+const GROUP_BYTES: usize = 48;
+/// So many bytes of groups count as one more request.
+const WEIGHED_BYTES: u64 = 256;
+
 impl Want {
     /// Refuses what does not go with what the resource is.
     pub fn validate(&self, definition: Definition) -> Result<(), Refusal> {
@@ -44,6 +49,13 @@ impl Want {
             | (Want::Read | Want::Write, Definition::RwLock) => Ok(()),
             _ => Err(Refusal::WantsOther(definition)),
         }
+    }
+
+    /// As how many requests it counts: groups take memory.
+    pub(crate) fn weight(&self) -> u64 {
+        let Want::AnyOf(groups) = self else { return 1 };
+        let bytes: usize = groups.iter().map(|group| group.len() + GROUP_BYTES).sum();
+        1 + bytes as u64 / WEIGHED_BYTES
     }
 
     /// The same by numbers, for a room or a read-write lock; `None` for a slot.

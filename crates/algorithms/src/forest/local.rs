@@ -71,7 +71,7 @@ impl Forest {
             out.note("a local client went before the queue");
         }
         (held.busy, held.fresh) = (Some(client), false);
-        held.version += 1;
+        held.version = held.version.saturating_add(1);
         out.admit(Pass { client, group: 0, slot: held.token, fence: held.version });
     }
 
@@ -112,7 +112,7 @@ impl Forest {
         if self.wait == Some(held.token) {
             self.pointers.clear(held.token);
         }
-        held.version += 1;
+        held.version = held.version.saturating_add(1);
         if self.uses_tickets(site) && site.me == site.rules.home {
             self.home().token_left(held.token, held.version);
         }

@@ -129,16 +129,16 @@ impl<W: Wish> Room<W> {
 
     /// Opens the room for the oldest waiter, and lets in whoever shares its group, wherever they wait.
     fn open(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        let Some(oldest) = self.waiters.first() else { return };
+        let Some(oldest) = self.waiters.front() else { return };
         let (group, alone) = (oldest.wish.first(), oldest.is_writer());
         let Some(mut token) = self.token.take() else { return };
-        token.counter = token.counter.max(spot.rules.floor) + 1;
+        token.counter = token.counter.max(spot.rules.floor).saturating_add(1);
         let fence = token.counter;
         self.learn(fence);
         let mut session = Session { group, alone, followers: Vec::new() };
         if alone {
-            let oldest = self.waiters.remove(0);
-            self.enter(oldest.client, group, fence, effects);
+            let oldest = self.waiters.pop_front();
+            oldest.into_iter().for_each(|oldest| self.enter(oldest.client, group, fence, effects));
         } else {
             self.admit_waiters(group, fence, effects);
         }
@@ -172,7 +172,7 @@ impl<W: Wish> Room<W> {
         let to = head.node;
         self.pointer = last.node;
         // So that whoever hears of the token at the home can tell whether it has been elsewhere since.
-        token.counter = token.counter.max(spot.rules.floor) + 1;
+        token.counter = token.counter.max(spot.rules.floor).saturating_add(1);
         self.seen = token.counter;
         if to == spot.me {
             effects.push(Effect::Never("a token is handed over to oneself"));

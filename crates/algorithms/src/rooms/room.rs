@@ -1,6 +1,7 @@
 //! A room on one node: its state, what clients and messages do to it, and the rules of a node that does not have the
 //! token. `captain.rs` has the rules of one that does, `fading.rs` how a room that nobody uses goes home.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::captain::Token;
@@ -18,7 +19,7 @@ use crate::algorithm::{ClientId, NodeId, Timer};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Room<W: Wish> {
     /// Local clients that wait, the oldest first.
-    pub(super) waiters: Vec<Waiter<W>>,
+    pub(super) waiters: VecDeque<Waiter<W>>,
     /// How many local clients are inside.
     pub(super) inside: u32,
     /// The token, if it is here.
@@ -54,6 +55,14 @@ pub(super) struct Waiter<W> {
     pub(super) wish: W,
     /// The last opening that this node had heard of when the client came.
     pub(super) since: u64,
+}
+
+/// A client waits no longer. A session that ends gives up its waiters in the order in which they came, so the one that goes is
+/// most often near the front, and is found and taken out there without a look at the rest.
+pub(super) fn forget<W>(waiters: &mut VecDeque<Waiter<W>>, client: ClientId) {
+    if let Some(place) = waiters.iter().position(|waiter| waiter.client == client) {
+        waiters.remove(place);
+    }
 }
 
 impl<W: Wish> Waiter<W> {
@@ -98,7 +107,7 @@ impl<W: Wish> Room<W> {
     /// The state of a node that has none: at the home the idle token, elsewhere the way there.
     pub fn create(spot: &Spot<'_>, origin: Origin) -> Room<W> {
         Room {
-            waiters: Vec::new(),
+            waiters: VecDeque::new(),
             inside: 0,
             token: spot.is_home().then(|| Token::new(Vec::new(), origin.floor)),
             following: None,
@@ -146,7 +155,7 @@ impl<W: Wish> Room<W> {
         if let Some((group, fence)) = self.joins(spot, &wish, effects) {
             self.enter(client, group, fence, effects);
         } else {
-            self.waiters.push(Waiter { client, wish, since: self.seen });
+            self.waiters.push_back(Waiter { client, wish, since: self.seen });
             self.settle(spot, effects);
         }
         self.finish(spot, effects);
@@ -155,7 +164,7 @@ impl<W: Wish> Room<W> {
     /// A local client that waits does so no longer. Its node's request stays where it is, unless that is here: nobody could
     /// take it back, and the answer finds out whether anybody wants it.
     pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, effects: &mut Vec<Effect<W>>) {
-        self.waiters.retain(|waiter| waiter.client != client);
+        forget(&mut self.waiters, client);
         if spot.printed(Printed::CancelWithdraws) && self.waiters.is_empty() {
             self.asked = false;
         }
@@ -274,7 +283,7 @@ impl<W: Wish> Room<W> {
     pub(super) fn own(&mut self, spot: &Spot<'_>) -> Entry<W> {
         self.number += 1;
         self.asked = true;
-        let oldest = self.waiters.first();
+        let oldest = self.waiters.front();
         Entry {
             node: spot.me,
             number: self.number,

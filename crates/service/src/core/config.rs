@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::defect::Defect;
+use crate::limits::Limits;
 use crate::view::View;
 
 /// What a node is told when it starts.
@@ -27,10 +28,8 @@ pub struct Config {
     pub linger: Duration,
     /// How long an idle resource is kept.
     pub keep_idle: Duration,
-    /// At most so many clients hold or wait at once,
-    pub most_requests: usize,
-    /// and so many sessions are open.
-    pub most_sessions: usize,
+    /// How much is kept for clients.
+    pub limits: Limits,
     /// Decides what is left to chance.
     pub seed: u64,
     /// A rule to leave out, to see that it is needed.
@@ -50,8 +49,7 @@ impl Config {
             try_limit: Duration::from_millis(100),
             linger: Duration::from_secs(10),
             keep_idle: Duration::from_secs(10),
-            most_requests: 1_000_000,
-            most_sessions: 100_000,
+            limits: Limits::default(),
             seed: 1,
             defect: None,
         }

@@ -54,15 +54,18 @@ impl Core {
     /// Some waiters asked for a number of slots when nothing was defined. Those that asked for what is defined now
     /// stay; the others are refused.
     fn apply_definition(&mut self, number: u32, defined: Definition, now: Time, out: &mut Out) {
+        let mut waiters = Vec::new();
         for client in self.requests.of_resource(number) {
             let Some(request) = self.requests.get(client) else { continue };
-            let Some(asked) = request.insists.map(Definition::Slots) else { continue };
-            if asked == defined {
+            let Some(asked) = request.insists else { continue };
+            if Definition::Slots(asked) == defined {
                 self.requests.accept_any_size(client);
             } else if request.waits() {
-                self.refuse_waiter(client, Refusal::DefinedAs { defined, asked }, now, out);
+                waiters.push((client, asked));
             }
         }
+        let refusal = |asked| Refusal::DefinedAs { defined, asked: Definition::Slots(asked) };
+        self.refuse_by_size(waiters, refusal, now, out);
     }
 
     /// At the home: gives a resource as many slots as are defined, once all members have reported which of them they

@@ -4,12 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Core;
-use super::state::Due;
+use super::state::{AccountId, Counted, Due};
+use crate::limits::Bound;
 use crate::name::Definition;
+use crate::refusal::Refusal;
 use crate::time::Time;
 
 /// So many are forgotten at once, so that clients do not wait for it.
 const AT_ONCE: u32 = 1_000;
+
+/// So many that may be idle are looked at to make room for one.
+const LOOKED_AT_FOR_ROOM: u32 = 16;
 
 impl Core {
     /// The resource of this name and kind, made if need be. At its home a name can be of one kind at a time: the
@@ -29,6 +34,46 @@ impl Core {
         }
         let opening = is_home && !self.membership.may_mint();
         Ok(self.names.create(name, definition, home, position, opening))
+    }
+
+    /// Makes the resource of a name that a client asks for, if the bounds allow it. The inner error is that of
+    /// `find_or_create`.
+    pub(super) fn create_for_client(
+        &mut self,
+        name: &Arc<str>,
+        asked: Definition,
+        account: Option<AccountId>,
+        now: Time,
+    ) -> Result<Result<u32, Definition>, Refusal> {
+        self.make_room(now)?;
+        let defined = self.names.definition(name).filter(|defined| defined.kind() == asked.kind());
+        // The first is part of what the name takes.
+        let slots = u64::from(defined.unwrap_or(asked).slots().unwrap_or(1).saturating_sub(1));
+        self.accounts.keep(account, Counted::Slots, slots)?;
+        let made = self.find_or_create(name, asked);
+        match made {
+            Ok(number) if slots > 0 => self.names.charge(number, account, slots),
+            Ok(_) => {}
+            Err(_) => self.accounts.give_back(account, Counted::Slots, slots),
+        }
+        Ok(made)
+    }
+
+    /// Makes room for another name: if there are as many as there may be, idle ones are forgotten before their time.
+    fn make_room(&mut self, now: Time) -> Result<(), Refusal> {
+        let most = self.config.limits.names;
+        let mut looked_at = 0;
+        while self.names.len() as u64 >= most {
+            if looked_at == LOOKED_AT_FOR_ROOM || self.names.idle_since().is_none() {
+                return Err(Refusal::Bound { bound: Bound::Names, most });
+            }
+            looked_at += 1;
+            if let Some(number) = self.names.take_idle(self.membership.position(), Duration::ZERO, now) {
+                self.counts.forgotten += 1;
+                self.forget(number);
+            }
+        }
+        Ok(())
     }
 
     /// At the home: an idle resource that is not defined gets as many slots as the next client asks for.
@@ -70,6 +115,9 @@ impl Core {
     /// Forgets a resource, and what is planned for it.
     pub(super) fn forget(&mut self, number: u32) {
         let Some(resource) = self.names.remove(number, self.membership.position()) else { return };
+        if let Some((account, slots)) = self.names.take_charge(number) {
+            self.accounts.give_back(account, Counted::Slots, slots);
+        }
         for (timer, planned) in resource.timers().planned() {
             self.agenda.cancel(planned, Due::Timer(number, timer));
         }

@@ -73,9 +73,7 @@ impl Core {
 
     /// The lease has lapsed: all waiters are refused.
     fn lapse(&mut self, now: Time, out: &mut Out) {
-        for client in self.requests.waiting() {
-            self.refuse_waiter(client, Refusal::NoLease, now, out);
-        }
+        self.refuse_waiters(self.requests.waiting(), Refusal::NoLease, now, out);
         if self.has_defect(Defect::FreedAtLapse) {
             self.sessions.numbers().into_iter().for_each(|number| self.end_session(number, true, now, out));
         }

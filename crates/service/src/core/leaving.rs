@@ -4,6 +4,7 @@
 //! Tokens that other nodes wait for go to them as soon as they are free, as always. A token that lies here idle is
 //! nowhere in the next view, and its home mints it.
 
+use super::state::Chore;
 use super::{Core, Out};
 use crate::defect::Defect;
 use crate::refusal::Refusal;
@@ -17,12 +18,12 @@ impl Core {
     pub fn depart(&mut self, until: Time, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.admission.leave(until);
-        for client in self.requests.waiting() {
-            self.refuse_waiter(client, Refusal::Leaving, now, out);
-        }
-        for number in self.sessions.idle() {
-            self.end_session(number, false, now, out);
-        }
+        let waiting = self.requests.waiting();
+        // Sessions that only wait are idle when all waiters are refused; whether they are is looked at then.
+        let sessions = if waiting.len() > self.slice() { self.sessions.numbers() } else { Vec::new() };
+        self.refuse_waiters(waiting, Refusal::Leaving, now, out);
+        let sessions = if sessions.is_empty() { self.sessions.idle() } else { sessions };
+        self.begin_after_all(Chore::EndIdle { sessions: sessions.into() }, now, out);
         self.end_local_sessions(until, out);
     }
 

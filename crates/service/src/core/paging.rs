@@ -152,11 +152,16 @@ impl Core {
     fn clients_of(&self, candidates: &[Candidate<'_>]) -> (Vec<(usize, &Request)>, bool) {
         let mut clients: Vec<(usize, &Request)> = Vec::new();
         for (place, Candidate { number, told, .. }) in candidates.iter().enumerate() {
-            let found = self.requests.of_resource(*number);
-            let found = found.iter().filter_map(|client| self.requests.get(*client));
-            let mut found: Vec<&Request> =
-                found.filter(|it| told.is_none_or(|told| told < (it.session, it.number))).collect();
-            found.sort_unstable_by_key(|request| (request.session, request.number));
+            let key = |request: &Request| (request.session, request.number);
+            let untold = |request: &Request| told.is_none_or(|told| told < key(request));
+            let found = self.requests.of_resource_where(*number, untold);
+            let mut found: Vec<&Request> = found.map(|(_, request)| request).collect();
+            // However many there are, only those that fit on the page are put in order.
+            if found.len() > PAGE_CLIENTS + 1 {
+                found.select_nth_unstable_by_key(PAGE_CLIENTS, |request| key(request));
+                found.truncate(PAGE_CLIENTS + 1);
+            }
+            found.sort_unstable_by_key(|request| key(request));
             clients.extend(found.into_iter().map(|request| (place, request)));
             if clients.len() > PAGE_CLIENTS {
                 clients.truncate(PAGE_CLIENTS);

@@ -100,10 +100,11 @@ impl Core {
         };
         let waiters: Vec<(u32, u32)> =
             self.requests.of_resource(number).into_iter().filter_map(insists).collect();
-        for (client, asked) in waiters {
+        let refusal = |asked| {
             let (defined, asked) = (Definition::Slots(slots), Definition::Slots(asked));
-            self.refuse_waiter(client, Refusal::Contradicts { defined, asked }, now, out);
-        }
+            Refusal::Contradicts { defined, asked }
+        };
+        self.refuse_by_size(waiters, refusal, now, out);
     }
 
     /// At the home: tells a node that the name stands for something else.

@@ -2,10 +2,11 @@
 
 use algorithms::ClientId;
 
-use super::state::{Due, Granted, Request};
+use super::state::{AccountId, Counted, Due, Granted, Request};
 use super::{Acquire, Answer, Core, Out, Patience, Reply};
 use crate::event::Change;
 use crate::grant::Grant;
+use crate::limits::Bound;
 use crate::name::{self, Definition};
 use crate::refusal::Refusal;
 use crate::resource::{Input, Resource};
@@ -51,12 +52,17 @@ impl Core {
         name::validate(&ask.name)?;
         ask.definition.validate()?;
         ask.want.validate(ask.definition)?;
-        if self.requests.len() >= self.config.most_requests {
-            return Err(Refusal::TooManyRequests(self.config.most_requests));
-        }
-        let (resource, insists) = self.resolve(ask)?;
+        let (account, weight) = (self.count_request(id, ask)?, ask.want.weight());
+        let (resource, insists) = match self.resolve(ask, account, now) {
+            Ok(resolved) => resolved,
+            Err(refusal) => {
+                self.accounts.give_back(account, Counted::Requests, weight);
+                return Err(refusal);
+            }
+        };
         let client = self.requests.insert(Request {
             session: id.number,
+            account,
             number: ask.request,
             resource,
             since: now,
@@ -73,9 +79,26 @@ impl Core {
         Ok(())
     }
 
+    /// Counts a request, and returns the account that it counts in.
+    fn count_request(&mut self, id: SessionId, ask: &Acquire) -> Result<Option<AccountId>, Refusal> {
+        let session = self.sessions.find(id)?;
+        let (account, requests) = (session.account, session.requests() as u64);
+        let most = self.config.limits.session_requests;
+        if account.is_some() && requests >= most {
+            return Err(Refusal::Bound { bound: Bound::SessionRequests, most });
+        }
+        self.accounts.keep(account, Counted::Requests, ask.want.weight())?;
+        Ok(account)
+    }
+
     /// The resource that is asked for, made if need be, and the number of slots that the client insists on. A defined
     /// resource may get another number while the client waits; one that is not defined may not.
-    fn resolve(&mut self, ask: &Acquire) -> Result<(u32, Option<u32>), Refusal> {
+    fn resolve(
+        &mut self,
+        ask: &Acquire,
+        account: Option<AccountId>,
+        now: Time,
+    ) -> Result<(u32, Option<u32>), Refusal> {
         let (name, asked) = (&ask.name, ask.definition);
         let any_number = ask.want == Want::AnySlot;
         let fits = |defined: Definition| defined == asked || (any_number && defined.slots().is_some());
@@ -95,7 +118,10 @@ impl Core {
             (None, _) => self.forget_other_size(name, asked),
         }
         let contradicts = |defined| Refusal::Contradicts { defined, asked };
-        let number = self.find_or_create(name, asked).map_err(contradicts)?;
+        let number = match self.names.find(name, asked.kind()) {
+            Some(number) => number,
+            None => self.create_for_client(name, asked, account, now)?.map_err(contradicts)?,
+        };
         match self.names.get(number) {
             Some(resource) if defined.is_none() && resource.definition() != asked => {
                 Err(contradicts(resource.definition()))
@@ -207,6 +233,7 @@ impl Core {
     /// A request neither waits nor holds any more. Its session does not list it any more.
     pub(super) fn end_request(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.remove(client) else { return };
+        self.accounts.give_back(request.account, Counted::Requests, request.want.weight());
         if let Some(until) = request.until {
             self.agenda.cancel(until, Due::Request(client));
         }
@@ -225,7 +252,10 @@ impl Core {
         // A client that cancelled does not ask again.
         let asks_again = refusal != Refusal::Cancelled && refusal != Refusal::RequestUsed(request);
         if let Some(session) = self.sessions.get_mut(session).filter(|_| asks_again) {
-            session.keep_refusal(request, refusal.clone());
+            let replaces = session.is_full_of_refusals();
+            if replaces || self.accounts.keep(session.account, Counted::Refusals, 1).is_ok() {
+                session.keep_refusal(request, refusal.clone());
+            }
         }
         out.answers.push(Answer {
             session: self.sessions.id(session),
@@ -239,6 +269,9 @@ impl Core {
         let Granted { session, number, grant, until } = self.requests.grant(client, what, now);
         if let Some(until) = until {
             self.agenda.cancel(until, Due::Request(client));
+        }
+        if let Some(refusal) = self.withholds(client, grant.fence, now) {
+            return self.chores.add_unwanted(client, session, refusal);
         }
         self.counts.grants += 1;
         let reply = Reply::Granted(grant);

@@ -4,7 +4,7 @@
 //! can believe only in the promise from before. The slot is free when the client has released it, or when that
 //! promise has certainly run out.
 
-use super::state::Due;
+use super::state::{Due, Request};
 use super::{Answer, Core, Out, Reply};
 use crate::defect::Defect;
 use crate::event::{Change, Event, ForceReleased};
@@ -24,18 +24,23 @@ impl Core {
         out: &mut Out,
     ) -> Result<Vec<ForceReleased>, Refusal> {
         self.check_lease(now, out);
-        let holds = |client: &u32| {
-            let grant = self.requests.get(*client).and_then(|request| request.granted);
-            grant.is_some_and(|grant| (grant.slot, grant.fence) == (slot, fence))
+        let holds = |request: &Request| {
+            request.granted.is_some_and(|grant| (grant.slot, grant.fence) == (slot, fence))
         };
         let resources = self.names.all_of(name);
-        let clients = resources.flat_map(|number| self.requests.of_resource(number));
-        let mut holders: Vec<u32> = clients.filter(holds).collect();
-        holders.sort_unstable();
+        let clients = resources.flat_map(|number| self.requests.of_resource_where(number, holds));
+        let mut holders: Vec<(bool, u32)> =
+            clients.map(|(client, request)| (request.revoked.is_some(), client)).collect();
         if holders.is_empty() {
             return Err(Refusal::NobodyHolds);
         }
-        Ok(holders.into_iter().filter_map(|client| self.revoke(client, at_once, by, now, out)).collect())
+        // Those that were not told before go first, so that the same order again reaches the rest.
+        holders.sort_unstable();
+        holders.truncate(self.slice());
+        holders.sort_unstable_by_key(|(_, client)| *client);
+        let revoked =
+            holders.into_iter().filter_map(|(_, client)| self.revoke(client, at_once, by, now, out));
+        Ok(revoked.collect())
     }
 
     fn revoke(

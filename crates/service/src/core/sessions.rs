@@ -2,16 +2,33 @@
 
 use std::time::Duration;
 
-use super::state::Due;
+use super::state::{AccountId, Chore, Counted, Due, Request};
 use super::{Answer, Core, Out, Reply};
 use crate::event::Event;
+use crate::limits::LONG_LIFE;
 use crate::refusal::Refusal;
 use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
 use crate::time::Time;
 
+/// Whether a session outlives its client for long.
+fn is_long(ttl: Option<Duration>) -> bool {
+    ttl.is_some_and(|ttl| ttl > LONG_LIFE)
+}
+
 impl Core {
     /// Opens a session. Clients inside this process have no time to live.
     pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
+        self.open_for(None, ttl, now)
+    }
+
+    /// Opens a session for a client at this address. What it makes the node keep is bounded together with all others of that
+    /// address.
+    pub fn open_for(
+        &mut self,
+        host: Option<&str>,
+        ttl: Option<Duration>,
+        now: Time,
+    ) -> Result<(SessionId, Promise), Refusal> {
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
         }
@@ -19,10 +36,8 @@ impl Core {
         if ttl.is_some_and(|ttl| !(SHORTEST_LIFE..=LONGEST_LIFE).contains(&ttl)) {
             return Err(Refusal::TimeToLive);
         }
-        if self.sessions.len() >= self.config.most_sessions {
-            return Err(Refusal::TooManySessions(self.config.most_sessions));
-        }
-        let mut session = Session::new(ttl);
+        let account = self.account_of_session(host, ttl)?;
+        let mut session = Session::new(ttl).counted_in(account);
         let promise = session.promise(0, now, self.lease.left(now), self.config.defect);
         let ends = session.ends();
         let number = self.sessions.open(session);
@@ -30,6 +45,24 @@ impl Core {
             self.agenda.plan(ends, Due::Session(number));
         }
         Ok((self.sessions.id(number), promise))
+    }
+
+    /// Counts a session that is about to be opened, and returns the account that it counts in.
+    fn account_of_session(
+        &mut self,
+        host: Option<&str>,
+        ttl: Option<Duration>,
+    ) -> Result<Option<AccountId>, Refusal> {
+        let account = host.map(|host| self.accounts.of(host));
+        let mut counted = self.accounts.keep(account, Counted::Sessions, 1);
+        if counted.is_ok() && is_long(ttl) {
+            counted = self.accounts.keep(account, Counted::LongSessions, 1);
+            if counted.is_err() {
+                self.accounts.give_back(account, Counted::Sessions, 1);
+            }
+        }
+        account.into_iter().for_each(|account| self.accounts.close_if_empty(account));
+        counted.map(|()| account)
     }
 
     /// A client says that it is there, and that it has heard the answers to all requests up to `settled`. It has to
@@ -51,11 +84,15 @@ impl Core {
         }
         let defect = self.config.defect;
         let session = self.sessions.find(id)?;
-        session.drop_refusals(settled);
+        let (account, dropped) = (session.account, session.drop_refusals(settled));
         for &request in session.revoked() {
             out.answers.push(Answer { session: id, request, reply: Reply::Revoked });
         }
-        Ok(session.promise(sequence, now, lease_left, defect))
+        let promise = session.promise(sequence, now, lease_left, defect);
+        if dropped > 0 {
+            self.accounts.give_back(account, Counted::Refusals, dropped as u64);
+        }
+        Ok(promise)
     }
 
     /// A client ends its session, with everything in it.
@@ -85,10 +122,21 @@ impl Core {
     pub(super) fn end_session(&mut self, number: u64, ran_out: bool, now: Time, out: &mut Out) {
         let Some(session) = self.sessions.remove(number) else { return };
         out.ended.push(self.sessions.id(number));
-        for client in session.clients() {
-            self.emit_end(client, ran_out, &Refusal::NoSuchSession, out);
-            self.end_request(client, now, out);
+        self.accounts.give_back(session.account, Counted::Refusals, session.refusals() as u64);
+        if is_long(session.ttl) {
+            self.accounts.give_back(session.account, Counted::LongSessions, 1);
         }
+        self.accounts.give_back(session.account, Counted::Sessions, 1);
+        let mut clients: Vec<u32> = session.clients().collect();
+        if clients.len() > self.slice() {
+            // What it holds goes first: others wait for that.
+            clients.sort_by_key(|client| self.requests.get(*client).is_none_or(Request::waits));
+        }
+        self.begin(Chore::EndRequests { session: number, ran_out, clients: clients.into() }, now, out);
+    }
+
+    /// Tells watchers that a session has ended, with everything in it.
+    pub(super) fn emit_session_end(&self, number: u64, ran_out: bool, out: &mut Out) {
         if let Some(events) = &mut out.events {
             events.push(Event::SessionEnded { session: self.sessions.id(number), ran_out });
         }

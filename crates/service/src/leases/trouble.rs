@@ -38,10 +38,10 @@ impl Troubles {
     /// would wait for it each time.
     pub(super) fn keep_out(&mut self, now: Time, id: u32, lease: Duration) {
         // Who was well for long enough begins anew.
-        self.out.retain(|_, (until, leases)| now - *until < lease * *leases * 2);
+        self.out.retain(|_, (until, leases)| now - *until < lease.saturating_mul(*leases * 2));
         let (until, leases) = self.out.entry(id).or_insert((now, 1));
         *leases = (*leases * 2).min(KEPT_OUT_AT_MOST);
-        *until = now + certainly(lease) + lease * *leases;
+        *until = now + certainly(lease).saturating_add(lease.saturating_mul(*leases));
     }
 
     /// Whether it had to go, and must not come back yet.

@@ -1,8 +1,16 @@
 //! What a member tells clients that ask how things are.
 
 use super::{Member, Surroundings};
+use crate::leases::validate_lease;
 use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, Told};
+use crate::refusal::Refusal;
+use crate::registry::validate_invitation;
 use crate::time::Time;
+
+/// The answer to what cannot be; `None` if the control plane has to see to it.
+fn refused(validated: Result<(), Refusal>) -> Option<Told> {
+    validated.err().map(|refusal| Told::NotDone(refusal.to_string()))
+}
 
 impl Member {
     /// Answers a question; `None` if the control plane has to see to it.
@@ -21,7 +29,9 @@ impl Member {
                 let next = definitions.last().filter(|_| more).map(|(name, _)| name.clone());
                 Told::Definitions { definitions, next }
             }
-            Question::Invite(_) | Question::Remove(_) | Question::Lease(_) => return None,
+            Question::Invite(lasts) => refused(validate_invitation(*lasts))?,
+            Question::Lease(lasts) => refused(validate_lease(*lasts))?,
+            Question::Remove(_) => return None,
         })
     }
 

@@ -84,13 +84,16 @@ impl Member {
                 None
             }
             ToNode::Watch(filter) => {
-                self.connections.watch(connection, filter);
+                let watching = self.connections.watch(connection, filter, &self.setup.core.limits);
                 self.note_watchers();
-                Some(ToClient::Watching)
+                Some(watching.map_or_else(ToClient::NotWatching, |()| ToClient::Watching))
             }
             ToNode::Ask { number, question } => match self.answer(&question, around, now) {
                 Some(what) => Some(ToClient::Told { number, what }),
-                None => return effects.push(Effect::Arrange { connection, number, question }),
+                None => match self.connections.begin_errand(connection, &self.setup.core.limits) {
+                    Ok(()) => return effects.push(Effect::Arrange { connection, number, question }),
+                    Err(refusal) => Some(ToClient::Told { number, what: Told::NotDone(refusal.to_string()) }),
+                },
             },
             ToNode::Order { number, order } => self.order(connection, number, &order, now, effects),
         };
@@ -100,7 +103,9 @@ impl Member {
     }
 
     fn open_session(&mut self, connection: ConnectionId, ttl: Duration, now: Time) -> ToClient {
-        match self.core.open(Some(ttl), now) {
+        let room = self.connections.has_room_for_session(connection, &self.setup.core.limits);
+        let host = self.connections.host(connection);
+        match room.and_then(|()| self.core.open_for(Some(host), Some(ttl), now)) {
             Ok((session, promise)) => {
                 self.connections.listen(session.number, connection);
                 ToClient::Opened { session, promise }
@@ -146,6 +151,9 @@ impl Member {
         match self.core.proposal(order) {
             Err(refusal) => return done(Err(refusal)),
             Ok(Some(entry)) => {
+                if let Err(refusal) = self.connections.begin_errand(connection, &self.setup.core.limits) {
+                    return done(Err(refusal));
+                }
                 effects.push(Effect::Propose { connection, number, entry });
                 return None;
             }
@@ -168,6 +176,7 @@ impl Member {
         applied: Result<Applied, String>,
         effects: &mut Vec<Effect>,
     ) {
+        self.connections.end_errand(connection);
         let applied = applied.map_err(Refusal::NotAgreed);
         let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| Done::Agreed);
         effects.push(Effect::Tell { connection, frame: ToClient::Done { number, result } });
@@ -180,6 +189,7 @@ impl Member {
         what: Result<Told, String>,
         effects: &mut Vec<Effect>,
     ) {
+        self.connections.end_errand(connection);
         let what = what.unwrap_or_else(Told::NotDone);
         effects.push(Effect::Tell { connection, frame: ToClient::Told { number, what } });
     }

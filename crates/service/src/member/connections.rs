@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Effect;
 use crate::event::{Event, Filter};
+use crate::limits::{Bound, Limits};
 use crate::protocol::ToClient;
+use crate::refusal::Refusal;
 
 /// A connection of a client, or a session inside this process. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +23,10 @@ pub(super) struct Connections {
     listens: BTreeMap<u64, ConnectionId>,
     /// The connections that watch; each is open.
     watchers: BTreeSet<ConnectionId>,
+    /// So many bytes do their filters have.
+    filter_bytes: u64,
+    /// So many questions and orders are on their way to the control plane, also of connections that are over.
+    errands: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -29,6 +35,8 @@ struct Connection {
     client: String,
     sessions: BTreeSet<u64>,
     watch: Option<Watch>,
+    /// So many of its questions and orders are on their way to the control plane.
+    errands: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -40,10 +48,16 @@ struct Watch {
     missed: u64,
 }
 
+/// Whether there is room for one more.
+fn within(kept: u64, most: u64, bound: Bound) -> Result<(), Refusal> {
+    if kept < most { Ok(()) } else { Err(Refusal::Bound { bound, most }) }
+}
+
 impl Connections {
     pub(super) fn open(&mut self, client: &str) -> ConnectionId {
         self.last += 1;
-        let connection = Connection { client: client.to_owned(), sessions: BTreeSet::new(), watch: None };
+        let connection =
+            Connection { client: client.to_owned(), sessions: BTreeSet::new(), watch: None, errands: 0 };
         self.open.insert(ConnectionId(self.last), connection);
         ConnectionId(self.last)
     }
@@ -58,6 +72,7 @@ impl Connections {
         let Some(closed) = self.open.remove(&id) else { return BTreeSet::new() };
         closed.sessions.iter().for_each(|session| _ = self.listens.remove(session));
         self.watchers.remove(&id);
+        self.filter_bytes -= closed.watch.map_or(0, |watch| watch.filter.bytes());
         closed.sessions
     }
 
@@ -92,13 +107,52 @@ impl Connections {
         std::mem::take(&mut self.listens)
     }
 
-    /// From now on a connection is told of events; it has one filter at a time.
-    pub(super) fn watch(&mut self, id: ConnectionId, filter: Filter) {
+    /// The address of the client of a connection, without the port.
+    pub(super) fn host(&self, id: ConnectionId) -> &str {
+        let client = self.client(id);
+        client.rsplit_once(':').map_or(client, |(host, _)| host)
+    }
+
+    /// Refuses another session over a connection, if it has as many as it may have.
+    pub(super) fn has_room_for_session(&self, id: ConnectionId, limits: &Limits) -> Result<(), Refusal> {
+        let sessions = self.open.get(&id).map_or(0, |connection| connection.sessions.len() as u64);
+        within(sessions, limits.connection_sessions, Bound::ConnectionSessions)
+    }
+
+    /// Something of a connection goes to the control plane, unless too much is on its way already.
+    pub(super) fn begin_errand(&mut self, id: ConnectionId, limits: &Limits) -> Result<(), Refusal> {
+        within(self.errands, limits.errands, Bound::Errands)?;
         if let Some(connection) = self.open.get_mut(&id) {
+            within(connection.errands, limits.connection_errands, Bound::ConnectionErrands)?;
+            connection.errands += 1;
+        }
+        self.errands += 1;
+        Ok(())
+    }
+
+    /// The control plane has seen to something of a connection, which may be over by now.
+    pub(super) fn end_errand(&mut self, id: ConnectionId) {
+        self.errands = self.errands.saturating_sub(1);
+        if let Some(connection) = self.open.get_mut(&id) {
+            connection.errands = connection.errands.saturating_sub(1);
+        }
+    }
+
+    /// From now on a connection is told of events; it has one filter at a time.
+    pub(super) fn watch(&mut self, id: ConnectionId, filter: Filter, limits: &Limits) -> Result<(), Refusal> {
+        filter.validate(limits)?;
+        if let Some(connection) = self.open.get_mut(&id) {
+            let before = connection.watch.as_ref().map_or(0, |watch| watch.filter.bytes());
+            let bytes = self.filter_bytes - before + filter.bytes();
+            if bytes > limits.filter_bytes {
+                return Err(Refusal::Bound { bound: Bound::FilterBytes, most: limits.filter_bytes });
+            }
+            self.filter_bytes = bytes;
             let (behind, missed) = connection.watch.as_ref().map_or((false, 0), |it| (it.behind, it.missed));
             connection.watch = Some(Watch { filter, behind, missed });
             self.watchers.insert(id);
         }
+        Ok(())
     }
 
     pub(super) fn is_watched(&self) -> bool {

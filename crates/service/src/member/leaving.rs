@@ -41,7 +41,7 @@ impl Member {
         let lease = self.registry.lease;
         self.core.depart(now + lease, now, &mut self.out);
         self.pass_on(effects);
-        let gives_up_at = now + lease * LEASES_TO_FINISH;
+        let gives_up_at = now + lease.saturating_mul(LEASES_TO_FINISH);
         self.standing = Standing::Leaving(Departure { looks_at: now, gives_up_at, finished: false });
         self.look_at_departure(now, effects);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Effect, Member, Note, Standing, Surroundings};
-use crate::leases::Renewal;
+use crate::leases::{LONGEST_LEASE, Renewal};
 use crate::registry::MemberEntry;
 use crate::time::Time;
 
@@ -114,7 +114,8 @@ impl Member {
         let mut part = SOONER;
         match reply {
             LeaderReply::Confirmed { incarnation, sequence, lasts } => {
-                self.core.renewed((incarnation, sequence), lasts, now, &mut self.out);
+                // A leader that says more is wrong: the others do not wait that long.
+                self.core.renewed((incarnation, sequence), lasts.min(LONGEST_LEASE), now, &mut self.out);
                 self.pass_on(effects);
             }
             LeaderReply::NotRenewed | LeaderReply::Noted => self.renewing.refused = None,
@@ -138,7 +139,7 @@ impl Member {
         }
         let lasts = now - *without;
         let again = complained.is_none_or(|told| now - told >= COMPLAIN_EVERY);
-        if lasts >= COMPLAIN_AFTER * self.registry.lease && again {
+        if lasts >= self.registry.lease.saturating_mul(COMPLAIN_AFTER) && again {
             *complained = Some(now);
             effects.push(Effect::Note(Note::NoLease { lasts, refused: refused.clone() }));
         }

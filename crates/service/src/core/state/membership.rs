@@ -72,6 +72,11 @@ impl Membership {
         if self.defect == Some(Defect::FenceWithoutView) { 0 } else { self.view.floor() }
     }
 
+    /// The last fence of this view.
+    pub(crate) fn last_fence(&self) -> u64 {
+        self.view.last_fence()
+    }
+
     /// Whether a member may still report.
     pub(crate) fn owes(&self, from: Place) -> bool {
         self.owing.contains(&from)

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use algorithms::Origin;
 
+use super::AccountId;
 use crate::defect::Defect;
 use crate::name::{Definition, Kind};
 use crate::resource::{Policy, Position, Resource, Setup};
@@ -30,6 +31,8 @@ pub(crate) struct Names {
     definitions: BTreeMap<Arc<str>, Definition>,
     /// Resources that may be idle, with the time since when, oldest first.
     idle: VecDeque<(Time, u32)>,
+    /// The slots that count against a bound, by the number of the resource, and in which account.
+    charges: BTreeMap<u32, (Option<AccountId>, u64)>,
     origin: Origin,
     policy: Policy,
 }
@@ -42,6 +45,7 @@ impl Names {
             by_name: BTreeMap::new(),
             definitions: BTreeMap::new(),
             idle: VecDeque::new(),
+            charges: BTreeMap::new(),
             origin: Origin { floor: policy.floor, clock: 0 },
             policy,
         }
@@ -121,6 +125,16 @@ impl Names {
         let before = self.by_name.entry(kind).or_default().insert(name.clone(), number);
         assert!(before.is_none(), "a name has one resource of each kind");
         number
+    }
+
+    /// The slots of a resource count in this account.
+    pub(crate) fn charge(&mut self, number: u32, account: Option<AccountId>, slots: u64) {
+        self.charges.insert(number, (account, slots));
+    }
+
+    /// What counted for a resource that was forgotten, and where.
+    pub(crate) fn take_charge(&mut self, number: u32) -> Option<(Option<AccountId>, u64)> {
+        self.charges.remove(&number)
     }
 
     /// Forgets a resource, but not how far its counters went.

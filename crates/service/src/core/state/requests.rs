@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use algorithms::ClientId;
 
+use super::AccountId;
 use crate::core::Patience;
 use crate::grant::Grant;
 use crate::slab::Slab;
@@ -15,6 +16,8 @@ use crate::wish::Want;
 pub(crate) struct Request {
     /// The number of its session,
     pub(crate) session: u64,
+    /// the account that it counts in,
+    pub(crate) account: Option<AccountId>,
     /// and the client's number for the request.
     pub(crate) number: u64,
     /// The number of the resource.
@@ -115,6 +118,21 @@ impl Requests {
         clients
     }
 
+    /// The numbers of those that wait for a resource or hold something of it and are such, in no particular order.
+    pub(crate) fn of_resource_where(
+        &self,
+        resource: u32,
+        is_one: impl Fn(&Request) -> bool,
+    ) -> impl Iterator<Item = (ClientId, &Request)> {
+        let mut next = self.first(resource);
+        let all = std::iter::from_fn(move || {
+            let (client, linked) = (next, self.all.get(next)?);
+            next = linked.after;
+            Some((client, &linked.request))
+        });
+        all.filter(move |(_, request)| is_one(request))
+    }
+
     /// Since when a client has waited for each resource that any client waits for.
     pub(crate) fn oldest_waiters(&self) -> BTreeMap<u32, Time> {
         let mut oldest = BTreeMap::new();
@@ -200,6 +218,7 @@ mod tests {
     fn request(resource: u32) -> Request {
         Request {
             session: 1,
+            account: None,
             number: 1,
             resource,
             since: Time(1),

@@ -1,0 +1,185 @@
+//! Chores: what ends many requests goes in slices, so that nobody waits for all of them.
+//!
+//! A session that ends may have 100,000 requests, and a lapse may refuse a million. A call ends a slice of them; the core then
+//! wants to be woken at once, and the next call goes on. What is small is done in the call that begins it.
+//!
+//! Until its turn comes, a request that is to end may be granted: a token comes, or another client releases. Such a grant counts
+//! for nothing. Nobody is told of it, and it is the first thing that the next slice ends.
+
+use std::collections::BTreeMap;
+
+use super::state::{Chore, Request};
+use super::{Core, Out};
+use crate::limits::Bound;
+use crate::name::Definition;
+use crate::refusal::Refusal;
+use crate::time::Time;
+
+impl Core {
+    /// So many requests end in one call.
+    pub(super) fn slice(&self) -> usize {
+        self.config.limits.slice.max(1)
+    }
+
+    /// Begins something. What is small is done at once; otherwise a slice of it is, unless something else is not done yet.
+    pub(super) fn begin(&mut self, mut chore: Chore, now: Time, out: &mut Out) {
+        let mut left = self.slice();
+        let is_large = chore.len() > left;
+        if is_large && self.chores.are_under_way() {
+            return self.chores.push(chore);
+        }
+        if is_large {
+            self.chores.set_running(true);
+        }
+        let done = self.go_on(&mut chore, &mut left, now, out);
+        if is_large {
+            self.chores.set_running(false);
+        }
+        if !done {
+            self.chores.push_front(chore);
+        }
+    }
+
+    /// The same, but after everything that is not done yet.
+    pub(super) fn begin_after_all(&mut self, chore: Chore, now: Time, out: &mut Out) {
+        match self.chores.are_under_way() {
+            true => self.chores.push(chore),
+            false => self.begin(chore, now, out),
+        }
+    }
+
+    /// Does a slice of what is left.
+    pub(super) fn do_chores(&mut self, now: Time, out: &mut Out) {
+        if self.chores.is_empty() {
+            return;
+        }
+        let mut left = self.slice();
+        self.chores.set_running(true);
+        self.end_unwanted(&mut left, now, out);
+        while left > 0
+            && let Some(mut chore) = self.chores.pop()
+        {
+            if !self.go_on(&mut chore, &mut left, now, out) {
+                self.chores.push_front(chore);
+            }
+            self.end_unwanted(&mut left, now, out);
+        }
+        self.chores.set_running(false);
+    }
+
+    /// Goes on with a chore until it is done, or the slice is. Whether it is done.
+    fn go_on(&mut self, chore: &mut Chore, left: &mut usize, now: Time, out: &mut Out) -> bool {
+        match chore {
+            Chore::EndRequests { session, ran_out, clients } => {
+                while let Some(client) = take(clients, left) {
+                    if self.is_of(client, *session) {
+                        self.emit_end(client, *ran_out, &Refusal::NoSuchSession, out);
+                        self.end_request(client, now, out);
+                    }
+                }
+                if clients.is_empty() {
+                    self.emit_session_end(*session, *ran_out, out);
+                }
+                clients.is_empty()
+            }
+            Chore::Refuse { clients, refusal } => {
+                while let Some((client, session)) = take(clients, left) {
+                    let waits = self.requests.get(client).is_some_and(Request::waits);
+                    if waits && self.is_of(client, session) {
+                        self.refuse_waiter(client, refusal.clone(), now, out);
+                    }
+                }
+                clients.is_empty()
+            }
+            Chore::EndIdle { sessions } => {
+                while let Some(number) = take(sessions, left) {
+                    if self.sessions.get(number).is_some_and(|session| !session.is_in_use()) {
+                        self.end_session(number, false, now, out);
+                    }
+                }
+                sessions.is_empty()
+            }
+        }
+    }
+
+    /// Gives back what was granted to requests that may not have it.
+    fn end_unwanted(&mut self, left: &mut usize, now: Time, out: &mut Out) {
+        while *left > 0
+            && let Some(unwanted) = self.chores.take_unwanted()
+        {
+            *left -= 1;
+            if !self.is_of(unwanted.client, unwanted.session) {
+                continue;
+            }
+            match self.sessions.get(unwanted.session) {
+                Some(_) => self.refuse_waiter(unwanted.client, unwanted.refusal, now, out),
+                None => self.end_request(unwanted.client, now, out),
+            }
+        }
+    }
+
+    /// Whether a number still stands for a request of this session.
+    fn is_of(&self, client: u32, session: u64) -> bool {
+        self.requests.get(client).is_some_and(|request| request.session == session)
+    }
+
+    /// Refuses these waiters, in slices.
+    pub(super) fn refuse_waiters(&mut self, clients: Vec<u32>, refusal: Refusal, now: Time, out: &mut Out) {
+        let of_session = |client: u32| Some((client, self.requests.get(client)?.session));
+        let clients = clients.into_iter().filter_map(of_session).collect();
+        self.begin(Chore::Refuse { clients, refusal }, now, out);
+    }
+
+    /// Refuses these waiters, each for the number of slots that it insists on, in slices.
+    pub(super) fn refuse_by_size(
+        &mut self,
+        waiters: Vec<(u32, u32)>,
+        refusal: impl Fn(u32) -> Refusal,
+        now: Time,
+        out: &mut Out,
+    ) {
+        if waiters.len() <= self.slice() {
+            return waiters
+                .into_iter()
+                .for_each(|(client, asked)| self.refuse_waiter(client, refusal(asked), now, out));
+        }
+        let mut by_size: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        waiters.into_iter().for_each(|(client, asked)| by_size.entry(asked).or_default().push(client));
+        for (asked, clients) in by_size {
+            self.refuse_waiters(clients, refusal(asked), now, out);
+        }
+    }
+
+    /// Why a request that is to be granted now must not be: it is about to end, or there is no fence for it.
+    pub(super) fn withholds(&self, client: u32, fence: u64, now: Time) -> Option<Refusal> {
+        // The last one is not given: a counter that can go no further stands there.
+        if fence >= self.membership.last_fence() {
+            let most = self.membership.last_fence() - self.membership.floor();
+            return Some(Refusal::Bound { bound: Bound::Fences, most });
+        }
+        if !self.chores.are_under_way() {
+            return None;
+        }
+        let request = self.requests.get(client)?;
+        if self.sessions.get(request.session).is_none() {
+            return Some(Refusal::NoSuchSession);
+        }
+        if !self.is_leased(now) {
+            return Some(Refusal::NoLease);
+        }
+        let defined = self.names.get(request.resource)?.definition();
+        if let Some(asked) = request.insists.map(Definition::Slots).filter(|asked| *asked != defined) {
+            return Some(Refusal::Contradicts { defined, asked });
+        }
+        self.admission.of_session().err()
+    }
+}
+
+/// The next of these, if the slice has room for it.
+fn take<T>(from: &mut std::collections::VecDeque<T>, left: &mut usize) -> Option<T> {
+    *left = left.checked_sub(1)?;
+    let next = from.pop_front();
+    // What was not there takes nothing.
+    *left += usize::from(next.is_none());
+    next
+}

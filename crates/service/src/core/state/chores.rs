@@ -1,0 +1,87 @@
+//! What was begun and takes more than one call.
+
+use std::collections::VecDeque;
+
+use crate::refusal::Refusal;
+
+/// Something that ends many requests. Requests are named by their numbers here, which are used again: so each is looked at before
+/// it is ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Chore {
+    /// A session has ended: its requests end, too.
+    EndRequests {
+        /// The number of the session.
+        session: u64,
+        /// It ran out; otherwise the client closed it.
+        ran_out: bool,
+        clients: VecDeque<u32>,
+    },
+    /// These are refused, each of this session and if it waits.
+    Refuse { clients: VecDeque<(u32, u64)>, refusal: Refusal },
+    /// The node leaves: these sessions end, if they neither hold nor wait.
+    EndIdle { sessions: VecDeque<u64> },
+}
+
+impl Chore {
+    /// How much there is to do.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Chore::EndRequests { clients, .. } => clients.len(),
+            Chore::Refuse { clients, .. } => clients.len(),
+            Chore::EndIdle { sessions } => sessions.len(),
+        }
+    }
+}
+
+/// A grant that nobody may have: its slot is free again before anything else is done.
+#[derive(Clone, Debug)]
+pub(crate) struct Unwanted {
+    pub(crate) client: u32,
+    pub(crate) session: u64,
+    pub(crate) refusal: Refusal,
+}
+
+/// What is left of what was begun, in the order in which it was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chores {
+    unwanted: VecDeque<Unwanted>,
+    /// Something is being done that one call may not finish.
+    running: bool,
+    rest: VecDeque<Chore>,
+}
+
+impl Chores {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unwanted.is_empty() && self.rest.is_empty()
+    }
+
+    /// A request was granted what it may not have.
+    pub(crate) fn add_unwanted(&mut self, client: u32, session: u64, refusal: Refusal) {
+        self.unwanted.push_back(Unwanted { client, session, refusal });
+    }
+
+    pub(crate) fn take_unwanted(&mut self) -> Option<Unwanted> {
+        self.unwanted.pop_front()
+    }
+
+    /// Whether requests that are to end may still be there.
+    pub(crate) fn are_under_way(&self) -> bool {
+        self.running || !self.rest.is_empty()
+    }
+
+    pub(crate) fn set_running(&mut self, running: bool) {
+        self.running = running;
+    }
+
+    pub(crate) fn push(&mut self, chore: Chore) {
+        self.rest.push_back(chore);
+    }
+
+    pub(crate) fn push_front(&mut self, chore: Chore) {
+        self.rest.push_front(chore);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Chore> {
+        self.rest.pop_front()
+    }
+}

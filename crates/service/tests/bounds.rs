@@ -1,0 +1,380 @@
+//! What clients can make a node keep has bounds, and no call is linear in what one client has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use service::core::Patience;
+use service::event::Filter;
+use service::limits::{Bound, LONG_LIFE};
+use service::member::{ConnectionId, ControlPlane, Effect, LeaderReply, Setup, Surroundings};
+use service::protocol::{Order, Question, ToClient, ToNode, Told};
+use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
+use service::session::LONGEST_LIFE;
+use service::view::View;
+use service::{Acquire, Config, Definition, Limits, Member, Refusal, Reply, SessionId, Time, Want};
+
+const TTL: Duration = Duration::from_secs(10);
+const LEADER: Leadership = Leadership { term: 1, node: 0 };
+const NOW: Time = Time(1_000_000_000);
+
+struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn unreachable(&self) -> BTreeMap<u32, Duration> {
+        BTreeMap::new()
+    }
+
+    fn waiting_for(&self, _peer: u32) -> usize {
+        0
+    }
+
+    fn control_plane(&self) -> ControlPlane {
+        ControlPlane::default()
+    }
+}
+
+/// A node that is alone in its view and has a lease.
+struct Node {
+    member: Member,
+    effects: Vec<Effect>,
+}
+
+impl Node {
+    fn new(limits: Limits) -> Node {
+        let core = Config { limits, ..Config::new(0, View::alone(0)) };
+        let setup = Setup { cluster: String::new(), address: String::new(), clients: String::new(), core };
+        let mut registry = Registry { lease: Duration::from_secs(60), ..Registry::default() };
+        let mut member = Member::new(setup, Arc::new(registry.clone()), 5, NOW);
+        let members = BTreeMap::from([(0, MemberEntry::new(5, "", ""))]);
+        registry.apply(&Entry::View { base_epoch: 0, decided_by: LEADER, members }, LEADER);
+        let mut effects = Vec::new();
+        member.agreed(&Arc::new(registry), 5, NOW, &mut effects);
+        member.wake(&Nowhere, NOW, &mut effects);
+        let lasts = Duration::from_secs(60);
+        let reply = LeaderReply::Confirmed { incarnation: 5, sequence: 1, lasts };
+        member.leader_replied(reply, NOW, &mut effects);
+        assert!(member.is_leased(NOW));
+        effects.clear();
+        Node { member, effects }
+    }
+
+    fn hear(&mut self, connection: ConnectionId, frame: ToNode) -> Vec<Effect> {
+        self.member.hear(connection, frame, &Nowhere, NOW, &mut self.effects);
+        std::mem::take(&mut self.effects)
+    }
+
+    /// What the client of this connection is told, if anything.
+    fn tell(&mut self, connection: ConnectionId, frame: ToNode) -> Option<ToClient> {
+        let told = self.hear(connection, frame).into_iter();
+        told.filter_map(|effect| if let Effect::Tell { frame, .. } = effect { Some(frame) } else { None })
+            .next_back()
+    }
+
+    fn open(&mut self, connection: ConnectionId, ttl: Duration) -> Result<SessionId, Refusal> {
+        match self.tell(connection, ToNode::Open { ttl }) {
+            Some(ToClient::Opened { session, .. }) => Ok(session),
+            Some(ToClient::NotOpened(refusal)) => Err(refusal),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn ask(
+        &mut self,
+        (connection, session): (ConnectionId, SessionId),
+        request: u64,
+        (name, definition, want): (&str, Definition, Want),
+    ) -> Option<Reply> {
+        let ask = Acquire { request, name: name.into(), definition, want, patience: Patience::Forever };
+        match self.tell(connection, ToNode::Acquire { session, ask }) {
+            Some(ToClient::Answer(answer)) => Some(answer.reply),
+            None => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn mutex(&mut self, at: (ConnectionId, SessionId), request: u64, name: &str) -> Option<Reply> {
+        self.ask(at, request, (name, Definition::MUTEX, Want::Slot))
+    }
+}
+
+fn bound(bound: Bound, most: u64) -> Refusal {
+    Refusal::Bound { bound, most }
+}
+
+fn refused(bound: Bound, most: u64) -> Option<Reply> {
+    Some(Reply::Refused(Refusal::Bound { bound, most }))
+}
+
+#[test]
+fn leases_and_invitations_out_of_bounds_reach_nobody() {
+    let mut node = Node::new(Limits::default());
+    let operator = node.member.connected("10.0.0.1:1");
+    let week = Duration::from_secs(7 * 86_400);
+    let wrong = [
+        Question::Lease(Duration::ZERO),
+        Question::Lease(Duration::from_millis(499)),
+        Question::Lease(Duration::from_secs(601)),
+        Question::Lease(Duration::from_secs(u64::MAX)),
+        Question::Lease(Duration::MAX),
+        Question::Invite(Duration::ZERO),
+        Question::Invite(week + Duration::from_secs(1)),
+        Question::Invite(Duration::MAX),
+    ];
+    for question in wrong {
+        let effects = node.hear(operator, ToNode::Ask { number: 1, question: question.clone() });
+        let told = |it: &Effect| {
+            matches!(it, Effect::Tell { frame: ToClient::Told { what: Told::NotDone(_), .. }, .. })
+        };
+        assert!(matches!(&effects[..], [it] if told(it)), "{question:?}: {effects:?}");
+    }
+    for question in [Question::Lease(Duration::from_millis(500)), Question::Invite(week)] {
+        let effects = node.hear(operator, ToNode::Ask { number: 1, question });
+        assert!(matches!(&effects[..], [Effect::Arrange { .. }]), "{effects:?}");
+    }
+}
+
+#[test]
+fn a_leader_that_promises_too_much_is_not_believed() {
+    let mut node = Node::new(Limits::default());
+    let later = NOW + Duration::from_secs(30);
+    node.member.wake(&Nowhere, later, &mut node.effects);
+    let reply = LeaderReply::Confirmed { incarnation: 5, sequence: 2, lasts: Duration::MAX };
+    node.member.leader_replied(reply, later, &mut node.effects);
+    assert!(node.member.is_leased(later + Duration::from_secs(599)));
+    assert!(!node.member.is_leased(later + Duration::from_secs(600)));
+}
+
+#[test]
+fn sessions_of_one_address_leave_room_for_others() {
+    let limits = Limits { sessions: 5, client_sessions: 3, connection_sessions: 2, ..Limits::default() };
+    let mut node = Node::new(limits);
+    let [one, two, other] = ["10.0.0.1:1", "10.0.0.1:2", "[::1]:3"].map(|at| node.member.connected(at));
+    let first = node.open(one, TTL).unwrap();
+    node.open(one, TTL).unwrap();
+    assert_eq!(node.open(one, TTL), Err(bound(Bound::ConnectionSessions, 2)));
+    node.open(two, TTL).unwrap();
+    assert_eq!(node.open(two, TTL), Err(bound(Bound::ClientSessions, 3)));
+    // Clients in this process count in the sum, and have no bound of their own.
+    node.member.open_here(NOW).unwrap();
+    node.open(other, TTL).unwrap();
+    assert_eq!(node.open(other, TTL), Err(bound(Bound::Sessions, 5)));
+    assert_eq!(
+        node.tell(one, ToNode::Close { session: first }),
+        Some(ToClient::SessionGone { session: first })
+    );
+    node.open(one, TTL).unwrap();
+}
+
+/// 100,000 sessions with a day to live shut out everybody else.
+#[test]
+fn long_sessions_are_few() {
+    let mut node = Node::new(Limits { client_long_sessions: 2, ..Limits::default() });
+    let one = node.member.connected("10.0.0.1:1");
+    let first = node.open(one, LONGEST_LIFE).unwrap();
+    node.open(one, LONG_LIFE + Duration::from_secs(1)).unwrap();
+    assert_eq!(node.open(one, LONGEST_LIFE), Err(bound(Bound::ClientLongSessions, 2)));
+    assert_eq!(node.open(one, LONGEST_LIFE + Duration::from_secs(1)), Err(Refusal::TimeToLive));
+    assert_eq!(node.open(one, Duration::MAX), Err(Refusal::TimeToLive));
+    node.open(one, LONG_LIFE).unwrap();
+    node.tell(one, ToNode::Close { session: first });
+    node.open(one, LONGEST_LIFE).unwrap();
+}
+
+#[test]
+fn requests_have_bounds_and_come_back() {
+    let limits = Limits { requests: 5, client_requests: 3, session_requests: 2, ..Limits::default() };
+    let mut node = Node::new(limits);
+    let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(|at| node.member.connected(at));
+    let (a, b, c) = (node.open(one, TTL), node.open(one, TTL), node.open(two, TTL));
+    let (a, b, c) = ((one, a.unwrap()), (one, b.unwrap()), (two, c.unwrap()));
+    for request in 1..=2 {
+        node.mutex(a, request, "x");
+    }
+    assert_eq!(node.mutex(a, 3, "x"), refused(Bound::SessionRequests, 2));
+    node.mutex(b, 1, "x");
+    assert_eq!(node.mutex(b, 2, "x"), refused(Bound::ClientRequests, 3));
+    node.mutex(c, 1, "x");
+    node.mutex(c, 2, "x");
+    assert_eq!(node.mutex(c, 3, "x"), refused(Bound::SessionRequests, 2));
+    let (here, _) = node.member.open_here(NOW).unwrap();
+    let (definition, want, patience) = (Definition::MUTEX, Want::Slot, Patience::Forever);
+    let ask = Acquire { request: 1, name: "y".into(), definition, want, patience };
+    let reply = node.member.acquire(here, &ask, &Nowhere, NOW, &mut node.effects);
+    assert_eq!(reply, Ok(refused(Bound::Requests, 5)));
+    node.hear(c.0, ToNode::Cancel { session: c.1, request: 2 });
+    assert!(matches!(node.mutex(b, 3, "y"), Some(Reply::Refused(_))), "its address has three");
+    node.hear(a.0, ToNode::Close { session: a.1 });
+    assert!(matches!(node.mutex(b, 4, "y"), Some(Reply::Granted(_))));
+}
+
+/// Groups take memory: 64 of them with long names count as many requests.
+#[test]
+fn groups_count() {
+    let mut node = Node::new(Limits { client_requests: 70, ..Limits::default() });
+    let one = node.member.connected("10.0.0.1:1");
+    let at = (one, node.open(one, TTL).unwrap());
+    let groups = |length: usize| Want::AnyOf((0..64).map(|it| format!("{it:0length$}").into()).collect());
+    assert!(matches!(node.ask(at, 1, ("x", Definition::Room, groups(2))), Some(Reply::Granted(_))));
+    assert_eq!(node.ask(at, 2, ("x", Definition::Room, groups(255))), refused(Bound::ClientRequests, 70));
+}
+
+/// A request of 30 bytes cost 3.5 MiB.
+#[test]
+fn slots_count() {
+    let mut node = Node::new(Limits { slots: 150, client_slots: 100, ..Limits::default() });
+    let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(|at| node.member.connected(at));
+    let (a, b) = ((one, node.open(one, TTL).unwrap()), (two, node.open(two, TTL).unwrap()));
+    let slots = |name, slots| (name, Definition::Slots(slots), Want::Slot);
+    assert!(matches!(node.ask(a, 1, slots("x", 80)), Some(Reply::Granted(_))));
+    assert!(matches!(node.ask(a, 2, slots("x", 80)), Some(Reply::Granted(_))), "it is there already");
+    assert_eq!(node.ask(a, 3, slots("y", 80)), refused(Bound::ClientSlots, 100));
+    assert_eq!(node.ask(b, 1, slots("y", 80)), refused(Bound::Slots, 150));
+    assert!(matches!(node.mutex(a, 4, "z"), Some(Reply::Granted(_))), "a mutex has one");
+    // When nobody uses it any more and it is forgotten, its slots count no longer.
+    node.hear(a.0, ToNode::Close { session: a.1 });
+    node.member.wake(&Nowhere, NOW + Duration::from_secs(11), &mut node.effects);
+    assert!(matches!(node.ask(b, 2, slots("y", 80)), Some(Reply::Granted(_))));
+}
+
+#[test]
+fn idle_names_make_room_for_others() {
+    let mut node = Node::new(Limits { names: 2, ..Limits::default() });
+    let one = node.member.connected("10.0.0.1:1");
+    let at = (one, node.open(one, TTL).unwrap());
+    node.mutex(at, 1, "x");
+    node.mutex(at, 2, "y");
+    assert_eq!(node.mutex(at, 3, "z"), refused(Bound::Names, 2));
+    node.hear(one, ToNode::Cancel { session: at.1, request: 1 });
+    assert!(matches!(node.mutex(at, 4, "z"), Some(Reply::Granted(_))), "x is idle");
+    assert_eq!(node.member.core().status().resources, 2);
+}
+
+#[test]
+fn orders_on_their_way_are_few() {
+    let mut node = Node::new(Limits { errands: 3, connection_errands: 2, ..Limits::default() });
+    let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(|at| node.member.connected(at));
+    let define = |number| {
+        let definition = Some(Definition::MUTEX);
+        ToNode::Order { number, order: Order::Define { name: "x".into(), definition } }
+    };
+    let lease = |number| ToNode::Ask { number, question: Question::Lease(Duration::from_secs(2)) };
+    assert!(matches!(&node.hear(one, define(1))[..], [Effect::Propose { .. }]));
+    assert!(matches!(&node.hear(one, lease(2))[..], [Effect::Arrange { .. }]));
+    let result = Err(bound(Bound::ConnectionErrands, 2));
+    assert_eq!(node.tell(one, define(3)), Some(ToClient::Done { number: 3, result }));
+    assert!(matches!(&node.hear(two, lease(1))[..], [Effect::Arrange { .. }]));
+    let what = Told::NotDone(bound(Bound::Errands, 3).to_string());
+    assert_eq!(node.tell(two, lease(2)), Some(ToClient::Told { number: 2, what }));
+    // A connection that is over frees nothing before the answer comes.
+    node.member.disconnected(two, NOW, &mut node.effects);
+    assert!(matches!(&node.hear(one, lease(4))[..], [Effect::Tell { .. }]));
+    node.member.arranged((two, 1), Ok(Told::Done), &mut node.effects);
+    let entry = Entry::Define { name: "x".into(), definition: Some(Definition::MUTEX) };
+    node.member.proposed((one, 1), &entry, Ok(Applied::Yes), &mut node.effects);
+    node.effects.clear();
+    assert!(matches!(&node.hear(one, lease(5))[..], [Effect::Arrange { .. }]));
+}
+
+#[test]
+fn filters_have_bounds() {
+    let mut node = Node::new(Limits { filter_names: 3, filter_bytes: 100, ..Limits::default() });
+    let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(|at| node.member.connected(at));
+    let watch = |names: &[&str]| {
+        let names = names.iter().map(|name| name.to_string()).collect();
+        ToNode::Watch(Filter { names, prefixes: Vec::new() })
+    };
+    let not = |refusal| Some(ToClient::NotWatching(refusal));
+    assert_eq!(node.tell(one, watch(&["a"; 4])), not(bound(Bound::FilterNames, 3)));
+    let long = "x".repeat(256);
+    assert_eq!(node.tell(one, watch(&[&long])), not(Refusal::NameTooLong(256)));
+    assert_eq!(node.tell(one, watch(&["aaa"; 3])), Some(ToClient::Watching));
+    assert_eq!(node.tell(one, watch(&["aaa"; 3])), Some(ToClient::Watching), "instead of the one before");
+    assert_eq!(node.tell(two, watch(&["a"])), not(bound(Bound::FilterBytes, 100)));
+    node.member.disconnected(one, NOW, &mut node.effects);
+    assert_eq!(node.tell(two, watch(&["a"])), Some(ToClient::Watching));
+}
+
+/// The end of a session with very many requests goes in slices: what it holds is free at once, others are served in between, and a
+/// grant that one of its waiters still gets counts for nothing.
+#[test]
+fn a_session_with_many_requests_ends_in_slices() {
+    for (definition, want) in [(Definition::MUTEX, Want::Slot), (Definition::RwLock, Want::Write)] {
+        let mut node = Node::new(Limits::default());
+        let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(|at| node.member.connected(at));
+        let (a, b) = ((one, node.open(one, TTL).unwrap()), (two, node.open(two, TTL).unwrap()));
+        let about = |name| (name, definition, want.clone());
+        assert!(matches!(node.ask(b, 1, about("busy")), Some(Reply::Granted(_))));
+        for request in 1..=5_000 {
+            node.ask(a, request, about("busy"));
+        }
+        assert!(matches!(node.ask(a, 5_001, about("held")), Some(Reply::Granted(_))));
+        assert!(node.ask(b, 2, about("held")).is_none() && node.ask(b, 3, about("busy")).is_none());
+        node.tell(two, ToNode::Watch(Filter::default()));
+        let effects = node.hear(one, ToNode::Close { session: a.1 });
+        assert!(effects.len() < 600, "{} effects in one call", effects.len());
+        assert!(granted(&effects, b.1).contains(&2), "what it held is free at once");
+        assert!(!node.member.core().knows(a.1), "it is gone for its client");
+        // Its waiters come next at the busy lock, and get nothing.
+        let fence = granted_fence(&node, "busy");
+        let mut effects = node.hear(two, ToNode::Release { session: b.1, request: 1, fence });
+        let mut calls = 0;
+        while node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
+            node.member.wake(&Nowhere, NOW, &mut node.effects);
+            assert!(node.effects.len() < 600, "{} effects in one call", node.effects.len());
+            effects.append(&mut node.effects);
+            calls += 1;
+        }
+        assert!(calls > 10, "{calls}");
+        assert_eq!(granted(&effects, a.1), [], "nobody is told of a grant to a session that is gone");
+        assert_eq!(granted(&effects, b.1), [3], "{definition:?}");
+        assert_eq!(node.member.core().status().requests, 2);
+    }
+}
+
+/// The requests of a session that the node said were granted.
+fn granted(effects: &[Effect], session: SessionId) -> Vec<u64> {
+    let granted = effects.iter().filter_map(|effect| match effect {
+        Effect::Tell { frame: ToClient::Answer(answer), .. } if answer.session == session => {
+            matches!(answer.reply, Reply::Granted(_)).then_some(answer.request)
+        }
+        _ => None,
+    });
+    granted.collect()
+}
+
+/// The fence of the holder of a name.
+fn granted_fence(node: &Node, name: &str) -> u64 {
+    let page = node.member.core().inspect_page(name, None, NOW);
+    page.listings[0].clients.iter().find_map(|client| client.granted).expect("it is held").fence
+}
+
+/// Requests that time out at the same moment do so in slices.
+#[test]
+fn a_lapse_of_the_lease_goes_in_slices() {
+    let mut node = Node::new(Limits::default());
+    let one = node.member.connected("10.0.0.1:1");
+    let at = (one, node.open(one, Duration::from_secs(300)).unwrap());
+    for request in 1..=5_000 {
+        node.mutex(at, request, "x");
+    }
+    let lapsed = NOW + Duration::from_secs(60);
+    let (mut refused, mut calls) = (0, 0);
+    while node.member.core().wakes_at().is_some_and(|at| at <= lapsed) {
+        node.member.wake(&Nowhere, lapsed, &mut node.effects);
+        assert!(node.effects.len() < 600, "{} effects in one call", node.effects.len());
+        let is_no = |it: &&Effect| {
+            let Effect::Tell { frame: ToClient::Answer(answer), .. } = it else { return false };
+            answer.reply == Reply::Refused(Refusal::NoLease)
+        };
+        refused += node.effects.iter().filter(is_no).count();
+        // The holder releases in between. The next waiter must not be granted anything without a lease.
+        let release = ToNode::Release { session: at.1, request: 1, fence: (1 << 40) + 1 };
+        node.member.hear(one, release, &Nowhere, lapsed, &mut node.effects);
+        assert_eq!(granted(&node.effects, at.1), []);
+        node.effects.clear();
+        calls += 1;
+    }
+    assert!(calls > 10 && refused == 4_999, "{calls} calls, {refused} refused");
+    assert_eq!(node.member.core().status().requests, 0);
+}
