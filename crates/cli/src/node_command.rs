@@ -178,7 +178,6 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         first,
         lease: settings.lease.0,
         tune: Box::new(move |config| (config.linger, config.keep_idle) = (linger, keep_idle)),
-        limits: node::ConnectionLimits::default(),
         log: log::line,
     };
     let host = Host::start(config, for_peers, for_clients).await?;

@@ -70,7 +70,7 @@ impl Connection {
                 "no protocol version in common: the node speaks {} to {}, this client {} to {}",
                 theirs.0, theirs.1, VERSIONS.0, VERSIONS.1
             )),
-            Welcome::Full(why) => Err(why),
+            Welcome::Refused(refusal) => Err(refusal.to_string()),
         }
     }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Wea
 use mio::net::TcpStream;
 use service::Refusal;
 use service::frame::{self, FrameError};
+use service::limits::Limits;
 use service::member::ConnectionId;
 use service::protocol::{self, ToClient};
 
@@ -30,30 +31,6 @@ const MOST_UNANSWERED: usize = 256 << 10;
 /// A buffer that is empty and larger than this is given back: a long answer shall not cost its memory for as long as the
 /// connection lasts.
 const USUAL_BYTES: usize = 16 << 10;
-
-/// How much clients may make a node hold outside of its member. The bounds of the member are in [`service::Config`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConnectionLimits {
-    /// So many clients are connected at most,
-    pub connections: usize,
-    /// and so many from one address.
-    pub per_address: usize,
-    /// A client that lets so many bytes wait to be read is hung up on: it can connect again and ask.
-    pub unread: usize,
-    /// If so many bytes wait to be read by all clients, those that read slowly are hung up on.
-    pub unread_in_all: usize,
-}
-
-impl Default for ConnectionLimits {
-    fn default() -> ConnectionLimits {
-        ConnectionLimits {
-            connections: 10_000,
-            per_address: 10_000,
-            unread: 4 << 20,
-            unread_in_all: 256 << 20,
-        }
-    }
-}
 
 /// The way to a client far away.
 pub(crate) struct ClientLink {
@@ -125,9 +102,9 @@ impl ClientLink {
             frame::put(version, &instead_of(what, &error), &mut queue.bytes);
         }
         let unread = self.queued(queue.bytes.len() - before, shared);
-        let limits = &shared.limits;
+        let Limits { connection_unread, unread: unread_in_all, .. } = shared.limits;
         let in_all = shared.unread.load(Ordering::Relaxed);
-        if unread > limits.unread || unread > MOST_UNANSWERED && in_all > limits.unread_in_all {
+        if unread as u64 > connection_unread || unread > MOST_UNANSWERED && in_all as u64 > unread_in_all {
             self.hang_up();
         }
         let behind = !queue.behind && unread > MOST_UNWATCHED;

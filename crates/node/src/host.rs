@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use client::clock;
 use control::Control;
 use service::core::Config;
+use service::limits::Limits;
 use service::member::{ConnectionId, Effect, Member, Setup};
 use service::protocol::ToClient;
 use service::view::View;
@@ -26,7 +27,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::clients::{ClientLink, ClientPort, ConnectionLimits};
+use crate::clients::{ClientLink, ClientPort};
 use crate::embedded::Near;
 use crate::errands::ToLeader;
 use crate::links::{Around, Links};
@@ -52,8 +53,6 @@ pub struct HostConfig {
     pub lease: Duration,
     /// Changes to the defaults of the core.
     pub tune: Tune,
-    /// How much clients may make the node hold outside of its core.
-    pub limits: ConnectionLimits,
     /// Where a line goes about what happens: connections, views, leases, locks released by force. It must neither block nor
     /// panic: the node waits for it.
     pub log: fn(&str),
@@ -139,7 +138,7 @@ pub(crate) struct Shared {
     pub(crate) log: fn(&str),
     pub(crate) runtime: Handle,
     pub(crate) reactor: Reactor,
-    pub(crate) limits: ConnectionLimits,
+    pub(crate) limits: Limits,
     /// How many bytes wait to be read by clients, in all.
     pub(crate) unread: AtomicUsize,
     /// Whether the member has left.
@@ -185,7 +184,7 @@ impl Host {
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, limits, log } = config;
+        let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, log } = config;
         let control = control::Config {
             cluster: cluster.clone(),
             node: id,
@@ -204,6 +203,7 @@ impl Host {
         };
         let mut core = Config::new(id, View::alone(id));
         tune(&mut core);
+        let limits = core.limits.clone();
         let setup = Setup { cluster: cluster.clone(), address: peers.clone(), clients, core };
         let shared = Arc::new(Shared {
             state: OnceLock::new(),
@@ -240,7 +240,7 @@ impl Host {
             host.stop().await;
             return Err(error);
         }
-        match ClientPort::new(for_clients, limits, &shared) {
+        match ClientPort::new(for_clients, &shared) {
             Ok(for_clients) => shared.reactor.adopt(Box::new(for_clients)),
             Err(error) => {
                 port.abort();

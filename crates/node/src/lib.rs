@@ -28,7 +28,6 @@ pub mod transport;
 mod utc;
 pub mod wire;
 
-pub use clients::ConnectionLimits;
 pub use control::Invitation;
 pub use host::{First, Host, HostConfig, StartError};
 pub use link::{Limits, Link};

@@ -9,7 +9,6 @@ use std::{fs, io};
 use service::Config;
 use tokio::net::TcpListener;
 
-use crate::clients::ConnectionLimits;
 use crate::host::{First, Host, HostConfig};
 
 /// Nodes that run in this process, on ports that were free.
@@ -95,7 +94,6 @@ impl LocalCluster {
                 first: First::Together(members.clone()),
                 lease,
                 tune: Box::new(tune),
-                limits: ConnectionLimits::default(),
                 log: |_| {},
             };
             let started = Host::start(config, for_peers, for_clients).await;

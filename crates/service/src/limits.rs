@@ -15,6 +15,14 @@ pub const LONG_LIFE: Duration = Duration::from_secs(600);
 /// How much a node keeps for clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// So many clients are connected,
+    pub connections: u64,
+    /// and so many from one address.
+    pub client_connections: u64,
+    /// A client that lets so many bytes wait to be read is hung up on: it can connect again and ask.
+    pub connection_unread: u64,
+    /// If so many bytes wait to be read by all clients, those that read slowly are hung up on.
+    pub unread: u64,
     /// So many sessions are open,
     pub sessions: u64,
     /// of one client,
@@ -56,6 +64,10 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
+            connections: 10_000,
+            client_connections: 9_000,
+            connection_unread: 4 << 20,
+            unread: 256 << 20,
             sessions: 100_000,
             client_sessions: 25_000,
             connection_sessions: 1_024,
@@ -119,15 +131,23 @@ pub enum Bound {
     Definitions,
     /// The fences of a slot in one view.
     Fences,
+    /// [`Limits::connections`].
+    Connections,
+    /// [`Limits::client_connections`].
+    ClientConnections,
 }
 
 impl Bound {
     /// What to do about it.
     pub(crate) const fn advice(self) -> &'static str {
         match self {
-            Bound::Sessions | Bound::LongSessions | Bound::Requests | Bound::Names | Bound::Slots => {
-                "try another node, or later"
-            }
+            Bound::Connections
+            | Bound::Sessions
+            | Bound::LongSessions
+            | Bound::Requests
+            | Bound::Names
+            | Bound::Slots => "try another node, or later",
+            Bound::ClientConnections => "use one connection for more, or close some",
             Bound::ClientSessions | Bound::ConnectionSessions => "use one session for more, or close some",
             Bound::ClientLongSessions => "use a shorter time to live, or release some",
             Bound::ClientRequests | Bound::SessionRequests => "release or cancel some first",
@@ -162,6 +182,8 @@ impl fmt::Display for Bound {
             Bound::ConnectionErrands => "too many orders of this connection are on their way",
             Bound::Definitions => "too many names are defined",
             Bound::Fences => "this name has given out all fences of this view",
+            Bound::Connections => "too many clients are connected to this node",
+            Bound::ClientConnections => "too many clients of your address are connected to this node",
         })
     }
 }

@@ -59,8 +59,8 @@ pub enum Welcome {
     },
     /// There is no version in common; the node speaks these.
     NoCommonVersion((u8, u8)),
-    /// The node serves as many clients as it may, and this is the bound.
-    Full(String),
+    /// The node serves as many clients as it may.
+    Refused(Refusal),
 }
 
 /// What a client says.

@@ -8,16 +8,19 @@ use std::time::{Duration, Instant};
 
 use mio::Interest;
 use mio::net::{TcpListener, TcpStream};
+use service::Refusal;
 use service::frame;
+use service::limits::{Bound, Limits};
 use service::protocol::{GREETING, Welcome};
 
-use super::ConnectionLimits;
 use super::conversation::Conversation;
 use crate::host::Shared;
 use crate::reactor::{Next, Ready, Round, Source};
 
 /// So many clients are let in in one visit.
 const AT_ONCE: usize = 64;
+/// So many descriptors are not for clients.
+const KEPT_DESCRIPTORS: u64 = 512;
 /// How long to wait when the operating system has no connections left to give.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
@@ -32,14 +35,15 @@ pub(crate) struct ClientPort {
 
 /// How many clients are connected, in all and from each address.
 pub(super) struct Places {
-    limits: ConnectionLimits,
+    most: u64,
+    most_of_address: u64,
     taken: Mutex<Taken>,
 }
 
 #[derive(Default)]
 struct Taken {
-    in_all: usize,
-    from: BTreeMap<IpAddr, usize>,
+    in_all: u64,
+    from: BTreeMap<IpAddr, u64>,
 }
 
 impl Places {
@@ -48,17 +52,14 @@ impl Places {
     }
 
     /// Takes a place for a client at this address, if there is one.
-    fn take(&self, address: IpAddr) -> Result<(), String> {
-        let ConnectionLimits { connections, per_address, .. } = self.limits;
+    fn take(&self, address: IpAddr) -> Result<(), Refusal> {
         let mut taken = self.taken();
         let from = taken.from.get(&address).copied().unwrap_or(0);
-        if taken.in_all >= connections {
-            return Err(format!("this node serves {connections} connections at most, and has as many"));
+        if taken.in_all >= self.most {
+            return Err(Refusal::Bound { bound: Bound::Connections, most: self.most });
         }
-        if from >= per_address {
-            return Err(format!(
-                "this node serves {per_address} connections of one address at most, and has as many of {address}"
-            ));
+        if from >= self.most_of_address {
+            return Err(Refusal::Bound { bound: Bound::ClientConnections, most: self.most_of_address });
         }
         taken.in_all += 1;
         taken.from.insert(address, from + 1);
@@ -77,13 +78,11 @@ impl Places {
 }
 
 impl ClientPort {
-    pub(crate) fn new(
-        listener: tokio::net::TcpListener,
-        limits: ConnectionLimits,
-        shared: &Arc<Shared>,
-    ) -> io::Result<ClientPort> {
+    pub(crate) fn new(listener: tokio::net::TcpListener, shared: &Arc<Shared>) -> io::Result<ClientPort> {
         let listener = TcpListener::from_std(listener.into_std()?);
-        let places = Arc::new(Places { limits, taken: Mutex::default() });
+        let Limits { connections, client_connections, .. } = shared.limits;
+        let most = connections.min(descriptors_for_clients());
+        let places = Arc::new(Places { most, most_of_address: client_connections, taken: Mutex::default() });
         Ok(ClientPort { shared: shared.clone(), listener, places, exhausted: None })
     }
 
@@ -95,15 +94,21 @@ impl ClientPort {
                 let conversation = Conversation::new(&self.shared, stream, address, self.places.clone());
                 round.newcomers.push(Box::new(conversation));
             }
-            Err(why) => turn_away(&stream, why),
+            Err(refusal) => turn_away(&stream, refusal),
         }
     }
 }
 
+/// How many connections of clients the operating system lets this process have: some are kept for peers, disks and others.
+fn descriptors_for_clients() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.map_or(u64::MAX, |most| most.saturating_sub(KEPT_DESCRIPTORS).max(most / 2))
+}
+
 /// Tells a client why it is not served, without waiting.
-fn turn_away(mut stream: &TcpStream, why: String) {
+fn turn_away(mut stream: &TcpStream, refusal: Refusal) {
     let mut bytes = Vec::new();
-    frame::put(GREETING, &Welcome::Full(why), &mut bytes);
+    frame::put(GREETING, &Welcome::Refused(refusal), &mut bytes);
     // A fresh connection takes a few bytes at once, or it is broken.
     _ = stream.write(&bytes);
 }

@@ -76,7 +76,6 @@ impl Cluster {
             first,
             lease: LEASE,
             tune: Box::new(|_| {}),
-            limits: Default::default(),
             log: |line| LOG.lock().unwrap().push(line.to_string()),
         };
         self.hosts.insert(id, Host::start(config, for_peers, for_clients).await.unwrap());
