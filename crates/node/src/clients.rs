@@ -15,6 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
 use crate::host::{Shared, Sink};
+use crate::log::Log;
 
 /// A client must have greeted after so long.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
@@ -171,7 +172,9 @@ async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut incoming = Incoming::default();
     let me = shared.identity();
-    let Ok(version) = timeout(GREETING_LIMIT, greet(&mut stream, &mut incoming, me)).await else {
+    let Ok(version) = timeout(GREETING_LIMIT, greet(&mut stream, &mut incoming, me, &shared.log)).await
+    else {
+        shared.log.bad_greeting(stream.peer_addr().ok(), &"nothing was said for too long");
         return Ok(());
     };
     let Some(version) = version? else { return Ok(()) };
@@ -191,12 +194,20 @@ async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
 }
 
 /// Greets a client. `None` if it does not speak as we do; it has been told.
-async fn greet(stream: &mut TcpStream, incoming: &mut Incoming, me: Identity) -> io::Result<Option<u8>> {
+async fn greet(
+    stream: &mut TcpStream,
+    incoming: &mut Incoming,
+    me: Identity,
+    log: &Log,
+) -> io::Result<Option<u8>> {
     let hello = loop {
         match incoming.next::<Hello>(GREETING) {
             Ok(Some(hello)) => break hello,
             Ok(None) => {}
-            Err(_) => return Ok(None),
+            Err(error) => {
+                log.bad_greeting(stream.peer_addr().ok(), &error);
+                return Ok(None);
+            }
         }
         if stream.read_buf(incoming.buffer()).await? == 0 {
             return Ok(None);
