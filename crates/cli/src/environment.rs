@@ -20,7 +20,9 @@ pub(crate) fn allow_most_files() {
     let raised =
         current == maximum || setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
     let now = getrlimit(Resource::Nofile).current;
-    tracing::debug!(target: "tokenwood", before = ?current, now = ?now, raised, "how many files may be open");
+    // No number means that there is no limit.
+    let [before, now] = [current, now].map(|limit| limit.unwrap_or(u64::MAX));
+    tracing::debug!(target: "tokenwood", before, now, raised, "how many files may be open");
 }
 
 /// Says which variables are for tests and have no effect in this build.

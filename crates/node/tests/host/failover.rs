@@ -75,7 +75,10 @@ impl Cluster {
             first,
             lease: LEASE,
             tune: Box::new(|_| {}),
-            on_failure: OnFailure::new(|failure| panic!("{failure}")),
+            on_failure: OnFailure::new(move |failure| {
+                eprintln!("node {id} has failed: {failure}");
+                std::process::abort();
+            }),
             hearts: Hearts::default(),
         };
         self.hosts.insert(id, Host::start(config, for_peers, for_clients).await.unwrap());
