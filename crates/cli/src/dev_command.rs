@@ -10,11 +10,12 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::endpoints::{USUAL_PORTS, runtime};
+use crate::log::{Format, Threshold};
 use crate::node_command::PORT_IN_USE;
 use crate::node_file::Length;
 use crate::node_processes::{Nodes, Place};
 use crate::signals::Signals;
-use crate::{Ended, output};
+use crate::{Ended, log, output};
 
 /// Start a cluster on this machine, ready in a second; it ends with Ctrl-C
 #[derive(Args)]
@@ -31,6 +32,9 @@ pub(crate) struct Arguments {
     /// Write a JSON file with ids, process ids and endpoints when the cluster is ready
     #[arg(long, value_name = "FILE")]
     ready_file: Option<PathBuf>,
+    /// What the nodes log on standard error: error, warn, info, debug or trace; forced releases always
+    #[arg(long, value_name = "LEVEL", env = "TOKENWOOD_LOG", default_value = "warn")]
+    log_level: Threshold,
 }
 
 /// A node that runs.
@@ -48,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 }
 
 async fn in_process(arguments: &Arguments) -> Result<()> {
+    log::start(Format::Text, arguments.log_level);
     let cluster =
         LocalCluster::start_at(for_clients(arguments.nodes).await?, arguments.lease.0, |_| {}).await?;
     let endpoints = (0..).zip(cluster.endpoints.clone());
@@ -59,6 +64,7 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
     ready(arguments, &running)?;
     until_stopped().await?;
     cluster.stop().await;
+    log::finish();
     Ok(())
 }
 

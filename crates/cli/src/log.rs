@@ -1,58 +1,119 @@
-//! The log of a node, on standard error. Whatever reads it may stop to (a terminal does after Ctrl-S) or go away: the node never
-//! waits for it, so a thread of its own writes, and lines that it cannot take are left out and counted.
+//! The log of a node, on standard error. Libraries emit events of `tracing`; this writes them.
+//!
+//! Whatever reads the log may stop to (a terminal does after Ctrl-S) or go away: the node never waits for it. An event is captured
+//! where it happens and put into a queue; a thread of its own makes a line of it and writes that. What the queue cannot take is
+//! left out and counted. Lines of the audit are never filtered, and have room of their own in the queue.
 
+mod capture;
+mod line;
+mod queue;
+
+use std::io::Write;
+use std::str::FromStr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use crate::output::note;
+use clap::ValueEnum;
+use serde::Deserialize;
+use tracing::Level;
 
-/// So many lines wait to be written at most.
-const MOST_LINES: usize = 1024;
+use capture::Capture;
+use line::Record;
+use queue::Queue;
+
 /// A node that ends waits so long for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_millis(200);
 
-/// What the thread that writes is told.
-enum Said {
-    Line(String),
-    /// Everything before has been written when the other end is gone.
-    End(SyncSender<()>),
+/// How lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs: one object per line
+    Json,
 }
 
-static WRITER: OnceLock<SyncSender<Said>> = OnceLock::new();
-static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
-
-/// Writes a line soon. Never waits.
-pub(crate) fn line(line: &str) {
-    let writer = WRITER.get_or_init(|| {
-        let (sender, said) = sync_channel(MOST_LINES);
-        std::thread::spawn(move || write(&said));
-        sender
-    });
-    if writer.try_send(Said::Line(line.to_string())).is_err() {
-        LEFT_OUT.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Waits a moment for what was said before.
-pub(crate) fn finish() {
-    let (sender, end) = sync_channel(0);
-    if WRITER.get().is_some_and(|writer| writer.try_send(Said::End(sender)).is_ok()) {
-        // Nobody sends anything: it fails when all is written, or when that takes too long.
-        _ = end.recv_timeout(LAST_LINES);
-    }
-}
-
-fn write(said: &Receiver<Said>) {
-    for said in said {
-        match said {
-            Said::Line(line) => note!("{line}"),
-            Said::End(sender) => drop(sender),
+impl Format {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Json => "json",
         }
-        let left_out = LEFT_OUT.swap(0, Ordering::Relaxed);
+    }
+}
+
+/// What is written: everything of this level and those above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Threshold(pub(crate) Level);
+
+impl FromStr for Threshold {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Threshold, String> {
+        match text {
+            "error" => Ok(Threshold(Level::ERROR)),
+            "warn" => Ok(Threshold(Level::WARN)),
+            "info" => Ok(Threshold(Level::INFO)),
+            "debug" => Ok(Threshold(Level::DEBUG)),
+            "trace" => Ok(Threshold(Level::TRACE)),
+            _ => Err(format!("'{text}' is not a level: write error, warn, info, debug or trace")),
+        }
+    }
+}
+
+impl TryFrom<String> for Threshold {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Threshold, String> {
+        text.parse()
+    }
+}
+
+impl Threshold {
+    pub(crate) fn name(self) -> &'static str {
+        line::level(self.0)
+    }
+}
+
+static QUEUE: OnceLock<&'static Queue> = OnceLock::new();
+
+/// From now on events are written. Once in a process.
+pub(crate) fn start(format: Format, threshold: Threshold) {
+    let queue = *QUEUE.get_or_init(|| Box::leak(Box::default()));
+    // It fails only if a log was started before, which then goes on.
+    if tracing::subscriber::set_global_default(Capture::new(threshold.0, queue)).is_ok() {
+        // Without a thread there is no log: that must not keep the node from serving.
+        _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || write(queue, format));
+    }
+}
+
+/// Waits a moment for what was said before. Returns whether all of it was written.
+pub(crate) fn finish() -> bool {
+    QUEUE.get().is_some_and(|queue| queue.wait_until_written(LAST_LINES))
+}
+
+fn write(queue: &Queue, format: Format) {
+    loop {
+        let (record, left_out) = queue.take();
+        let mut lines = record.map_or_else(String::new, |record| record.line(format));
         if left_out > 0 {
-            note!("{left_out} lines of the log were left out: nothing read them");
+            lines += &lines_left_out(left_out).line(format);
         }
+        // All of it at once, so that lines of several threads do not mix. If nothing reads it, there is nobody to tell.
+        _ = std::io::stderr().write_all(lines.as_bytes());
+        queue.written();
+    }
+}
+
+fn lines_left_out(left_out: u64) -> Record {
+    Record {
+        time: SystemTime::now(),
+        level: Level::WARN,
+        target: "log",
+        message: format!("{left_out} lines of the log were left out: nothing read them"),
+        fields: vec![("left_out", left_out.into())],
     }
 }

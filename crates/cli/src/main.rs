@@ -14,7 +14,9 @@ mod cluster;
 mod define_command;
 mod dev_command;
 mod endpoints;
+mod environment;
 mod errata_command;
+mod fail_stop;
 mod force_command;
 mod foreground;
 mod inspect_command;
@@ -58,7 +60,7 @@ mod watch_command;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Locks without a coordinator, and the workbench for the algorithms behind them.
 #[derive(Parser)]
@@ -168,7 +170,9 @@ The workbench:
 ";
 
 fn main() -> ExitCode {
-    let Some(command) = Cli::parse().command else {
+    let matches = environment::without_empty_variables(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let Some(command) = cli.command else {
         output::print(format_args!("{GUIDE}"));
         return ExitCode::SUCCESS;
     };

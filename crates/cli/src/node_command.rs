@@ -8,14 +8,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use control::folder;
-use node::{First, Host, HostConfig, Invitation};
+use node::{First, Hearts, Host, HostConfig, Invitation};
+use rustix::process::Signal;
 use service::leases::validate_lease;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
-use crate::dev_command::until_stopped;
 use crate::endpoints::runtime;
+use crate::log::{Format, Threshold};
 use crate::node_file::{Address, Length, MemberId, NodeFile, Settings};
-use crate::{Ended, log, output};
+use crate::signals::Signals;
+use crate::{Ended, environment, fail_stop, log, output};
 
 /// Run one node of a cluster
 ///
@@ -23,7 +26,11 @@ use crate::{Ended, log, output};
 /// (--data). One more node: 'tokenwood members invite' gives an invitation to start it with (--join). Again: the folder knows
 /// to whom it belongs.
 ///
-/// Flags override the environment, and that overrides the file.
+/// Flags override the environment, and that overrides the file. An empty variable counts as not set.
+///
+/// SIGTERM and Ctrl-C: the node hands over what it holds and ends with 0; a second one ends it at once. SIGHUP: nothing but a
+/// line in the log. Exit code 2: it cannot start, and says why. Exit code 70: it failed (a panic, a task that ended, a part that
+/// hangs, a disk that does not write), said why and ended at once, so that the others go on without it: start it again.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// A file that says what the flags below say; --print-config shows how it is written
@@ -76,6 +83,20 @@ pub(crate) struct Arguments {
     /// How long a name that nobody uses is remembered [default: 10s]
     #[arg(long, env = "TOKENWOOD_KEEP_IDLE")]
     keep_idle: Option<Length>,
+    /// What to log on standard error: error, warn, info, debug or trace, and everything above it. Consensus is quiet below
+    /// debug; forced releases are always logged (target audit) [default: info]
+    #[arg(long, value_name = "LEVEL", env = "TOKENWOOD_LOG")]
+    log_level: Option<Threshold>,
+    /// How to log: lines for people, or an object of JSON per line with timestamp, level, target, message and fields
+    /// [default: text]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "TOKENWOOD_LOG_FORMAT",
+        value_enum,
+        hide_possible_values = true
+    )]
+    log_format: Option<Format>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
@@ -84,11 +105,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         output::print(format_args!("{settings}"));
         return Ok(Ended::Well);
     }
-    let served = runtime()?.block_on(serve(settings, arguments.join.clone()));
+    log::start(settings.log_format, settings.log_level);
+    fail_stop::on_panic();
+    environment::mind_faults();
+    environment::allow_most_files();
+    let runtime = runtime()?;
+    let served = runtime.block_on(serve(settings, arguments.join.clone()));
+    // Nothing that matters runs any more, and nothing is waited for that hangs.
+    runtime.shutdown_timeout(LAST_TASKS);
     log::finish();
     served?;
     Ok(Ended::Well)
 }
+
+/// A node that ends waits so long for what its runtime still does.
+const LAST_TASKS: Duration = Duration::from_millis(500);
+/// A part of the node that gives no sign of life for so long, or a third of a lease, hangs.
+const SHORTEST_HANG: Duration = Duration::from_secs(1);
 
 /// What is in effect: flags and environment over the file over defaults.
 fn settings(arguments: &Arguments) -> Result<Settings> {
@@ -146,6 +179,8 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
         lease,
         linger: length(arguments.linger, file.linger, 10),
         keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
+        log_level: arguments.log_level.or(file.log_level).unwrap_or(Threshold(tracing::Level::INFO)),
+        log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
         members,
     })
 }
@@ -157,6 +192,10 @@ fn address(text: &str) -> Result<Address> {
 async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()> {
     let Settings { cluster, id, members, listen: address, clients, .. } = settings;
     let (linger, keep_idle) = (settings.linger.0, settings.keep_idle.0);
+    ignore_hang_ups()?;
+    let hearts = Hearts::default();
+    fail_stop::watch(hearts.clone(), SHORTEST_HANG.max(settings.lease.0 / 3))
+        .context("no thread for the watchdog")?;
     let for_peers = listen(&address, "peers").await?;
     let for_clients = listen(&clients, "clients").await?;
     let listens = for_clients.local_addr().context("where clients are listened for is not known")?;
@@ -178,22 +217,40 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         first,
         lease: settings.lease.0,
         tune: Box::new(move |config| (config.linger, config.keep_idle) = (linger, keep_idle)),
-        log: log::line,
+        on_failure: fail_stop::on_failure(),
+        hearts,
     };
     let host = Host::start(config, for_peers, for_clients).await?;
     output::announce(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
     tokio::select! {
-        stopped = until_stopped() => stopped?,
-        why = host.control().failed() => {
-            host.stop().await;
-            bail!("this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again");
-        }
+        stopped = until_asked_to_end() => stopped?,
+        why = host.control().failed() => fail_stop::stop(&format!(
+            "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
+        )),
     }
     // A second request to end is one to end at once.
     tokio::select! {
         () = host.leave() => {}
-        stopped = until_stopped() => stopped?,
+        stopped = until_asked_to_end() => stopped?,
     }
+    Ok(())
+}
+
+/// A terminal that is gone does not end a node.
+fn ignore_hang_ups() -> Result<()> {
+    let mut hang_ups = signal(SignalKind::hangup()).context("signals cannot be listened for")?;
+    tokio::spawn(async move {
+        while hang_ups.recv().await.is_some() {
+            tracing::info!(target: "tokenwood", "SIGHUP: ignored, the node goes on");
+        }
+    });
+    Ok(())
+}
+
+/// Waits for Ctrl-C or a polite request to end.
+async fn until_asked_to_end() -> Result<()> {
+    let mut signals = Signals::listen()?;
+    while signals.next().await == Signal::HUP {}
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::endpoints::duration;
+use crate::log::{Format, Threshold};
 
 /// What a file says. Whatever it does not say is left to flags, the environment and defaults.
 #[derive(Debug, Default, Deserialize)]
@@ -27,6 +28,8 @@ pub(crate) struct NodeFile {
     pub(crate) lease: Option<Length>,
     pub(crate) linger: Option<Length>,
     pub(crate) keep_idle: Option<Length>,
+    pub(crate) log_level: Option<Threshold>,
+    pub(crate) log_format: Option<Format>,
     #[serde(default)]
     pub(crate) members: BTreeMap<MemberId, Address>,
 }
@@ -140,6 +143,8 @@ pub(crate) struct Settings {
     pub(crate) lease: Length,
     pub(crate) linger: Length,
     pub(crate) keep_idle: Length,
+    pub(crate) log_level: Threshold,
+    pub(crate) log_format: Format,
 }
 
 /// As a file that says the same.
@@ -167,6 +172,10 @@ impl fmt::Display for Settings {
         writeln!(f, "linger = {}\n", text(&self.linger))?;
         writeln!(f, "# How long a name that nobody uses is remembered.")?;
         writeln!(f, "keep_idle = {}\n", text(&self.keep_idle))?;
+        writeln!(f, "# What to log: error, warn, info, debug or trace, and everything above it.")?;
+        writeln!(f, "log_level = {}\n", text(&self.log_level.name()))?;
+        writeln!(f, "# How: text for people, json for programs.")?;
+        writeln!(f, "log_format = {}\n", text(&self.log_format.name()))?;
         if self.members.is_empty() {
             return Ok(());
         }
@@ -187,6 +196,8 @@ mod tests {
             ("clients = \"7710\"\n", "line 1: '7710' is not an address: write HOST:PORT"),
             ("[members]\n0 = \"a:1\"\nx = \"a:2\"\n", "line 3: 'x' is not the id of a member"),
             ("[members]\n0 = \"a:1\"\n0 = \"a:2\"\n", "line 3: duplicate key"),
+            ("id = 0\nlog_level = \"loud\"\n", "line 2: 'loud' is not a level"),
+            ("log_format = \"xml\"\n", "line 1: unknown variant `xml`, expected `text` or `json`"),
             ("id = \n", "line 1: "),
         ] {
             let why = NodeFile::parse(text).unwrap_err();

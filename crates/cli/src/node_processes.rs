@@ -141,7 +141,7 @@ impl Nodes {
         command.arg("--data").arg(self.data(id));
         command.args(["--member", &members]).args(settings);
         // What is meant for other nodes.
-        for setting in ["CONFIG", "ADVERTISE", "REACHED_AT", "JOIN"] {
+        for setting in ["CONFIG", "ADVERTISE", "REACHED_AT", "JOIN", "LOG_FORMAT"] {
             command.env_remove(format!("TOKENWOOD_{setting}"));
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -226,6 +226,9 @@ impl Nodes {
     }
 }
 
+/// What is in a line of the audit, as nodes write it.
+const AUDIT: &str = " audit: ";
+
 /// The last thing that a node wrote to its standard error.
 struct LastWords(Arc<Mutex<String>>);
 
@@ -240,6 +243,9 @@ impl LastWords {
                 if let Some(log) = &mut log {
                     // Whoever reads it later wants to know when.
                     _ = writeln!(log, "{} {line}", clock::machine_now().0);
+                } else if line.contains(AUDIT) {
+                    // A person who tries things sees what was forced.
+                    note!("{line}");
                 }
                 *kept.lock().unwrap_or_else(PoisonError::into_inner) = line;
             }

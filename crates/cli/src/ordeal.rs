@@ -26,7 +26,19 @@ pub(crate) struct Scenario {
     pub(crate) about: &'static str,
     /// It cannot be done without networks of its own.
     pub(crate) needs_networks: bool,
+    /// It cannot be done by a build without faults.
+    pub(crate) needs_faults: bool,
     pub(crate) run: fn(Setup) -> Running,
+}
+
+impl Scenario {
+    /// Why it cannot be run by this build, if it cannot: clocks and disks of a build for production are as they are.
+    pub(crate) fn not_in_this_build(&self) -> Option<String> {
+        (self.needs_faults && !node::FAULTS).then(|| {
+            let name = self.name;
+            format!("this build has no faults: cargo run --release --features faults -- ordeal {name}")
+        })
+    }
 }
 
 /// A scenario while it runs.
@@ -35,7 +47,13 @@ pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Report>>>>;
 /// A scenario that can do without networks of its own.
 macro_rules! scenario {
     ($name:literal, $about:literal, $run:path) => {
-        Scenario { name: $name, about: $about, needs_networks: false, run: |setup| Box::pin($run(setup)) }
+        Scenario {
+            name: $name,
+            about: $about,
+            needs_networks: false,
+            needs_faults: false,
+            run: |setup| Box::pin($run(setup)),
+        }
     };
 }
 
@@ -66,17 +84,34 @@ pub(crate) const SCENARIOS: [Scenario; 15] = [
     scenario!("waves", "all nodes are killed, one after the other, then at once", crashes::waves),
     scenario!("majority", "a majority is killed; two come back", crashes::majority),
     scenario!("leader", "the node that leads is killed while others contend for a lock", failover::leader),
-    scenario!("clocks", "all clocks are up to 8 % off, and nodes are stopped and killed", clocks::clocks),
-    scenario!(
-        "wild-clocks",
-        "clocks are off by a factor of two or jump: only fences still hold",
-        clocks::wild_clocks
-    ),
+    Scenario {
+        needs_faults: true,
+        ..scenario!(
+            "clocks",
+            "all clocks are up to 8 % off, and nodes are stopped and killed",
+            clocks::clocks
+        )
+    },
+    Scenario {
+        needs_faults: true,
+        ..scenario!(
+            "wild-clocks",
+            "clocks are off by a factor of two or jump: only fences still hold",
+            clocks::wild_clocks
+        )
+    },
     Scenario {
         needs_networks: true,
         ..scenario!("full-disk", "the disk of a voter fills up, and has room again", disks::full_disk)
     },
-    scenario!("slow-disk", "every flush of every voter takes a fortieth of a lease longer", disks::slow_disk),
+    Scenario {
+        needs_faults: true,
+        ..scenario!(
+            "slow-disk",
+            "every flush of every voter takes a fortieth of a lease longer",
+            disks::slow_disk
+        )
+    },
     scenario!(
         "views",
         "a node leaves and comes back until there were 1,000 views: nothing grows",

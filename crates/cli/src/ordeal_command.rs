@@ -23,7 +23,7 @@ use crate::{Ended, table};
 /// may be, whether fences rose, whether an update was lost, and whether everybody was served in the end.
 ///
 /// Nothing outside is touched: networks and small disks are made in namespaces that end with this program, clocks run wrong
-/// only in single processes. Exit code 1 if anything is wrong, 3 if something could not be run. If anything is wrong,
+/// only in single processes, and only in builds with the feature 'faults'. Exit code 1 if anything is wrong, 3 if something could not be run. If anything is wrong,
 /// what happened is kept in a folder.
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -58,9 +58,16 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.list {
-        let mut rows = vec![["scenario", "what happens"].map(str::to_string).to_vec()];
-        rows.extend(SCENARIOS.iter().map(|each| vec![each.name.to_string(), each.about.to_string()]));
+        let mut rows = vec![["scenario", "needs", "what happens"].map(str::to_string).to_vec()];
+        rows.extend(SCENARIOS.iter().map(|each| {
+            let needs = [(each.needs_networks, "namespaces"), (each.needs_faults, "faults")];
+            let needs: Vec<&str> = needs.iter().filter(|(needs, _)| *needs).map(|(_, what)| *what).collect();
+            vec![each.name.to_string(), needs.join(", "), each.about.to_string()]
+        }));
         table::print(&rows);
+        if !node::FAULTS {
+            say!("\nThis build has no faults: cargo run --release --features faults -- ordeal NAME");
+        }
         return Ok(Ended::Well as u8);
     }
     let chosen = chosen(&arguments.scenarios)?;
@@ -124,8 +131,9 @@ async fn go_through(chosen: &[&Scenario], arguments: &Arguments, cannot: Option<
     };
     let mut reports = Vec::new();
     for scenario in chosen {
-        let report = match cannot.filter(|_| scenario.needs_networks) {
-            Some(why) => Report { not_run: Some(why.to_string()), ..Report::of(scenario.name) },
+        let without = cannot.filter(|_| scenario.needs_networks).map(str::to_string);
+        let report = match scenario.not_in_this_build().or(without) {
+            Some(why) => Report { not_run: Some(why), ..Report::of(scenario.name) },
             // A cluster that does not come back, or does not even start, is wrong as well.
             None => (scenario.run)(setup).await.unwrap_or_else(|error| {
                 let (wrong, folder) = (vec![format!("{error:#}")], folder(scenario.name));

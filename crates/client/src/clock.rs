@@ -1,23 +1,32 @@
 //! The clock that promises are counted on: it also counts time asleep, because a promise runs out while a laptop or a
 //! virtual machine sleeps.
 //!
-//! A process can be given a clock that runs wrong, to see what comes of it: `tokenwood ordeal` does so. The machine's own
-//! clock is never touched.
+//! A build with the feature `faults` can be given a clock that runs wrong, to see what comes of it: `tokenwood ordeal` does so.
+//! The machine's own clock is never touched.
 
+#[cfg(feature = "faults")]
 use std::sync::OnceLock;
+#[cfg(any(feature = "faults", test))]
 use std::time::Duration;
 
 use service::Time;
 
 /// How the clock of this process runs wrong: `RATE`, or `RATE,STEP@AFTER` with both in seconds. `1.08` is 8 % too fast,
-/// `1,-2@5` goes back by two seconds when the process is five seconds old.
+/// `1,-2@5` goes back by two seconds when the process is five seconds old. Only builds with the feature `faults` look at it.
 pub const FAKE: &str = "TOKENWOOD_FAKE_CLOCK";
 
 /// Now, as this process sees it.
+#[cfg(not(feature = "faults"))]
+pub fn now() -> Time {
+    machine_now()
+}
+
+/// Now, as this process sees it.
+#[cfg(feature = "faults")]
 pub fn now() -> Time {
     static FAKED: OnceLock<Option<(Fake, Time)>> = OnceLock::new();
     let faked = FAKED.get_or_init(|| {
-        let text = std::env::var(FAKE).ok()?;
+        let text = std::env::var(FAKE).ok().filter(|text| !text.is_empty())?;
         // A test of a wrong clock must not go on with a right one.
         let fake = Fake::read(&text).unwrap_or_else(|| panic!("{FAKE}: '{text}' is no RATE[,STEP@AFTER]"));
         Some((fake, machine_now()))
@@ -37,6 +46,7 @@ pub fn machine_now() -> Time {
 }
 
 /// A clock that runs wrong.
+#[cfg(any(feature = "faults", test))]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Fake {
     rate: f64,
@@ -44,6 +54,7 @@ struct Fake {
     after: Duration,
 }
 
+#[cfg(any(feature = "faults", test))]
 impl Fake {
     fn read(text: &str) -> Option<Fake> {
         let (rate, step) = text.split_once(',').unwrap_or((text, "0@0"));

@@ -81,3 +81,6 @@ pub use service::event::{Change, Event, Filter, ForceReleased};
 pub use service::name::Definition;
 pub use service::protocol::{Question, Told};
 pub use tokenwood::{Open, Options, Tokenwood};
+
+/// Whether this build has faults that can be provoked, for tests.
+pub const FAULTS: bool = cfg!(feature = "faults");

@@ -311,7 +311,7 @@ impl Control {
 
     /// Gives the cluster a number, which is on disk before anybody hears of it.
     async fn draw_cluster_id(&self) -> io::Result<u64> {
-        let drawn = folder::drawn();
+        let drawn = folder::drawn()?;
         self.plane.disk.belongs_to(drawn).await?;
         Ok(drawn)
     }

@@ -25,8 +25,12 @@ const LOG: TableDefinition<u64, &[u8]> = TableDefinition::new("log");
 /// What there is one of.
 const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 
-/// Every flush takes so many milliseconds longer, as on a disk that is busy: to see what comes of it.
+/// Every flush takes so many milliseconds longer, as on a disk that is busy: to see what comes of it. Only builds with the
+/// feature `faults` look at it.
 pub const SLOW_DISK: &str = "TOKENWOOD_SLOW_DISK";
+
+/// The name of the one thread that may panic: a program that ends when a thread does leaves it alone.
+pub const MAY_PANIC: &str = "control check";
 
 const MARK: &str = "mark";
 const VOTE: &str = "vote";
@@ -155,10 +159,25 @@ fn io_error(doing: &'static str, path: &Path, error: io::Error) -> FolderError {
     FolderError::Io { doing, path: path.to_owned(), error }
 }
 
+/// How much longer every flush takes.
+#[cfg(feature = "faults")]
+fn slow() -> Option<Duration> {
+    let millis = std::env::var(SLOW_DISK).ok().filter(|millis| !millis.is_empty())?;
+    // A test of a slow disk must not go on with a quick one.
+    let millis =
+        millis.parse().unwrap_or_else(|_| panic!("{SLOW_DISK}: '{millis}' is no number of milliseconds"));
+    Some(Duration::from_millis(millis))
+}
+
+/// How much longer every flush takes: disks are as they are.
+#[cfg(not(feature = "faults"))]
+fn slow() -> Option<Duration> {
+    None
+}
+
 /// The thread: takes everything that waits and writes it in one go.
 fn work(database: &Database, mut folder: Folder, waiting: &mpsc::Receiver<Job>) {
-    let slow =
-        std::env::var(SLOW_DISK).ok().and_then(|millis| millis.parse().ok()).map(Duration::from_millis);
+    let slow = slow();
     // After a failed write it is not known what is on disk: nothing may follow.
     let mut broken: Option<String> = None;
     while let Ok(first) = waiting.recv() {
@@ -244,7 +263,7 @@ fn encoded<'a, T: Serialize>(value: &T, bytes: &'a mut Vec<u8>) -> &'a [u8] {
 /// Makes an empty database that knows its folder.
 fn make(folder: &Folder) -> Result<(), FolderError> {
     let make = || -> Result<(), redb::Error> {
-        let database = Database::create(folder.database())?;
+        let database = Database::builder().create_file(folder.new_file(&folder.database())?)?;
         let transaction = database.begin_write()?;
         transaction.open_table(LOG)?;
         transaction.open_table(SINGLE)?.insert(MARK, folder.mark.to_le_bytes().as_slice())?;
@@ -272,7 +291,9 @@ fn check_a_copy(folder: &Folder) -> Result<(), FolderError> {
         read(&database, mark).map(|_| ())
     };
     // Bytes that make no sense at all may panic in there; in a thread of its own that is an answer too.
-    let checked = thread::spawn(check).join().unwrap_or_else(|_| Err("it cannot be read".to_owned()));
+    let thread = thread::Builder::new().name(MAY_PANIC.to_owned()).spawn(check);
+    let thread = thread.map_err(|error| io_error("start the thread that checks", &path, error))?;
+    let checked = thread.join().unwrap_or_else(|_| Err("it cannot be read".to_owned()));
     checked.map_err(|what| folder.damaged(what))
 }
 

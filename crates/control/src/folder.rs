@@ -6,12 +6,17 @@
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The format of the folder that this program reads and writes.
 pub const FORMAT: u32 = 1;
+
+/// Only this user sees into the folder,
+const FOLDER_RIGHTS: u32 = 0o700;
+/// and reads and writes what is in it.
+const FILE_RIGHTS: u32 = 0o600;
 
 const TITLE: &str = "tokenwood control data";
 const IDENTITY: &str = "identity";
@@ -132,7 +137,7 @@ impl Folder {
     /// Opens a folder, or makes it ours if it is empty or not there.
     pub(crate) fn open(path: &Path, cluster: &str, node: u32) -> Result<Folder, FolderError> {
         let io = |doing| move |error| FolderError::Io { doing, path: path.to_owned(), error };
-        fs::create_dir_all(path).map_err(io("make the folder"))?;
+        make(path).map_err(io("make the folder"))?;
         let text = match fs::read(path.join(IDENTITY)) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -146,7 +151,8 @@ impl Folder {
         let text = fs::read(path.join(IDENTITY)).ok().or(text);
         let Some(text) = text else {
             let identity = Identity { cluster: cluster.to_owned(), cluster_id: None, node };
-            let (mark, path) = (drawn(), path.to_owned());
+            let mark = drawn().map_err(io("draw a number for"))?;
+            let path = path.to_owned();
             let folder = Folder { path, identity, mark, has_database: false, _lock: lock };
             folder.write()?;
             return Ok(folder);
@@ -194,11 +200,16 @@ impl Folder {
         FolderError::Damaged { path: self.database(), what: what.into() }
     }
 
+    /// Begins a file that only this user reads: secrets of invitations are in it.
+    pub(crate) fn new_file(&self, path: &Path) -> io::Result<File> {
+        File::options().read(true).write(true).create(true).truncate(true).mode(FILE_RIGHTS).open(path)
+    }
+
     /// Writes a new file beside the old one and puts it in its place, so that there is always a whole one.
     fn write(&self) -> Result<(), FolderError> {
         let (file, new) = (self.path.join(IDENTITY), self.path.join("identity.new"));
         let write = || {
-            let mut writing = File::create(&new)?;
+            let mut writing = self.new_file(&new)?;
             writing.write_all(text(&self.identity, self.mark, self.has_database).as_bytes())?;
             writing.sync_all()?;
             fs::rename(&new, &file)?;
@@ -226,15 +237,43 @@ fn text(Identity { cluster, cluster_id, node }: &Identity, mark: u64, has_databa
     format!("{text}check {:016x}\n", service::name::number(&text))
 }
 
-/// A number that nobody drew before.
-pub(crate) fn drawn() -> u64 {
-    RandomState::new().hash_one(std::process::id())
+/// A number that nobody drew before, and nobody can guess: invitations are secret.
+pub(crate) fn drawn() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    getrandom::getrandom(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Makes a folder that only this user sees into. One that is there stays as it is; if others see into it, that is said.
+fn make(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match fs::DirBuilder::new().mode(FOLDER_RIGHTS).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    let rights = fs::metadata(path)?.permissions().mode() & 0o777;
+    if rights & !FOLDER_RIGHTS != 0 {
+        let folder = path.display();
+        tracing::warn!(
+            target: "control",
+            "other users see into {folder} (mode {rights:o}), where secrets are kept: chmod 700 {folder}"
+        );
+    }
+    Ok(())
 }
 
 fn lock(path: &Path) -> Result<File, FolderError> {
     let path_of_lock = path.join(LOCK);
     let io = |error| FolderError::Io { doing: "lock", path: path_of_lock.clone(), error };
-    let file = File::options().create(true).truncate(false).write(true).open(&path_of_lock).map_err(io)?;
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(FILE_RIGHTS)
+        .open(&path_of_lock)
+        .map_err(io)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(FolderError::InUse(path.to_owned())),

@@ -314,7 +314,12 @@ async fn invite(plane: Plane, lasts: Duration) -> Response {
     let registry = plane.registry.borrow().clone();
     let known = plane.nodes().keys().next_back().map_or(0, |id| id.saturating_add(1));
     let id = registry.next_id().max(known);
-    let secret = u128::from(folder::drawn()) << 64 | u128::from(folder::drawn());
+    let secret = match (folder::drawn(), folder::drawn()) {
+        (Ok(high), Ok(low)) => u128::from(high) << 64 | u128::from(low),
+        (Err(error), _) | (_, Err(error)) => {
+            return Response::Refused(format!("no secret can be drawn: {error}"));
+        }
+    };
     let invitation = Invitation { secret, until: unix_seconds().saturating_add(lasts.as_secs()) };
     match plane.propose_here(Entry::Invite { id, invitation: Some(invitation) }).await {
         Response::Proposed(Applied::Yes) => {

@@ -29,7 +29,10 @@ mod wire;
 
 pub use config::{Config, ConfigError, Timing};
 pub use control::Control;
-pub use disk::SLOW_DISK;
+pub use disk::{MAY_PANIC, SLOW_DISK};
 pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
 pub use invitation::{Invitation, NoInvitation};
 pub use wire::{CallRefusal, FIRST_BYTES, Hello, MAGIC, is_for_us};
+
+/// Whether this build has faults that can be provoked, for tests.
+pub const FAULTS: bool = cfg!(feature = "faults");

@@ -80,7 +80,8 @@ impl RaftStateMachine<Types> for Machine {
         let mut bytes = Vec::new();
         frame::append(&**self.registry.borrow(), &mut bytes);
         let number = self.applied.map_or(0, |id| id.index);
-        let snapshot_id = format!("{number}-{:016x}", crate::folder::drawn());
+        // If nothing can be drawn, the number still tells it from the others of this leader.
+        let snapshot_id = format!("{number}-{:016x}", crate::folder::drawn().unwrap_or(0));
         let last_membership = self.membership.clone();
         let meta = SnapshotMeta { last_log_id: self.applied, last_membership, snapshot_id };
         self.snapshot = Some((meta.clone(), bytes.clone()));

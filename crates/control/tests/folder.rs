@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -77,6 +78,17 @@ async fn a_folder_of_somebody_else_is_refused() {
     fs::create_dir_all(&strangers.0).unwrap();
     fs::write(strangers.0.join("photo.jpg"), b"not ours").unwrap();
     assert!(matches!(refused(&strangers, "prod", 1).await, FolderError::NotOurs(_)));
+}
+
+#[tokio::test]
+async fn only_its_user_sees_into_a_folder_that_was_made() {
+    let folder = used_folder().await;
+    let rights = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(rights(&folder.0), 0o700);
+    for file in fs::read_dir(&folder.0).unwrap() {
+        let file = file.unwrap().path();
+        assert_eq!(rights(&file), 0o600, "{}", file.display());
+    }
 }
 
 #[tokio::test]

@@ -2,17 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use control::AskError;
 use service::leases::Renewal;
-use service::member::{Effect, LeaderReply, Note};
+use service::member::{Effect, LeaderReply};
 use service::protocol::{Question, Told};
 use service::registry::MemberEntry;
 use tokio::time::timeout;
 
 use crate::host::Shared;
-use crate::utc::utc;
 
 /// So many renewals may be without an answer.
 const MOST_RENEWALS: usize = 16;
@@ -39,7 +38,8 @@ pub(crate) async fn follow_registry(shared: Arc<Shared>) {
         let current = registry.borrow_and_update().clone();
         shared.happen(|turn| turn.member.agreed(&current, fresh(), turn.now, turn.effects));
         if registry.changed().await.is_err() {
-            return;
+            // Consensus has stopped here: the owner of the node learns that from the control plane.
+            return std::future::pending().await;
         }
     }
 }
@@ -48,7 +48,11 @@ pub(crate) async fn follow_registry(shared: Arc<Shared>) {
 pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
     let it = shared.clone();
     let mut errands = shared.errands.lock().unwrap_or_else(PoisonError::into_inner);
-    while errands.try_join_next().is_some() {}
+    while let Some(ended) = errands.try_join_next() {
+        if ended.is_err() {
+            shared.failures.note("errand", ended);
+        }
+    }
     let runtime = &shared.runtime;
     match errand {
         Effect::Renew(renewal) if may_renew(shared) => {
@@ -81,13 +85,18 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
     };
 }
 
-/// Whether the leader can be asked. A node at which consensus has stopped hears of no view any more, and must not go on for long.
+/// Whether the leader can be asked. A node that has failed lets its lease run out; a node at which consensus has stopped hears of no view any more, and must not go on for long.
 fn may_renew(shared: &Shared) -> bool {
+    if shared.failures.any() {
+        return false;
+    }
     if let Some(why) = shared.control.failure() {
         if !shared.to_leader.stopped.swap(true, Ordering::Relaxed) {
-            (shared.log)(&format!(
+            tracing::error!(
+                target: "node",
+                node = shared.id,
                 "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
-            ));
+            );
         }
         return false;
     }
@@ -133,36 +142,4 @@ impl Shared {
         }
         Ok(Told::Done)
     }
-}
-
-/// Writes a note to the log.
-pub(crate) fn log(shared: &Shared, note: Note) {
-    let line = match note {
-        Note::Entered { epoch, members } => {
-            let members: Vec<String> = members.iter().map(u32::to_string).collect();
-            format!("view {epoch} with nodes {}", members.join(", "))
-        }
-        Note::Excluded { while_leased: true } => {
-            "ALARM: excluded while this node's clock says that its lease lasts: clocks drift too far"
-                .to_owned()
-        }
-        Note::Excluded { while_leased: false } => "excluded from the view: beginning anew".to_owned(),
-        Note::NoLease { lasts, refused } => no_lease(shared, lasts, refused),
-        // The audit line.
-        Note::ForceReleased(released) => format!("tokenwood: {} {released}", utc(SystemTime::now())),
-        Note::Breach { peer, why } => format!("node {peer} broke the rules, and is disconnected: {why}"),
-    };
-    (shared.log)(&line);
-}
-
-/// Why this node has no lease, as far as it knows.
-fn no_lease(shared: &Shared, lasts: Duration, refused: Option<String>) -> String {
-    let mut reasons = vec![match (refused, shared.control.leader()) {
-        (Some(refused), _) => refused,
-        (None, Some(leader)) => format!("node {leader} leads, and has not admitted it yet"),
-        (None, None) => "nobody leads: more than half of the voters have to be there".to_owned(),
-    }];
-    let unreachable = shared.control.unreachable();
-    reasons.extend(unreachable.iter().map(|(node, why)| format!("node {node}: {why}")));
-    format!("no lease for {} s, so nothing is granted here. {}", lasts.as_secs(), reasons.join("; "))
 }

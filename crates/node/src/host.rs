@@ -30,10 +30,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::clients::{ClientLink, ClientPort};
 use crate::embedded::Near;
 use crate::errands::ToLeader;
+use crate::failure::{self, Failure, Failures, Lasting, OnFailure};
 use crate::links::{Around, Links};
+use crate::log::{self, Log};
 use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
 use crate::transport::{self, Inbox, Notice, Outbox};
-use crate::{errands, memory, port, start};
+use crate::watchdog::Hearts;
+use crate::{errands, faults, memory, port, start};
 
 /// What a node is told when it starts.
 pub struct HostConfig {
@@ -53,9 +56,10 @@ pub struct HostConfig {
     pub lease: Duration,
     /// Changes to the defaults of the core.
     pub tune: Tune,
-    /// Where a line goes about what happens: connections, views, leases, locks released by force. It must neither block nor
-    /// panic: the node waits for it.
-    pub log: fn(&str),
+    /// What to do when the node has failed.
+    pub on_failure: OnFailure,
+    /// Where the hearts of its parts are, for a program that misses them: see [`Watchdog`](crate::Watchdog).
+    pub hearts: Hearts,
 }
 
 /// Changes the defaults of the core.
@@ -135,7 +139,8 @@ pub(crate) struct Shared {
     pub(crate) id: u32,
     /// Where its peers reach it.
     pub(crate) address: String,
-    pub(crate) log: fn(&str),
+    pub(crate) log: Log,
+    pub(crate) failures: Failures,
     pub(crate) runtime: Handle,
     pub(crate) reactor: Reactor,
     pub(crate) limits: Limits,
@@ -144,7 +149,7 @@ pub(crate) struct Shared {
     /// Whether the member has left.
     left: watch::Sender<bool>,
     pub(crate) to_leader: ToLeader,
-    tasks: Mutex<Vec<JoinHandle<()>>>,
+    tasks: Mutex<Vec<Lasting>>,
     /// What was begun for the member and comes back with a reply.
     pub(crate) errands: Mutex<JoinSet<()>>,
 }
@@ -184,7 +189,8 @@ impl Host {
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, log } = config;
+        let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, on_failure, hearts } =
+            config;
         let control = control::Config {
             cluster: cluster.clone(),
             node: id,
@@ -194,7 +200,7 @@ impl Host {
             clock: clock::now,
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
-        let reactor = match Reactor::start() {
+        let reactor = match Reactor::start(Some(hearts.heart("sockets"))) {
             Ok(reactor) => reactor,
             Err(error) => {
                 control.stop().await;
@@ -211,7 +217,8 @@ impl Host {
             cluster,
             id,
             address: peers,
-            log,
+            log: Log::new(id),
+            failures: Failures::new(id, on_failure),
             runtime: Handle::current(),
             reactor,
             limits,
@@ -250,11 +257,15 @@ impl Host {
         }
         shared.reactor.adopt(Box::new(Alarm(shared.clone())));
         let tasks = [
-            port,
-            tokio::spawn(errands::follow_registry(shared.clone())),
-            tokio::spawn(memory::keep_giving_back(shared.clone())),
+            ("port for peers", port),
+            ("sockets", tokio::spawn(sockets_end(shared.reactor.clone()))),
+            ("registry", tokio::spawn(errands::follow_registry(shared.clone()))),
+            ("memory", tokio::spawn(memory::keep_giving_back(shared.clone()))),
+            ("log", tokio::spawn(log::keep_counting(shared.clone()))),
         ];
-        tasks.into_iter().for_each(|task| shared.employ(task));
+        tasks.into_iter().for_each(|(name, task)| shared.employ(name, task));
+        shared.keep_beating(&hearts);
+        faults::plan(&shared);
         Ok(host)
     }
 
@@ -311,8 +322,7 @@ impl Host {
     pub async fn stop(&self) {
         let tasks = std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {
-            task.abort();
-            _ = task.await;
+            task.end().await;
         }
         let mut errands =
             std::mem::take(&mut *self.shared.errands.lock().unwrap_or_else(PoisonError::into_inner));
@@ -335,7 +345,10 @@ impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // A panic left the member in the middle of something: this node must not grant anything any more.
         let state = self.state.get().expect("nothing happens before there is a member");
-        state.lock().expect("the member has failed, and this node with it")
+        state.lock().unwrap_or_else(|_| {
+            self.failures.raise(&Failure::Poisoned);
+            panic!("the member has failed, and this node with it")
+        })
     }
 
     /// The node in the incarnation that is in force.
@@ -347,9 +360,19 @@ impl Shared {
         self.lock().member.core().status()
     }
 
-    /// A task that ends with the node.
-    pub(crate) fn employ(&self, task: JoinHandle<()>) {
+    /// A task that ends with the node, and not before.
+    pub(crate) fn employ(&self, name: &'static str, task: JoinHandle<()>) {
+        let task = Lasting::watch(name, task, self.failures.clone(), &self.runtime);
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+    }
+
+    /// The runtime and the member show that they are alive.
+    fn keep_beating(self: &Arc<Shared>, hearts: &Hearts) {
+        let (runtime, member) = (hearts.heart("runtime"), hearts.heart("member"));
+        let shared = self.clone();
+        self.employ("heart of the runtime", tokio::spawn(failure::keep_beating(runtime, || {})));
+        let look = move || drop(shared.lock());
+        self.employ("heart of the member", tokio::spawn(failure::keep_beating(member, look)));
     }
 
     /// Gives the member an input, carries out what it wants, and writes what comes of it.
@@ -374,6 +397,8 @@ impl Shared {
             self.carry_out(&mut state, dirty);
         }
         self.plan_wake(&mut state);
+        drop(state);
+        log::say_notes(self);
         result
     }
 
@@ -391,7 +416,7 @@ impl Shared {
                 Effect::BeginIncarnation(identity) => state.links.begin_anew(self, identity),
                 Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
                 Effect::Left => _ = self.left.send_replace(true),
-                Effect::Note(note) => errands::log(self, note),
+                Effect::Note(note) => self.log.keep(note),
                 errand => errands::begin(self, errand),
             }
         }
@@ -461,8 +486,13 @@ impl Inbox for Door {
     }
 
     fn notice(&self, notice: Notice) {
-        (self.shared.log)(&notice.to_string());
+        self.shared.log.notice(&notice);
     }
+}
+
+/// Ends when the thread of the reactor does.
+async fn sockets_end(reactor: Reactor) {
+    reactor.ended().await;
 }
 
 /// Wakes the member when it wants to be.

@@ -15,23 +15,32 @@
 mod clients;
 mod embedded;
 mod errands;
+pub mod failure;
+pub mod faults;
 pub mod handshake;
 pub mod host;
+mod limiter;
 pub mod link;
 mod links;
 mod local;
+mod log;
 mod memory;
 mod port;
 mod reactor;
 mod start;
 pub mod transport;
-mod utc;
+pub mod watchdog;
 pub mod wire;
 
 pub use control::Invitation;
+pub use failure::{Failure, OnFailure};
 pub use host::{First, Host, HostConfig, StartError};
 pub use link::{Limits, Link};
 pub use local::LocalCluster;
 pub use service::Identity;
 pub use service::view::{View, ViewMember};
 pub use transport::{Inbox, Notice, Outbox, Peers};
+pub use watchdog::{Heart, Hearts, Watchdog};
+
+/// Whether this build has faults that can be provoked, for tests.
+pub const FAULTS: bool = cfg!(feature = "faults") && client::FAULTS && control::FAULTS;

@@ -9,7 +9,9 @@ use std::{fs, io};
 use service::Config;
 use tokio::net::TcpListener;
 
+use crate::failure::OnFailure;
 use crate::host::{First, Host, HostConfig};
+use crate::watchdog::Hearts;
 
 /// Nodes that run in this process, on ports that were free.
 pub struct LocalCluster {
@@ -94,7 +96,8 @@ impl LocalCluster {
                 first: First::Together(members.clone()),
                 lease,
                 tune: Box::new(tune),
-                log: |_| {},
+                on_failure: OnFailure::default(),
+                hearts: Hearts::default(),
             };
             let started = Host::start(config, for_peers, for_clients).await;
             cluster.hosts.push(started.map_err(io::Error::other)?);

@@ -19,6 +19,8 @@ use mio::event::Event;
 use mio::{Events, Interest, Poll, Token, Waker};
 use tokio::sync::watch;
 
+use crate::watchdog::{BEAT, Heart};
+
 /// How many sockets are looked at in one round: what they cause is written at its end.
 const MOST_EVENTS: usize = 256;
 /// How much is read at once.
@@ -131,8 +133,8 @@ struct Orders {
 }
 
 impl Reactor {
-    /// Starts the thread.
-    pub(crate) fn start() -> io::Result<Reactor> {
+    /// Starts the thread. It beats this heart.
+    pub(crate) fn start(heart: Option<Heart>) -> io::Result<Reactor> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
         let shared = Arc::new(Shared {
@@ -144,6 +146,7 @@ impl Reactor {
         let loops = Loop {
             poll,
             shared: shared.clone(),
+            heart,
             slots: Vec::new(),
             free: Vec::new(),
             clocks: Vec::new(),
@@ -178,6 +181,11 @@ impl Reactor {
     /// Closes all sources and ends the thread. Comes back when that is done.
     pub(crate) async fn stop(&self) {
         self.order(|orders| orders.stop = true);
+        self.ended().await;
+    }
+
+    /// Comes back when the thread has ended.
+    pub(crate) async fn ended(&self) {
         _ = self.shared.over.subscribe().wait_for(|over| *over).await;
     }
 
@@ -191,6 +199,7 @@ impl Reactor {
 struct Loop {
     poll: Poll,
     shared: Arc<Shared>,
+    heart: Option<Heart>,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
     /// The sources without a socket.
@@ -257,6 +266,13 @@ impl Loop {
             !orders.adopt.is_empty() || !orders.visit.is_empty() || orders.stop
         };
         let timeout = if ordered || !self.again.is_empty() { Some(Duration::ZERO) } else { self.until_due() };
+        let timeout = match &self.heart {
+            None => timeout,
+            Some(heart) => {
+                heart.beat();
+                Some(timeout.map_or(BEAT, |timeout| timeout.min(BEAT)))
+            }
+        };
         let waited = self.poll.poll(events, timeout);
         self.shared.asleep.store(false, Ordering::SeqCst);
         match waited {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use control::AskError;
@@ -31,7 +31,9 @@ pub(crate) async fn first(shared: &Arc<Shared>, first: First, folder: PathBuf) -
             if !belongs && vote.first() == Some(&id) {
                 control.found(&voters).await.map_err(StartError::Found)?;
             }
-            shared.employ(tokio::spawn(admit_all(shared.clone(), members)));
+            // It ends when all are admitted.
+            let mut errands = shared.errands.lock().unwrap_or_else(PoisonError::into_inner);
+            errands.spawn(admit_all(shared.clone(), members));
             Ok(())
         }
         First::Invited(_) if belongs => Ok(()),

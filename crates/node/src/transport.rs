@@ -275,7 +275,7 @@ impl Peers {
     ) -> Result<Peers, StartError> {
         let view = view.into();
         config.check(&view)?;
-        let reactor = Reactor::start().map_err(|error| StartError::System(error.kind()))?;
+        let reactor = Reactor::start(None).map_err(|error| StartError::System(error.kind()))?;
         Ok(Peers::begin(config, view, calls.into(), inbox, (reactor, true)))
     }
 

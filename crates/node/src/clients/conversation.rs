@@ -79,7 +79,11 @@ impl Conversation {
         if let Stage::Greets { until } = self.stage
             && !self.greet(round)?
         {
-            return if round.now >= until { Err(Ends) } else { Ok(self.next()) };
+            if round.now < until {
+                return Ok(self.next());
+            }
+            self.complain(&"nothing was said for too long");
+            return Err(Ends);
         }
         let Stage::Speaks(connection) = self.stage else { return Err(Ends) };
         let mut work = 0;
@@ -147,12 +151,20 @@ impl Conversation {
         Ok(frames)
     }
 
+    /// Logs a greeting that is none of a client.
+    fn complain(&self, why: &dyn std::fmt::Display) {
+        self.shared.log.bad_greeting(self.link.stream.peer_addr().ok(), why);
+    }
+
     /// Greets, once the client has. Returns whether it has.
     fn greet(&mut self, round: &mut Round<'_>) -> Result<bool, Ends> {
         let hello = match self.incoming.next_within::<Hello>(GREETING, LONGEST_GREETING) {
             Ok(Some(hello)) => hello,
             Ok(None) => return Ok(false),
-            Err(_) => return Err(Ends),
+            Err(error) => {
+                self.complain(&error);
+                return Err(Ends);
+            }
         };
         let me = self.shared.identity();
         let version = hello.agreed();

@@ -2,22 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use client::{Options, Tokenwood};
-use node::{First, Host, HostConfig, Invitation};
+use node::{First, Hearts, Host, HostConfig, Invitation, OnFailure};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
+
+use crate::log;
 
 /// Short enough for a test, long enough for a busy machine.
 const LEASE: Duration = Duration::from_secs(1);
 /// Nothing here takes that long, unless it never happens.
 const LONG: Duration = Duration::from_secs(40);
-
-/// What the nodes of all tests said.
-static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Nodes with folders of their own, which go with the test.
 struct Cluster {
@@ -76,7 +75,11 @@ impl Cluster {
             first,
             lease: LEASE,
             tune: Box::new(|_| {}),
-            log: |line| LOG.lock().unwrap().push(line.to_string()),
+            on_failure: OnFailure::new(move |failure| {
+                eprintln!("node {id} has failed: {failure}");
+                std::process::abort();
+            }),
+            hearts: Hearts::default(),
         };
         self.hosts.insert(id, Host::start(config, for_peers, for_clients).await.unwrap());
     }
@@ -296,6 +299,7 @@ async fn who_asks_a_node_that_leaves_is_served_by_another_and_keeps_what_it_has(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_gets_no_lease_says_why() {
+    log::collect();
     let mut cluster = Cluster::start("complains", 3).await;
     cluster.kill(0).await;
     std::fs::remove_dir_all(cluster.folder.join("0")).unwrap();
@@ -304,13 +308,12 @@ async fn a_node_that_gets_no_lease_says_why() {
     cluster.start_node(0, First::Together(members)).await;
     let said = timeout(LONG, async {
         loop {
-            let said = LOG.lock().unwrap().iter().find(|line| line.contains("no lease for")).cloned();
-            if let Some(said) = said {
+            if let Some(said) = log::lines("nobody leads").pop() {
                 return said;
             }
             sleep(Duration::from_millis(50)).await;
         }
     });
     let said = said.await.unwrap();
-    assert!(said.contains("nobody leads") && said.contains("another cluster of the same name"), "{said}");
+    assert!(said.contains("no lease for") && said.contains("another cluster of the same name"), "{said}");
 }

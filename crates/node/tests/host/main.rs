@@ -3,6 +3,7 @@
 mod failover;
 mod hostile;
 mod locks;
+mod log;
 mod orders;
 mod support;
 mod watching;

@@ -1,0 +1,188 @@
+//! What a node says about itself: events of `tracing`, for the program around it to write or to drop.
+//!
+//! Nothing is said while the member is locked: what it notes is kept, and said when the member is free again. What strangers cause
+//! is limited.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use service::member::Note;
+use tracing::{error, info, warn};
+
+use crate::host::Shared;
+use crate::limiter::Limiter;
+use crate::transport::Notice;
+
+/// So much of what a stranger said is shown.
+const MOST_LETTERS: usize = 200;
+
+/// What a node has to say.
+#[derive(Default)]
+pub(crate) struct Log {
+    node: u32,
+    /// Whether there are any notes: looked at after every input.
+    any: AtomicBool,
+    notes: Mutex<Vec<Note>>,
+    callers: Limiter,
+    greetings: Limiter,
+    no_connections: Limiter,
+    not_accepted: Limiter,
+}
+
+impl Log {
+    pub(crate) fn new(node: u32) -> Log {
+        Log { node, ..Log::default() }
+    }
+
+    /// Keeps a note of the member, which is locked.
+    pub(crate) fn keep(&self, note: Note) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// Says what happened to a connection with a peer, or a caller.
+    pub(crate) fn notice(&self, notice: &Notice) {
+        let (node, now) = (self.node, Instant::now());
+        match notice {
+            Notice::TurnedAway { address, why } => {
+                if self.callers.allows(now) {
+                    let why = shown(why);
+                    warn!(target: "node", node, %address, "caller from {address} turned away: {why}");
+                }
+            }
+            Notice::CannotAccept { .. } => {
+                if self.not_accepted.allows(now) {
+                    warn!(target: "node", node, "{notice}");
+                }
+            }
+            Notice::NoConnection { peer, .. } => {
+                if self.no_connections.allows(now) {
+                    info!(target: "node", node, peer = peer.id, "{}", shown(notice));
+                }
+            }
+            Notice::Connected { peer, .. } | Notice::LaterView { peer, .. } => {
+                info!(target: "node", node, peer = peer.id, "{notice}");
+            }
+            Notice::Disconnected { peer, .. } => {
+                warn!(target: "node", node, peer = peer.id, "{}", shown(notice));
+            }
+        }
+    }
+
+    /// A caller at the port for clients did not greet as a client does.
+    pub(crate) fn bad_greeting(&self, address: Option<SocketAddr>, why: &dyn Display) {
+        if self.greetings.allows(Instant::now()) {
+            let address = address.map_or("an unknown address".to_owned(), |address| address.to_string());
+            let why = shown(why);
+            warn!(target: "node", node = self.node, address, "no greeting of a client from {address}: {why}");
+        }
+    }
+
+    /// Says how much was left out.
+    fn say_left_out(&self, now: Instant) {
+        for (limiter, what) in [
+            (&self.callers, "callers turned away"),
+            (&self.greetings, "callers without a greeting of a client"),
+            (&self.no_connections, "tries to connect to peers"),
+            (&self.not_accepted, "failures to accept calls"),
+        ] {
+            if let Some(left_out) = limiter.left_out(now) {
+                warn!(target: "node", node = self.node, left_out, "lines left out: {left_out} {what}");
+            }
+        }
+    }
+}
+
+/// Says what the member noted, now that it is free.
+pub(crate) fn say_notes(shared: &Shared) {
+    let log = &shared.log;
+    if log.any.load(Ordering::Relaxed) && log.any.swap(false, Ordering::Acquire) {
+        let notes = std::mem::take(&mut *log.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        notes.into_iter().for_each(|note| say(shared, note));
+    }
+}
+
+/// Says now and then how much was left out, also when nothing follows.
+pub(crate) async fn keep_counting(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        shared.log.say_left_out(Instant::now());
+    }
+}
+
+fn say(shared: &Shared, note: Note) {
+    let node = shared.id;
+    match note {
+        Note::Entered { epoch, members } => {
+            let members: Vec<String> = members.iter().map(u32::to_string).collect();
+            info!(target: "node", node, epoch, "view {epoch} with nodes {}", members.join(", "));
+        }
+        Note::Excluded { while_leased: true } => error!(
+            target: "node",
+            node,
+            "ALARM: excluded while this node's clock says that its lease lasts: clocks drift too far"
+        ),
+        Note::Excluded { while_leased: false } => {
+            warn!(target: "node", node, "excluded from the view: beginning anew");
+        }
+        Note::NoLease { lasts, refused } => {
+            warn!(target: "node", node, "{}", no_lease(shared, lasts, refused));
+        }
+        Note::ForceReleased(released) => info!(
+            target: "audit",
+            node,
+            name = &*released.name,
+            slot = released.grant.slot,
+            fence = released.grant.fence,
+            by = &*released.by,
+            at_once = released.at_once,
+            "{released}"
+        ),
+        Note::Breach { peer, why } => {
+            error!(target: "node", node, peer, "node {peer} broke the rules, and is disconnected: {}", shown(&why));
+        }
+    }
+}
+
+/// Why this node has no lease, as far as it knows.
+fn no_lease(shared: &Shared, lasts: Duration, refused: Option<String>) -> String {
+    let mut reasons = vec![match (refused, shared.control.leader()) {
+        (Some(refused), _) => refused,
+        (None, Some(leader)) => format!("node {leader} leads, and has not admitted it yet"),
+        (None, None) => "nobody leads: more than half of the voters have to be there".to_owned(),
+    }];
+    let unreachable = shared.control.unreachable();
+    reasons.extend(unreachable.iter().map(|(node, why)| format!("node {node}: {why}")));
+    format!("no lease for {} s, so nothing is granted here. {}", lasts.as_secs(), reasons.join("; "))
+}
+
+/// What a stranger may have caused: no longer than a line, and nothing that a terminal would obey.
+fn shown(text: &(impl Display + ?Sized)) -> String {
+    let text = text.to_string();
+    let mut shown: String = text.chars().take(MOST_LETTERS).flat_map(printable).collect();
+    if text.chars().nth(MOST_LETTERS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn printable(letter: char) -> impl Iterator<Item = char> {
+    let (as_is, escaped) =
+        if letter.is_control() { (None, Some(letter.escape_default())) } else { (Some(letter), None) };
+    as_is.into_iter().chain(escaped.into_iter().flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_strangers_say_is_short_and_harmless() {
+        assert_eq!(shown("a\u{1b}[2J\nb"), "a\\u{1b}[2J\\nb");
+        let long = shown(&"\u{9b}".repeat(100_000));
+        assert!(long.len() < 2000 && !long.contains('\u{9b}'), "{long}");
+    }
+}
