@@ -49,6 +49,8 @@ pub struct Limits {
     pub errands: u64,
     /// of one connection.
     pub connection_errands: u64,
+    /// So many requests end in one call, at least one; the rest in the next.
+    pub slice: usize,
 }
 
 impl Default for Limits {
@@ -71,6 +73,7 @@ impl Default for Limits {
             filter_bytes: 16 << 20,
             errands: 256,
             connection_errands: 16,
+            slice: 256,
         }
     }
 }

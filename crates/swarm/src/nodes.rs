@@ -126,7 +126,13 @@ impl Run {
         }
         let (linger, keep_idle) = (self.linger, self.linger);
         let (seed, defect) = (self.seed, self.plan.defect);
-        let core = Config { seed, linger, keep_idle, defect, ..Config::new(id, View::alone(id)) };
+        let mut core = Config { seed, linger, keep_idle, defect, ..Config::new(id, View::alone(id)) };
+        if self.plan.slice > 0 {
+            core.limits.slice = self.plan.slice as usize;
+        }
+        if self.plan.most_requests > 0 {
+            core.limits.requests = self.plan.most_requests.into();
+        }
         let (address, clients) = (String::new(), String::new());
         let setup = Setup { cluster: "swarm".to_owned(), address, clients, core };
         let now = self.node_clock(node);

@@ -52,6 +52,10 @@ pub struct Plan {
     /// One in so many messages between leaders and nodes takes long, and some nodes hear late of new views and of who leads;
     /// 0 for none.
     pub late_news: u32,
+    /// So many requests end in one call of a node, 0 for as many as usual,
+    pub slice: u32,
+    /// and so many may hold or wait there at once, 0 for as many as usual.
+    pub most_requests: u32,
     /// Whether two nodes never reach each other, from a while after the beginning on.
     pub split: bool,
     /// How long leases of nodes last.
@@ -97,6 +101,8 @@ impl Default for Plan {
             nonsense: 0,
             lies: 0,
             late_news: 0,
+            slice: 0,
+            most_requests: 0,
             split: false,
             lease: Duration::from_secs(1),
             drift: 10,
@@ -145,6 +151,8 @@ impl Plan {
             lease_changes: [0, 0, 0, 3][below(4) as usize],
             late_news: [0, 0, 30, 300][below(4) as usize],
             stalls: below(6) as u32,
+            slice: 0,
+            most_requests: 0,
             split: false,
             resizes: if groups == 0 { [0, 2, 8][below(3) as usize] } else { 0 },
             forces: [0, 0, 3, 20][below(4) as usize],
@@ -156,7 +164,7 @@ impl Plan {
     }
 
     /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
-    pub const KEYS: [&str; 30] = [
+    pub const KEYS: [&str; 32] = [
         "nodes",
         "clients",
         "names",
@@ -179,6 +187,8 @@ impl Plan {
         "nonsense",
         "lies",
         "late-news",
+        "slice",
+        "most-requests",
         "split",
         "contradict",
         "lease",
@@ -262,6 +272,8 @@ impl Plan {
             "nonsense" => &mut self.nonsense,
             "lies" => &mut self.lies,
             "late-news" => &mut self.late_news,
+            "slice" => &mut self.slice,
+            "most-requests" => &mut self.most_requests,
             _ => return None,
         })
     }

@@ -149,3 +149,21 @@ fn fences_hold_whatever_clocks_do() {
         assert!(happened.violations.is_empty(), "seed {seed}: {:?}", happened.violations);
     }
 }
+
+/// Whatever ends goes one request at a time, and everything else happens in between.
+#[test]
+fn sessions_and_leases_that_end_one_request_at_a_time() {
+    for seed in 1..30 {
+        let slice = 1 + seed as u32 % 2;
+        let happened = swarm::run(&Plan { slice, ..Plan::drawn(seed) }, seed);
+        assert_eq!(happened.wrong(), None, "seed {seed}");
+    }
+}
+
+#[test]
+fn clients_that_are_refused_because_of_a_bound() {
+    for seed in 1..15 {
+        let happened = swarm::run(&Plan { most_requests: 3, ..Plan::drawn(seed) }, seed);
+        assert_eq!(happened.wrong(), None, "seed {seed}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Chores: what ends many requests goes in slices, so that nobody waits for all of them.
 //!
-//! A session that ends may have 100,000 requests, and a lapse may refuse a million. A call ends [`SLICE`] of them; the core then
+//! A session that ends may have 100,000 requests, and a lapse may refuse a million. A call ends a slice of them; the core then
 //! wants to be woken at once, and the next call goes on. What is small is done in the call that begins it.
 //!
 //! Until its turn comes, a request that is to end may be granted: a token comes, or another client releases. Such a grant counts
@@ -15,13 +15,16 @@ use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::time::Time;
 
-/// So many requests end in one call.
-pub(super) const SLICE: usize = 256;
-
 impl Core {
+    /// So many requests end in one call.
+    pub(super) fn slice(&self) -> usize {
+        self.config.limits.slice.max(1)
+    }
+
     /// Begins something. What is small is done at once; otherwise a slice of it is, unless something else is not done yet.
     pub(super) fn begin(&mut self, mut chore: Chore, now: Time, out: &mut Out) {
-        let (is_large, mut left) = (chore.len() > SLICE, SLICE);
+        let mut left = self.slice();
+        let is_large = chore.len() > left;
         if is_large && self.chores.are_under_way() {
             return self.chores.push(chore);
         }
@@ -50,7 +53,7 @@ impl Core {
         if self.chores.is_empty() {
             return;
         }
-        let mut left = SLICE;
+        let mut left = self.slice();
         self.chores.set_running(true);
         self.end_unwanted(&mut left, now, out);
         while left > 0
@@ -135,7 +138,7 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        if waiters.len() <= SLICE {
+        if waiters.len() <= self.slice() {
             return waiters
                 .into_iter()
                 .for_each(|(client, asked)| self.refuse_waiter(client, refusal(asked), now, out));

@@ -4,7 +4,6 @@
 //! Tokens that other nodes wait for go to them as soon as they are free, as always. A token that lies here idle is
 //! nowhere in the next view, and its home mints it.
 
-use super::chores::SLICE;
 use super::state::Chore;
 use super::{Core, Out};
 use crate::defect::Defect;
@@ -21,7 +20,7 @@ impl Core {
         self.admission.leave(until);
         let waiting = self.requests.waiting();
         // Sessions that only wait are idle when all waiters are refused; whether they are is looked at then.
-        let sessions = if waiting.len() > SLICE { self.sessions.numbers() } else { Vec::new() };
+        let sessions = if waiting.len() > self.slice() { self.sessions.numbers() } else { Vec::new() };
         self.refuse_waiters(waiting, Refusal::Leaving, now, out);
         let sessions = if sessions.is_empty() { self.sessions.idle() } else { sessions };
         self.begin_after_all(Chore::EndIdle { sessions: sessions.into() }, now, out);

@@ -4,7 +4,6 @@
 //! can believe only in the promise from before. The slot is free when the client has released it, or when that
 //! promise has certainly run out.
 
-use super::chores::SLICE;
 use super::state::{Due, Request};
 use super::{Answer, Core, Out, Reply};
 use crate::defect::Defect;
@@ -37,7 +36,7 @@ impl Core {
         }
         // Those that were not told before go first, so that the same order again reaches the rest.
         holders.sort_unstable();
-        holders.truncate(SLICE);
+        holders.truncate(self.slice());
         holders.sort_unstable_by_key(|(_, client)| *client);
         let revoked =
             holders.into_iter().filter_map(|(_, client)| self.revoke(client, at_once, by, now, out));

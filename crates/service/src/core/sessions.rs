@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::chores::SLICE;
 use super::state::{AccountId, Chore, Counted, Due, Request};
 use super::{Answer, Core, Out, Reply};
 use crate::event::Event;
@@ -129,7 +128,7 @@ impl Core {
         }
         self.accounts.give_back(session.account, Counted::Sessions, 1);
         let mut clients: Vec<u32> = session.clients().collect();
-        if clients.len() > SLICE {
+        if clients.len() > self.slice() {
             // What it holds goes first: others wait for that.
             clients.sort_by_key(|client| self.requests.get(*client).is_none_or(Request::waits));
         }
