@@ -54,7 +54,7 @@ pub const SHOWCASES: [Showcase; 41] = [
     shows(Defect::EndBeforeReport, 4, ""),
     shows(Defect::OldEndCounts, 12, ""),
     shows(Defect::FramesWithoutView, 1, ""),
-    shows(Defect::ViewsBackwards, 186, "late-news=6"),
+    shows(Defect::ViewsBackwards, 399, "late-news=6"),
     shows(Defect::FenceWithoutView, 0, ""),
     shows(Defect::NoFloor, 1, ""),
     shows(Defect::OldQueuesKept, 1, ""),
