@@ -226,7 +226,9 @@ async fn live<L: Locker>(
     let asked = Instant::now();
     client.acquire(&name(&workload, number, 1)).await?;
     let mut time = 1;
-    life.waits.push(micros(asked));
+    if !shared.over.load(Ordering::Relaxed) {
+        life.waits.push(micros(asked));
+    }
     while !shared.over.load(Ordering::Relaxed) {
         time += 1;
         let next = name(&workload, number, time);
