@@ -9,7 +9,7 @@ use std::time::Duration;
 use control::{Config, Control, Timing};
 use service::Definition;
 use service::Time;
-use service::registry::Entry;
+use service::registry::{Entry, Leadership, MemberEntry};
 
 #[path = "../src/temporary.rs"]
 mod temporary;
@@ -43,14 +43,25 @@ async fn the_process_that_comes_to_an_end() {
     control.leadership().wait_for(Option::is_some).await.unwrap();
     let begin = control.registry().borrow().definitions.len();
     for number in begin..begin + 10_000 {
-        let name = Arc::from(format!("{number}-{}", "x".repeat(2000)));
+        let name = Arc::from(format!("{number}-{}", "x".repeat(200)));
         let defined = control.propose(Entry::Define { name, definition: Some(Definition::MUTEX) }).await;
+        let defined = match defined {
+            Ok(_) => control.propose(long_entry()).await,
+            error => error,
+        };
         if let Err(error) = defined {
             say(&format!("stopped {error}"));
             return control.stop().await;
         }
         say(&format!("acknowledged {number}"));
     }
+}
+
+/// A view of 20 kB that follows none there is: it takes room in the log, and changes nothing.
+fn long_entry() -> Entry {
+    let address = "x".repeat(500);
+    let members = (0..20).map(|id| (id, MemberEntry::new(1, &address, &address))).collect();
+    Entry::View { base_epoch: u64::MAX, decided_by: Leadership::default(), members }
 }
 
 fn say(line: &str) {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use control::{ChangeError, NotLeading, ProposeError, Timing};
-use service::registry::{Applied, Entry, Leadership};
+use service::registry::{Applied, Entry, Leadership, MemberEntry};
 
 use fixture::{Cluster, clock, define, view, within};
 
@@ -74,20 +74,27 @@ async fn what_does_not_fit_into_one_message_travels_in_several() {
     let (leader, _) = cluster.leader().await;
     let follower = cluster.other_than(leader);
     cluster.halt(follower).await;
-    for number in 0..30 {
-        let name = format!("{number}-{}", "x".repeat(60_000));
-        cluster.control(leader).propose(define(&name, 1)).await.unwrap();
+    for _ in 0..30 {
+        assert_eq!(cluster.control(leader).propose(long_entry()).await, Ok(Applied::Outdated));
     }
+    cluster.control(leader).propose(define("gpu", 1)).await.unwrap();
     cluster.start(follower).await;
-    cluster.sees(follower, |registry| registry.definitions.len() == 30).await;
-    // So many that the long ones are only in the snapshot.
-    for number in 0..600 {
-        cluster.control(leader).propose(define("gpu", number + 1)).await.unwrap();
+    cluster.sees(follower, |registry| registry.definitions.len() == 1).await;
+    // So many that most are only in the snapshot, which is longer than a message.
+    for number in 0..4_500 {
+        cluster.control(leader).propose(define(&format!("{number:0>250}"), 1)).await.unwrap();
     }
     cluster.add(4).await;
     cluster.control(leader).admit(4, &cluster.address(4)).await.unwrap();
-    cluster.sees(4, |registry| registry.definitions.len() == 31).await;
+    cluster.sees(4, |registry| registry.definitions.len() == 4_501).await;
     cluster.stop().await;
+}
+
+/// A view of 60 kB that follows none there is: it is in the log, and changes nothing.
+fn long_entry() -> Entry {
+    let address = "x".repeat(500);
+    let members = (0..60).map(|id| (id, MemberEntry::new(1, &address, &address))).collect();
+    Entry::View { base_epoch: u64::MAX, decided_by: Leadership::default(), members }
 }
 
 #[tokio::test(flavor = "multi_thread")]
