@@ -179,6 +179,7 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
         lease,
         linger: length(arguments.linger, file.linger, 10),
         keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
+        limits: file.limits.unwrap_or_default(),
         log_level: arguments.log_level.or(file.log_level).unwrap_or(Threshold(tracing::Level::INFO)),
         log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
         members,
@@ -191,7 +192,7 @@ fn address(text: &str) -> Result<Address> {
 
 async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()> {
     let Settings { cluster, id, members, listen: address, clients, .. } = settings;
-    let (linger, keep_idle) = (settings.linger.0, settings.keep_idle.0);
+    let (linger, keep_idle, limits) = (settings.linger.0, settings.keep_idle.0, settings.limits);
     ignore_hang_ups()?;
     let hearts = Hearts::default();
     fail_stop::watch(hearts.clone(), SHORTEST_HANG.max(settings.lease.0 / 3))
@@ -216,7 +217,9 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         folder: settings.data,
         first,
         lease: settings.lease.0,
-        tune: Box::new(move |config| (config.linger, config.keep_idle) = (linger, keep_idle)),
+        tune: Box::new(move |config| {
+            (config.linger, config.keep_idle, config.limits) = (linger, keep_idle, limits);
+        }),
         on_failure: fail_stop::on_failure(),
         hearts,
     };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use serde_json::json;
+use service::limits::Limits;
 
 use crate::endpoints::duration;
 use crate::log::{Format, Threshold};
@@ -30,6 +31,7 @@ pub(crate) struct NodeFile {
     pub(crate) keep_idle: Option<Length>,
     pub(crate) log_level: Option<Threshold>,
     pub(crate) log_format: Option<Format>,
+    pub(crate) limits: Option<Limits>,
     #[serde(default)]
     pub(crate) members: BTreeMap<MemberId, Address>,
 }
@@ -145,6 +147,7 @@ pub(crate) struct Settings {
     pub(crate) keep_idle: Length,
     pub(crate) log_level: Threshold,
     pub(crate) log_format: Format,
+    pub(crate) limits: Limits,
 }
 
 /// As a file that says the same.
@@ -176,9 +179,15 @@ impl fmt::Display for Settings {
         writeln!(f, "log_level = {}\n", text(&self.log_level.name()))?;
         writeln!(f, "# How: text for people, json for programs.")?;
         writeln!(f, "log_format = {}\n", text(&self.log_format.name()))?;
+        writeln!(f, "# How much clients can make this node keep: docs/service.md says what each bound is for.")?;
+        writeln!(f, "[limits]")?;
+        if let Ok(serde_json::Value::Object(limits)) = serde_json::to_value(&self.limits) {
+            limits.iter().try_for_each(|(name, most)| writeln!(f, "{name} = {most}"))?;
+        }
         if self.members.is_empty() {
             return Ok(());
         }
+        writeln!(f)?;
         writeln!(f, "# All members of a new cluster, and where their peers reach them.\n[members]")?;
         self.members.iter().try_for_each(|(id, address)| writeln!(f, "{id} = {}", text(address)))
     }
@@ -197,6 +206,8 @@ mod tests {
             ("[members]\n0 = \"a:1\"\nx = \"a:2\"\n", "line 3: 'x' is not the id of a member"),
             ("[members]\n0 = \"a:1\"\n0 = \"a:2\"\n", "line 3: duplicate key"),
             ("id = 0\nlog_level = \"loud\"\n", "line 2: 'loud' is not a level"),
+            ("id = 0\n[limits]\nsession = 5\n", "line 3: unknown field `session`"),
+            ("[limits]\nsessions = -1\n", "line 2: invalid value: integer `-1`"),
             ("log_format = \"xml\"\n", "line 1: unknown variant `xml`, expected `text` or `json`"),
             ("id = \n", "line 1: "),
         ] {

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub const LONG_LIFE: Duration = Duration::from_secs(600);
 
 /// How much a node keeps for clients.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// So many clients are connected,
     pub connections: u64,
