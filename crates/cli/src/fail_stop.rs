@@ -38,9 +38,9 @@ pub(crate) fn on_failure() -> OnFailure {
     OnFailure::new(|failure| stop(&failure.to_string()))
 }
 
-/// Ends the process if a heart has not beaten for so long.
-pub(crate) fn watch(hearts: Hearts, limit: Duration) -> std::io::Result<()> {
-    Watchdog::start(hearts, limit, |failure: Failure| stop(&failure.to_string()))
+/// Ends the process if a heart stops.
+pub(crate) fn watch(hearts: Hearts) -> std::io::Result<()> {
+    Watchdog::start(hearts, |failure: Failure| stop(&failure.to_string()))
 }
 
 /// Says why, and ends the process.

@@ -120,8 +120,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 
 /// A node that ends waits so long for what its runtime still does.
 const LAST_TASKS: Duration = Duration::from_millis(500);
-/// A part of the node that gives no sign of life for so long, or a third of a lease, hangs.
-const SHORTEST_HANG: Duration = Duration::from_secs(1);
 
 /// What is in effect: flags and environment over the file over defaults.
 fn settings(arguments: &Arguments) -> Result<Settings> {
@@ -195,8 +193,7 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
     let (linger, keep_idle, limits) = (settings.linger.0, settings.keep_idle.0, settings.limits);
     ignore_hang_ups()?;
     let hearts = Hearts::default();
-    fail_stop::watch(hearts.clone(), SHORTEST_HANG.max(settings.lease.0 / 3))
-        .context("no thread for the watchdog")?;
+    fail_stop::watch(hearts.clone()).context("no thread for the watchdog")?;
     let for_peers = listen(&address, "peers").await?;
     let for_clients = listen(&clients, "clients").await?;
     let listens = for_clients.local_addr().context("where clients are listened for is not known")?;

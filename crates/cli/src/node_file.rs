@@ -179,7 +179,10 @@ impl fmt::Display for Settings {
         writeln!(f, "log_level = {}\n", text(&self.log_level.name()))?;
         writeln!(f, "# How: text for people, json for programs.")?;
         writeln!(f, "log_format = {}\n", text(&self.log_format.name()))?;
-        writeln!(f, "# How much clients can make this node keep: docs/service.md says what each bound is for.")?;
+        writeln!(
+            f,
+            "# How much clients can make this node keep: docs/service.md says what each bound is for."
+        )?;
         writeln!(f, "[limits]")?;
         if let Ok(serde_json::Value::Object(limits)) = serde_json::to_value(&self.limits) {
             limits.iter().try_for_each(|(name, most)| writeln!(f, "{name} = {most}"))?;

@@ -35,7 +35,7 @@ use crate::links::{Around, Links};
 use crate::log::{self, Log};
 use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
 use crate::transport::{self, Inbox, Notice, Outbox};
-use crate::watchdog::Hearts;
+use crate::watchdog::{Hearts, Waits};
 use crate::{errands, faults, memory, port, start};
 
 /// What a node is told when it starts.
@@ -125,6 +125,9 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
+/// A part of the node that gives no sign of life for so long hangs.
+const LONGEST_HANG: Duration = Duration::from_secs(1);
+
 /// A running node. Clones are the same; it runs until [`Host::stop`].
 #[derive(Clone)]
 pub struct Host {
@@ -141,6 +144,7 @@ pub(crate) struct Shared {
     pub(crate) address: String,
     pub(crate) log: Log,
     pub(crate) failures: Failures,
+    hearts: Hearts,
     pub(crate) runtime: Handle,
     pub(crate) reactor: Reactor,
     pub(crate) limits: Limits,
@@ -200,7 +204,7 @@ impl Host {
             clock: clock::now,
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
-        let reactor = match Reactor::start(Some(hearts.heart("sockets"))) {
+        let reactor = match Reactor::start(Some(hearts.heart("sockets", LONGEST_HANG, Waits::ForTurns))) {
             Ok(reactor) => reactor,
             Err(error) => {
                 control.stop().await;
@@ -219,6 +223,7 @@ impl Host {
             address: peers,
             log: Log::new(id),
             failures: Failures::new(id, on_failure),
+            hearts,
             runtime: Handle::current(),
             reactor,
             limits,
@@ -264,7 +269,7 @@ impl Host {
             ("log", tokio::spawn(log::keep_counting(shared.clone()))),
         ];
         tasks.into_iter().for_each(|(name, task)| shared.employ(name, task));
-        shared.keep_beating(&hearts);
+        shared.keep_beating(lease);
         faults::plan(&shared);
         Ok(host)
     }
@@ -367,8 +372,10 @@ impl Shared {
     }
 
     /// The runtime and the member show that they are alive.
-    fn keep_beating(self: &Arc<Shared>, hearts: &Hearts) {
-        let (runtime, member) = (hearts.heart("runtime"), hearts.heart("member"));
+    fn keep_beating(self: &Arc<Shared>, lease: Duration) {
+        let runtime = self.hearts.heart("runtime", LONGEST_HANG, Waits::ForTurns);
+        // A turn that takes longer than a lease has cost the node its lease.
+        let member = self.hearts.heart("member", LONGEST_HANG.max(lease), Waits::ForNothing);
         let shared = self.clone();
         self.employ("heart of the runtime", tokio::spawn(failure::keep_beating(runtime, || {})));
         let look = move || drop(shared.lock());
@@ -390,6 +397,7 @@ impl Shared {
         input: impl FnOnce(&mut Turn<'_>) -> R,
     ) -> R {
         let mut state = self.lock();
+        self.hearts.turn(true);
         let State { member, effects, links, sinks, .. } = &mut *state;
         let around = Around { peers: &links.peers, control: &self.control };
         let result = input(&mut Turn { member, around: &around, now: clock::now(), effects, sinks });
@@ -397,6 +405,7 @@ impl Shared {
             self.carry_out(&mut state, dirty);
         }
         self.plan_wake(&mut state);
+        self.hearts.turn(false);
         drop(state);
         log::say_notes(self);
         result

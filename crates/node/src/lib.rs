@@ -40,7 +40,7 @@ pub use local::LocalCluster;
 pub use service::Identity;
 pub use service::view::{View, ViewMember};
 pub use transport::{Inbox, Notice, Outbox, Peers};
-pub use watchdog::{Heart, Hearts, Watchdog};
+pub use watchdog::{Heart, Hearts, Waits, Watchdog};
 
 /// Whether this build has faults that can be provoked, for tests.
 pub const FAULTS: bool = cfg!(feature = "faults") && client::FAULTS && control::FAULTS;

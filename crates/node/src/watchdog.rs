@@ -3,6 +3,9 @@
 //! A part that must not hang owns a [`Heart`] and beats it at least every [`BEAT`]. [`Watchdog::start`] looks at all hearts
 //! from a thread of the operating system, outside of every runtime. Only ticks that come in time count: a machine that is starved,
 //! a process that was stopped (SIGSTOP) or a laptop that slept delays the watchdog as well, and then it begins to count anew.
+//!
+//! A turn of the member may be long: a view change with a million names takes seconds, and threads that wait for the member do
+//! not beat meanwhile. So their misses do not count while a turn lasts, and the heart of the member itself has a longer limit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -20,11 +23,31 @@ const LATE: Duration = Duration::from_millis(50);
 
 /// All hearts of a process. Clones are the same.
 #[derive(Clone, Default)]
-pub struct Hearts(Arc<Mutex<Vec<Weak<Beats>>>>);
+pub struct Hearts(Arc<All>);
+
+#[derive(Default)]
+struct All {
+    hearts: Mutex<Vec<Weak<Beats>>>,
+    /// A turn of a member lasts.
+    turn: AtomicBool,
+}
 
 struct Beats {
     of: &'static str,
+    /// It hangs if it has not beaten for so long.
+    limit: Duration,
+    /// It may have to wait for a turn of the member.
+    waits: Waits,
     beaten: AtomicBool,
+}
+
+/// Whether a part may have to wait for a turn of the member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Its misses do not count while a turn lasts.
+    ForTurns,
+    /// Its misses always count.
+    ForNothing,
 }
 
 /// One heart. A part that ends in good order drops it.
@@ -38,16 +61,21 @@ impl Heart {
 }
 
 impl Hearts {
-    /// The heart of a part that has this name.
-    pub fn heart(&self, of: &'static str) -> Heart {
-        let heart = Arc::new(Beats { of, beaten: AtomicBool::new(true) });
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&heart));
+    /// The heart of a part that has this name. It hangs if it has not beaten for so long.
+    pub fn heart(&self, of: &'static str, limit: Duration, waits: Waits) -> Heart {
+        let heart = Arc::new(Beats { of, limit, waits, beaten: AtomicBool::new(true) });
+        self.0.hearts.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&heart));
         Heart(heart)
+    }
+
+    /// A turn of the member begins or ends: one store, without any order.
+    pub(crate) fn turn(&self, lasts: bool) {
+        self.0.turn.store(lasts, Ordering::Relaxed);
     }
 
     /// Those that are there.
     fn alive(&self) -> Vec<Arc<Beats>> {
-        let mut hearts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hearts = self.0.hearts.lock().unwrap_or_else(PoisonError::into_inner);
         hearts.retain(|heart| heart.strong_count() > 0);
         hearts.iter().filter_map(Weak::upgrade).collect()
     }
@@ -56,27 +84,21 @@ impl Hearts {
 /// Counts missed beats.
 pub struct Watchdog {
     hearts: Hearts,
-    /// A heart that misses so many ticks in a row has stopped.
-    most_missed: u32,
     /// How many ticks each has missed.
     missed: Vec<(Weak<Beats>, u32)>,
 }
 
 impl Watchdog {
-    /// Starts a thread that calls `stopped` once, when a heart has not beaten for so long.
-    pub fn start(
-        hearts: Hearts,
-        limit: Duration,
-        stopped: impl FnOnce(Failure) + Send + 'static,
-    ) -> io::Result<()> {
-        let mut watchdog = Watchdog::new(hearts, limit);
+    /// Starts a thread that calls `stopped` once, when a heart has not beaten for as long as its limit.
+    pub fn start(hearts: Hearts, stopped: impl FnOnce(Failure) + Send + 'static) -> io::Result<()> {
+        let mut watchdog = Watchdog { hearts, missed: Vec::new() };
         let watch = move || {
             let mut last = Instant::now();
             loop {
                 thread::sleep(TICK);
                 let since = last.elapsed();
                 last = Instant::now();
-                if let Some(part) = watchdog.tick(since) {
+                if let Some((part, limit)) = watchdog.tick(since) {
                     return stopped(Failure::Hangs { part, limit });
                 }
             }
@@ -84,14 +106,10 @@ impl Watchdog {
         thread::Builder::new().name("watchdog".to_owned()).spawn(watch).map(drop)
     }
 
-    fn new(hearts: Hearts, limit: Duration) -> Watchdog {
-        let most_missed = limit.as_millis().div_ceil(TICK.as_millis());
-        Watchdog { hearts, most_missed: u32::try_from(most_missed).unwrap_or(u32::MAX), missed: Vec::new() }
-    }
-
-    /// Looks at all hearts, so long after the last time. Returns whose has stopped.
-    fn tick(&mut self, since: Duration) -> Option<&'static str> {
+    /// Looks at all hearts, so long after the last time. Returns which has stopped, and its limit.
+    fn tick(&mut self, since: Duration) -> Option<(&'static str, Duration)> {
         let late = since > TICK + LATE;
+        let turn = self.hearts.0.turn.load(Ordering::Relaxed);
         let before = std::mem::take(&mut self.missed);
         let mut stopped = None;
         for heart in self.hearts.alive() {
@@ -99,9 +117,10 @@ impl Watchdog {
             let missed =
                 before.iter().find(|(other, _)| other.ptr_eq(&weak)).map_or(0, |(_, missed)| *missed);
             let beaten = heart.beaten.swap(false, Ordering::Relaxed);
-            let missed = if beaten || late { 0 } else { missed + 1 };
-            if missed >= self.most_missed {
-                stopped = Some(heart.of);
+            let excused = late || turn && heart.waits == Waits::ForTurns;
+            let missed = if beaten || excused { 0 } else { missed + 1 };
+            if TICK * missed >= heart.limit {
+                stopped = Some((heart.of, heart.limit));
             }
             self.missed.push((weak, missed));
         }
@@ -113,27 +132,30 @@ impl Watchdog {
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
     fn watchdog() -> (Hearts, Watchdog) {
         let hearts = Hearts::default();
-        (hearts.clone(), Watchdog::new(hearts, Duration::from_secs(1)))
+        (hearts.clone(), Watchdog { hearts, missed: Vec::new() })
     }
 
     #[test]
     fn a_heart_that_stops_is_missed_after_ten_ticks() {
         let (hearts, mut watchdog) = watchdog();
-        let (one, _other) = (hearts.heart("one"), hearts.heart("other"));
+        let heart = |of| hearts.heart(of, SECOND, Waits::ForNothing);
+        let (one, _other) = (heart("one"), heart("other"));
         for _ in 0..10 {
             one.beat();
             assert_eq!(watchdog.tick(TICK), None);
         }
         one.beat();
-        assert_eq!(watchdog.tick(TICK), Some("other"));
+        assert_eq!(watchdog.tick(TICK), Some(("other", SECOND)));
     }
 
     #[test]
     fn a_late_tick_says_nothing() {
         let (hearts, mut watchdog) = watchdog();
-        let _heart = hearts.heart("one");
+        let _heart = hearts.heart("one", SECOND, Waits::ForNothing);
         for tick in 0..1000 {
             let since = if tick % 10 == 0 { TICK * 2 } else { TICK };
             assert_eq!(watchdog.tick(since), None, "{tick}");
@@ -141,9 +163,19 @@ mod tests {
     }
 
     #[test]
+    fn a_long_turn_excuses_those_that_wait_for_it_but_not_for_ever() {
+        let (hearts, mut watchdog) = watchdog();
+        let _runtime = hearts.heart("runtime", SECOND, Waits::ForTurns);
+        let _member = hearts.heart("member", 3 * SECOND, Waits::ForNothing);
+        hearts.turn(true);
+        assert!((0..30).all(|_| watchdog.tick(TICK).is_none()));
+        assert_eq!(watchdog.tick(TICK), Some(("member", 3 * SECOND)));
+    }
+
+    #[test]
     fn a_heart_that_is_dropped_is_not_missed() {
         let (hearts, mut watchdog) = watchdog();
-        let heart = hearts.heart("one");
+        let heart = hearts.heart("one", SECOND, Waits::ForNothing);
         (0..9).for_each(|_| _ = watchdog.tick(TICK));
         drop(heart);
         assert!((0..20).all(|_| watchdog.tick(TICK).is_none()));
