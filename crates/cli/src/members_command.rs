@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use client::{Error, Question, Told};
+use control::{LONGEST_LEASE, SHORTEST_LEASE};
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode};
 
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             change(asking, &Question::Remove(*id), &format!("Node {id} is forgotten."))
         }
         Some(Change::Lease { lasts, asking }) => {
-            if !(Duration::from_millis(500)..=Duration::from_secs(600)).contains(lasts) {
+            if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(lasts) {
                 bail!("leases last between 500ms and 10m");
             }
             let said = format!("Leases will last {lasts:?}.");

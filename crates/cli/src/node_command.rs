@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use control::folder;
+use control::{SHORTEST_LEASE, folder};
 use node::{First, Host, HostConfig, Invitation};
 use tokio::net::TcpListener;
 
@@ -150,9 +150,6 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
         members,
     })
 }
-
-/// Shorter leases would be lost to short pauses of machines.
-const SHORTEST_LEASE: Duration = Duration::from_millis(500);
 
 fn address(text: &str) -> Result<Address> {
     text.parse().map_err(anyhow::Error::msg)

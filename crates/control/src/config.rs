@@ -7,6 +7,11 @@ use std::time::Duration;
 use openraft::SnapshotPolicy;
 use service::Time;
 
+/// Shorter leases would be lost to short pauses of machines,
+pub const SHORTEST_LEASE: Duration = Duration::from_millis(500);
+/// and what a dead node held would stay held for as long as longer ones.
+pub const LONGEST_LEASE: Duration = Duration::from_secs(600);
+
 /// The log is cut off whenever it has grown by so many entries.
 const ENTRIES_PER_SNAPSHOT: u64 = 500;
 /// So many entries stay behind a snapshot, for peers that are a little late.

@@ -14,6 +14,7 @@ use service::{Identity, Time};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::config::{LONGEST_LEASE, SHORTEST_LEASE};
 use crate::error::ChangeError;
 use crate::folder;
 use crate::plane::Plane;
@@ -200,6 +201,11 @@ impl<'a> Reign<'a> {
             ForLeader::Goodbye(identity) => {
                 self.step(Input::Goodbye(identity));
                 _ = answer.send(Response::Noted);
+            }
+            ForLeader::Lasts(lasts) if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lasts) => {
+                // Any client can ask: leases without an end would keep a dead node in the view for ever.
+                let why = format!("leases last between {SHORTEST_LEASE:?} and {LONGEST_LEASE:?}");
+                _ = answer.send(Response::Refused(why));
             }
             ForLeader::Lasts(lasts) => {
                 self.step(Input::Lasts(lasts));

@@ -27,7 +27,7 @@ mod types;
 pub mod voters;
 mod wire;
 
-pub use config::{Config, ConfigError, Timing};
+pub use config::{Config, ConfigError, LONGEST_LEASE, SHORTEST_LEASE, Timing};
 pub use control::Control;
 pub use disk::SLOW_DISK;
 pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};

