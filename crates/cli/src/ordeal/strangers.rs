@@ -50,7 +50,7 @@ const IDLE_SHARE: f64 = 0.05;
 /// for so long,
 const IDLE_TIME: Duration = Duration::from_secs(1);
 /// and no more sockets than these beside those there were at first: the connection of a question, of a peer.
-const SPARE_SOCKETS: usize = 8;
+const SPARE_SOCKETS: usize = 3;
 
 /// How many strangers of each kind.
 struct Numbers {
