@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use bench::{cpu, storm};
-use client::{Observer, Question, Told};
 use clap::ValueEnum;
+use client::{Observer, Question, Told};
 use rustix::process::Signal;
 use serde_json::Value;
 use service::Time;
@@ -149,12 +149,13 @@ impl Trial {
         let (begun, mut kills, mut slowest) = (Instant::now(), 0, Duration::ZERO);
         let logs = [Log::Closed, Log::Full, Log::Read];
         while kills < 2 || begun.elapsed() < self.setup.time / 2 {
-            let victim = if kills % 2 == 0 { self.field.any_of(&[0, 1, 2]) } else { self.field.leader().await? };
+            let victim =
+                if kills % 2 == 0 { self.field.any_of(&[0, 1, 2]) } else { self.field.leader().await? };
             self.field.nodes.set_log(victim, logs[kills % logs.len()]);
             let away = self.setup.lease / 4 * self.field.dice.below(8) as u32;
             slowest = slowest.max(self.restart(victim, away).await?);
             kills += 1;
-            sleep(self.setup.lease * 2).await;
+            sleep(self.setup.lease).await;
         }
         self.field.report.count("kills", kills);
         self.field.report.seconds("whole_again_after_seconds", slowest.as_secs_f64());
@@ -171,7 +172,9 @@ impl Trial {
         self.field.report.seconds("back_under_slow_hellos_seconds", back.as_secs_f64());
         let bound = 2 * self.setup.lease;
         self.field.report.demand(back <= bound, || {
-            format!("a member was back {back:?} after its start under slow hellos, where {bound:?} are allowed")
+            format!(
+                "a member was back {back:?} after its start under slow hellos, where {bound:?} are allowed"
+            )
         });
         self.stop_all().await
     }
@@ -257,6 +260,8 @@ impl Trial {
 
     /// Friends fared as the other scenarios demand, and did not wait long.
     async fn judge_friends(&mut self) -> Result<()> {
+        // A wait that still goes on has not been written down.
+        _ = self.field.until_served(storm::now(), WHOLE_WITHIN).await;
         self.note_memory()?;
         let own: Vec<_> = self.field.arrivals().into_iter().filter(|arrival| arrival.wanted >= OWN).collect();
         let (around, otherwise) = Waits::around(&own, &self.troubled);
@@ -271,7 +276,9 @@ impl Trial {
         ];
         for (longest, bound, when) in bounds {
             report.demand(longest <= bound, || {
-                format!("a friend waited for its own lock for {longest:?} {when}, where {bound:?} are allowed")
+                format!(
+                    "a friend waited for its own lock for {longest:?} {when}, where {bound:?} are allowed"
+                )
             });
         }
         let (peak, most) = (self.peak >> 20, MOST_MEMORY >> 20);
@@ -290,7 +297,9 @@ impl Trial {
             }
             sleep(Duration::from_millis(100)).await;
         };
-        self.field.report.demand(left.is_empty(), || format!("after {IDLE_WITHIN:?} there are {}", left.join(", ")));
+        self.field
+            .report
+            .demand(left.is_empty(), || format!("after {IDLE_WITHIN:?} there are {}", left.join(", ")));
         let share = loop {
             let share = self.busiest().await?;
             self.field.note(&format!("the busiest node uses {share:.3} of a core"));
@@ -300,7 +309,9 @@ impl Trial {
         };
         self.field.report.seconds("idle_after_seconds", begun.elapsed().as_secs_f64());
         self.field.report.count("idle_cpu_percent", (share * 1000.0).round() / 10.0);
-        self.field.report.demand(share <= IDLE_SHARE, || format!("a node uses {share:.2} of a core for nothing"));
+        self.field
+            .report
+            .demand(share <= IDLE_SHARE, || format!("a node uses {share:.2} of a core for nothing"));
         let mut resident = 0;
         for (_, process) in self.field.nodes.ids_and_pids() {
             resident = resident.max(memory(process, Memory::Now)?);

@@ -220,7 +220,8 @@ pub(super) async fn listings(arguments: Arguments, counts: Counts) {
         let (to, counts) = (arguments.clients[0], counts.clone());
         strangers.spawn(async move {
             loop {
-                let names = (0..of_each).map(move |number| format!("stranger/list/{holder}/{number:06}").into());
+                let names =
+                    (0..of_each).map(move |number| format!("stranger/list/{holder}/{number:06}").into());
                 _ = crowd(to, holder as u64 * 8 + 1, 1, names, &counts).await;
                 sleep(BACK).await;
             }

@@ -41,7 +41,8 @@ pub(super) async fn visit_all(arguments: Arguments, counts: Counts) {
             loop {
                 let for_clients = dice.below(2) == 0;
                 let to = any(&mut dice, if for_clients { &arguments.clients } else { &arguments.peers });
-                let mut bytes = if for_clients { to_a_clients_port(&mut dice) } else { to_a_peers_port(&mut dice) };
+                let mut bytes =
+                    if for_clients { to_a_clients_port(&mut dice) } else { to_a_peers_port(&mut dice) };
                 if dice.below(2) == 0 {
                     damage(&mut dice, &mut bytes);
                 }
@@ -71,7 +72,8 @@ async fn visit(to: SocketAddr, bytes: &[u8], dice: &mut Dice) -> std::io::Result
 fn to_a_clients_port(dice: &mut Dice) -> Vec<u8> {
     let mut bytes = Vec::new();
     if dice.below(8) > 0 {
-        let versions = any(dice, &[VERSIONS, VERSIONS, VERSIONS, VERSIONS, (0, 0), (9, 9), (0, 255), (255, 0)]);
+        let versions =
+            any(dice, &[VERSIONS, VERSIONS, VERSIONS, VERSIONS, (0, 0), (9, 9), (0, 255), (255, 0)]);
         frame::put(GREETING, &Hello { versions, ..Hello::MINE }, &mut bytes);
     }
     match dice.below(6) {
@@ -96,7 +98,8 @@ fn to_a_peers_port(dice: &mut Dice) -> Vec<u8> {
             peer_frames(dice, &mut bytes);
         }
         3 => {
-            let (caller, called) = (Versions { lowest: 0, highest: 255 }, Versions { lowest: 255, highest: 0 });
+            let (caller, called) =
+                (Versions { lowest: 0, highest: 255 }, Versions { lowest: 255, highest: 0 });
             let refused = Answer::Refused(HelloRefusal::Versions { caller, called });
             let answer = if dice.below(2) == 0 { refused } else { Answer::Welcome(peer_hello(dice)) };
             wire::put_answer(&answer, &mut bytes);
@@ -192,7 +195,10 @@ fn absurd(dice: &mut Dice) -> ToNode {
         3 => ToNode::Release { session, request, fence: number(dice) },
         4 => ToNode::Close { session },
         5 => ToNode::Ask { number: number(dice), question: question(dice) },
-        6 => ToNode::Watch(Filter { names: vec![name(dice); dice.below(4) as usize], prefixes: vec![name(dice)] }),
+        6 => ToNode::Watch(Filter {
+            names: vec![name(dice); dice.below(4) as usize],
+            prefixes: vec![name(dice)],
+        }),
         7 => ToNode::Order { number: number(dice), order: order(dice) },
         _ => ToNode::Acquire { session, ask: acquire(dice, request) },
     }
@@ -221,14 +227,25 @@ fn order(dice: &mut Dice) -> Order {
         0 => Order::Define { name, definition: None },
         1 => Order::Define { name, definition: Some(definition(dice)) },
         2 => Order::Resize { name, slots: any(dice, &[0, 1, u32::MAX]) },
-        _ => Order::ForceRelease { name, slot: number(dice) as u32, fence: number(dice), at_once: dice.below(2) == 0 },
+        _ => Order::ForceRelease {
+            name,
+            slot: number(dice) as u32,
+            fence: number(dice),
+            at_once: dice.below(2) == 0,
+        },
     }
 }
 
 fn definition(dice: &mut Dice) -> Definition {
     any(
         dice,
-        &[Definition::Slots(0), Definition::Slots(u32::MAX), Definition::Slots(3), Definition::Room, Definition::RwLock],
+        &[
+            Definition::Slots(0),
+            Definition::Slots(u32::MAX),
+            Definition::Slots(3),
+            Definition::Room,
+            Definition::RwLock,
+        ],
     )
 }
 

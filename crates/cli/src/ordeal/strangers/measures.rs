@@ -70,10 +70,19 @@ mod tests {
 
     #[test]
     fn waits_are_sorted_by_when_they_were() {
-        let arrival = |asked, at| Arrival { process: 1, wanted: 100, asked: Time(asked), at: Time(at), until: Time(at) };
+        let arrival = |asked, at| Arrival {
+            process: 1,
+            wanted: 100,
+            asked: Time(asked),
+            at: Time(at),
+            until: Time(at),
+        };
         let arrivals = [arrival(0, 10), arrival(5, 25), arrival(40, 43), arrival(50, 51)];
         let (around, otherwise) = Waits::around(&arrivals, &[(Time(20), Time(30))]);
-        assert_eq!((around.longest(), otherwise.longest()), (Duration::from_nanos(20), Duration::from_nanos(10)));
+        assert_eq!(
+            (around.longest(), otherwise.longest()),
+            (Duration::from_nanos(20), Duration::from_nanos(10))
+        );
         assert_eq!(otherwise.percentile(50), Duration::from_nanos(3));
         assert_eq!(Waits::default().percentile(99), Duration::ZERO);
     }

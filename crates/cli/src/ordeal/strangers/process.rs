@@ -59,6 +59,8 @@ pub(super) enum Kind {
 
 /// So often what was counted is told.
 const TELLS: Duration = Duration::from_millis(100);
+/// Everything else comes first.
+const LAST: i32 = 19;
 /// Strangers come from so many addresses beside 127.0.0.1.
 const ADDRESSES: u64 = 250;
 
@@ -79,6 +81,8 @@ impl Counts {
 /// Lives as strangers until standard input ends.
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let descriptors = raise_descriptor_limit();
+    // Strangers have machines of their own: they shall not take the cores of this one from nodes and friends.
+    _ = rustix::process::nice(LAST);
     // Connections need most of them, and this program a few.
     let count = arguments.count.min(descriptors.saturating_sub(100) as usize);
     let many = matches!(arguments.kind, Kind::Waiters | Kind::Listings | Kind::Hellos);

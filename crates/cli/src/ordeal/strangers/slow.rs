@@ -128,7 +128,8 @@ pub(super) async fn hellos(arguments: Arguments, counts: Counts) {
     loop {
         ticks.tick().await;
         for _ in 0..(arguments.count / PORTIONS).max(1) {
-            let (to, caller, counts) = (any(&mut dice, &arguments.peers), dice.below(1 << 20), counts.clone());
+            let (to, caller, counts) =
+                (any(&mut dice, &arguments.peers), dice.below(1 << 20), counts.clone());
             let begins = dice.below(14) as usize;
             // It is hung up on, sooner or later.
             open.spawn(async move { _ = hello(to, caller, begins, counts).await });
