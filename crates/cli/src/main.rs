@@ -96,6 +96,8 @@ enum Command {
     Ordeal(ordeal_command::Arguments),
     #[command(hide = true)]
     OrdealClient(ordeal::editor::Arguments),
+    #[command(hide = true)]
+    OrdealStrangers(ordeal::strangers::process::Arguments),
     /// A command that says all the time that it runs
     #[command(hide = true)]
     OrdealBeat,
@@ -198,6 +200,7 @@ fn main() -> ExitCode {
         Command::Swarm(arguments) => swarm_command::run(&arguments),
         Command::Ordeal(arguments) => return finish(ordeal_command::run(&arguments)),
         Command::OrdealClient(arguments) => ordeal::editor::run(&arguments),
+        Command::OrdealStrangers(arguments) => ordeal::strangers::process::run(&arguments),
         Command::OrdealBeat => ordeal::failover::beat(),
         Command::StormClients(arguments) => storm_command::clients(&arguments),
         Command::Check(arguments) => check_command::run(&arguments),

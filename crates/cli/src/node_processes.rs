@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, PipeReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,6 +47,8 @@ impl Drop for Folder {
 struct Node {
     child: Child,
     last_words: LastWords,
+    /// A log that is full, and is not read.
+    _unread: Option<PipeReader>,
     /// It has ended, and that was said or meant.
     ended: bool,
 }
@@ -73,6 +75,37 @@ pub(crate) struct Place {
     pub(crate) network_of: Option<u32>,
     /// What else it finds in its environment.
     pub(crate) environment: Vec<(&'static str, String)>,
+    /// What becomes of what it writes to standard error.
+    pub(crate) log: Log,
+}
+
+/// What becomes of a node's log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Log {
+    /// It is read.
+    #[default]
+    Read,
+    /// Its reader is gone.
+    Closed,
+    /// It is full, and its reader does not read.
+    Full,
+}
+
+/// What a pipe takes on Linux.
+const PIPE_BYTES: usize = 1 << 16;
+
+impl Log {
+    /// The standard error of a node, and what has to be kept until it ends.
+    fn open(self) -> Result<(Stdio, Option<PipeReader>)> {
+        if self == Log::Read {
+            return Ok((Stdio::piped(), None));
+        }
+        let (reader, mut writer) = std::io::pipe()?;
+        if self == Log::Full {
+            writer.write_all(&[b'x'; PIPE_BYTES])?;
+        }
+        Ok((writer.into(), (self == Log::Full).then_some(reader)))
+    }
 }
 
 impl Place {
@@ -144,7 +177,8 @@ impl Nodes {
         for setting in ["CONFIG", "ADVERTISE", "REACHED_AT", "JOIN", "LOG_FORMAT"] {
             command.env_remove(format!("TOKENWOOD_{setting}"));
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let (stderr, unread) = place.log.open()?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         let log = match logs {
             Some(folder) => {
                 Some(File::options().append(true).create(true).open(folder.join(format!("node-{id}.log")))?)
@@ -153,8 +187,13 @@ impl Nodes {
         };
         let mut child = command.spawn().context("a node cannot be started")?;
         let last_words = LastWords::listen_to(child.stderr.take(), log);
-        self.nodes.insert(id, Node { child, last_words, ended: false });
+        self.nodes.insert(id, Node { child, last_words, _unread: unread, ended: false });
         Ok(())
+    }
+
+    /// What becomes of the log of a node from its next start on.
+    pub(crate) fn set_log(&mut self, id: u32, log: Log) {
+        self.plan.places[id as usize].log = log;
     }
 
     /// Those that run, as far as this program wants them to.
@@ -169,13 +208,16 @@ impl Nodes {
         kill_process(process, signal).with_context(|| format!("node {id} gets no signal"))
     }
 
-    /// Ends a node with this signal and waits until it is gone; then without asking.
-    pub(crate) async fn end(&mut self, id: u32, signal: Signal, patience: Duration) -> Result<()> {
+    /// Ends a node with this signal and waits until it is gone; then without asking. Returns how it ended.
+    pub(crate) async fn end(&mut self, id: u32, signal: Signal, patience: Duration) -> Result<ExitStatus> {
         self.signal(id, signal)?;
         let node = self.nodes.get_mut(&id).with_context(|| format!("node {id} does not run"))?;
         node.ended = true;
         let until = Instant::now() + patience;
-        while node.child.try_wait()?.is_none() {
+        loop {
+            if let Some(status) = node.child.try_wait()? {
+                return Ok(status);
+            }
             if Instant::now() > until {
                 node.child.kill()?;
                 node.child.wait()?;
@@ -183,7 +225,6 @@ impl Nodes {
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        Ok(())
     }
 
     pub(crate) fn ids_and_pids(&self) -> impl Iterator<Item = (u32, u32)> {

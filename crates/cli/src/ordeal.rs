@@ -11,6 +11,7 @@ mod partitions;
 mod pauses;
 pub(crate) mod report;
 mod store;
+pub(crate) mod strangers;
 mod views;
 
 use std::pin::Pin;
@@ -58,7 +59,7 @@ macro_rules! scenario {
 }
 
 /// All there are, the most telling first.
-pub(crate) const SCENARIOS: [Scenario; 15] = [
+pub(crate) const SCENARIOS: [Scenario; 16] = [
     scenario!(
         "holder",
         "the node of a holder is killed: how soon the next one holds, and who knew",
@@ -116,5 +117,10 @@ pub(crate) const SCENARIOS: [Scenario; 15] = [
         "views",
         "a node leaves and comes back until there were 1,000 views: nothing grows",
         views::views
+    ),
+    scenario!(
+        "strangers",
+        "strangers do what they can at every port while nodes are killed: friends hardly notice",
+        strangers::strangers
     ),
 ];

@@ -15,7 +15,7 @@ use crate::output::{note, say};
 use crate::signals::Signals;
 use crate::{Ended, table};
 
-/// Kill, stop, cut off and starve real nodes, and check that locks hold
+/// Kill, stop, cut off, starve and crowd real nodes, and check that locks hold
 ///
 /// Starts nodes and clients as processes of their own, each node in a network of its own where that is allowed. Clients
 /// count up numbers in a store, under locks: once in a store that checks fences, once in one that does not. What goes wrong

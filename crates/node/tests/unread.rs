@@ -71,6 +71,25 @@ fn questions_are_not_taken_in_while_their_answers_are_not_read() {
 }
 
 #[test]
+fn a_client_that_goes_without_reading_its_answers_leaves_nothing_behind() {
+    on_one_thread(async || {
+        let cluster = LocalCluster::start(1).await.unwrap();
+        let near = cluster.hosts[0].embedded();
+        let mut held = Vec::new();
+        for number in 0..1_000 {
+            held.push(near.mutex(&format!("{number:0>100}")).acquire().await.unwrap());
+        }
+        let questions: Vec<ToNode> =
+            (0..1_000).map(|number| ToNode::Ask { number, question: Question::List(None) }).collect();
+        let unread = visit(&cluster.endpoints[0], &questions).await;
+        idles().await;
+        drop(unread);
+        idles().await;
+        cluster.stop().await;
+    });
+}
+
+#[test]
 fn a_node_that_does_not_read_costs_its_client_nothing_but_the_session() {
     const TTL: Duration = Duration::from_secs(3);
     on_one_thread(async || {

@@ -45,6 +45,9 @@ impl Setup {
 const HEALED_WITHIN: Duration = Duration::from_secs(30);
 /// Who is asked to end does so within so long.
 pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(15);
+/// Where nodes listen that share a machine: so many ports, from this one on.
+const FIRST_PORT: u32 = 10_000;
+const PORTS: u32 = 20_000;
 /// Of what is wrong, so much is told of each kind.
 const TOLD: usize = 5;
 
@@ -212,7 +215,7 @@ impl Field {
     /// Ends a node by this signal.
     pub(crate) async fn end(&mut self, node: u32, signal: Signal) -> Result<()> {
         self.note(&format!("{signal:?} to node {node}"));
-        self.nodes.end(node, signal, ENDS_WITHIN).await
+        self.nodes.end(node, signal, ENDS_WITHIN).await.map(drop)
     }
 
     /// Starts a node again.
@@ -308,6 +311,12 @@ impl Field {
 
     /// All faults are over: everybody must be served, and then everything is judged.
     pub(crate) async fn judge(mut self, mercy: Mercy) -> Result<Report> {
+        self.judge_clients(mercy).await?;
+        Ok(self.close())
+    }
+
+    /// The same, with nodes that go on running without clients.
+    pub(crate) async fn judge_clients(&mut self, mercy: Mercy) -> Result<()> {
         self.note("the faults are over");
         let over = storm::now();
         let whole = self.until_whole(HEALED_WITHIN).await;
@@ -324,7 +333,7 @@ impl Field {
             self.report.wrong.push(failure);
         }
         self.judge_history(mercy);
-        Ok(self.close())
+        Ok(())
     }
 
     fn judge_history(&mut self, mercy: Mercy) {
@@ -385,13 +394,12 @@ pub(crate) fn folder(scenario: &str) -> PathBuf {
 /// Where nodes are: each in its network, or all on this machine's own at ports that are free.
 fn places(nodes: u32, network: Option<&Network>) -> Result<Vec<Place>> {
     let Some(network) = network else {
-        let mut taken = Vec::new();
+        // Below what connections get: a node that is down would find its port taken by one.
+        let mut ports = (0..PORTS).map(|port| FIRST_PORT + (port + std::process::id() % PORTS) % PORTS);
         let mut free = || {
-            let listener =
-                TcpListener::bind("127.0.0.1:0").context("no port on 127.0.0.1 can be listened at")?;
-            let address = listener.local_addr()?.to_string();
-            taken.push(listener);
-            Ok::<_, anyhow::Error>(address)
+            let mut addresses = ports.by_ref().map(|port| format!("127.0.0.1:{port}"));
+            let address = addresses.find(|address| TcpListener::bind(address).is_ok());
+            address.context("no port on 127.0.0.1 can be listened at")
         };
         return (0..nodes)
             .map(|_| {

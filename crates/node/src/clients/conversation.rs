@@ -207,6 +207,10 @@ impl Source for Conversation {
         if ready.to_write && self.link.unread() > 0 {
             self.link.has_room();
         }
+        // The socket takes nothing more. A read would find its end, but is not tried while the client has much to read.
+        if self.link.is_over() {
+            return Next::Over;
+        }
         self.work(round).unwrap_or(Next::Over)
     }
 

@@ -207,3 +207,21 @@ fn ask(dice: &mut Pcg32, request: u64) -> Acquire {
     };
     Acquire { request, name, definition, want, patience }
 }
+
+/// What operators may ask for is bounded by the node, and not only by the command that asks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leases_that_no_node_could_keep_are_refused() {
+    let cluster = LocalCluster::start(2).await.unwrap();
+    let endpoint = cluster.endpoints[0].clone();
+    let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
+    let mut observer = client::Observer::connect(&endpoint).await.unwrap();
+    for lasts in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(3600), Duration::MAX] {
+        match observer.ask(Question::Lease(lasts)).await.unwrap() {
+            service::protocol::Told::NotDone(why) => assert!(why.contains("500ms"), "{why}"),
+            other => panic!("leases of {lasts:?}: {other:?}"),
+        }
+    }
+    let guard = timeout(LONG, friend.mutex("friendly").acquire()).await.expect("it stays up");
+    guard.expect("a friend is served").release();
+    cluster.stop().await;
+}

@@ -1,0 +1,267 @@
+//! What strangers say: noise, and frames of every kind with absurd fields, which are then cut off, lengthened or damaged.
+//!
+//! Connections are not authenticated: a stranger that knows the id and the incarnation of a member passes for it, and one that asks for
+//! a node to be removed is an operator. Such are not tried here: identities are no member's, and orders cannot be meant.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench::storm::Dice;
+use node::link::Frame;
+use node::wire::{self, Answer, HelloRefusal, Versions};
+use service::core::{Cursor, Patience};
+use service::event::Filter;
+use service::frame;
+use service::name::Kind;
+use service::protocol::{GREETING, Hello, Order, Question, ToNode, VERSIONS};
+use service::{Acquire, Definition, Identity, SessionId, Want};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::process::{Arguments, Counts, any, call};
+
+/// How long a stranger waits between two visits, at most.
+const BETWEEN: Duration = Duration::from_millis(20);
+/// How long it listens, if it does.
+const LISTENS: Duration = Duration::from_millis(20);
+/// Some stay so long after what they said.
+const LINGERS: Duration = Duration::from_secs(3);
+/// The name of the cluster, which strangers may know.
+const CLUSTER: &str = "ordeal";
+
+/// So many strangers at once say something, leave and come back.
+pub(super) async fn visit_all(arguments: Arguments, counts: Counts) {
+    let mut strangers = JoinSet::new();
+    for stranger in 0..arguments.count as u64 {
+        let (arguments, counts) = (arguments.clone(), counts.clone());
+        strangers.spawn(async move {
+            let mut dice = Dice::new(arguments.seed.wrapping_mul(1_000_003).wrapping_add(stranger));
+            loop {
+                let for_clients = dice.below(2) == 0;
+                let to = any(&mut dice, if for_clients { &arguments.clients } else { &arguments.peers });
+                let mut bytes =
+                    if for_clients { to_a_clients_port(&mut dice) } else { to_a_peers_port(&mut dice) };
+                if dice.below(2) == 0 {
+                    damage(&mut dice, &mut bytes);
+                }
+                // It may be hung up on in the middle of a sentence, or there is no node at the moment.
+                if visit(to, &bytes, &mut dice).await.is_ok() {
+                    counts.add("absurd_visits", 1);
+                }
+                sleep(BETWEEN * dice.below(100) as u32 / 100).await;
+            }
+        });
+    }
+    strangers.join_all().await;
+}
+
+async fn visit(to: SocketAddr, bytes: &[u8], dice: &mut Dice) -> std::io::Result<()> {
+    let mut stream = call(to, dice.below(1 << 20)).await?;
+    timeout(LINGERS, stream.write_all(bytes)).await??;
+    match dice.below(64) {
+        0 => sleep(LINGERS).await,
+        1..=16 => _ = timeout(LISTENS, stream.read(&mut [0; 4096])).await,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A greeting, most of the time, and then anything that a client may say.
+fn to_a_clients_port(dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if dice.below(8) > 0 {
+        let versions =
+            any(dice, &[VERSIONS, VERSIONS, VERSIONS, VERSIONS, (0, 0), (9, 9), (0, 255), (255, 0)]);
+        frame::put(GREETING, &Hello { versions, ..Hello::MINE }, &mut bytes);
+    }
+    match dice.below(6) {
+        0 => noise(dice, &mut bytes),
+        1 => bytes.extend(any(dice, &[0, 1, 16 << 10, (16 << 10) + 1, u32::MAX]).to_le_bytes()),
+        _ => {
+            let version = any(dice, &[1, 1, 1, 1, 1, 1, 0, 2, 255]);
+            (0..1 + dice.below(20)).for_each(|_| frame::put(version, &absurd(dice), &mut bytes));
+        }
+    }
+    bytes
+}
+
+/// A greeting, an answer or frames of peers, or what belongs to consensus.
+fn to_a_peers_port(dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match dice.below(6) {
+        0 => noise(dice, &mut bytes),
+        1 => wire::put_hello(&peer_hello(dice), &mut bytes),
+        2 => {
+            wire::put_hello(&peer_hello(dice), &mut bytes);
+            peer_frames(dice, &mut bytes);
+        }
+        3 => {
+            let (caller, called) =
+                (Versions { lowest: 0, highest: 255 }, Versions { lowest: 255, highest: 0 });
+            let refused = Answer::Refused(HelloRefusal::Versions { caller, called });
+            let answer = if dice.below(2) == 0 { refused } else { Answer::Welcome(peer_hello(dice)) };
+            wire::put_answer(&answer, &mut bytes);
+        }
+        4 => peer_frames(dice, &mut bytes),
+        _ => {
+            let version = any(dice, &[0, 1, 1, 1, 1, 2, 255]);
+            let cluster = cluster(dice);
+            // The number of the cluster is drawn from 64 bits when it is founded.
+            let (from, to) = (dice.below(4) as u32, dice.below(4) as u32);
+            bytes = control::Hello { version, cluster, cluster_id: number(dice), from, to }.encode();
+            for _ in 0..dice.below(4) {
+                let (question, mut content) = (number(dice), Vec::new());
+                noise(dice, &mut content);
+                frame::put(1, &(question, dice.below(8) as u32, content), &mut bytes);
+            }
+        }
+    }
+    bytes
+}
+
+fn cluster(dice: &mut Dice) -> String {
+    any(dice, &[CLUSTER, CLUSTER, CLUSTER, "", "tokenwood", "\u{0}\u{10ffff}"]).to_string()
+}
+
+/// From a node that is no member.
+fn peer_hello(dice: &mut Dice) -> wire::Hello {
+    let nobody = Identity { id: any(dice, &[7, 1_000, u32::MAX]), incarnation: number(dice) };
+    let to = Identity { id: dice.below(4) as u32, incarnation: number(dice) };
+    let versions = any(dice, &[wire::VERSIONS, wire::VERSIONS, Versions { lowest: 255, highest: 0 }]);
+    let (epoch, received) = (number(dice), number(dice));
+    wire::Hello { versions, cluster: cluster(dice), epoch, from: nobody, to, received }
+}
+
+fn peer_frames(dice: &mut Dice, bytes: &mut Vec<u8>) {
+    for _ in 0..1 + dice.below(4) {
+        let mut payload = Vec::new();
+        noise(dice, &mut payload);
+        let payloads = vec![&payload[..]; dice.below(4) as usize];
+        let (epoch, first, acknowledged) = (number(dice), number(dice), number(dice));
+        wire::put_frame(any(dice, &[1, 1, 0, 255]), &Frame { epoch, first, acknowledged, payloads }, bytes);
+    }
+}
+
+/// Cuts it off, lengthens it, or turns bits round.
+fn damage(dice: &mut Dice, bytes: &mut Vec<u8>) {
+    match dice.below(3) {
+        _ if bytes.is_empty() => {}
+        0 => bytes.truncate(dice.below(bytes.len() as u64) as usize),
+        1 => noise(dice, bytes),
+        _ => {
+            for _ in 0..1 + dice.below(4) {
+                let place = dice.below(bytes.len() as u64) as usize;
+                bytes[place] ^= 1 << dice.below(8);
+            }
+        }
+    }
+}
+
+fn noise(dice: &mut Dice, bytes: &mut Vec<u8>) {
+    bytes.extend((0..dice.below(500)).map(|_| dice.below(256) as u8));
+}
+
+/// One of the numbers that programs forget about.
+fn number(dice: &mut Dice) -> u64 {
+    let extreme = [0, u64::from(u32::MAX), u64::MAX, u64::MAX - 1, 1 << 63, 1 << 40, i64::MAX as u64];
+    if dice.below(3) == 0 { dice.below(u64::MAX) } else { any(dice, &extreme) }
+}
+
+fn time(dice: &mut Dice) -> Duration {
+    let seconds = Duration::from_secs;
+    any(dice, &[Duration::ZERO, Duration::MAX, seconds(1), seconds(u64::MAX / 2), Duration::from_nanos(1)])
+}
+
+/// A name that no friend uses, or none at all.
+fn name(dice: &mut Dice) -> String {
+    match dice.below(5) {
+        0 => "stranger/\n".to_string(),
+        1 => "stranger".repeat(1_000),
+        2 => "\u{0}".repeat(300),
+        _ => format!("stranger/{}", dice.below(100)),
+    }
+}
+
+/// Anything that a client may say, with fields that no client of ours sends.
+fn absurd(dice: &mut Dice) -> ToNode {
+    let session = SessionId { node: dice.below(4) as u32, incarnation: number(dice), number: number(dice) };
+    let request = number(dice);
+    match dice.below(10) {
+        0 => ToNode::Open { ttl: time(dice) },
+        1 => ToNode::KeepAlive { session, sequence: number(dice), settled: number(dice) },
+        2 => ToNode::Cancel { session, request },
+        3 => ToNode::Release { session, request, fence: number(dice) },
+        4 => ToNode::Close { session },
+        5 => ToNode::Ask { number: number(dice), question: question(dice) },
+        6 => ToNode::Watch(Filter {
+            names: vec![name(dice); dice.below(4) as usize],
+            prefixes: vec![name(dice)],
+        }),
+        7 => ToNode::Order { number: number(dice), order: order(dice) },
+        _ => ToNode::Acquire { session, ask: acquire(dice, request) },
+    }
+}
+
+fn question(dice: &mut Dice) -> Question {
+    let kind = any(dice, &[Kind::Slots, Kind::RwLock, Kind::Room]);
+    let client = (dice.below(2) == 0).then(|| (number(dice), number(dice)));
+    let after = Some(Cursor { kind, name: name(dice).into(), client });
+    match dice.below(8) {
+        0 => Question::Status,
+        1 => Question::Cluster,
+        2 => Question::Definitions(Some(name(dice).into())),
+        3 => Question::List(after),
+        4 => Question::Inspect { name: name(dice), after },
+        5 => Question::Invite(Duration::ZERO),
+        // No node has such a number, and no lease can last so long.
+        6 => Question::Remove(u32::MAX - dice.below(4) as u32),
+        _ => Question::Lease(Duration::MAX),
+    }
+}
+
+fn order(dice: &mut Dice) -> Order {
+    let name: Arc<str> = name(dice).into();
+    match dice.below(4) {
+        0 => Order::Define { name, definition: None },
+        1 => Order::Define { name, definition: Some(definition(dice)) },
+        2 => Order::Resize { name, slots: any(dice, &[0, 1, u32::MAX]) },
+        _ => Order::ForceRelease {
+            name,
+            slot: number(dice) as u32,
+            fence: number(dice),
+            at_once: dice.below(2) == 0,
+        },
+    }
+}
+
+fn definition(dice: &mut Dice) -> Definition {
+    any(
+        dice,
+        &[
+            Definition::Slots(0),
+            Definition::Slots(u32::MAX),
+            Definition::Slots(3),
+            Definition::Room,
+            Definition::RwLock,
+        ],
+    )
+}
+
+fn acquire(dice: &mut Dice, request: u64) -> Acquire {
+    let want = match dice.below(6) {
+        0 => Want::Slot,
+        1 => Want::AnySlot,
+        2 => Want::Write,
+        3 => Want::AnyOf([].into()),
+        4 => Want::AnyOf([Arc::from("g")].into()),
+        _ => Want::AnyOf(vec![Arc::from("g"); 1_000].into()),
+    };
+    let patience = match dice.below(3) {
+        0 => Patience::Try,
+        1 => Patience::For(time(dice)),
+        _ => Patience::Forever,
+    };
+    Acquire { request, name: name(dice).into(), definition: definition(dice), want, patience }
+}
