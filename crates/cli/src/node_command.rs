@@ -217,6 +217,7 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         tune: Box::new(move |config| {
             (config.linger, config.keep_idle, config.limits) = (linger, keep_idle, limits);
         }),
+        sockets: node::Sockets::OwnThread,
         on_failure: fail_stop::on_failure(),
         hearts,
     };

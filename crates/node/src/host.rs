@@ -33,7 +33,7 @@ use crate::errands::ToLeader;
 use crate::failure::{self, Failure, Failures, Lasting, OnFailure};
 use crate::links::{Around, Links};
 use crate::log::{self, Log};
-use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
+use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Sockets, Source};
 use crate::transport::{self, Inbox, Notice, Outbox};
 use crate::watchdog::{Hearts, Waits};
 use crate::{errands, faults, memory, port, start};
@@ -56,6 +56,8 @@ pub struct HostConfig {
     pub lease: Duration,
     /// Changes to the defaults of the core.
     pub tune: Tune,
+    /// Where the sockets of its peers and clients are read from.
+    pub sockets: Sockets,
     /// What to do when the node has failed.
     pub on_failure: OnFailure,
     /// Where the hearts of its parts are, for a program that misses them: see [`Watchdog`](crate::Watchdog).
@@ -193,8 +195,19 @@ impl Host {
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig { cluster, id, peers, clients, folder, first, lease, tune, on_failure, hearts } =
-            config;
+        let HostConfig {
+            cluster,
+            id,
+            peers,
+            clients,
+            folder,
+            first,
+            lease,
+            tune,
+            sockets,
+            on_failure,
+            hearts,
+        } = config;
         let control = control::Config {
             cluster: cluster.clone(),
             node: id,
@@ -204,13 +217,14 @@ impl Host {
             clock: clock::now,
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
-        let reactor = match Reactor::start(Some(hearts.heart("sockets", LONGEST_HANG, Waits::ForTurns))) {
-            Ok(reactor) => reactor,
-            Err(error) => {
-                control.stop().await;
-                return Err(StartError::Sockets(error));
-            }
-        };
+        let reactor =
+            match Reactor::start(sockets, Some(hearts.heart("sockets", LONGEST_HANG, Waits::ForTurns))) {
+                Ok(reactor) => reactor,
+                Err(error) => {
+                    control.stop().await;
+                    return Err(StartError::Sockets(error));
+                }
+            };
         let mut core = Config::new(id, View::alone(id));
         tune(&mut core);
         let limits = core.limits.clone();

@@ -37,6 +37,7 @@ pub use failure::{Failure, OnFailure};
 pub use host::{First, Host, HostConfig, StartError};
 pub use link::{Limits, Link};
 pub use local::LocalCluster;
+pub use reactor::Sockets;
 pub use service::Identity;
 pub use service::view::{View, ViewMember};
 pub use transport::{Inbox, Notice, Outbox, Peers};

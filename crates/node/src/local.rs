@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 
 use crate::failure::OnFailure;
 use crate::host::{First, Host, HostConfig};
+use crate::reactor::Sockets;
 use crate::watchdog::Hearts;
 
 /// Nodes that run in this process, on ports that were free.
@@ -96,6 +97,7 @@ impl LocalCluster {
                 first: First::Together(members.clone()),
                 lease,
                 tune: Box::new(tune),
+                sockets: Sockets::Runtime,
                 on_failure: OnFailure::default(),
                 hearts: Hearts::default(),
             };

@@ -1,4 +1,4 @@
-//! One thread that owns the sockets of a node's clients and peers.
+//! One thread, or one task, that owns the sockets of a node's clients and peers.
 //!
 //! It waits until sockets are ready, visits the [`Source`] of each, and at the end of the round writes once to every
 //! connection that something was queued for. Nothing here can wake itself: a socket that is not ready, or that its
@@ -8,25 +8,33 @@
 //! Readiness is told once for each change (edges). A source therefore remembers that its socket may be readable until a
 //! read finds it empty. A write that finds the socket full needs no such care: the next edge visits the source.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mio::event::Event;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Interest, Poll, Token, Waker};
 use tokio::sync::watch;
 
-use crate::watchdog::{BEAT, Heart};
+use crate::watchdog::Heart;
 
-/// How many sockets are looked at in one round: what they cause is written at its end.
-const MOST_EVENTS: usize = 256;
-/// How much is read at once.
-const READ_BYTES: usize = 64 << 10;
+mod rounds;
+
+use rounds::Rounds;
+
 /// The waker's own; sources count from 0.
 const WAKER: Token = Token(usize::MAX);
+
+/// Where the sockets of a node are read from and written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sockets {
+    /// On a thread of their own: the least work for each message. For a process that does nothing but to be a node.
+    OwnThread,
+    /// In a task of the runtime, where a program also waits for its locks: a grant reaches it without a hop between threads.
+    Runtime,
+}
 
 /// Why a source is visited: what its socket is ready for, as far as is known.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,7 +71,7 @@ pub(crate) enum Next {
     Over,
 }
 
-/// A socket, and what is done about it. Lives on the thread of the reactor.
+/// A socket, and what is done about it. Lives with the reactor.
 pub(crate) trait Source: Send {
     /// The socket to wait for, and what for; asked once. A source without one is only visited when it is due. The socket is
     /// forgotten when the operating system closes it.
@@ -133,8 +141,8 @@ struct Orders {
 }
 
 impl Reactor {
-    /// Starts the thread. It beats this heart.
-    pub(crate) fn start(heart: Option<Heart>) -> io::Result<Reactor> {
+    /// Starts the thread or the task; for a task this belongs into a tokio runtime. It beats this heart.
+    pub(crate) fn start(sockets: Sockets, heart: Option<Heart>) -> io::Result<Reactor> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
         let shared = Arc::new(Shared {
@@ -143,20 +151,14 @@ impl Reactor {
             orders: Mutex::default(),
             over: watch::Sender::new(false),
         });
-        let loops = Loop {
-            poll,
-            shared: shared.clone(),
-            heart,
-            slots: Vec::new(),
-            free: Vec::new(),
-            clocks: Vec::new(),
-            timers: BTreeSet::new(),
-            again: Vec::new(),
-            buffer: vec![0; READ_BYTES],
-            dirty: Vec::new(),
-            newcomers: Vec::new(),
-        };
-        thread::Builder::new().name("tokenwood-sockets".to_owned()).spawn(move || loops.run())?;
+        let rounds = Rounds::new(poll, shared.clone(), heart);
+        match sockets {
+            Sockets::OwnThread => {
+                let named = thread::Builder::new().name("tokenwood-sockets".to_owned());
+                named.spawn(move || rounds.run_on_thread())?;
+            }
+            Sockets::Runtime => _ = tokio::spawn(rounds.run_on_runtime()?),
+        }
         Ok(Reactor { shared })
     }
 
@@ -192,197 +194,5 @@ impl Reactor {
     fn order(&self, order: impl FnOnce(&mut Orders)) {
         order(&mut self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner));
         self.wake();
-    }
-}
-
-/// The thread's own.
-struct Loop {
-    poll: Poll,
-    shared: Arc<Shared>,
-    heart: Option<Heart>,
-    slots: Vec<Option<Slot>>,
-    free: Vec<usize>,
-    /// The sources without a socket.
-    clocks: Vec<usize>,
-    /// When to visit which source; at most one entry for each.
-    timers: BTreeSet<(Instant, usize)>,
-    /// What to visit in the next round.
-    again: Vec<usize>,
-    buffer: Vec<u8>,
-    dirty: Dirty,
-    newcomers: Vec<Box<dyn Source>>,
-}
-
-struct Slot {
-    source: Box<dyn Source>,
-    /// Its entry among the timers. It may be earlier than the source is due: then the visit is in vain.
-    planned: Option<Instant>,
-    /// What it is ready for, if it is to be visited in this round.
-    ready: Option<Ready>,
-}
-
-/// Runs when the thread ends, also by a panic: nobody shall wait for it in vain.
-struct Ending(Arc<Shared>);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        self.0.over.send_replace(true);
-    }
-}
-
-impl Loop {
-    fn run(mut self) {
-        let _ending = Ending(self.shared.clone());
-        let (mut events, mut visits) = (Events::with_capacity(MOST_EVENTS), Vec::new());
-        loop {
-            self.wait(&mut events);
-            let now = Instant::now();
-            std::mem::swap(&mut self.again, &mut visits);
-            for event in events.iter().filter(|event| event.token() != WAKER) {
-                self.mark(event.token().0, Ready::of(event), &mut visits);
-            }
-            while let Some(&(due, index)) = self.timers.first().filter(|(due, _)| *due <= now) {
-                self.timers.remove(&(due, index));
-                self.slots[index].as_mut().expect("a source that is gone has no timer").planned = None;
-                self.mark(index, Ready::default(), &mut visits);
-            }
-            let stop = self.take_orders(&mut visits);
-            for index in visits.drain(..) {
-                self.visit(index, now);
-            }
-            self.finish_round();
-            if stop {
-                return self.close_all();
-            }
-        }
-    }
-
-    /// Waits for sockets, orders or the earliest timer.
-    fn wait(&mut self, events: &mut Events) {
-        // In this order: what is ordered or planned after the last look finds the thread asleep, and wakes it.
-        self.shared.asleep.store(true, Ordering::SeqCst);
-        let ordered = {
-            let orders = self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner);
-            !orders.adopt.is_empty() || !orders.visit.is_empty() || orders.stop
-        };
-        let timeout = if ordered || !self.again.is_empty() { Some(Duration::ZERO) } else { self.until_due() };
-        let timeout = match &self.heart {
-            None => timeout,
-            Some(heart) => {
-                heart.beat();
-                Some(timeout.map_or(BEAT, |timeout| timeout.min(BEAT)))
-            }
-        };
-        let waited = self.poll.poll(events, timeout);
-        self.shared.asleep.store(false, Ordering::SeqCst);
-        match waited {
-            Ok(()) => {}
-            // A signal. The events of the round before are still there, and not to be seen twice.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => events.clear(),
-            Err(error) => panic!("the sockets of this node cannot be waited for: {error}"),
-        }
-    }
-
-    fn until_due(&mut self) -> Option<Duration> {
-        for place in 0..self.clocks.len() {
-            self.plan(self.clocks[place]);
-        }
-        let due = self.timers.first().map(|(due, _)| *due)?;
-        Some(due.saturating_duration_since(Instant::now()))
-    }
-
-    /// Marks a source to be visited in this round.
-    fn mark(&mut self, index: usize, ready: Ready, visits: &mut Vec<usize>) {
-        let Some(Some(slot)) = self.slots.get_mut(index) else { return };
-        if slot.ready.is_none() {
-            visits.push(index);
-        }
-        slot.ready.get_or_insert_default().add(ready);
-    }
-
-    /// Does what was ordered. Returns whether the reactor is to stop.
-    fn take_orders(&mut self, visits: &mut Vec<usize>) -> bool {
-        let Orders { adopt, visit, stop } =
-            std::mem::take(&mut *self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner));
-        for SourceId(index) in visit {
-            self.mark(index, Ready::default(), visits);
-        }
-        adopt.into_iter().for_each(|source| self.adopt(source));
-        stop
-    }
-
-    fn adopt(&mut self, mut source: Box<dyn Source>) {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() - 1
-        });
-        match source.socket() {
-            Some((socket, interest)) => {
-                if self.poll.registry().register(socket, Token(index), interest).is_err() {
-                    // The operating system has no room for it.
-                    self.free.push(index);
-                    return source.close(&mut self.round(Instant::now()));
-                }
-            }
-            None => self.clocks.push(index),
-        }
-        source.adopted(SourceId(index));
-        // What came before it was registered raises no edge.
-        let ready = Ready { to_read: true, ..Ready::default() };
-        self.slots[index] = Some(Slot { source, planned: None, ready: Some(ready) });
-        self.again.push(index);
-    }
-
-    fn round(&mut self, now: Instant) -> Round<'_> {
-        Round { buffer: &mut self.buffer, dirty: &mut self.dirty, newcomers: &mut self.newcomers, now }
-    }
-
-    fn visit(&mut self, index: usize, now: Instant) {
-        let Loop { slots, buffer, dirty, newcomers, again, .. } = self;
-        let Some(Some(slot)) = slots.get_mut(index) else { return };
-        let ready = slot.ready.take().unwrap_or_default();
-        match slot.source.visit(ready, &mut Round { buffer, dirty, newcomers, now }) {
-            Next::Wait => self.plan(index),
-            Next::Again => {
-                slot.ready = Some(Ready::default());
-                again.push(index);
-            }
-            Next::Over => self.close(index, now),
-        }
-    }
-
-    /// Sees to it that a source is visited when it is due.
-    fn plan(&mut self, index: usize) {
-        let Some(Some(slot)) = self.slots.get_mut(index) else { return };
-        let Some(due) = slot.source.due() else { return };
-        if slot.planned.is_none_or(|planned| due < planned) {
-            let before = slot.planned.replace(due);
-            before.map(|before| self.timers.remove(&(before, index)));
-            self.timers.insert((due, index));
-        }
-    }
-
-    fn close(&mut self, index: usize, now: Instant) {
-        let Some(slot) = self.slots[index].take() else { return };
-        slot.planned.map(|planned| self.timers.remove(&(planned, index)));
-        self.clocks.retain(|clock| *clock != index);
-        self.free.push(index);
-        slot.source.close(&mut self.round(now));
-    }
-
-    /// Writes what the round brought about.
-    fn finish_round(&mut self) {
-        self.dirty.drain(..).for_each(|outbound| outbound.flush());
-        for source in std::mem::take(&mut self.newcomers) {
-            self.adopt(source);
-        }
-    }
-
-    fn close_all(mut self) {
-        let now = Instant::now();
-        for index in 0..self.slots.len() {
-            self.close(index, now);
-        }
-        self.finish_round();
     }
 }

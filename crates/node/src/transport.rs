@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::handshake::{self, Local};
 use crate::link::{Full, Limits};
-use crate::reactor::{Dirty, Outbound, Reactor};
+use crate::reactor::{Dirty, Outbound, Reactor, Sockets};
 use crate::wire::{Hello, HelloRefusal, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, VERSIONS, Versions};
 
 pub(crate) mod callers;
@@ -47,13 +47,16 @@ pub struct Config {
     pub limits: Limits,
     /// How long things may take.
     pub timing: Timing,
+    /// Where sockets are read from, if these peers have a reactor of their own.
+    pub sockets: Sockets,
 }
 
 impl Config {
     /// With the usual limits and times.
     pub fn new(cluster: &str, me: Identity) -> Config {
         let (limits, timing) = (Limits::default(), Timing::default());
-        Config { cluster: cluster.to_string(), me, versions: VERSIONS, limits, timing }
+        let sockets = Sockets::Runtime;
+        Config { cluster: cluster.to_string(), me, versions: VERSIONS, limits, timing, sockets }
     }
 
     fn check(&self, view: &View) -> Result<(), StartError> {
@@ -275,7 +278,8 @@ impl Peers {
     ) -> Result<Peers, StartError> {
         let view = view.into();
         config.check(&view)?;
-        let reactor = Reactor::start(None).map_err(|error| StartError::System(error.kind()))?;
+        let reactor =
+            Reactor::start(config.sockets, None).map_err(|error| StartError::System(error.kind()))?;
         Ok(Peers::begin(config, view, calls.into(), inbox, (reactor, true)))
     }
 
@@ -299,7 +303,7 @@ impl Peers {
         inbox: Arc<dyn Inbox>,
         (reactor, owns_reactor): (Reactor, bool),
     ) -> Peers {
-        let Config { cluster, me, versions, limits, timing } = config;
+        let Config { cluster, me, versions, limits, timing, .. } = config;
         let local = Local { cluster, me, versions };
         let nobody = Arc::new(View { epoch: view.epoch, members: Vec::new() });
         let shared = Arc::new(Shared {

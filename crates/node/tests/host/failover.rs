@@ -75,6 +75,8 @@ impl Cluster {
             first,
             lease: LEASE,
             tune: Box::new(|_| {}),
+            // As in a process that is a node.
+            sockets: node::Sockets::OwnThread,
             on_failure: OnFailure::new(move |failure| {
                 eprintln!("node {id} has failed: {failure}");
                 std::process::abort();

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use node::transport::{Config, SendError, Timing, Trouble};
-use node::{Limits, Notice, View};
+use node::{Limits, Notice, Sockets, View};
 use tokio::task::JoinSet;
 
 use super::fixture::{Node, config, identity, listeners, pair, view, wait_until};
@@ -81,7 +81,9 @@ async fn quick_and_slow(payloads: usize) -> (Node, Node) {
     let limits = Limits { payloads, bytes: 1 << 30 };
     let hour = Duration::from_secs(3600);
     let timing = Timing { patience: hour, acknowledge: hour, ..config(identity(0)).timing };
-    let config = |id| Config { limits, timing: timing.clone(), ..config(identity(id)) };
+    // A thread may wait for the gate, a task of the runtime may not.
+    let sockets = Sockets::OwnThread;
+    let config = |id| Config { limits, timing: timing.clone(), sockets, ..config(identity(id)) };
     let mut listeners = listeners.into_iter();
     let quick = Node::start(config(0), &view, listeners.next().unwrap());
     let slow = Node::start_closed(config(1), &view, listeners.next().unwrap());
