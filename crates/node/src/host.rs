@@ -6,8 +6,6 @@
 //! end of its round, and by any other thread at once.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -30,102 +28,17 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::clients::{ClientLink, ClientPort};
 use crate::embedded::Near;
 use crate::errands::ToLeader;
-use crate::failure::{self, Failure, Failures, Lasting, OnFailure};
+use crate::failure::{self, Failure, Failures, Lasting};
 use crate::links::{Around, Links};
 use crate::log::{self, Log};
-use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Sockets, Source};
-use crate::transport::{self, Inbox, Notice, Outbox};
+use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
+use crate::transport::{Inbox, Notice, Outbox};
 use crate::watchdog::{Hearts, Waits};
 use crate::{errands, faults, memory, port, start};
 
-/// What a node is told when it starts.
-pub struct HostConfig {
-    /// The cluster: nodes of another are refused.
-    pub cluster: String,
-    /// The number of this node, for ever.
-    pub id: u32,
-    /// Where its peers reach this node, as `host:port`.
-    pub peers: String,
-    /// Where clients reach this node, as `host:port`: told to whoever asks for the members.
-    pub clients: String,
-    /// Where what the cluster agrees on is kept. One folder per node, for as long as it belongs to the cluster.
-    pub folder: PathBuf,
-    /// How this node comes to the cluster, if its folder is empty.
-    pub first: First,
-    /// How long leases last, if this node founds the cluster; and how soon a leader that is silent is replaced.
-    pub lease: Duration,
-    /// Changes to the defaults of the core.
-    pub tune: Tune,
-    /// Where the sockets of its peers and clients are read from.
-    pub sockets: Sockets,
-    /// What to do when the node has failed.
-    pub on_failure: OnFailure,
-    /// Where the hearts of its parts are, for a program that misses them: see [`Watchdog`](crate::Watchdog).
-    pub hearts: Hearts,
-}
+mod config;
 
-/// Changes the defaults of the core.
-pub type Tune = Box<dyn FnOnce(&mut Config) + Send>;
-
-/// How a node comes to a cluster that it does not belong to yet.
-pub enum First {
-    /// It belongs to one: that is in its folder.
-    No,
-    /// All of these begin together, by their ids and where peers reach them. The one with the lowest id founds the
-    /// cluster; the others wait until it calls them.
-    Together(BTreeMap<u32, String>),
-    /// It was invited.
-    Invited(control::Invitation),
-}
-
-/// Why a node does not start.
-#[derive(Debug)]
-pub enum StartError {
-    /// Its part of what the cluster agrees on does not.
-    Control(control::StartError),
-    /// Its name or an address is too long.
-    Transport(transport::StartError),
-    /// Its sockets cannot be waited for.
-    Sockets(io::Error),
-    /// The cluster cannot be founded.
-    Found(control::FoundError),
-    /// The cluster does not let it in.
-    Join(control::AskError),
-    /// Its folder is empty, and nothing was said about where it belongs.
-    Nowhere(PathBuf),
-    /// It is not among those who begin together.
-    NotAmong(u32),
-    /// It was invited under another number.
-    OtherId {
-        /// The one it was invited under.
-        invited: u32,
-        /// The one it was started with.
-        started: u32,
-    },
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Control(error) => error.fmt(f),
-            StartError::Transport(error) => error.fmt(f),
-            StartError::Sockets(error) => write!(f, "its sockets cannot be waited for: {error}"),
-            StartError::Found(error) => error.fmt(f),
-            StartError::Join(error) => error.fmt(f),
-            StartError::Nowhere(folder) => write!(
-                f,
-                "{} belongs to no cluster yet: name all members, or come with an invitation",
-                folder.display()
-            ),
-            StartError::NotAmong(id) => write!(f, "node {id} is not among the members: name it too"),
-            StartError::OtherId { invited, started } => {
-                write!(f, "the invitation is for node {invited}, this is node {started}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
+pub use config::{First, HostConfig, StartError, Tune};
 
 /// A part of the node that gives no sign of life for so long hangs.
 const LONGEST_HANG: Duration = Duration::from_secs(1);
@@ -195,19 +108,21 @@ impl Host {
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
-        let HostConfig {
-            cluster,
-            id,
-            peers,
-            clients,
-            folder,
-            first,
-            lease,
-            tune,
-            sockets,
-            on_failure,
-            hearts,
-        } = config;
+        let lease = config.lease;
+        let (host, first, folder) = Host::prepare(config).await?;
+        let shared = &host.shared;
+        if let Err(error) = host.serve(first, folder, for_peers, for_clients).await {
+            host.stop().await;
+            return Err(error);
+        }
+        shared.keep_beating(lease);
+        faults::plan(shared);
+        Ok(host)
+    }
+
+    /// Starts consensus, the reactor and the member. Nobody reaches the node yet.
+    async fn prepare(config: HostConfig) -> Result<(Host, First, PathBuf), StartError> {
+        let HostConfig { cluster, id, folder, first, lease, hearts, .. } = config;
         let control = control::Config {
             cluster: cluster.clone(),
             node: id,
@@ -217,26 +132,27 @@ impl Host {
             clock: clock::now,
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
-        let reactor =
-            match Reactor::start(sockets, Some(hearts.heart("sockets", LONGEST_HANG, Waits::ForTurns))) {
-                Ok(reactor) => reactor,
-                Err(error) => {
-                    control.stop().await;
-                    return Err(StartError::Sockets(error));
-                }
-            };
+        let heart = hearts.heart("sockets", LONGEST_HANG, Waits::ForTurns);
+        let reactor = match Reactor::start(config.sockets, Some(heart)) {
+            Ok(reactor) => reactor,
+            Err(error) => {
+                control.stop().await;
+                return Err(StartError::Sockets(error));
+            }
+        };
         let mut core = Config::new(id, View::alone(id));
-        tune(&mut core);
+        (config.tune)(&mut core);
         let limits = core.limits.clone();
-        let setup = Setup { cluster: cluster.clone(), address: peers.clone(), clients, core };
+        let (address, clients) = (config.peers, config.clients);
+        let setup = Setup { cluster: cluster.clone(), address: address.clone(), clients, core };
         let shared = Arc::new(Shared {
             state: OnceLock::new(),
             control: control.clone(),
             cluster,
             id,
-            address: peers,
+            address,
             log: Log::new(id),
-            failures: Failures::new(id, on_failure),
+            failures: Failures::new(id, config.on_failure),
             hearts,
             runtime: Handle::current(),
             reactor,
@@ -259,33 +175,31 @@ impl Host {
         };
         let (effects, sinks) = (Vec::new(), BTreeMap::new());
         _ = shared.state.set(Mutex::new(State { member, effects, links, sinks, planned: None }));
-        let port = tokio::spawn(port::listen(for_peers, shared.clone()));
-        let host = Host { shared: shared.clone() };
-        if let Err(error) = start::first(&shared, first, folder).await {
-            port.abort();
-            host.stop().await;
-            return Err(error);
-        }
-        match ClientPort::new(for_clients, &shared) {
-            Ok(for_clients) => shared.reactor.adopt(Box::new(for_clients)),
-            Err(error) => {
-                port.abort();
-                host.stop().await;
-                return Err(StartError::Sockets(error));
-            }
-        }
+        Ok((Host { shared }, first, folder))
+    }
+
+    /// Comes to its cluster, and lets peers and clients in.
+    async fn serve(
+        &self,
+        first: First,
+        folder: PathBuf,
+        for_peers: TcpListener,
+        for_clients: TcpListener,
+    ) -> Result<(), StartError> {
+        let shared = &self.shared;
+        shared.employ("port for peers", tokio::spawn(port::listen(for_peers, shared.clone())));
+        start::first(shared, first, folder).await?;
+        let for_clients = ClientPort::new(for_clients, shared).map_err(StartError::Sockets)?;
+        shared.reactor.adopt(Box::new(for_clients));
         shared.reactor.adopt(Box::new(Alarm(shared.clone())));
         let tasks = [
-            ("port for peers", port),
             ("sockets", tokio::spawn(sockets_end(shared.reactor.clone()))),
             ("registry", tokio::spawn(errands::follow_registry(shared.clone()))),
             ("memory", tokio::spawn(memory::keep_giving_back(shared.clone()))),
             ("log", tokio::spawn(log::keep_counting(shared.clone()))),
         ];
         tasks.into_iter().for_each(|(name, task)| shared.employ(name, task));
-        shared.keep_beating(lease);
-        faults::plan(&shared);
-        Ok(host)
+        Ok(())
     }
 
     /// Waits until this node is a member with a lease, and connected to at least so many others.

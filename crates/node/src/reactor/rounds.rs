@@ -135,7 +135,6 @@ impl Rounds {
                 if let Some(found) = found.as_mut().filter(|_| events.is_empty()) {
                     found.clear_ready();
                 }
-                drop(found);
                 if self.round(&events) == Goes::Ends {
                     return self.close_all();
                 }

@@ -1,0 +1,103 @@
+//! What a node is told when it starts, and why it may not start.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use service::core::Config;
+
+use crate::failure::OnFailure;
+use crate::reactor::Sockets;
+use crate::transport;
+use crate::watchdog::Hearts;
+
+/// What a node is told when it starts.
+pub struct HostConfig {
+    /// The cluster: nodes of another are refused.
+    pub cluster: String,
+    /// The number of this node, for ever.
+    pub id: u32,
+    /// Where its peers reach this node, as `host:port`.
+    pub peers: String,
+    /// Where clients reach this node, as `host:port`: told to whoever asks for the members.
+    pub clients: String,
+    /// Where what the cluster agrees on is kept. One folder per node, for as long as it belongs to the cluster.
+    pub folder: PathBuf,
+    /// How this node comes to the cluster, if its folder is empty.
+    pub first: First,
+    /// How long leases last, if this node founds the cluster; and how soon a leader that is silent is replaced.
+    pub lease: Duration,
+    /// Changes to the defaults of the core.
+    pub tune: Tune,
+    /// Where the sockets of its peers and clients are read from.
+    pub sockets: Sockets,
+    /// What to do when the node has failed.
+    pub on_failure: OnFailure,
+    /// Where the hearts of its parts are, for a program that misses them: see [`Watchdog`](crate::Watchdog).
+    pub hearts: Hearts,
+}
+
+/// Changes the defaults of the core.
+pub type Tune = Box<dyn FnOnce(&mut Config) + Send>;
+
+/// How a node comes to a cluster that it does not belong to yet.
+pub enum First {
+    /// It belongs to one: that is in its folder.
+    No,
+    /// All of these begin together, by their ids and where peers reach them. The one with the lowest id founds the
+    /// cluster; the others wait until it calls them.
+    Together(BTreeMap<u32, String>),
+    /// It was invited.
+    Invited(control::Invitation),
+}
+
+/// Why a node does not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// Its part of what the cluster agrees on does not.
+    Control(control::StartError),
+    /// Its name or an address is too long.
+    Transport(transport::StartError),
+    /// Its sockets cannot be waited for.
+    Sockets(io::Error),
+    /// The cluster cannot be founded.
+    Found(control::FoundError),
+    /// The cluster does not let it in.
+    Join(control::AskError),
+    /// Its folder is empty, and nothing was said about where it belongs.
+    Nowhere(PathBuf),
+    /// It is not among those who begin together.
+    NotAmong(u32),
+    /// It was invited under another number.
+    OtherId {
+        /// The one it was invited under.
+        invited: u32,
+        /// The one it was started with.
+        started: u32,
+    },
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Control(error) => error.fmt(f),
+            StartError::Transport(error) => error.fmt(f),
+            StartError::Sockets(error) => write!(f, "its sockets cannot be waited for: {error}"),
+            StartError::Found(error) => error.fmt(f),
+            StartError::Join(error) => error.fmt(f),
+            StartError::Nowhere(folder) => write!(
+                f,
+                "{} belongs to no cluster yet: name all members, or come with an invitation",
+                folder.display()
+            ),
+            StartError::NotAmong(id) => write!(f, "node {id} is not among the members: name it too"),
+            StartError::OtherId { invited, started } => {
+                write!(f, "the invitation is for node {invited}, this is node {started}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
