@@ -120,7 +120,12 @@ impl Core {
     pub fn wake(&mut self, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.do_chores(now, out);
+        let begun = self.requests.len();
         for _ in 0..AT_ONCE {
+            if begun.saturating_sub(self.requests.len()) >= self.slice() {
+                // Sessions that run out together may have many requests together.
+                return;
+            }
             let Some(due) = self.agenda.take_due(now) else { return };
             match due {
                 Due::Session(number) => self.session_due(number, now, out),

@@ -332,6 +332,29 @@ fn a_session_with_many_requests_ends_in_slices() {
     }
 }
 
+/// Many sessions that run out at once end in slices, too, however few requests each of them has.
+#[test]
+fn sessions_that_run_out_together_end_in_slices() {
+    let mut node = Node::new(Limits::default());
+    let connections: Vec<_> = (0..100).map(|client| node.member.connected(&format!("c{client}:1"))).collect();
+    for connection in connections {
+        let session = node.open(connection, TTL).unwrap();
+        for request in 1..=50 {
+            node.ask((connection, session), request, ("busy", Definition::MUTEX, Want::Slot));
+        }
+    }
+    let (later, mut calls) = (NOW + 2 * TTL, 0);
+    while node.member.core().status().sessions > 0 {
+        let before = node.member.core().status().requests;
+        node.member.wake(&Nowhere, later, &mut node.effects);
+        let ended = before - node.member.core().status().requests;
+        assert!(ended < 400, "{ended} requests end in one call");
+        calls += 1;
+        assert!(calls < 1_000);
+    }
+    assert!(calls > 10, "{calls}");
+}
+
 /// The requests of a session that the node said were granted.
 fn granted(effects: &[Effect], session: SessionId) -> Vec<u64> {
     let granted = effects.iter().filter_map(|effect| match effect {
