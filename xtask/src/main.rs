@@ -20,6 +20,7 @@ cargo xtask rewrite    write transcripts, docs/errata.md and the list in docs/ch
                        commit a difference only if you can explain it
 cargo xtask tidy       only the house rules
 cargo xtask licences   only dependencies and licences
+cargo xtask redis      install redis-server for the tests that compare with it, if that may be done
 cargo xtask bench-simulator
                        messages per second, growth with the number of nodes, and the same model in SimPy
 ";
@@ -44,6 +45,7 @@ fn run_task() -> Result<()> {
         Some("rewrite") => rewrite(),
         Some("tidy") => tidy::check(),
         Some("licences") => dependencies::check(),
+        Some("redis") => redis::provide(),
         Some("bench-simulator") => bench_simulator::run(),
         _ => {
             print!("{HELP}");

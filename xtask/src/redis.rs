@@ -26,16 +26,20 @@ fn is_installed() -> bool {
     quietly(Command::new("redis-server").arg("--version"))
 }
 
-/// As root, or as a user who may become root without a password.
+/// Installs it; a machine that is new has to hear first what there is.
 fn try_install() -> bool {
-    const INSTALL: [&str; 5] = ["apt-get", "install", "-y", "-q", "redis-server"];
+    const INSTALL: [&str; 4] = ["install", "-y", "-q", "redis-server"];
+    apt_get(&INSTALL) || apt_get(&["update", "-q"]) && apt_get(&INSTALL)
+}
+
+/// As root, or as a user who may become root without a password.
+fn apt_get(arguments: &[&str]) -> bool {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     let mut command = if is_root { Command::new("env") } else { Command::new("sudo") };
     if !is_root {
         command.arg("-n").arg("env");
     }
-    command.arg("DEBIAN_FRONTEND=noninteractive").args(INSTALL);
-    quietly(&mut command)
+    quietly(command.arg("DEBIAN_FRONTEND=noninteractive").arg("apt-get").args(arguments))
 }
 
 fn quietly(command: &mut Command) -> bool {
