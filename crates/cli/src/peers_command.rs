@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::bench_command::short;
 use crate::check_arguments::Format;
+use crate::dev_command::until_stopped;
 use crate::endpoints::runtime;
 use crate::output::{note, say};
 use crate::peer_processes::{self, Servers};
@@ -76,22 +77,42 @@ pub(crate) fn run(plan: &Plan<'_>) -> Result<Ended> {
     let mut field = Field::start();
     cpu::run_on(&cores.clients).context("cannot choose cores")?;
     let runtime = runtime()?;
-    runtime.block_on(field.until_ready());
+    let report = runtime.block_on(async {
+        tokio::select! {
+            report = measure_all(&mut field, &workloads, plan, &cores) => report,
+            // The servers end with the field, which a signal alone would leave behind.
+            stopped = until_stopped() => stopped.and_then(|()| bail!("stopped before the end: nothing is reported")),
+        }
+    });
+    // A round trip that is still being measured is not waited for.
+    runtime.shutdown_background();
+    let report = report?;
+    match plan.format {
+        Format::Json => say!("{}", as_json(plan, &field, &report)),
+        Format::Table => print(&field, &report),
+    }
+    Ok(Ended::Well)
+}
+
+/// Measures one workload after the other, with the peers that could be started.
+async fn measure_all(
+    field: &mut Field,
+    workloads: &[&Workload],
+    plan: &Plan<'_>,
+    cores: &Cores,
+) -> Result<Report> {
+    field.until_ready().await;
     if field.peers.is_empty() {
         bail!("nothing could be started: {}", field.not_run[0].1);
     }
     let mut report = Report { bare: Vec::new(), results: Vec::new() };
     for workload in workloads {
         note!("{}: {}", workload.name, workload.about);
-        let (results, bare) = runtime.block_on(measure(&field.peers, workload, plan, &cores))?;
+        let (results, bare) = measure(&field.peers, workload, plan, cores).await?;
         report.results.extend(results);
         report.bare.extend(bare);
     }
-    match plan.format {
-        Format::Json => say!("{}", as_json(plan, &field, &report)),
-        Format::Table => print(&field, &report),
-    }
-    Ok(Ended::Well)
+    Ok(report)
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Workload>> {

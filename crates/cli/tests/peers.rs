@@ -4,9 +4,11 @@
 
 mod folder;
 
+use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use folder::{Folder, code};
 use serde_json::Value;
@@ -24,7 +26,7 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// Where Redis is. Without it these tests show little, so whoever runs them as a gate must have it.
+/// Where Redis is. Without it these tests show little, so a gate must have it.
 fn redis() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found =
@@ -109,4 +111,22 @@ fn an_unknown_workload_is_refused() {
     let output = Folder::new("unknown").run("bench --peers locks");
     assert_eq!(code(&output), 2);
     assert!(String::from_utf8_lossy(&output.stderr).contains("there is no workload 'locks'"));
+}
+
+/// A signal to the command ends the servers that it started, too.
+#[test]
+fn a_command_that_is_stopped_leaves_no_servers_behind() {
+    let folder = Folder::new("peers-stopped");
+    let mut command = folder.command("bench --peers --time 60s --rounds 1 uncontended");
+    let mut bench = command.env("PATH", &folder.0).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(bench.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().starts_with("uncontended:")), "it begins to measure");
+    let pid = bench.id();
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    assert!(children.split_whitespace().count() >= 3, "three nodes: {children}");
+    let stopped = Command::new("/bin/kill").arg(pid.to_string()).status().unwrap();
+    assert!(stopped.success() && !bench.wait().unwrap().success());
+    for child in children.split_whitespace() {
+        assert!(!Path::new(&format!("/proc/{child}")).exists(), "process {child} is left behind");
+    }
 }

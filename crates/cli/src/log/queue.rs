@@ -44,7 +44,7 @@ impl Queue {
         self.more.notify_one();
     }
 
-    /// Waits for the next one. Whoever takes it says when it is written. Also how many were left out, once the others have
+    /// Waits for the next one. The writer that takes it says when it is written. Also how many were left out, once the others have
     /// been written.
     pub(crate) fn take(&self) -> (Option<Record>, u64) {
         let mut waiting = self.waiting();
