@@ -83,10 +83,7 @@ pub(crate) fn run(plan: &Plan<'_>) -> Result<Ended> {
             // The servers end with the field, which a signal alone would leave behind.
             stopped = until_stopped() => stopped.and_then(|()| bail!("stopped before the end: nothing is reported")),
         }
-    });
-    // A round trip that is still being measured is not waited for.
-    runtime.shutdown_background();
-    let report = report?;
+    })?;
     match plan.format {
         Format::Json => say!("{}", as_json(plan, &field, &report)),
         Format::Table => print(&field, &report),

@@ -117,7 +117,7 @@ fn an_unknown_workload_is_refused() {
 #[test]
 fn a_command_that_is_stopped_leaves_no_servers_behind() {
     let folder = Folder::new("peers-stopped");
-    let mut command = folder.command("bench --peers --time 60s --rounds 1 uncontended");
+    let mut command = folder.command("bench --peers --time 6s --rounds 5 uncontended");
     let mut bench = command.env("PATH", &folder.0).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(bench.stderr.take().unwrap()).lines();
     assert!(said.any(|line| line.unwrap().starts_with("uncontended:")), "it begins to measure");
