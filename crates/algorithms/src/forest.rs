@@ -6,7 +6,6 @@
 //! about, tokens are never pushed.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::Origin;
@@ -14,6 +13,7 @@ use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, 
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
 use crate::setting::{Setting, SettingError};
+use crate::waiters::Waiters;
 
 mod clocks;
 mod defects;
@@ -36,6 +36,7 @@ use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
 use pointers::Pointers;
 pub use rules::{Rules, Slip};
+pub use service::Before;
 pub use views::{Elsewhere, Kept, KeptToken};
 
 /// A token, numbered from 0; its number is the slot that it gives.
@@ -82,7 +83,7 @@ const SUITE: &[Scope] = &[
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Forest {
     /// Local clients that wait, first come first served.
-    waiters: VecDeque<ClientId>,
+    waiters: Waiters,
     /// The tokens that are here, in the order of their numbers.
     held: Vec<Held>,
     /// The token that this node's request asks for, while it has one out.
@@ -233,7 +234,7 @@ impl Forest {
     ) -> [bool; TIMERS] {
         match input {
             Input::Request { client, .. } => {
-                self.waiters.push_back(client);
+                self.waiters.push_back(client, ());
                 self.settle(site, out);
             }
             Input::Cancel { client } => self.cancel(site, client, out),

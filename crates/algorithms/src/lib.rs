@@ -29,6 +29,7 @@ mod shuffle;
 #[cfg(test)]
 mod transcript;
 pub mod tree;
+mod waiters;
 pub mod world;
 
 pub mod bulgannawar_vaidya;
@@ -62,4 +63,5 @@ pub use origin::Origin;
 pub use properties::{Property, Violation};
 pub use schedule::{Action, Step};
 pub use setting::{Case, Setting, SettingError};
+pub use waiters::Waiters;
 pub use world::World;

@@ -27,7 +27,7 @@ mod wish;
 
 pub use defects::Printed;
 pub use message::{Effect, Entry, Message};
-pub use room::{Room, Spot};
+pub use room::{Before, Room, Spot};
 pub use rules::{QueueOrder, Rules};
 pub use views::{Kept, KeptToken, Reported, Shortcut};
 pub use wish::{Choice, Wish};

@@ -35,6 +35,11 @@ pub enum Kind {
     Room,
 }
 
+impl Kind {
+    /// All of them, in their order.
+    pub(crate) const ALL: [Kind; 3] = [Kind::Slots, Kind::RwLock, Kind::Room];
+}
+
 impl Definition {
     /// One at a time.
     pub const MUTEX: Definition = Definition::Slots(1);

@@ -100,7 +100,7 @@ impl Kept {
 
     fn want(&mut self, client: ClientId, wish: Option<Numbered>) {
         match (self, wish) {
-            (Kept::Slots(kept), _) => kept.waiters.push_back(client),
+            (Kept::Slots(kept), _) => kept.waiters.push_back(client, ()),
             (Kept::Room(kept), Some(wish)) => kept.want(client, wish),
             (Kept::Room(_), None) => {}
         }

@@ -21,6 +21,7 @@ mod resizing;
 mod setup;
 mod step;
 mod timers;
+mod undoing;
 mod views;
 mod workspace;
 

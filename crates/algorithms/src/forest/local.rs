@@ -7,9 +7,8 @@ use crate::algorithm::{ClientId, Pass};
 impl Forest {
     /// A client waits no longer. Its node's request, if there is one, stays: others may rely on it by now.
     pub(super) fn cancel(&mut self, site: &Context<'_>, client: ClientId, out: &mut Out<'_>) {
-        match self.waiters.iter().position(|&waiter| waiter == client) {
-            Some(place) => _ = self.waiters.remove(place),
-            None => out.never("a client gives up and does not wait"),
+        if self.waiters.remove(client).is_none() {
+            out.never("a client gives up and does not wait");
         }
         if printed(site, Printed::CancelClearsWait) && self.waiters.is_empty() {
             self.wait = None;
@@ -38,7 +37,7 @@ impl Forest {
                 held.passed = 0;
             }
             let local_first = alone || held.fresh || held.passed < site.rules.passes;
-            if local_first && let Some(client) = self.waiters.pop_front() {
+            if local_first && let Some((client, ())) = self.waiters.pop_front() {
                 self.admit(place, client, out);
             } else if !alone {
                 self.send_on(site, place, out);

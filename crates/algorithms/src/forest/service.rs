@@ -1,10 +1,12 @@
 //! What the lock service asks of a forest beside steps.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use super::{Body, Entry, Forest, Message, Rules, Size, Ticket, TokenId, Via};
 use crate::Bounds;
 use crate::algorithm::NodeId;
+use crate::waiters::Mark;
 
 impl Rules {
     /// What the lock service runs: idle tokens are found, go home and are forgotten.
@@ -13,7 +15,34 @@ impl Rules {
     }
 }
 
+/// What a forest was like before a message, see [`Forest::mark`].
+pub struct Before {
+    /// Without the waiters: there may be very many.
+    forest: Forest,
+    waiters: Mark<()>,
+}
+
 impl Forest {
+    /// From here on everything can be undone, until [`Forest::keep`].
+    pub fn mark(&mut self) -> Before {
+        let mut all = mem::take(&mut self.waiters);
+        let forest = self.clone();
+        let waiters = all.mark();
+        self.waiters = all;
+        Before { forest, waiters }
+    }
+
+    /// What happened since the mark has happened.
+    pub fn keep(&mut self) {
+        self.waiters.keep();
+    }
+
+    /// Nothing has happened since the mark.
+    pub fn undo(&mut self, before: Before) {
+        self.waiters.undo(before.waiters);
+        *self = Forest { waiters: mem::take(&mut self.waiters), ..before.forest };
+    }
+
     /// Where its clock stands.
     pub fn clock(&self) -> u64 {
         self.clocks.now()

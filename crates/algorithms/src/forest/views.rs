@@ -3,12 +3,12 @@
 //! Queues, pointers, tickets and clocks are about other nodes, and end with the view. Tokens and clients stay. In the new
 //! view every way leads home, and the home knows where each token is, or makes it: see `docs/views.md`.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::{Clocks, Context, Forest, Held, Out, Pointers, Size, TIMERS, TokenId};
 use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
+use crate::waiters::Waiters;
 
 /// What a node has of a resource between two views.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Kept {
     /// The tokens that are here, in the order of their numbers.
     pub tokens: Vec<KeptToken>,
     /// Local clients that wait, first come first served.
-    pub waiters: VecDeque<ClientId>,
+    pub waiters: Waiters,
     /// How many tokens there are, as far as this node has heard.
     pub size: Size,
 }
@@ -51,7 +51,7 @@ impl Kept {
 
     /// A client that waits does so no longer.
     pub fn cancel(&mut self, client: ClientId) {
-        self.waiters.retain(|waiter| *waiter != client);
+        self.waiters.remove(client);
     }
 
     /// Whether there is nothing to keep.

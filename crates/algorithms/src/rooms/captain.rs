@@ -116,7 +116,7 @@ impl<W: Wish> Room<W> {
         } else if spot.rules.hand_off
             && was_alone
             && token.passed < spot.rules.passes
-            && self.waiters[0].is_writer()
+            && self.waiters.front().is_some_and(|(_, oldest)| oldest.is_writer())
         {
             // Nobody can join a writer, so the next one here takes over from it as others would join.
             effects.push(Effect::Note("a writer took over from another past the queue"));
@@ -129,7 +129,7 @@ impl<W: Wish> Room<W> {
 
     /// Opens the room for the oldest waiter, and lets in whoever shares its group, wherever they wait.
     fn open(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        let Some(oldest) = self.waiters.front() else { return };
+        let Some((_, oldest)) = self.waiters.front() else { return };
         let (group, alone) = (oldest.wish.first(), oldest.is_writer());
         let Some(mut token) = self.token.take() else { return };
         token.counter = token.counter.max(spot.rules.floor).saturating_add(1);
@@ -138,7 +138,7 @@ impl<W: Wish> Room<W> {
         let mut session = Session { group, alone, followers: Vec::new() };
         if alone {
             let oldest = self.waiters.pop_front();
-            oldest.into_iter().for_each(|oldest| self.enter(oldest.client, group, fence, effects));
+            oldest.into_iter().for_each(|(client, _)| self.enter(client, group, fence, effects));
         } else {
             self.admit_waiters(group, fence, effects);
         }

@@ -1,7 +1,6 @@
 //! A room on one node: its state, what clients and messages do to it, and the rules of a node that does not have the
 //! token. `captain.rs` has the rules of one that does, `fading.rs` how a room that nobody uses goes home.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::captain::Token;
@@ -13,13 +12,14 @@ use super::views::Formers;
 use super::wish::Wish;
 use crate::Origin;
 use crate::algorithm::{ClientId, NodeId, Timer};
+use crate::waiters::{Mark, Waiters};
 
 /// A room on one node. Who drives it calls one of [`Room::want`], [`Room::cancel`], [`Room::release`],
 /// [`Room::deliver`] and [`Room::expire`], and then carries out the effects in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Room<W: Wish> {
     /// Local clients that wait, the oldest first.
-    pub(super) waiters: VecDeque<Waiter<W>>,
+    pub(super) waiters: Waiters<Waiter<W>>,
     /// How many local clients are inside.
     pub(super) inside: u32,
     /// The token, if it is here.
@@ -48,21 +48,19 @@ pub struct Room<W: Wish> {
     pub(super) formers: Option<Formers>,
 }
 
-/// A local client that waits.
+/// What is known of a local client that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Waiter<W> {
-    pub(super) client: ClientId,
     pub(super) wish: W,
     /// The last opening that this node had heard of when the client came.
     pub(super) since: u64,
 }
 
-/// A client waits no longer. A session that ends gives up its waiters in the order in which they came, so the one that goes is
-/// most often near the front, and is found and taken out there without a look at the rest.
-pub(super) fn forget<W>(waiters: &mut VecDeque<Waiter<W>>, client: ClientId) {
-    if let Some(place) = waiters.iter().position(|waiter| waiter.client == client) {
-        waiters.remove(place);
-    }
+/// What a room was like before a message, see [`Room::mark`].
+pub struct Before<W: Wish> {
+    /// Without the waiters: there may be very many.
+    room: Room<W>,
+    waiters: Mark<Waiter<W>>,
 }
 
 impl<W: Wish> Waiter<W> {
@@ -107,7 +105,7 @@ impl<W: Wish> Room<W> {
     /// The state of a node that has none: at the home the idle token, elsewhere the way there.
     pub fn create(spot: &Spot<'_>, origin: Origin) -> Room<W> {
         Room {
-            waiters: VecDeque::new(),
+            waiters: Waiters::new(),
             inside: 0,
             token: spot.is_home().then(|| Token::new(Vec::new(), origin.floor)),
             following: None,
@@ -124,6 +122,26 @@ impl<W: Wish> Room<W> {
         }
     }
 
+    /// From here on everything can be undone, until [`Room::keep`].
+    pub fn mark(&mut self) -> Before<W> {
+        let mut all = core::mem::take(&mut self.waiters);
+        let room = self.clone();
+        let waiters = all.mark();
+        self.waiters = all;
+        Before { room, waiters }
+    }
+
+    /// What happened since the mark has happened.
+    pub fn keep(&mut self) {
+        self.waiters.keep();
+    }
+
+    /// Nothing has happened since the mark.
+    pub fn undo(&mut self, before: Before<W>) {
+        self.waiters.undo(before.waiters);
+        *self = Room { waiters: core::mem::take(&mut self.waiters), ..before.room };
+    }
+
     /// Whether the token is here.
     pub fn has_token(&self) -> bool {
         self.token.is_some()
@@ -136,7 +154,7 @@ impl<W: Wish> Room<W> {
 
     /// The local clients that wait, the oldest first.
     pub fn waiting(&self) -> impl Iterator<Item = (ClientId, &W)> {
-        self.waiters.iter().map(|waiter| (waiter.client, &waiter.wish))
+        self.waiters.iter().map(|(client, waiter)| (client, &waiter.wish))
     }
 
     /// The group that the room is open for and its fence, as far as this node takes part in it.
@@ -155,7 +173,7 @@ impl<W: Wish> Room<W> {
         if let Some((group, fence)) = self.joins(spot, &wish, effects) {
             self.enter(client, group, fence, effects);
         } else {
-            self.waiters.push_back(Waiter { client, wish, since: self.seen });
+            self.waiters.push_back(client, Waiter { wish, since: self.seen });
             self.settle(spot, effects);
         }
         self.finish(spot, effects);
@@ -164,7 +182,7 @@ impl<W: Wish> Room<W> {
     /// A local client that waits does so no longer. Its node's request stays where it is, unless that is here: nobody could
     /// take it back, and the answer finds out whether anybody wants it.
     pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, effects: &mut Vec<Effect<W>>) {
-        forget(&mut self.waiters, client);
+        self.waiters.remove(client);
         if spot.printed(Printed::CancelWithdraws) && self.waiters.is_empty() {
             self.asked = false;
         }
@@ -283,7 +301,7 @@ impl<W: Wish> Room<W> {
     pub(super) fn own(&mut self, spot: &Spot<'_>) -> Entry<W> {
         self.number += 1;
         self.asked = true;
-        let oldest = self.waiters.front();
+        let oldest = self.waiters.front().map(|(_, waiter)| waiter);
         Entry {
             node: spot.me,
             number: self.number,
@@ -381,7 +399,7 @@ impl<W: Wish> Room<W> {
     /// Takes note of the counter of the token. Who came when this node had heard of none is as old as the first.
     pub(super) fn learn(&mut self, counter: u64) {
         if self.seen == 0 {
-            self.waiters.iter_mut().for_each(|waiter| waiter.since = counter);
+            self.waiters.for_each(|waiter| waiter.since = counter);
         }
         self.seen = counter;
     }
@@ -389,11 +407,11 @@ impl<W: Wish> Room<W> {
     /// Lets all local waiters in who accept this group and need not be alone in it.
     pub(super) fn admit_waiters(&mut self, group: W::Group, fence: u64, effects: &mut Vec<Effect<W>>) {
         let inside = &mut self.inside;
-        self.waiters.retain(|waiter| {
+        self.waiters.retain(|client, waiter| {
             let enters = shares(&waiter.wish, group);
             if enters {
                 *inside += 1;
-                effects.push(Effect::Enter { client: waiter.client, group, fence });
+                effects.push(Effect::Enter { client, group, fence });
             }
             !enters
         });

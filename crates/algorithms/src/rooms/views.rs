@@ -5,17 +5,17 @@
 //! before: it follows the captain on their behalf (a captain that is lost is replaced by the home itself), they tell the
 //! home when they have left, and when all have, and no more of them can be reported, the home completes.
 
-use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::captain::{Session, Token};
 use super::message::{Effect, Message};
-use super::room::{Room, Spot, Waiter, forget};
+use super::room::{Room, Spot, Waiter};
 use super::rules::Rules;
 use super::wish::Wish;
 use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
+use crate::waiters::Waiters;
 
 /// The number by which the home follows for others: no request has it.
 pub(super) const FOR_OTHERS: u64 = 0;
@@ -43,7 +43,7 @@ pub(super) struct Formers {
 /// What a node has of a room between two views.
 #[derive(Clone, Debug)]
 pub struct Kept<W: Wish> {
-    waiters: VecDeque<Waiter<W>>,
+    waiters: Waiters<Waiter<W>>,
     /// How many local clients are inside.
     pub inside: u32,
     /// The token, if it is here.
@@ -81,13 +81,13 @@ pub struct Reported<G> {
 impl<W: Wish> Kept<W> {
     /// Nothing.
     pub fn nothing() -> Kept<W> {
-        let (waiters, followers) = (VecDeque::new(), Vec::new());
+        let (waiters, followers) = (Waiters::new(), Vec::new());
         Kept { waiters, inside: 0, token: None, former: None, number: 0, seen: 0, followers }
     }
 
     /// A client asks.
     pub fn want(&mut self, client: ClientId, wish: W) {
-        self.waiters.push_back(Waiter { client, wish, since: self.seen });
+        self.waiters.push_back(client, Waiter { wish, since: self.seen });
     }
 
     /// A client leaves.
@@ -100,7 +100,7 @@ impl<W: Wish> Kept<W> {
 
     /// A client that waits does so no longer.
     pub fn cancel(&mut self, client: ClientId) {
-        forget(&mut self.waiters, client);
+        self.waiters.remove(client);
     }
 
     /// Whether there is nothing to keep.

@@ -15,13 +15,14 @@ impl Core {
         let resource = self.names.get_mut(number).expect("a resource in use is not forgotten");
         match input {
             Input::Deliver(from, content) => {
-                // On a copy: a message that contradicts what this node knows changes nothing.
-                let mut after = resource.clone();
-                after.step(position, Input::Deliver(from, content), &mut self.workspace);
+                // A message that contradicts what this node knows changes nothing.
+                let before = resource.mark();
+                resource.step(position, Input::Deliver(from, content), &mut self.workspace);
                 if let Some(what) = self.workspace.take_contradiction() {
+                    resource.undo(before);
                     return out.contradictions.push((from, what));
                 }
-                *resource = after;
+                resource.keep();
             }
             input => resource.step(position, input, &mut self.workspace),
         }

@@ -17,16 +17,9 @@ const AT_ONCE: u32 = 1_000;
 const LOOKED_AT_FOR_ROOM: u32 = 16;
 
 impl Core {
-    /// The resource of this name and kind, made if need be. At its home a name can be of one kind at a time: the
-    /// error says which.
-    pub(super) fn find_or_create(
-        &mut self,
-        name: &Arc<str>,
-        definition: Definition,
-    ) -> Result<u32, Definition> {
-        if let Some(number) = self.names.find(name, definition.kind()) {
-            return Ok(number);
-        }
+    /// Makes the resource of a name and kind that has none. At its home a name can be of one kind at a time: the error says
+    /// which.
+    pub(super) fn create(&mut self, name: &Arc<str>, definition: Definition) -> Result<u32, Definition> {
         let (home, position) = (self.membership.view().home(name), self.membership.position());
         let is_home = home == position.me;
         if is_home && let Some(number) = self.names.in_the_way(name, position)? {
@@ -36,8 +29,7 @@ impl Core {
         Ok(self.names.create(name, definition, home, position, opening))
     }
 
-    /// Makes the resource of a name that a client asks for, if the bounds allow it. The inner error is that of
-    /// `find_or_create`.
+    /// Makes the resource of a name that a client asks for, if the bounds allow it. The inner error is that of `create`.
     pub(super) fn create_for_client(
         &mut self,
         name: &Arc<str>,
@@ -50,7 +42,7 @@ impl Core {
         // The first is part of what the name takes.
         let slots = u64::from(defined.unwrap_or(asked).slots().unwrap_or(1).saturating_sub(1));
         self.accounts.keep(account, Counted::Slots, slots)?;
-        let made = self.find_or_create(name, asked);
+        let made = self.create(name, asked);
         match made {
             Ok(number) if slots > 0 => self.names.charge(number, account, slots),
             Ok(_) => {}
@@ -76,11 +68,15 @@ impl Core {
         Ok(())
     }
 
-    /// At the home: an idle resource that is not defined gets as many slots as the next client asks for.
-    pub(super) fn forget_other_size(&mut self, name: &str, asked: Definition) {
-        if let Some(number) = self.names.replaced_by(name, asked, self.membership.position()) {
-            self.forget(number);
+    /// The resource of this name and kind, to be asked for as this. At the home an idle resource that is not defined gets as
+    /// many slots as the next client asks for: one with another number is forgotten.
+    pub(super) fn find_for(&mut self, name: &str, asked: Definition) -> Option<u32> {
+        let number = self.names.find(name, asked.kind())?;
+        if !self.names.is_replaced_by(number, asked, self.membership.position()) {
+            return Some(number);
         }
+        self.forget(number);
+        None
     }
 
     /// Lists a resource as idle, if it is.
@@ -108,7 +104,7 @@ impl Core {
         }
         match self.names.idle_since() {
             Some(since) => self.agenda.plan(since + keep, Due::Forget),
-            None => self.names.shrink_idle(),
+            None => self.names.shrink(),
         }
     }
 

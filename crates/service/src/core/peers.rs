@@ -47,13 +47,14 @@ impl Core {
         now: Time,
         out: &mut Out,
     ) {
-        if content.is_resized() && self.names.find(name, definition.kind()).is_none() {
+        let found = match content.asks_for() {
+            Some(_) => self.find_for(name, definition),
+            None => self.names.find(name, definition.kind()),
+        };
+        if content.is_resized() && found.is_none() {
             return;
         }
-        if content.asks_for().is_some() {
-            self.forget_other_size(name, definition);
-        }
-        match self.find_or_create(name, definition) {
+        match found.map_or_else(|| self.create(name, definition), Ok) {
             Ok(number) => self.deliver(number, (from, definition), content, now, out),
             // The age of a request is no reason to refuse: the request itself comes next.
             Err(_) if matches!(content, Content::Age(_)) => {}

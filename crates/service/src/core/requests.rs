@@ -115,10 +115,14 @@ impl Core {
             }
             (Some(defined), _) if !fits(defined) => return Err(Refusal::DefinedAs { defined, asked }),
             (Some(_), _) => {}
-            (None, _) => self.forget_other_size(name, asked),
+            (None, _) => {}
         }
         let contradicts = |defined| Refusal::Contradicts { defined, asked };
-        let number = match self.names.find(name, asked.kind()) {
+        let found = match defined {
+            Some(_) => found,
+            None => self.find_for(name, asked),
+        };
+        let number = match found {
             Some(number) => number,
             None => self.create_for_client(name, asked, account, now)?.map_err(contradicts)?,
         };

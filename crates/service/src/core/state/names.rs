@@ -1,6 +1,7 @@
 //! The names that a node knows, and the resources that they stand for.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +17,9 @@ use crate::view::Place;
 
 /// The names that this node knows, and the resources that they stand for.
 ///
-/// - Each resource is listed under its name and kind, and what is listed is there. One name may stand for several
-///   kinds for a while: only its home decides which of them it is, and refuses the others. It also decides how many
-///   slots there are.
+/// - Each resource is listed under its name and kind, and what is listed is there: in `numbers`, where every request and
+///   every message looks, and in `by_name`, in order. One name may stand for several kinds for a while: only its home
+///   decides which of them it is, and refuses the others. It also decides how many slots there are.
 /// - `origin` is at least as high as every counter and clock of a resource that was forgotten, and as the floor of
 ///   the view: a resource that is made again begins above what it had.
 /// - A resource that is marked as listed has an entry in `idle`. An entry may be out of date: what it is about may be
@@ -26,6 +27,8 @@ use crate::view::Place;
 #[derive(Clone)]
 pub(crate) struct Names {
     resources: Slab<Resource>,
+    /// With keys that nobody can guess, so that no client can choose names that collide. Its order is never looked at.
+    numbers: HashMap<Arc<str>, Numbers>,
     by_name: BTreeMap<Kind, BTreeMap<Arc<str>, u32>>,
     /// What was agreed on about names, as far as this node has heard.
     definitions: BTreeMap<Arc<str>, Definition>,
@@ -37,11 +40,30 @@ pub(crate) struct Names {
     policy: Policy,
 }
 
+/// The resources of a name, by their kinds.
+#[derive(Clone, Copy, Default)]
+struct Numbers([Option<NonZeroU32>; Kind::ALL.len()]);
+
+impl Numbers {
+    fn get(self, kind: Kind) -> Option<u32> {
+        self.0[kind as usize].map(|after| after.get() - 1)
+    }
+
+    fn set(&mut self, kind: Kind, number: Option<u32>) {
+        self.0[kind as usize] = number.and_then(|number| NonZeroU32::new(number + 1));
+    }
+
+    fn is_empty(self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
 impl Names {
     /// No names. Fences begin above the floor in `policy`.
     pub(crate) fn new(policy: Policy) -> Names {
         Names {
             resources: Slab::new(),
+            numbers: HashMap::new(),
             by_name: BTreeMap::new(),
             definitions: BTreeMap::new(),
             idle: VecDeque::new(),
@@ -87,7 +109,7 @@ impl Names {
 
     /// The resource of this name and kind.
     pub(crate) fn find(&self, name: &str, kind: Kind) -> Option<u32> {
-        self.by_name.get(&kind)?.get(name).copied()
+        self.numbers.get(name)?.get(kind)
     }
 
     /// The numbers of all resources, by kind and name.
@@ -97,13 +119,14 @@ impl Names {
 
     /// The resources of this name, one for each kind at most.
     pub(crate) fn all_of(&self, name: &str) -> impl Iterator<Item = u32> {
-        self.by_name.values().filter_map(move |names| names.get(name).copied())
+        let numbers = self.numbers.get(name).copied().unwrap_or_default();
+        Kind::ALL.into_iter().filter_map(move |kind| numbers.get(kind))
     }
 
     /// The resources of this name that are of another kind.
     pub(crate) fn of_other_kinds(&self, name: &str, kind: Kind) -> Vec<u32> {
-        let others = self.by_name.iter().filter(|(other, _)| **other != kind);
-        others.filter_map(|(_, names)| names.get(name).copied()).collect()
+        let numbers = self.numbers.get(name).copied().unwrap_or_default();
+        Kind::ALL.into_iter().filter(|other| *other != kind).filter_map(|other| numbers.get(other)).collect()
     }
 
     /// Makes the resource of a name and kind that has none; with as many slots as are defined, or else as many as are
@@ -122,6 +145,7 @@ impl Names {
         let setup = self.setup(position);
         let resource = Resource::new(name.clone(), (definition, defined), home, setup, opening);
         let number = self.resources.insert(resource);
+        self.numbers.entry(name.clone()).or_default().set(kind, Some(number));
         let before = self.by_name.entry(kind).or_default().insert(name.clone(), number);
         assert!(before.is_none(), "a name has one resource of each kind");
         number
@@ -145,6 +169,12 @@ impl Names {
         }
         self.origin.rise_to(resource.clock());
         let kind = resource.definition().kind();
+        if let Some(numbers) = self.numbers.get_mut(resource.name()) {
+            numbers.set(kind, None);
+            if numbers.is_empty() {
+                self.numbers.remove(resource.name());
+            }
+        }
         if let Some(names) = self.by_name.get_mut(&kind) {
             names.remove(resource.name());
             if names.is_empty() {
@@ -154,14 +184,12 @@ impl Names {
         Some(resource)
     }
 
-    /// At the home: the resource that is to be forgotten before this is made, because it is idle, not defined, and
+    /// At the home: whether the resource is to be forgotten before this is made, because it is idle, not defined, and
     /// has another number of slots.
-    pub(crate) fn replaced_by(&self, name: &str, asked: Definition, position: Position) -> Option<u32> {
-        let number = self.find(name, asked.kind())?;
-        let resource = self.get(number)?;
+    pub(crate) fn is_replaced_by(&self, number: u32, asked: Definition, position: Position) -> bool {
+        let Some(resource) = self.get(number) else { return false };
         let undefined = resource.definition() != asked && resource.defined().is_none();
-        let replaced = undefined && resource.home() == position.me && resource.droppable(position).is_some();
-        replaced.then_some(number)
+        undefined && resource.home() == position.me && resource.droppable(position).is_some()
     }
 
     /// At the home, where a name can be of one kind at a time: the resource that is to be forgotten before one of
@@ -229,8 +257,11 @@ impl Names {
     }
 
     /// Gives memory back after many resources were forgotten.
-    pub(crate) fn shrink_idle(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.idle.shrink_to(1024);
+        if self.numbers.len() < self.numbers.capacity() / 4 {
+            self.numbers.shrink_to(1024);
+        }
     }
 }
 
