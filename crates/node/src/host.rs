@@ -390,9 +390,12 @@ impl State {
     }
 }
 
+/// Most messages are no longer than this.
+const USUAL_MESSAGE: usize = 64;
+
 /// Queues a message. Returns how many wait for this peer.
 fn queue(links: &Links, peer: u32, message: &PeerMessage, dirty: &mut Dirty) -> usize {
-    let mut payload = Vec::new();
+    let mut payload = Vec::with_capacity(USUAL_MESSAGE);
     frame::append(message, &mut payload);
     // What clients that are there already may have to say is bounded, and the link takes it all.
     let queued = links.peers.queue_in(peer, payload, dirty);

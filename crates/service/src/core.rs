@@ -10,7 +10,7 @@
 //! The state is in parts, each a type with its own invariants, in `core/state/`. What the node does is in `core/`,
 //! one file for each topic.
 
-use self::state::{Accounts, Admission, Agenda, Chores, Due, Membership, Names, Requests, Sessions};
+use self::state::{Accounts, Admission, Agenda, Change, Chores, Due, Membership, Names, Requests, Sessions};
 use crate::defect::Defect;
 use crate::leases::Lease;
 use crate::resource::{Policy, Workspace};
@@ -64,6 +64,7 @@ pub struct Core {
     workspace: Workspace,
     accounts: Accounts,
     chores: Chores,
+    change: Change,
     counts: Counts,
 }
 
@@ -71,6 +72,7 @@ impl Core {
     /// A node that knows of nothing yet.
     pub fn new(config: Config) -> Core {
         let membership = Membership::new(config.id, config.view.clone(), config.defect);
+        let epoch = membership.epoch();
         let hops = config.linger.as_nanos() / config.hop.as_nanos().max(1);
         let policy = Policy {
             passes: config.passes,
@@ -87,11 +89,12 @@ impl Core {
             admission: Admission::default(),
             sessions: Sessions::new(&config),
             requests: Requests::new(),
-            names: Names::new(policy),
+            names: Names::new(policy, epoch),
             agenda: Agenda::default(),
             workspace: Workspace::new(config.seed),
             accounts: Accounts::new(&config.limits),
             chores: Chores::default(),
+            change: Change::default(),
             counts: Counts::default(),
             config,
         }
@@ -109,7 +112,7 @@ impl Core {
 
     /// When [`Core::wake`] has to be called next.
     pub fn wakes_at(&self) -> Option<Time> {
-        match self.chores.is_empty() {
+        match self.chores.is_empty() && self.change.is_done() {
             true => self.agenda.next(),
             // The rest of what was begun comes before anything else.
             false => Some(Time(0)),
@@ -119,6 +122,7 @@ impl Core {
     /// Does what is due by now, or a part of it: then it has to be called again at once.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
         self.check_lease(now, out);
+        self.go_on_changing_views(now, out);
         self.do_chores(now, out);
         let begun = self.requests.len();
         for _ in 0..AT_ONCE {

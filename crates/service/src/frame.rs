@@ -103,7 +103,28 @@ pub fn put_if_it_fits<T: Serialize>(version: u8, value: &T, bytes: &mut Vec<u8>)
 
 /// Appends a value and nothing else.
 pub fn append<T: Serialize>(value: &T, bytes: &mut Vec<u8>) {
-    *bytes = postcard::to_extend(value, std::mem::take(bytes)).expect("a vector takes any number of bytes");
+    postcard::serialize_with_flavor(value, End(bytes)).expect("a vector takes any number of bytes");
+}
+
+/// The end of some bytes, where a value goes.
+struct End<'a>(&'a mut Vec<u8>);
+
+impl postcard::ser_flavors::Flavor for End<'_> {
+    type Output = ();
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
 }
 
 /// Reads a body in this version.

@@ -91,6 +91,14 @@ impl Kept {
         }
     }
 
+    /// The client that has waited longest here.
+    pub(crate) fn oldest_waiter(&self) -> Option<ClientId> {
+        match self {
+            Kept::Slots(kept) => kept.waiters.front().map(|(client, ())| client),
+            Kept::Room(kept) => kept.oldest_waiter(),
+        }
+    }
+
     fn has_token(&self) -> bool {
         match self {
             Kept::Slots(kept) => !kept.tokens.is_empty(),

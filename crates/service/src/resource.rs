@@ -111,6 +111,8 @@ pub(crate) struct Resource {
     used: Time,
     /// Whether it is on the list of idle resources.
     listed: bool,
+    /// The view in which it was last run.
+    epoch: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -145,7 +147,7 @@ impl Resource {
             }
         };
         let timers = Timers::new();
-        Resource { name, definition, defined, home, run_by, timers, used: Time(0), listed: false }
+        Resource { name, definition, defined, home, run_by, timers, used: Time(0), listed: false, epoch: 0 }
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
@@ -160,6 +162,11 @@ impl Resource {
     /// What its name is defined as, if it is.
     pub(crate) fn defined(&self) -> Option<Definition> {
         self.defined
+    }
+
+    /// The view in which it was last run.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// The place of its home.

@@ -45,9 +45,15 @@ impl<T> Slab<T> {
         Some(value)
     }
 
+    /// The values from this number on, with their numbers, in the order of numbers.
+    pub(crate) fn from(&self, first: u32) -> impl Iterator<Item = (u32, &T)> {
+        let places = self.places.get(first as usize..).unwrap_or_default();
+        (first..).zip(places).filter_map(|(number, place)| Some((number, place.as_ref()?)))
+    }
+
     /// All values with their numbers, in the order of numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        (0..).zip(&self.places).filter_map(|(number, place)| Some((number, place.as_ref()?)))
+        self.from(0)
     }
 }
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::core::Patience;
+use service::core::{Patience, Said};
 use service::event::Filter;
 use service::limits::{Bound, LONG_LIFE};
 use service::member::{ConnectionId, ControlPlane, Effect, LeaderReply, Setup, Surroundings};
 use service::protocol::{Order, Question, ToClient, ToNode, Told};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
+use service::resource::Content;
 use service::session::LONGEST_LIFE;
 use service::view::View;
 use service::{Acquire, Config, Definition, Limits, Member, Refusal, Reply, SessionId, Time, Want};
@@ -46,8 +47,7 @@ impl Node {
         let setup = Setup { cluster: String::new(), address: String::new(), clients: String::new(), core };
         let mut registry = Registry { lease: Duration::from_secs(60), ..Registry::default() };
         let mut member = Member::new(setup, Arc::new(registry.clone()), 5, NOW);
-        let members = BTreeMap::from([(0, MemberEntry::new(5, "", ""))]);
-        registry.apply(&Entry::View { base_epoch: 0, decided_by: LEADER, members }, LEADER);
+        agree_on_view(&mut registry, &[0]);
         let mut effects = Vec::new();
         member.agreed(&Arc::new(registry), 5, NOW, &mut effects);
         member.wake(&Nowhere, NOW, &mut effects);
@@ -96,6 +96,12 @@ impl Node {
     fn mutex(&mut self, at: (ConnectionId, SessionId), request: u64, name: &str) -> Option<Reply> {
         self.ask(at, request, (name, Definition::MUTEX, Want::Slot))
     }
+}
+
+/// The next view has these members.
+fn agree_on_view(registry: &mut Registry, members: &[u32]) {
+    let members = members.iter().map(|id| (*id, MemberEntry::new(5, "", ""))).collect();
+    registry.apply(&Entry::View { base_epoch: registry.epoch, decided_by: LEADER, members }, LEADER);
 }
 
 fn bound(bound: Bound, most: u64) -> Refusal {
@@ -400,4 +406,59 @@ fn a_lapse_of_the_lease_goes_in_slices() {
     }
     assert!(calls > 10 && refused == 4_999, "{calls} calls, {refused} refused");
     assert_eq!(node.member.core().status().requests, 0);
+}
+
+/// A node with very many names brings them into a new view in slices. One that a client uses before its turn comes at once, and
+/// members hear that everything was reported after everything was.
+#[test]
+fn a_view_change_with_many_names_goes_in_slices() {
+    const NAMES: u64 = 5_000;
+    let mut node = Node::new(Limits::default());
+    let one = node.member.connected("10.0.0.1:1");
+    let at = (one, node.open(one, TTL).unwrap());
+    let name = |request: u64| format!("n{request}");
+    for request in 1..=NAMES {
+        assert!(matches!(node.mutex(at, request, &name(request)), Some(Reply::Granted(_))));
+    }
+    let mut registry = Registry { lease: Duration::from_secs(60), ..Registry::default() };
+    agree_on_view(&mut registry, &[0]);
+    agree_on_view(&mut registry, &[0, 1]);
+    node.member.agreed(&Arc::new(registry), 6, NOW, &mut node.effects);
+    // The last in turn whose home is the other member.
+    let last = (1..=NAMES).rev().find(|request| node.member.core().home(&name(*request)) == 1).unwrap();
+    let mut said = Vec::new();
+    let mut calls = 0;
+    loop {
+        let about = std::mem::take(&mut node.effects).into_iter().filter_map(|effect| match effect {
+            Effect::Send { message, .. } => Some(message.said),
+            _ => None,
+        });
+        let about: Vec<Said> = about.collect();
+        assert!(about.len() < 600, "{} messages in one call", about.len());
+        said.extend(about);
+        if calls == 2 {
+            let fence = granted_fence(&node, &name(last));
+            node.effects = node.hear(one, ToNode::Release { session: at.1, request: last, fence });
+            let first = node.effects.iter().find_map(|effect| match effect {
+                Effect::Send { message, .. } => Some(&message.said),
+                _ => None,
+            });
+            let Some(Said::About { name: about, content: Content::Report(_), .. }) = first else {
+                panic!("{first:?}")
+            };
+            assert_eq!(**about, name(last));
+        } else if node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
+            node.member.wake(&Nowhere, NOW, &mut node.effects);
+        } else {
+            break;
+        }
+        calls += 1;
+    }
+    assert!(calls > 10, "{calls}");
+    let ends = said.iter().filter(|said| **said == Said::End).count();
+    let is_report = |said: &Said| matches!(said, Said::About { content: Content::Report(_), .. });
+    let at_other_home = (1..=NAMES).filter(|request| node.member.core().home(&name(*request)) == 1).count();
+    assert_eq!((ends, said.iter().filter(|said| is_report(said)).count()), (1, at_other_home));
+    let end = said.iter().position(|said| *said == Said::End).unwrap();
+    assert!(!said[end..].iter().any(is_report), "an end mark comes before a report");
 }

@@ -103,6 +103,11 @@ impl<W: Wish> Kept<W> {
         self.waiters.remove(client);
     }
 
+    /// The client that has waited longest here.
+    pub fn oldest_waiter(&self) -> Option<ClientId> {
+        self.waiters.front().map(|(client, _)| client)
+    }
+
     /// Whether there is nothing to keep.
     pub fn is_empty(&self) -> bool {
         self.waiters.is_empty() && self.inside == 0 && self.token.is_none()

@@ -84,6 +84,7 @@ impl Core {
             }
             Chore::Refuse { clients, refusal } => {
                 while let Some((client, session)) = take(clients, left) {
+                    self.bring_request_into_view(client, now, out);
                     let waits = self.requests.get(client).is_some_and(Request::waits);
                     if waits && self.is_of(client, session) {
                         self.refuse_waiter(client, refusal.clone(), now, out);

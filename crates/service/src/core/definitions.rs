@@ -20,6 +20,7 @@ impl Core {
     /// called for every change, in the order in which they were agreed on.
     pub fn defined(&mut self, name: &Arc<str>, definition: Option<Definition>, now: Time, out: &mut Out) {
         self.check_lease(now, out);
+        self.bring_name_into_view(name, now, out);
         self.names.define(name, definition);
         let numbers: Vec<u32> = self.names.all_of(name).collect();
         for number in numbers {

@@ -13,6 +13,7 @@ impl Core {
     pub(super) fn step(&mut self, number: u32, input: Input, now: Time, out: &mut Out) {
         let position = self.membership.position();
         let resource = self.names.get_mut(number).expect("a resource in use is not forgotten");
+        assert_eq!(resource.epoch(), self.membership.epoch(), "a resource is used before it is in the view");
         match input {
             Input::Deliver(from, content) => {
                 // A message that contradicts what this node knows changes nothing.
@@ -79,6 +80,8 @@ impl Core {
 
     /// Looks at a timer at the time that was planned. It runs out, unless it was stopped or started again.
     pub(super) fn timer_due(&mut self, number: u32, timer: Timer, now: Time, out: &mut Out) {
+        // With the view before, its timers end.
+        self.bring_into_view(number, now, out);
         let Some(resource) = self.names.get_mut(number) else { return };
         match resource.timers_mut().look(timer, now) {
             Some(Looked::Again(at)) => self.agenda.plan(at, Due::Timer(number, timer)),

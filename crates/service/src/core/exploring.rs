@@ -14,10 +14,10 @@ impl Core {
     /// Writes down all that decides about what this node will do: equal states have equal texts. Counts and chance
     /// are no part of it.
     pub fn describe(&self, text: &mut impl Write) {
-        let Core { membership, lease, sessions, .. } = self;
+        let Core { membership, lease, sessions, change, .. } = self;
         let (origin, leaves) = (self.names.origin(), self.admission.leaves());
         // Writing to a text or a hash does not fail.
-        _ = write!(text, "{membership:?}{:?}{sessions:?}{origin:?}{leaves:?}", lease.state());
+        _ = write!(text, "{membership:?}{:?}{sessions:?}{origin:?}{leaves:?}{change:?}", lease.state());
         for (number, request) in self.requests.iter() {
             _ = write!(text, "{number}{request:?}");
         }

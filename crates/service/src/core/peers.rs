@@ -27,12 +27,15 @@ impl Core {
         }
         match message.said {
             Said::About { name, definition, content: Content::Refused { defined } } => {
+                self.bring_name_into_view(&name, now, out);
                 self.on_refusal(&name, defined, definition, now, out);
             }
             Said::About { name, definition, content: Content::Report(report) } => {
+                self.bring_name_into_view(&name, now, out);
                 self.on_report(from, (&name, definition), report, now, out);
             }
             Said::About { name, definition, content } => {
+                self.bring_name_into_view(&name, now, out);
                 self.on_message_about(from, (&name, definition), content, now, out);
             }
             Said::End => self.on_end_mark(from, now, out),

@@ -52,6 +52,7 @@ impl Core {
         name::validate(&ask.name)?;
         ask.definition.validate()?;
         ask.want.validate(ask.definition)?;
+        self.bring_name_into_view(&ask.name, now, out);
         let (account, weight) = (self.count_request(id, ask)?, ask.want.weight());
         let (resource, insists) = match self.resolve(ask, account, now) {
             Ok(resolved) => resolved,
@@ -173,13 +174,15 @@ impl Core {
 
     /// A waiter has reached its timeout.
     pub(super) fn stop_waiting(&mut self, client: u32, now: Time, out: &mut Out) {
-        let Some(request) = self.requests.get(client) else { return };
+        self.bring_request_into_view(client, now, out);
+        let Some(request) = self.requests.get(client).filter(|request| request.waits()) else { return };
         let refusal = if request.patience == Patience::Try { Refusal::NotFree } else { Refusal::TimedOut };
         self.refuse_waiter(client, refusal, now, out);
     }
 
     /// Ends a request, and tells the client why.
     pub(super) fn refuse_waiter(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
+        self.bring_request_into_view(client, now, out);
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
         if let Some(session) = self.sessions.get_mut(session) {
@@ -236,6 +239,8 @@ impl Core {
 
     /// A request neither waits nor holds any more. Its session does not list it any more.
     pub(super) fn end_request(&mut self, client: u32, now: Time, out: &mut Out) {
+        // While the request is still there: it may be granted thereby.
+        self.bring_request_into_view(client, now, out);
         let Some(request) = self.requests.remove(client) else { return };
         self.accounts.give_back(request.account, Counted::Requests, request.want.weight());
         if let Some(until) = request.until {

@@ -3,6 +3,7 @@
 mod accounts;
 mod admission;
 mod agenda;
+mod change;
 mod chores;
 mod membership;
 mod names;
@@ -13,6 +14,7 @@ pub(crate) use accounts::AccountId;
 pub(super) use accounts::{Accounts, Counted};
 pub(super) use admission::Admission;
 pub(super) use agenda::{Agenda, Due};
+pub(super) use change::Change;
 pub(super) use chores::{Chore, Chores};
 pub(super) use membership::Membership;
 pub(super) use names::Names;

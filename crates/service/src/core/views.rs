@@ -3,11 +3,15 @@
 //! A node that learns of a new view freezes the old one: it forgets all that is about other nodes, reports to the
 //! home of each resource what it has of it, sends end marks, and goes on at once. A home that has the end marks of
 //! all members mints the tokens that no member has. Clients that hold something notice nothing.
+//!
+//! A node may have very many resources, so it brings them into the new view in slices, and each that is asked about before its
+//! turn at once: see `bring_into_view`. The end marks come after the last. Minting goes in slices, too.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::state::{Change, Due};
 use super::{Core, Out, PeerMessage, Said};
 use crate::defect::Defect;
 use crate::name::Definition;
@@ -22,29 +26,83 @@ impl Core {
     pub fn enter(&mut self, view: impl Into<Arc<View>>, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.membership.enter(view.into());
-        self.names.enter(self.membership.floor());
-        self.agenda.cancel_timers();
+        self.names.enter(self.membership.floor(), self.membership.epoch());
         let queued = if self.has_defect(Defect::OldQueuesKept) { self.old_queues() } else { Vec::new() };
-        let frozen = self.freeze();
-        // Before anything else is said in this view.
-        let oldest = self.requests.oldest_waiters();
         if self.has_defect(Defect::EndBeforeReport) {
             self.send_end_marks(out);
         }
-        for (number, kept) in &frozen {
-            self.report(*number, kept, oldest.get(number).map(|since| now - *since), out);
+        self.change = Change::Resumes { next: 0 };
+        self.go_on_resuming(0, now, out);
+        for (number, from, request) in queued {
+            self.step(number, Input::Deliver(from, request), now, out);
         }
-        if !self.has_defect(Defect::EndBeforeReport) {
+        if !self.change.resumes() && self.membership.may_mint() {
+            self.on_all_reports(now, out);
+        }
+    }
+
+    /// Does the next slice of a change of views.
+    pub(super) fn go_on_changing_views(&mut self, now: Time, out: &mut Out) {
+        match self.change {
+            Change::Done => {}
+            Change::Resumes { next } => {
+                self.go_on_resuming(next, now, out);
+                if !self.change.resumes() && self.membership.may_mint() {
+                    self.on_all_reports(now, out);
+                }
+            }
+            Change::Mints { .. } => self.go_on_minting(now, out),
+        }
+    }
+
+    /// Brings a slice of all resources into the view.
+    fn go_on_resuming(&mut self, next: u32, now: Time, out: &mut Out) {
+        let slice = self.slice();
+        let mut numbers = self.names.behind(next, slice + 1);
+        self.change = match numbers.len() > slice {
+            true => Change::Resumes { next: numbers.pop().unwrap_or(0) },
+            false => Change::Done,
+        };
+        self.bring_all_into_view(&numbers, now, out);
+    }
+
+    /// Brings these resources into the view. Each is reported before anything else is said about it; the end marks follow the
+    /// last report.
+    fn bring_all_into_view(&mut self, numbers: &[u32], now: Time, out: &mut Out) {
+        let frozen = self.freeze(numbers);
+        for (number, kept) in &frozen {
+            let oldest = kept.oldest_waiter().and_then(|client| self.requests.get(client));
+            self.report(*number, kept, oldest.map(|oldest| now - oldest.since), out);
+        }
+        if !self.change.resumes() && !self.has_defect(Defect::EndBeforeReport) {
             self.send_end_marks(out);
         }
         for (number, kept) in frozen {
             self.resume(number, kept, now, out);
         }
-        for (number, from, request) in queued {
-            self.step(number, Input::Deliver(from, request), now, out);
+    }
+
+    /// Brings a resource into the view that something happens to before its turn has come.
+    pub(super) fn bring_into_view(&mut self, number: u32, now: Time, out: &mut Out) {
+        if self.change.resumes() && self.names.is_behind(number) {
+            self.bring_all_into_view(&[number], now, out);
         }
-        if self.membership.may_mint() {
-            self.on_all_reports(now, out);
+    }
+
+    /// The same for all that a name stands for.
+    pub(super) fn bring_name_into_view(&mut self, name: &str, now: Time, out: &mut Out) {
+        if self.change.resumes() {
+            let numbers: Vec<u32> = self.names.all_of(name).collect();
+            numbers.into_iter().for_each(|number| self.bring_into_view(number, now, out));
+        }
+    }
+
+    /// The same for what a request is about.
+    pub(super) fn bring_request_into_view(&mut self, client: u32, now: Time, out: &mut Out) {
+        if self.change.resumes()
+            && let Some(request) = self.requests.get(client)
+        {
+            self.bring_into_view(request.resource, now, out);
         }
     }
 
@@ -79,19 +137,21 @@ impl Core {
         self.membership.missing_ends()
     }
 
-    /// Takes out what this node has of each resource, and forgets those of which it has nothing.
-    fn freeze(&mut self) -> Vec<(u32, Kept)> {
-        let numbers: Vec<u32> = self.names.iter().map(|(number, _)| number).collect();
-        let mut frozen = Vec::new();
-        for number in numbers {
+    /// Takes out what this node has of each of these resources, and forgets those of which it has nothing.
+    fn freeze(&mut self, numbers: &[u32]) -> Vec<(u32, Kept)> {
+        let (mut frozen, epoch) = (Vec::new(), self.membership.epoch());
+        for &number in numbers {
             let Some(resource) = self.names.get_mut(number) else { continue };
+            for (timer, planned) in resource.timers().planned() {
+                self.agenda.cancel(planned, Due::Timer(number, timer));
+            }
             let kept = resource.freeze();
             if kept.is_empty() {
                 self.forget(number);
                 continue;
             }
             let home = self.membership.view().home(resource.name());
-            resource.move_home(home);
+            resource.enter(epoch, home);
             frozen.push((number, kept));
         }
         frozen
@@ -162,26 +222,45 @@ impl Core {
 
     /// A node has reported everything to this one.
     pub(super) fn on_end_mark(&mut self, from: Place, now: Time, out: &mut Out) {
-        if self.membership.end_mark(from) && self.membership.may_mint() {
+        if self.membership.end_mark(from) && self.membership.may_mint() && !self.change.resumes() {
             self.on_all_reports(now, out);
         }
     }
 
     /// All members have reported everything: what none of them has is nowhere, and is minted.
     fn on_all_reports(&mut self, now: Time, out: &mut Out) {
-        let at_home = self.names.iter().filter(|(_, resource)| resource.home() == self.membership.me());
-        let mut numbers: Vec<(bool, u32)> =
-            at_home.map(|(number, resource)| (resource.is_guess(), number)).collect();
-        // A name stands for what a member has; only if no member has anything, for what was asked for first.
-        numbers.sort_unstable();
-        for (_, number) in numbers {
-            let Some(resource) = self.names.get(number) else { continue };
-            if resource.is_opening() {
-                self.open_resource(number, now, out);
-            } else {
-                self.step(number, Input::AllReported, now, out);
+        self.change = Change::Mints { guesses: false, next: 0 };
+        self.go_on_minting(now, out);
+    }
+
+    /// Tells a slice of all resources at home here that all members have reported everything. A name stands for what a member
+    /// has; only if no member has anything, for what was asked for first.
+    fn go_on_minting(&mut self, now: Time, out: &mut Out) {
+        let mut left = self.slice();
+        while let Change::Mints { guesses, next } = self.change {
+            let me = self.membership.me();
+            let at_home = self.names.from(next).filter(|(_, resource)| resource.home() == me);
+            let of_this_kind = at_home.filter(|(_, resource)| resource.is_guess() == guesses);
+            let mut numbers: Vec<u32> = of_this_kind.map(|(number, _)| number).take(left + 1).collect();
+            let next = (numbers.len() > left).then(|| numbers.pop()).flatten();
+            left -= numbers.len();
+            for number in numbers {
+                let Some(resource) = self.names.get(number) else { continue };
+                if resource.is_opening() {
+                    self.open_resource(number, now, out);
+                } else {
+                    self.step(number, Input::AllReported, now, out);
+                }
+                self.resize_as_defined(number, now, out);
             }
-            self.resize_as_defined(number, now, out);
+            self.change = match next {
+                Some(next) => Change::Mints { guesses, next },
+                None if guesses => Change::Done,
+                None => Change::Mints { guesses: true, next: 0 },
+            };
+            if next.is_some() {
+                return;
+            }
         }
     }
 

@@ -8,9 +8,9 @@ use crate::opening::{Kept, Opened, Opening, Reports};
 use crate::view::Place;
 
 impl Resource {
-    /// In a new view its home is there.
-    pub(crate) fn move_home(&mut self, home: Place) {
-        self.home = home;
+    /// It is in this view from now on, where its home is there.
+    pub(crate) fn enter(&mut self, epoch: u64, home: Place) {
+        (self.epoch, self.home) = (epoch, home);
     }
 
     /// Ends a view: what this node has of the resource.

@@ -58,11 +58,6 @@ impl Agenda {
     pub(crate) fn cancel(&mut self, at: Time, due: Due) {
         self.entries.remove(&(at, due));
     }
-
-    /// Takes out all timers of resources.
-    pub(crate) fn cancel_timers(&mut self) {
-        self.entries.retain(|(_, due)| !matches!(due, Due::Timer(..)));
-    }
 }
 
 #[cfg(test)]
@@ -83,14 +78,5 @@ mod tests {
         assert_eq!(agenda.next(), Some(Time(5)), "another time is another entry");
         agenda.cancel(Time(5), Due::Forget);
         assert_eq!(agenda.next(), None);
-    }
-
-    #[test]
-    fn only_timers_end_with_a_view() {
-        let mut agenda = Agenda::default();
-        agenda.plan(Time(1), Due::Timer(7, 0));
-        agenda.plan(Time(2), Due::Request(7));
-        agenda.cancel_timers();
-        assert_eq!(agenda.next(), Some(Time(2)));
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Names {
     charges: BTreeMap<u32, (Option<AccountId>, u64)>,
     origin: Origin,
     policy: Policy,
+    /// The view. Resources that were last run in an earlier one have to be brought into it before they are used.
+    epoch: u64,
 }
 
 /// The resources of a name, by their kinds.
@@ -60,7 +62,7 @@ impl Numbers {
 
 impl Names {
     /// No names. Fences begin above the floor in `policy`.
-    pub(crate) fn new(policy: Policy) -> Names {
+    pub(crate) fn new(policy: Policy, epoch: u64) -> Names {
         Names {
             resources: Slab::new(),
             numbers: HashMap::new(),
@@ -70,12 +72,14 @@ impl Names {
             charges: BTreeMap::new(),
             origin: Origin { floor: policy.floor, clock: 0 },
             policy,
+            epoch,
         }
     }
 
     /// A view begins: its fences are above this floor, and its clocks begin anew.
-    pub(crate) fn enter(&mut self, floor: u64) {
+    pub(crate) fn enter(&mut self, floor: u64, epoch: u64) {
         self.policy.floor = floor;
+        self.epoch = epoch;
         self.origin = Origin { floor: self.origin.floor.max(floor), clock: 0 };
     }
 
@@ -100,6 +104,22 @@ impl Names {
 
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Resource> {
         self.resources.get_mut(number)
+    }
+
+    /// Whether a resource was not brought into this view yet.
+    pub(crate) fn is_behind(&self, number: u32) -> bool {
+        self.get(number).is_some_and(|resource| resource.epoch() != self.epoch)
+    }
+
+    /// The first resources from this number on that were not brought into this view yet, at most so many.
+    pub(crate) fn behind(&self, first: u32, most: usize) -> Vec<u32> {
+        let behind = self.resources.from(first).filter(|(_, resource)| resource.epoch() != self.epoch);
+        behind.map(|(number, _)| number).take(most).collect()
+    }
+
+    /// The resources from this number on, in the order of their numbers.
+    pub(crate) fn from(&self, first: u32) -> impl Iterator<Item = (u32, &Resource)> {
+        self.resources.from(first)
     }
 
     /// All resources, in the order of their numbers.
@@ -143,7 +163,8 @@ impl Names {
         let defined = self.definition(name);
         let definition = defined.filter(|defined| defined.kind() == kind).unwrap_or(asked);
         let setup = self.setup(position);
-        let resource = Resource::new(name.clone(), (definition, defined), home, setup, opening);
+        let mut resource = Resource::new(name.clone(), (definition, defined), home, setup, opening);
+        resource.enter(self.epoch, home);
         let number = self.resources.insert(resource);
         self.numbers.entry(name.clone()).or_default().set(kind, Some(number));
         let before = self.by_name.entry(kind).or_default().insert(name.clone(), number);
@@ -242,8 +263,8 @@ impl Names {
     pub(crate) fn take_idle(&mut self, position: Position, keep: Duration, now: Time) -> Option<u32> {
         let (_, number) = self.idle.pop_front()?;
         let resource = self.resources.get_mut(number)?;
-        if resource.droppable(position).is_none() {
-            // It is in use, and will be listed again when it is not.
+        if resource.epoch() != self.epoch || resource.droppable(position).is_none() {
+            // It is in use, or not in this view yet, and will be listed again when it is idle.
             resource.set_listed(false);
             return None;
         }
@@ -272,7 +293,7 @@ mod tests {
     const HOME: Position = Position { me: Place(0), nodes: 1 };
 
     fn names() -> Names {
-        Names::new(Policy { passes: 4, linger: 10, floor: 100, defect: None })
+        Names::new(Policy { passes: 4, linger: 10, floor: 100, defect: None }, 1)
     }
 
     #[test]
@@ -300,9 +321,9 @@ mod tests {
     #[test]
     fn what_begins_is_never_below_what_was_forgotten() {
         let mut names = names();
-        names.enter(200);
+        names.enter(200, 2);
         assert_eq!(names.origin().floor, 200);
-        names.enter(150);
+        names.enter(150, 3);
         assert_eq!(names.origin().floor, 200, "even if the floor of a view were lower");
         let number = names.create(&"x".into(), Definition::MUTEX, Place(0), HOME, false);
         names.remove(number, HOME);

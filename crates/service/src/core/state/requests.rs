@@ -1,7 +1,5 @@
 //! The clients that wait or hold at a node.
 
-use std::collections::BTreeMap;
-
 use algorithms::ClientId;
 
 use super::AccountId;
@@ -131,16 +129,6 @@ impl Requests {
             Some((client, &linked.request))
         });
         all.filter(move |(_, request)| is_one(request))
-    }
-
-    /// Since when a client has waited for each resource that any client waits for.
-    pub(crate) fn oldest_waiters(&self) -> BTreeMap<u32, Time> {
-        let mut oldest = BTreeMap::new();
-        for (_, request) in self.iter().filter(|(_, request)| request.waits()) {
-            let since = oldest.entry(request.resource).or_insert(request.since);
-            *since = request.since.min(*since);
-        }
-        oldest
     }
 
     /// Takes note of a request that waits.
