@@ -2,15 +2,14 @@
 
 mod cluster;
 mod folder;
+mod nodes;
 
-use std::fs;
 use std::io::Read;
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cluster::{SOON, TOKENWOOD, ended_within, kill};
-use folder::Folder;
+use nodes::{Nodes, until};
 use serde_json::Value;
 
 /// From the fault to the end of the process: a second for a part that hangs, and what a busy machine takes.
@@ -70,21 +69,12 @@ impl Nodes {
             assert!(begun.elapsed() < SOON, "never '{part}': {}", self.log(node));
             std::thread::sleep(Duration::from_millis(10));
         }
-    }
-}
-
-impl Drop for Nodes {
-    fn drop(&mut self) {
-        for node in &mut self.nodes {
-            _ = node.kill();
-            _ = node.wait();
-        }
-    }
+    })
 }
 
 /// Node 0 of one fails in this way; returns how long after it said that it listens it ended, and what it logged.
 fn fails(fault: &str) -> (Duration, String) {
-    let mut nodes = Nodes::start(fault, 1, &[], &[("TOKENWOOD_FAULT", &format!("{fault}@500ms"))]);
+    let mut nodes = start(fault, 1, &[], &[("TOKENWOOD_FAULT", &format!("{fault}@500ms"))]);
     let mut listens = [0; 1];
     nodes.nodes[0].stdout.take().unwrap().read_exact(&mut listens).unwrap();
     let begun = Instant::now();
@@ -111,13 +101,9 @@ fn a_node_that_fails_says_why_and_ends() {
 
 #[test]
 fn the_others_go_on_without_a_node_that_fails() {
-    let mut nodes = Nodes::start("others", 3, &[], &[("TOKENWOOD_FAULT", "panic-member@4000ms")]);
+    let mut nodes = start("others", 3, &[], &[("TOKENWOOD_FAULT", "panic-member@4000ms")]);
     let whole = |nodes: &Nodes| (0..3).all(|node| nodes.log(node).contains("with nodes 0, 1, 2"));
-    let begun = Instant::now();
-    while !whole(&nodes) {
-        assert!(begun.elapsed() < SOON, "they are never three");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    assert!(until(|| whole(&nodes)), "they are never three");
     // Held through the node that is about to fail.
     assert!(nodes.run(0, &["acquire", "x", "--ttl", "1m"]));
     let ended = ended_within(&mut nodes.nodes[0], SOON);
@@ -131,9 +117,9 @@ fn the_others_go_on_without_a_node_that_fails() {
 
 #[test]
 fn a_node_that_was_stopped_for_long_goes_on() {
-    let nodes = Nodes::start("stopped", 1, &[], &[]);
+    let nodes = start("stopped", 1, &[], &[]);
     nodes.until_logged(0, "view 1 with nodes 0");
-    let process = u64::from(nodes.nodes[0].id());
+    let process = nodes.pid(0);
     for _ in 0..2 {
         kill("-STOP", process);
         std::thread::sleep(Duration::from_secs(3));
@@ -145,9 +131,9 @@ fn a_node_that_was_stopped_for_long_goes_on() {
 
 #[test]
 fn a_lost_terminal_does_not_end_a_node() {
-    let mut nodes = Nodes::start("hang-up", 1, &[], &[]);
+    let mut nodes = start("hang-up", 1, &[], &[]);
     nodes.until_logged(0, "view 1 with nodes 0");
-    let process = u64::from(nodes.nodes[0].id());
+    let process = nodes.pid(0);
     for _ in 0..2 {
         kill("-HUP", process);
         nodes.until_logged(0, "SIGHUP: ignored");
@@ -166,11 +152,8 @@ fn begins_with_a_timestamp(line: &str) -> bool {
 #[test]
 fn lines_for_people_begin_with_the_time_and_the_audit_is_never_left_out() {
     // Variables that are empty count as not set.
-    let nodes = Nodes::start("text", 1, &["--log-level", "error"], &[("TOKENWOOD_LOG_FORMAT", "")]);
-    let begun = Instant::now();
-    while !nodes.run(0, &["acquire", "x", "--ttl", "1m"]) {
-        assert!(begun.elapsed() < SOON, "{}", nodes.log(0));
-    }
+    let nodes = start("text", 1, &["--log-level", "error"], &[("TOKENWOOD_LOG_FORMAT", "")]);
+    assert!(until(|| nodes.run(0, &["acquire", "x", "--ttl", "1m"])), "{}", nodes.log(0));
     assert!(nodes.run(0, &["release", "--force", "x"]));
     nodes.until_logged(0, " audit: forced release of x");
     let log = nodes.log(0);
@@ -179,7 +162,7 @@ fn lines_for_people_begin_with_the_time_and_the_audit_is_never_left_out() {
 
 #[test]
 fn lines_for_programs_are_json() {
-    let nodes = Nodes::start("json", 1, &["--log-format", "json", "--log-level", "debug"], &[]);
+    let nodes = start("json", 1, &["--log-format", "json", "--log-level", "debug"], &[]);
     nodes.until_logged(0, "view 1 with nodes 0");
     assert!(nodes.run(0, &["acquire", "x", "--ttl", "1m"]) && nodes.run(0, &["release", "--force", "x"]));
     nodes.until_logged(0, "forced release of x");

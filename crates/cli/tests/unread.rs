@@ -2,17 +2,16 @@
 
 mod cluster;
 mod folder;
+mod nodes;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use client::Tokenwood;
-use cluster::{Cluster, SOON, TOKENWOOD, ended_within, kill};
-use folder::Folder;
-use serde_json::Value;
+use cluster::{Cluster, SOON, ended_within, kill};
+use nodes::{Nodes, until};
 
 #[test]
 fn a_suspended_watcher_stops_nobody() {
@@ -45,21 +44,19 @@ fn a_suspended_watcher_stops_nobody() {
 
 /// Node 0 grants locks, and ends when it is asked to.
 fn serves_and_ends(nodes: &mut Nodes) {
-    let mut command = Command::new(TOKENWOOD);
-    command.args(["run", "x", "--endpoint", &nodes.endpoints[0], "--", "true"]).stdin(Stdio::null());
-    let mut command = command.spawn().unwrap();
+    let mut command = nodes.client(0, &["run", "x", "--", "true"]).spawn().unwrap();
     let served = ended_within(&mut command, SOON);
     _ = command.kill();
     _ = command.wait();
     assert!(served.is_some_and(|status| status.success()), "the node grants locks");
-    kill("-TERM", u64::from(nodes.nodes[0].id()));
+    kill("-TERM", nodes.pid(0));
     let ended = ended_within(&mut nodes.nodes[0], SOON);
     assert!(ended.is_some_and(|status| status.success()), "it ends when it is asked to: {ended:?}");
 }
 
 #[test]
 fn a_node_goes_on_when_nobody_reads_its_log() {
-    let mut nodes = Nodes::start("log", 3);
+    let mut nodes = start("log", None);
     // Its reader goes away, as that of 'tokenwood node 2> >(head -1)' does.
     drop(nodes.nodes[0].stderr.take());
     let view = nodes.view(1).unwrap();
@@ -73,7 +70,7 @@ fn a_node_goes_on_when_its_log_is_full() {
     // As with a terminal that was stopped with Ctrl-S: there is a reader, and it does not read.
     let (unread, mut full) = std::io::pipe().unwrap();
     full.write_all(&[b'x'; PIPE_BYTES]).unwrap();
-    let mut nodes = Nodes::start_with("full-log", 3, Some(full.into()));
+    let mut nodes = start("full-log", Some(full.into()));
     serves_and_ends(&mut nodes);
     drop(unread);
 }
@@ -116,78 +113,12 @@ fn watch(cluster: &Cluster, arguments: &[&str]) -> Child {
     child
 }
 
-fn until(is_so: impl Fn() -> bool) -> bool {
-    let begun = Instant::now();
-    while begun.elapsed() < SOON {
-        if is_so() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    false
-}
-
-/// Nodes that are processes, with standard errors that the test may close.
-struct Nodes {
-    nodes: Vec<Child>,
-    endpoints: Vec<String>,
-    _folder: Folder,
-}
-
-impl Nodes {
-    fn start(name: &str, count: usize) -> Nodes {
-        Nodes::start_with(name, count, None)
-    }
-
-    /// The same, with this standard error for the first of them.
-    fn start_with(name: &str, count: usize, mut first: Option<Stdio>) -> Nodes {
-        let folder = Folder::new(name);
-        let listeners: Vec<TcpListener> =
-            (0..2 * count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let mut ports: Vec<String> =
-            listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect();
-        drop(listeners);
-        let endpoints = ports.split_off(count);
-        let members: Vec<String> = (0..).zip(&ports).map(|(id, at): (u32, _)| format!("{id}={at}")).collect();
-        let node = |(id, clients): (usize, &String)| {
-            let mut command = Command::new(TOKENWOOD);
-            command.args(["node", "--id", &id.to_string(), "--member", &members.join(",")]);
-            command
-                .args(["--clients", clients, "--lease", "1s", "--data"])
-                .arg(folder.0.join(id.to_string()));
-            command.stdin(Stdio::null()).stdout(Stdio::null());
-            command.stderr(first.take().unwrap_or_else(Stdio::piped)).spawn().unwrap()
-        };
-        let nodes: Vec<Child> = endpoints.iter().enumerate().map(node).collect();
-        let nodes = Nodes { nodes, endpoints, _folder: folder };
-        assert!(until(|| (0..count).all(|node| nodes.members(node) == Some(count))), "all are members");
-        nodes
-    }
-
-    /// What this node tells of the cluster.
-    fn told(&self, node: usize) -> Option<Value> {
-        let mut command = Command::new(TOKENWOOD);
-        command.args(["members", "--format", "json", "--endpoint", &self.endpoints[node]]);
-        serde_json::from_slice(&command.output().unwrap().stdout).ok()
-    }
-
-    fn view(&self, node: usize) -> Option<u64> {
-        self.told(node)?["in_view"].as_u64()
-    }
-
-    /// How many members this node knows, if it has a lease itself.
-    fn members(&self, node: usize) -> Option<usize> {
-        let told = self.told(node)?;
-        told["lease_left_seconds"].as_f64().filter(|left| *left > 0.0)?;
-        Some(told["nodes"].as_array()?.iter().filter(|node| node["member"] == true).count())
-    }
-}
-
-impl Drop for Nodes {
-    fn drop(&mut self) {
-        for node in &mut self.nodes {
-            _ = node.kill();
-            _ = node.wait();
-        }
-    }
+/// Starts nodes whose standard error the test may close, with this one for the first of them.
+fn start(name: &str, mut first: Option<Stdio>) -> Nodes {
+    const COUNT: usize = 3;
+    let nodes = Nodes::start(name, COUNT, |_, command| {
+        command.stderr(first.take().unwrap_or_else(Stdio::piped));
+    });
+    assert!(until(|| (0..COUNT).all(|node| nodes.members(node) == Some(COUNT))), "all are members");
+    nodes
 }

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use client::{Filter, Options, Tokenwood};
+use client::{Filter, Guard, Options, Tokenwood};
 use node::LocalCluster;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
@@ -45,17 +45,10 @@ fn a_watcher_that_does_not_read_costs_nothing_and_delays_nobody() {
 
 #[test]
 fn questions_are_not_taken_in_while_their_answers_are_not_read() {
-    const QUESTIONS: u64 = 1_000;
     on_one_thread(async || {
         let cluster = LocalCluster::start(1).await.unwrap();
-        let near = cluster.hosts[0].embedded();
-        let mut held = Vec::new();
-        for number in 0..1_000 {
-            held.push(near.mutex(&format!("{number:0>100}")).acquire().await.unwrap());
-        }
-        let questions: Vec<ToNode> =
-            (0..QUESTIONS).map(|number| ToNode::Ask { number, question: Question::List(None) }).collect();
-        let (mut stream, mut incoming) = visit(&cluster.endpoints[0], &questions).await;
+        let _held = hold_a_thousand(&cluster).await;
+        let (mut stream, mut incoming) = visit(&cluster.endpoints[0], &questions()).await;
         idles().await;
         let far = Tokenwood::connect([&cluster.endpoints[0][..]]).await.unwrap();
         timeout(MOMENT, far.mutex("y").acquire()).await.expect("others are served").unwrap();
@@ -74,14 +67,8 @@ fn questions_are_not_taken_in_while_their_answers_are_not_read() {
 fn a_client_that_goes_without_reading_its_answers_leaves_nothing_behind() {
     on_one_thread(async || {
         let cluster = LocalCluster::start(1).await.unwrap();
-        let near = cluster.hosts[0].embedded();
-        let mut held = Vec::new();
-        for number in 0..1_000 {
-            held.push(near.mutex(&format!("{number:0>100}")).acquire().await.unwrap());
-        }
-        let questions: Vec<ToNode> =
-            (0..1_000).map(|number| ToNode::Ask { number, question: Question::List(None) }).collect();
-        let unread = visit(&cluster.endpoints[0], &questions).await;
+        let _held = hold_a_thousand(&cluster).await;
+        let unread = visit(&cluster.endpoints[0], &questions()).await;
         idles().await;
         drop(unread);
         idles().await;
@@ -118,6 +105,23 @@ fn a_node_that_does_not_read_costs_its_client_nothing_but_the_session() {
         timeout(TTL, guard.lost()).await.expect("what it held is lost by its deadline");
         drop((waits, kept_open));
     });
+}
+
+/// Holds so many locks with long names that a list of them is more than any buffer takes.
+async fn hold_a_thousand(cluster: &LocalCluster) -> Vec<Guard> {
+    let near = cluster.hosts[0].embedded();
+    let mut held = Vec::new();
+    for number in 0..1_000 {
+        held.push(near.mutex(&format!("{number:0>100}")).acquire().await.unwrap());
+    }
+    held
+}
+
+const QUESTIONS: u64 = 1_000;
+
+/// So many questions for that list.
+fn questions() -> Vec<ToNode> {
+    (0..QUESTIONS).map(|number| ToNode::Ask { number, question: Question::List(None) }).collect()
 }
 
 /// Runs a test on a thread of its own. If that never yields, the test fails all the same.

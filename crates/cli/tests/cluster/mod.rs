@@ -45,11 +45,7 @@ impl Cluster {
 
     /// A command of a client of this node.
     pub(crate) fn client(&self, node: usize, arguments: &[&str]) -> Command {
-        let mut command = Command::new(TOKENWOOD);
-        let at = arguments.iter().position(|argument| *argument == "--").unwrap_or(arguments.len());
-        command.args(&arguments[..at]).args(["--endpoint", &self.endpoints[node]]).args(&arguments[at..]);
-        command.stdin(Stdio::null());
-        command
+        client_of(&self.endpoints[node], arguments)
     }
 
     pub(crate) fn run(&self, node: usize, arguments: &[&str]) -> Output {
@@ -103,6 +99,15 @@ impl Drop for Cluster {
             _ = self.dev.wait();
         }
     }
+}
+
+/// A command of a client of the node at this endpoint.
+pub(crate) fn client_of(endpoint: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(TOKENWOOD);
+    let at = arguments.iter().position(|argument| *argument == "--").unwrap_or(arguments.len());
+    command.args(&arguments[..at]).args(["--endpoint", endpoint]).args(&arguments[at..]);
+    command.stdin(Stdio::null());
+    command
 }
 
 /// What is about to happen has happened by then, also on a busy machine.
