@@ -42,7 +42,7 @@ use leaving::Departure;
 pub use peers::Breach;
 pub use renewing::LeaderReply;
 use renewing::Renewing;
-pub use surroundings::{ControlPlane, Surroundings};
+pub use surroundings::{ControlPlane, Nowhere, Surroundings};
 
 /// What a member is told when its process starts.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use service::core::{Patience, Said};
 use service::event::Filter;
 use service::limits::{Bound, LONG_LIFE};
-use service::member::{ConnectionId, ControlPlane, Effect, LeaderReply, Setup, Surroundings};
+use service::member::{ConnectionId, Effect, LeaderReply, Nowhere, Setup};
 use service::protocol::{Order, Question, ToClient, ToNode, Told};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
 use service::resource::Content;
@@ -18,22 +18,6 @@ use service::{Acquire, Config, Definition, Limits, Member, Refusal, Reply, Sessi
 const TTL: Duration = Duration::from_secs(10);
 const LEADER: Leadership = Leadership { term: 1, node: 0 };
 const NOW: Time = Time(1_000_000_000);
-
-struct Nowhere;
-
-impl Surroundings for Nowhere {
-    fn unreachable(&self) -> BTreeMap<u32, Duration> {
-        BTreeMap::new()
-    }
-
-    fn waiting_for(&self, _peer: u32) -> usize {
-        0
-    }
-
-    fn control_plane(&self) -> ControlPlane {
-        ControlPlane::default()
-    }
-}
 
 /// A node that is alone in its view and has a lease.
 struct Node {

@@ -15,6 +15,24 @@ pub trait Surroundings {
     fn control_plane(&self) -> ControlPlane;
 }
 
+/// Nobody is out of reach, nothing waits, nobody leads: for drivers without connections and a control plane.
+#[derive(Clone, Copy, Debug)]
+pub struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn unreachable(&self) -> BTreeMap<u32, Duration> {
+        BTreeMap::new()
+    }
+
+    fn waiting_for(&self, _peer: u32) -> usize {
+        0
+    }
+
+    fn control_plane(&self) -> ControlPlane {
+        ControlPlane::default()
+    }
+}
+
 /// The control plane, as one node sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlPlane {

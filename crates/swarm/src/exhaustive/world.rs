@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::core::{Patience, Reply};
-use service::member::{ConnectionId, ControlPlane, Effect, LeaderReply, Setup, Surroundings};
+use service::member::{ConnectionId, Effect, LeaderReply, Nowhere, Setup};
 use service::protocol::ToClient;
 use service::registry::{MemberEntry, Registry};
 use service::view::View;
@@ -44,23 +44,6 @@ impl Node {
     /// What serves locks, if it is in a view.
     pub(crate) fn core(&self) -> Option<&Core> {
         self.member.as_ref().filter(|member| member.view().epoch > 0).map(|member| member.core())
-    }
-}
-
-/// Time is abstract: nobody is out of reach.
-struct Nowhere;
-
-impl Surroundings for Nowhere {
-    fn unreachable(&self) -> BTreeMap<u32, Duration> {
-        BTreeMap::new()
-    }
-
-    fn waiting_for(&self, _peer: u32) -> usize {
-        0
-    }
-
-    fn control_plane(&self) -> ControlPlane {
-        ControlPlane::default()
     }
 }
 
