@@ -2,15 +2,17 @@
 
 mod cluster;
 mod folder;
+mod nodes;
 
 use std::fs;
-use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use cluster::{TOKENWOOD, error, kill};
 use folder::{Folder, code, text};
+use nodes::{Nodes, free_ports};
 
 fn node(arguments: &[&str]) -> Command {
     let mut command = Command::new(TOKENWOOD);
@@ -76,10 +78,43 @@ fn what_is_wrong_is_said_in_one_line() {
     assert!(error(&twice).contains("member 0 is named twice"), "{}", error(&twice));
 }
 
-/// Nodes that end with the test.
-struct Nodes(Vec<Child>);
+#[test]
+fn a_node_says_who_else_has_rights_to_its_folder_and_how_to_mend_it() {
+    let folder = Folder::new("o'rights of others");
+    let data = folder.0.join("0");
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let rights = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    fs::create_dir(&data).unwrap();
+    // As left by a first start that was interrupted.
+    fs::write(data.join("lock"), "").unwrap();
+    set(&data, 0o755);
+    set(&data.join("lock"), 0o640);
+    let mend = "chmod -R go-rwx ";
+    let nodes = Nodes::start_in(folder, 1, |_, _| {});
+    nodes.until_logged(0, mend);
+    nodes.until_logged(0, "view 1 with nodes 0");
+    let log = nodes.log(0);
+    let line = log.lines().find(|line| line.contains(mend)).unwrap();
+    assert!(line.contains(" WARN  control: "), "{line}");
+    assert!(line.contains("0 (mode 755), lock (mode 640), where secrets are kept"), "{line}");
+    // What the line says, literally.
+    let command = &line[line.find(mend).unwrap()..];
+    assert!(Command::new("sh").args(["-c", command]).status().unwrap().success(), "{command}");
+    assert_eq!((rights(&data), rights(&data.join("lock"))), (0o700, 0o600), "{command}");
+    assert_eq!(rights(&data.join("identity")), 0o600);
+}
 
-impl Drop for Nodes {
+#[test]
+fn nothing_is_said_of_a_folder_that_the_node_made() {
+    let nodes = Nodes::start("own-rights", 1, |_, _| {});
+    nodes.until_logged(0, "view 1 with nodes 0");
+    assert!(!nodes.log(0).contains("rights"), "{}", nodes.log(0));
+}
+
+/// Nodes that are asked to end with the test.
+struct Asked(Vec<Child>);
+
+impl Drop for Asked {
     fn drop(&mut self) {
         for child in &mut self.0 {
             kill("-TERM", u64::from(child.id()));
@@ -91,10 +126,8 @@ impl Drop for Nodes {
 #[test]
 fn two_nodes_of_files_whose_ids_are_not_their_places() {
     let folder = Folder::new("two-nodes");
-    let ports: Vec<TcpListener> = (0..4).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    let addresses: Vec<String> = ports.iter().map(|port| port.local_addr().unwrap().to_string()).collect();
-    drop(ports);
-    let mut nodes = Nodes(Vec::new());
+    let addresses = free_ports(4);
+    let mut nodes = Asked(Vec::new());
     for (id, clients) in [(4, &addresses[2]), (7, &addresses[3])] {
         let file = folder.0.join(format!("{id}.toml"));
         let members = format!("[members]\n4 = \"{}\"\n7 = \"{}\"\n", addresses[0], addresses[1]);

@@ -17,6 +17,8 @@ pub const FORMAT: u32 = 1;
 const FOLDER_RIGHTS: u32 = 0o700;
 /// and reads and writes what is in it.
 const FILE_RIGHTS: u32 = 0o600;
+/// What others may have been given.
+const OTHERS_RIGHTS: u32 = 0o077;
 
 const TITLE: &str = "tokenwood control data";
 const IDENTITY: &str = "identity";
@@ -134,8 +136,27 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder, or makes it ours if it is empty or not there.
+    /// Opens a folder, or makes it ours if it is empty or not there. If others have rights to it, that is said.
     pub(crate) fn open(path: &Path, cluster: &str, node: u32) -> Result<Folder, FolderError> {
+        let folder = Folder::take(path, cluster, node)?;
+        match others_rights(path) {
+            Ok(found) if found.is_empty() => {}
+            Ok(found) => tracing::warn!(
+                target: "control",
+                "other users have rights to {}, where secrets are kept: chmod -R go-rwx {}",
+                found.join(", "),
+                quoted(path)
+            ),
+            Err(error) => tracing::warn!(
+                target: "control",
+                "who has rights to {} cannot be seen: {error}",
+                path.display()
+            ),
+        }
+        Ok(folder)
+    }
+
+    fn take(path: &Path, cluster: &str, node: u32) -> Result<Folder, FolderError> {
         let io = |doing| move |error| FolderError::Io { doing, path: path.to_owned(), error };
         make(path).map_err(io("make the folder"))?;
         let text = match fs::read(path.join(IDENTITY)) {
@@ -244,24 +265,46 @@ pub(crate) fn drawn() -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Makes a folder that only this user sees into. One that is there stays as it is; if others see into it, that is said.
+/// Makes a folder that only this user sees into. One that is there stays as it is.
 fn make(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
     match fs::DirBuilder::new().mode(FOLDER_RIGHTS).create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => return made,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
     }
-    let rights = fs::metadata(path)?.permissions().mode() & 0o777;
-    if rights & !FOLDER_RIGHTS != 0 {
-        let folder = path.display();
-        tracing::warn!(
-            target: "control",
-            "other users see into {folder} (mode {rights:o}), where secrets are kept: chmod 700 {folder}"
-        );
+}
+
+/// The folder and what is in it, as far as other users have rights to it; not more than a line of them.
+fn others_rights(path: &Path) -> io::Result<Vec<String>> {
+    const MOST: usize = 5;
+    let exposed = |path: &Path, rights: fs::Permissions| {
+        let rights = rights.mode() & 0o777;
+        (rights & OTHERS_RIGHTS != 0).then(|| format!("{} (mode {rights:o})", path.display()))
+    };
+    let mut found = Vec::from_iter(exposed(path, fs::metadata(path)?.permissions()));
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let about = entry.metadata()?;
+        // A link has all rights, and they say nothing.
+        if !about.is_symlink() {
+            found.extend(exposed(Path::new(&entry.file_name()), about.permissions()));
+        }
     }
-    Ok(())
+    if found.len() > MOST {
+        let more = found.len() - MOST;
+        found.truncate(MOST);
+        found.push(format!("{more} more"));
+    }
+    Ok(found)
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+@%,:=".contains(letter);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 fn lock(path: &Path) -> Result<File, FolderError> {
