@@ -25,6 +25,7 @@ use crate::leading;
 use crate::machine::Machine;
 use crate::network::{Local, Peers};
 use crate::plane::Plane;
+use crate::refused::OnRefused;
 use crate::store::LogStore;
 use crate::types::{self, Raft};
 use crate::voters;
@@ -128,9 +129,16 @@ impl Control {
     }
 
     /// Serves a connection of a port that is shared, until it ends. `read` was read from it already, to find out whether
-    /// it [is for us](crate::is_for_us); `place` is dropped when the caller has said who it is.
-    pub async fn serve(&self, stream: TcpStream, read: &[u8], place: impl Send) -> io::Result<()> {
-        self.plane.serve(stream, read, place).await
+    /// it [is for us](crate::is_for_us); `place` is dropped when the caller has said who it is. `refused` is told what was
+    /// refused to it.
+    pub async fn serve(
+        &self,
+        stream: TcpStream,
+        read: &[u8],
+        place: impl Send,
+        refused: &OnRefused,
+    ) -> io::Result<()> {
+        self.plane.serve(stream, read, place, refused).await
     }
 
     /// What was agreed on, as far as it was applied here.

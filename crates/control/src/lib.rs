@@ -19,6 +19,7 @@ mod leading;
 mod machine;
 mod network;
 mod plane;
+mod refused;
 mod server;
 mod store;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use control::Control;
 pub use disk::{MAY_PANIC, SLOW_DISK};
 pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
 pub use invitation::{Invitation, NoInvitation};
+pub use refused::{OnRefused, Refused};
 pub use wire::{CallRefusal, FIRST_BYTES, Hello, MAGIC, is_for_us};
 
 /// Whether this build has faults that can be provoked, for tests.

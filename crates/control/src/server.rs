@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use crate::network::Local;
 use crate::plane::Plane;
+use crate::refused::{OnRefused, Refused};
 use crate::wire::{self, CallRefusal, Hello, Request, Response, VERSION};
 
 /// How many connections are served at once. Each peer needs one.
@@ -30,6 +31,7 @@ impl Plane {
     pub(crate) async fn listen(self, listener: TcpListener) {
         let mut connections = JoinSet::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let refused: OnRefused = Arc::new(|_| {});
         loop {
             let place = room.clone().acquire_owned().await.expect("never closed");
             let Ok((stream, _)) = listener.accept().await else {
@@ -38,23 +40,39 @@ impl Plane {
                 continue;
             };
             while connections.try_join_next().is_some() {}
-            let server = self.clone();
+            let (server, refused) = (self.clone(), refused.clone());
             connections.spawn(async move {
                 let _place = place;
                 // How a connection ends concerns only the caller.
-                _ = server.serve(stream, &[], ()).await;
+                _ = server.serve(stream, &[], (), &refused).await;
             });
         }
     }
 
-    /// Serves a connection, from which this was read already, until it ends. The place is dropped when the caller has said
-    /// who it is.
-    pub(crate) async fn serve(&self, mut stream: TcpStream, read: &[u8], place: impl Send) -> io::Result<()> {
+    /// See [`crate::Control::serve`].
+    pub(crate) async fn serve(
+        &self,
+        mut stream: TcpStream,
+        read: &[u8],
+        place: impl Send,
+        refused: &OnRefused,
+    ) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let from_start = &mut read.chain(&mut stream);
-        let hello = timeout(self.local.patience, wire::read_hello(from_start)).await??;
+        let hello = timeout(self.local.patience, wire::read_hello(from_start)).await;
+        let hello = match hello.unwrap_or_else(|late| Err(late.into())) {
+            Ok(hello) => hello,
+            Err(error) => {
+                refused(Refused::NoGreeting(error));
+                return Ok(());
+            }
+        };
         let judged = self.judge(&hello).await;
         drop(place);
+        let from = hello.from;
+        if let Err(why) = &judged {
+            refused(Refused::Caller { hello, why: why.clone() });
+        }
         timeout(self.local.patience, wire::answer(&mut stream, &judged)).await??;
         if judged.is_err() {
             return Ok(());
@@ -68,7 +86,7 @@ impl Plane {
             Ok(())
         };
         tokio::select! {
-            read = self.read_questions(reading, answers) => read,
+            read = self.read_questions(reading, answers, (from, refused)) => read,
             written = write => written,
         }
     }
@@ -101,18 +119,30 @@ impl Plane {
         &self,
         mut stream: OwnedReadHalf,
         answers: mpsc::Sender<Vec<u8>>,
+        (from, refused): (u32, &OnRefused),
     ) -> io::Result<()> {
         let mut incoming = Incoming::default();
         let mut tasks = JoinSet::new();
         let room = Arc::new(Semaphore::new(AT_ONCE));
         while timeout(IDLE, stream.read_buf(incoming.buffer())).await?? > 0 {
-            while let Some((number, request)) = incoming.next(VERSION).map_err(io::Error::other)? {
+            loop {
+                let (number, request) = match incoming.next(VERSION) {
+                    Ok(Some(question)) => question,
+                    Ok(None) => break,
+                    Err(why) => {
+                        refused(Refused::Frame { from, why });
+                        return Ok(());
+                    }
+                };
                 let place = room.clone().acquire_owned().await.expect("never closed");
                 while tasks.try_join_next().is_some() {}
-                let (server, answers) = (self.clone(), answers.clone());
+                let (server, answers, refused) = (self.clone(), answers.clone(), refused.clone());
                 tasks.spawn(async move {
                     let _place = place;
                     let response = server.respond(request).await;
+                    if let Response::Failed(why) | Response::Refused(why) = &response {
+                        refused(Refused::Question { from, why: why.clone() });
+                    }
                     // The connection may have ended.
                     _ = answers.send(wire::encode(number, &response)).await;
                 });

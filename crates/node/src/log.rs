@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use control::Refused;
 use service::member::Note;
 use tracing::{error, info, warn};
 
@@ -28,6 +29,7 @@ pub(crate) struct Log {
     notes: Mutex<Vec<Note>>,
     callers: Limiter,
     greetings: Limiter,
+    questions: Limiter,
     no_connections: Limiter,
     not_accepted: Limiter,
 }
@@ -78,6 +80,24 @@ impl Log {
             let address = address.map_or("an unknown address".to_owned(), |address| address.to_string());
             let why = shown(why);
             warn!(target: "node", node = self.node, address, "no greeting of a client from {address}: {why}");
+    /// The control plane refused a caller, or a question of one.
+    pub(crate) fn refused(&self, address: SocketAddr, refused: &Refused) {
+        let (node, now) = (self.node, Instant::now());
+        match refused {
+            Refused::Question { .. } => {
+                if self.questions.allows(now) {
+                    warn!(target: "node", node, %address, "question from {address} refused: {}", shown(refused));
+                }
+            }
+            Refused::NoGreeting(_) | Refused::Caller { .. } | Refused::Frame { .. } => {
+                if self.callers.allows(now) {
+                    let why = shown(refused);
+                    warn!(target: "node", node, %address, "caller from {address} turned away: {why}");
+                }
+            }
+        }
+    }
+
         }
     }
 
@@ -91,6 +111,7 @@ impl Log {
         ] {
             if let Some(left_out) = limiter.left_out(now) {
                 warn!(target: "node", node = self.node, left_out, "lines left out: {left_out} {what}");
+            (&self.questions, "questions about consensus refused"),
             }
         }
     }

@@ -1,17 +1,19 @@
 //! The port for peers: those of the view, and those who agree on views. The first bytes tell which.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use control::OnRefused;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::host::Shared;
 use crate::transport::callers::{Call, Callers};
+use crate::transport::{Notice, Trouble};
 
 /// So many connections of the control plane are open at once: each peer needs one, and the callers that have not said who
 /// they are leave room.
@@ -28,46 +30,60 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok((stream, address)) = listener.accept().await else {
-            sleep(EXHAUSTED).await;
-            continue;
+        let (stream, address) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                shared.log.notice(&Notice::CannotAccept { why: error.into() });
+                sleep(EXHAUSTED).await;
+                continue;
+            }
         };
         let call = callers.admit(stream, address);
         let (shared, room) = (shared.clone(), room.clone());
-        // How a connection ends concerns only the caller.
-        connections.spawn(async move { _ = serve(call, &shared, &room).await });
+        connections.spawn(async move {
+            if let Err(why) = serve(call, &shared, &room).await {
+                shared.log.notice(&Notice::TurnedAway { address, why });
+            }
+        });
     }
 }
 
-async fn serve(mut call: Call, shared: &Shared, room: &Semaphore) -> io::Result<()> {
-    if !timeout(PATIENCE, is_for_control(&mut call)).await?? {
+/// Serves a caller, or says why it is turned away.
+async fn serve(mut call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result<(), Trouble> {
+    let for_control = timeout(PATIENCE, is_for_control(&mut call)).await;
+    if !for_control.unwrap_or(Err(Trouble::TimedOut))? {
         let calls = shared.lock().links.calls.clone();
-        // If too many wait already, the peer calls again.
-        _ = calls.try_send(call);
-        return Ok(());
+        return match calls.try_send(call) {
+            // The peer calls again.
+            Err(TrySendError::Full(_)) => Err(Trouble::Crowded),
+            Ok(()) | Err(TrySendError::Closed(_)) => Ok(()),
+        };
     }
-    let Call { stream, read, place, mut eviction, .. } = call;
-    // If all connections are taken, the peer calls again.
-    let Ok(_connection) = room.try_acquire() else { return Ok(()) };
+    let Call { stream, address, read, place, mut eviction } = call;
+    // The peer calls again.
+    let _connection = room.try_acquire().map_err(|_| Trouble::Crowded)?;
+    let log_of = shared.clone();
+    let refused: OnRefused = Arc::new(move |refused| log_of.log.refused(address, &refused));
     tokio::select! {
-        served = shared.control.serve(stream, &read, place) => served,
-        () = eviction.comes() => Ok(()),
+        // What was refused is logged; how a connection ends otherwise concerns only the caller.
+        _ = shared.control.serve(stream, &read, place, &refused) => Ok(()),
+        () = eviction.comes() => Err(Trouble::Evicted),
     }
 }
 
 /// Reads until it is clear what a caller wants, or it has to make room.
-async fn is_for_control(call: &mut Call) -> io::Result<bool> {
+async fn is_for_control(call: &mut Call) -> Result<bool, Trouble> {
     let mut first = [0; control::FIRST_BYTES];
     loop {
         let begun = call.read.len();
         let read = tokio::select! {
             read = call.stream.read(&mut first[begun..]) => read?,
-            () = call.eviction.comes() => return Err(io::ErrorKind::TimedOut.into()),
+            () = call.eviction.comes() => return Err(Trouble::Evicted),
         };
         call.read.extend_from_slice(&first[begun..begun + read]);
         match control::is_for_us(&call.read) {
             Some(answer) => return Ok(answer),
-            None if read == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            None if read == 0 => return Err(Trouble::Closed),
             None => {}
         }
     }

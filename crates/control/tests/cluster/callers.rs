@@ -1,8 +1,9 @@
 //! Whoever connects: nodes through a shared port, strangers, and bytes that make no sense.
 
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, is_for_us};
+use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, OnRefused, Refused, is_for_us};
 use service::frame;
 use service::registry::Applied;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -38,6 +39,8 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         (hello(1, "test", 7), CallRefusal::Mistaken { here: 1 }),
         (hello(1, "test", 1), CallRefusal::ClusterId),
     ];
+    let (sender, told) = mpsc::channel();
+    let on_refused: OnRefused = Arc::new(move |refused| sender.send(refused).unwrap());
     for (hello, refusal) in cases {
         let mut calling = TcpStream::connect(address).await.unwrap();
         calling.write_all(&hello.encode()).await.unwrap();
@@ -48,10 +51,14 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
             tokio::task::yield_now().await;
         }
         assert_eq!(is_for_us(&first), Some(true));
-        within("it ends", cluster.control(leader).serve(called, &[], ())).await.unwrap();
+        within("it ends", cluster.control(leader).serve(called, &[], (), &on_refused)).await.unwrap();
         let answer = body(&mut calling).await;
         let answer: Result<u64, CallRefusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
-        assert_eq!(answer, Err(refusal));
+        assert_eq!(answer, Err(refusal.clone()));
+        match told.try_recv() {
+            Ok(Refused::Caller { hello: refused, why }) => assert_eq!((refused, why), (hello, refusal)),
+            other => panic!("{other:?}"),
+        }
     }
     cluster.stop().await;
 }

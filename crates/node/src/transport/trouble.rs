@@ -21,6 +21,8 @@ pub enum Trouble {
     TimedOut,
     /// Too many callers had not said who they are, and this one had waited longest.
     Evicted,
+    /// So many connections are open, or wait to be greeted, that there is no room for this one.
+    Crowded,
     /// One end will not talk to the other.
     Refused(HelloRefusal),
     /// The bytes make no sense.
@@ -42,6 +44,7 @@ impl fmt::Display for Trouble {
             Trouble::Left => f.write_str("no longer a member"),
             Trouble::TimedOut => f.write_str("greetings took too long"),
             Trouble::Evicted => f.write_str("it had to make room for other callers"),
+            Trouble::Crowded => f.write_str("there are too many connections"),
             Trouble::Refused(refusal) => write!(f, "refused: {refusal}"),
             Trouble::Wire(error) => error.fmt(f),
             Trouble::Link(error) => error.fmt(f),

@@ -2,10 +2,12 @@
 
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use client::{Observer, Tokenwood};
+use control::Hello;
 use node::LocalCluster;
+use service::frame;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tracing::field::{Field, Visit};
@@ -98,3 +100,67 @@ async fn strangers_cannot_flood_the_log() {
     assert!((1..=12).contains(&of_mine), "{of_mine} lines about 100 strangers");
     cluster.stop().await;
 }
+
+/// Calls, says this, and waits until the other end has answered or hung up. Returns where it called from.
+async fn call(address: &str, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let mine = stream.local_addr().unwrap().to_string();
+    stream.write_all(bytes).await.unwrap();
+    _ = stream.read_to_end(&mut Vec::new()).await;
+    mine
+}
+
+/// Waits until there is a line that contains all of this.
+async fn until_said(parts: &[&str]) {
+    let begun = Instant::now();
+    while !lines(parts[0]).iter().any(|line| parts.iter().all(|part| line.contains(part))) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "never {parts:?}: {:?}", lines("node: "));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_that_the_control_plane_refuses_are_logged_and_cannot_flood_the_log() {
+    collect();
+    let cluster = LocalCluster::start(1).await.unwrap();
+    let control = cluster.hosts[0].control();
+    let address = control.nodes()[&0].clone();
+    let invitation = control.invite(Duration::from_secs(60)).await.unwrap();
+    let cluster_id = invitation.cluster_id;
+    let hello = |cluster: &str| Hello { version: 1, cluster: cluster.to_owned(), cluster_id, from: 2, to: 0 };
+
+    let mine = call(&address, &hello("prod\u{1b}").encode()).await;
+    until_said(&["turned away: node 2 calls", &mine, "cluster 'prod\\u{1b}', this node to 'local'"]).await;
+    let mut greeting = hello("local").encode();
+    // The length of the cluster's name.
+    greeting[frame::LENGTH_BYTES + 1 + control::MAGIC.len() + 1] = 0xff;
+    let mine = call(&address, &greeting).await;
+    until_said(&["turned away: no greeting for consensus", &mine]).await;
+    let mine = call(&address, b"").await;
+    until_said(&["turned away: greetings took too long", &mine]).await;
+    let nonsense = [hello("local").encode(), vec![2, 0, 0, 0, 1, 0xff]].concat();
+    let mine = call(&address, &nonsense).await;
+    until_said(&["turned away: node 2 sends what makes no sense", &mine]).await;
+
+    // Somebody guesses the secret of an invitation.
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    let mut bytes = hello("local").encode();
+    let join = (1_u64, PASS_ON, JOIN, invitation.id, invitation.secret ^ 1, "127.0.0.1:1");
+    frame::put(1, &join, &mut bytes);
+    stream.write_all(&bytes).await.unwrap();
+    let mine = stream.local_addr().unwrap().to_string();
+    until_said(&["refused: node 2 asks", "this invitation is not known", &mine]).await;
+
+    let mut strangers = Vec::new();
+    for _ in 0..100 {
+        strangers.push(call(&address, &hello("prod").encode()).await);
+    }
+    let said = lines("turned away");
+    let count = strangers.iter().filter(|mine| said.iter().any(|line| line.contains(*mine))).count();
+    assert!((1..=12).contains(&count), "{count} lines about 100 strangers");
+    cluster.stop().await;
+}
+
+/// The numbers of a question that is passed on to the leader, and of one to join, on the wire.
+const PASS_ON: u32 = 5;
+const JOIN: u32 = 5;
