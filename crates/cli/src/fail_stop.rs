@@ -38,8 +38,9 @@ pub(crate) fn on_failure() -> OnFailure {
     OnFailure::new(|failure| stop(&failure.to_string()))
 }
 
-/// Ends the process if a heart stops.
+/// Ends the process if a heart stops, or a task blocks a thread of this runtime.
 pub(crate) fn watch(hearts: Hearts) -> std::io::Result<()> {
+    hearts.watch_threads(&tokio::runtime::Handle::current());
     Watchdog::start(hearts, |failure: Failure| stop(&failure.to_string()))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::host::Shared;
 
 /// What fails and when, as `WHAT@500ms`. WHAT: `panic-task`, `panic-member` (while it is locked), `end-task` (one that should
-/// last), `block-runtime` (all its threads), `hold-member` (its lock, for ever). Only builds with the feature `faults` look at it.
+/// last), `block-runtime` (all its threads), `block-thread` (one of them), `hold-member` (its lock, for ever). Only builds with the feature `faults` look at it.
 pub const FAULT: &str = "TOKENWOOD_FAULT";
 
 /// Fails later, if that was asked for.
@@ -38,6 +38,7 @@ fn happen(shared: &Arc<Shared>, what: &str) {
         "panic-task" => panic!("a task was told to panic"),
         "panic-member" => shared.happen(|_| panic!("the member was told to panic")),
         "hold-member" => shared.happen(|_| block()),
+        "block-thread" => block(),
         "block-runtime" => (0..64).for_each(|_| drop(tokio::spawn(async { block() }))),
         _ => panic!("{FAULT}: there is no fault '{what}'"),
     }

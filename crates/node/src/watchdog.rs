@@ -6,16 +6,23 @@
 //!
 //! A turn of the member may be long: a view change with a million names takes seconds, and threads that wait for the member do
 //! not beat meanwhile. So their misses do not count while a turn lasts, and the heart of the member itself has a longer limit.
+//!
+//! A runtime with several threads goes on beating when a task blocks one of them, but tasks that wait behind it may never run.
+//! Threads have no hearts: the watchdog asks the runtime what each of them does ([`Hearts::watch_threads`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use std::{io, thread};
+
+use tokio::runtime::{Handle, RuntimeMetrics};
 
 use crate::failure::Failure;
 
 /// How often a heart should beat.
 pub const BEAT: Duration = Duration::from_millis(50);
+/// A thread of a runtime hangs that a task has blocked for so long. Longer than for hearts: the others go on meanwhile.
+pub const LONGEST_BLOCK: Duration = Duration::from_secs(3);
 /// How often the watchdog looks.
 const TICK: Duration = Duration::from_millis(100);
 /// A tick that comes so much later than it should says nothing about hearts.
@@ -30,6 +37,8 @@ struct All {
     hearts: Mutex<Vec<Weak<Beats>>>,
     /// A turn of a member lasts.
     turn: AtomicBool,
+    /// The runtime whose threads are watched.
+    runtime: OnceLock<RuntimeMetrics>,
 }
 
 struct Beats {
@@ -73,6 +82,12 @@ impl Hearts {
         self.0.turn.store(lasts, Ordering::Relaxed);
     }
 
+    /// Watches also the threads of this runtime: one that a task blocks for [`LONGEST_BLOCK`] hangs. For programs whose tasks
+    /// never block; the first runtime counts.
+    pub fn watch_threads(&self, runtime: &Handle) {
+        _ = self.0.runtime.set(runtime.metrics());
+    }
+
     /// Those that are there.
     fn alive(&self) -> Vec<Arc<Beats>> {
         let mut hearts = self.0.hearts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,12 +101,29 @@ pub struct Watchdog {
     hearts: Hearts,
     /// How many ticks each has missed.
     missed: Vec<(Weak<Beats>, u32)>,
+    /// The threads of the runtime, as they were seen last, and how many ticks each has been like that.
+    threads: Vec<(Seen, u32)>,
+}
+
+/// What can be seen of a thread of a runtime.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Seen {
+    /// Counts up when the thread begins to wait for something to do, and when it goes on.
+    waits: u64,
+    /// Grows when the thread has done something: at the latest after some dozens of tasks.
+    busy: Duration,
+}
+
+impl Seen {
+    fn is_waiting(self) -> bool {
+        self.waits % 2 == 1
+    }
 }
 
 impl Watchdog {
     /// Starts a thread that calls `stopped` once, when a heart has not beaten for as long as its limit.
     pub fn start(hearts: Hearts, stopped: impl FnOnce(Failure) + Send + 'static) -> io::Result<()> {
-        let mut watchdog = Watchdog { hearts, missed: Vec::new() };
+        let mut watchdog = Watchdog::new(hearts);
         let watch = move || {
             let mut last = Instant::now();
             loop {
@@ -104,6 +136,10 @@ impl Watchdog {
             }
         };
         thread::Builder::new().name("watchdog".to_owned()).spawn(watch).map(drop)
+    }
+
+    fn new(hearts: Hearts) -> Watchdog {
+        Watchdog { hearts, missed: Vec::new(), threads: Vec::new() }
     }
 
     /// Looks at all hearts, so long after the last time. Returns which has stopped, and its limit.
@@ -124,7 +160,31 @@ impl Watchdog {
             }
             self.missed.push((weak, missed));
         }
-        stopped
+        stopped.or_else(|| self.blocked_thread(late, turn))
+    }
+
+    /// Looks at the threads of the runtime. Returns whether one is blocked.
+    fn blocked_thread(&mut self, late: bool, turn: bool) -> Option<(&'static str, Duration)> {
+        let runtime = self.hearts.0.runtime.get()?;
+        self.threads.resize(runtime.num_workers(), (Seen::default(), 0));
+        let mut blocked = None;
+        for (number, (before, missed)) in self.threads.iter_mut().enumerate() {
+            let seen = Seen {
+                waits: runtime.worker_park_unpark_count(number),
+                busy: runtime.worker_total_busy_duration(number),
+            };
+            if late || seen.is_waiting() || seen != *before {
+                *missed = 0;
+            } else if !turn {
+                // It may wait for a turn that lasts. A node with much to do has one at many ticks, so those before still count.
+                *missed += 1;
+            }
+            *before = seen;
+            if TICK * *missed >= LONGEST_BLOCK {
+                blocked = Some(("runtime, on one of its threads,", LONGEST_BLOCK));
+            }
+        }
+        blocked
     }
 }
 
@@ -136,7 +196,7 @@ mod tests {
 
     fn watchdog() -> (Hearts, Watchdog) {
         let hearts = Hearts::default();
-        (hearts.clone(), Watchdog { hearts, missed: Vec::new() })
+        (hearts.clone(), Watchdog::new(hearts))
     }
 
     #[test]
@@ -179,5 +239,34 @@ mod tests {
         (0..9).for_each(|_| _ = watchdog.tick(TICK));
         drop(heart);
         assert!((0..20).all(|_| watchdog.tick(TICK).is_none()));
+    }
+
+    #[test]
+    fn a_thread_that_a_task_blocks_is_missed_and_busy_and_idle_ones_are_not() {
+        let (hearts, mut watchdog) = watchdog();
+        let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        hearts.watch_threads(threads.handle());
+        let busy = threads.spawn(async {
+            loop {
+                tokio::task::yield_now().await;
+            }
+        });
+        let mut ticks = |count: u32| {
+            (0..count).find_map(|_| {
+                thread::sleep(Duration::from_millis(10));
+                watchdog.tick(TICK)
+            })
+        };
+        assert_eq!(ticks(60), None, "one is busy, one idle");
+        busy.abort();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        threads.spawn(async move { ended.recv() });
+        // A turn of the member is why it is blocked.
+        hearts.turn(true);
+        assert_eq!(ticks(60), None);
+        hearts.turn(false);
+        assert_eq!(ticks(60), Some(("runtime, on one of its threads,", LONGEST_BLOCK)));
+        drop(end);
+        assert_eq!(ticks(25), None, "it goes on");
     }
 }
