@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::host::{Door, Shared};
 use crate::link::Limits;
 use crate::transport::callers::Call;
-use crate::transport::{self, Peers};
+use crate::transport::{self, Peers, ReactorOf};
 
 /// So many calls of peers wait to be greeted.
 const CALLS: usize = 64;
@@ -34,9 +34,10 @@ impl Links {
         let alone = View { epoch: 0, members: vec![ViewMember::new(me, &shared.address)] };
         let config = transport::Config { limits: LIMITS, ..transport::Config::new(&shared.cluster, me) };
         let door = Arc::new(Door { shared: shared.clone(), me });
+        let reactor = ReactorOf::Node(shared.reactor.clone());
         // An embedded client may be the one that brings this about, on a thread of its own.
         let _inside = shared.runtime.enter();
-        let peers = Peers::start_on(shared.reactor.clone(), config, alone, called, door)?;
+        let peers = Peers::start_on(reactor, config, alone.into(), called.into(), door)?;
         Ok(Links { peers, calls })
     }
 

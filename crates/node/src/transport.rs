@@ -253,8 +253,15 @@ pub(crate) struct Shared {
     runtime: Handle,
     /// Of the listener, and of peers that this node calls, by their id.
     tasks: Mutex<Tasks>,
-    /// The reactor is only for these peers, and ends with them.
-    owns_reactor: bool,
+    reactor_of: ReactorOf,
+}
+
+/// Whose the reactor is that reads from the sockets of peers.
+pub(crate) enum ReactorOf {
+    /// Of these peers only: it starts and ends with them.
+    Peers,
+    /// Of their node, which ends it.
+    Node(Reactor),
 }
 
 struct Roster {
@@ -276,34 +283,25 @@ impl Peers {
         calls: impl Into<Calls>,
         inbox: Arc<dyn Inbox>,
     ) -> Result<Peers, StartError> {
-        let view = view.into();
-        config.check(&view)?;
-        let reactor =
-            Reactor::start(config.sockets, None).map_err(|error| StartError::System(error.kind()))?;
-        Ok(Peers::begin(config, view, calls.into(), inbox, (reactor, true)))
+        Peers::start_on(ReactorOf::Peers, config, view.into(), calls.into(), inbox)
     }
 
-    /// The same with the reactor of a node.
+    /// The same, with a reactor of whoever is named.
     pub(crate) fn start_on(
-        reactor: Reactor,
-        config: Config,
-        view: impl Into<Arc<View>>,
-        calls: impl Into<Calls>,
-        inbox: Arc<dyn Inbox>,
-    ) -> Result<Peers, StartError> {
-        let view = view.into();
-        config.check(&view)?;
-        Ok(Peers::begin(config, view, calls.into(), inbox, (reactor, false)))
-    }
-
-    fn begin(
+        reactor_of: ReactorOf,
         config: Config,
         view: Arc<View>,
         calls: Calls,
         inbox: Arc<dyn Inbox>,
-        (reactor, owns_reactor): (Reactor, bool),
-    ) -> Peers {
-        let Config { cluster, me, versions, limits, timing, .. } = config;
+    ) -> Result<Peers, StartError> {
+        config.check(&view)?;
+        let Config { cluster, me, versions, limits, timing, sockets } = config;
+        let reactor = match &reactor_of {
+            ReactorOf::Node(reactor) => reactor.clone(),
+            ReactorOf::Peers => {
+                Reactor::start(sockets, None).map_err(|error| StartError::System(error.kind()))?
+            }
+        };
         let local = Local { cluster, me, versions };
         let nobody = Arc::new(View { epoch: view.epoch, members: Vec::new() });
         let shared = Arc::new(Shared {
@@ -312,12 +310,12 @@ impl Peers {
             roster: RwLock::new(Roster { view: nobody, peers: BTreeMap::new() }),
             runtime: Handle::current(),
             tasks: Mutex::default(),
-            owns_reactor,
+            reactor_of,
         });
         let peers = Peers { shared: shared.clone() };
         peers.install(view);
         peers.tasks().listener = Some(peers.shared.runtime.spawn(listener::listen(calls, shared)));
-        peers
+        Ok(peers)
     }
 
     /// Sends a payload: it is written right away unless the socket takes no more or someone else writes. Never waits.
@@ -400,7 +398,7 @@ impl Peers {
         for outlet in outlets {
             outlet.shut(Trouble::Left);
         }
-        if self.shared.owns_reactor {
+        if matches!(self.shared.reactor_of, ReactorOf::Peers) {
             self.shared.context.reactor.stop().await;
         }
     }
