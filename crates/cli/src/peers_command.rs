@@ -191,7 +191,7 @@ async fn measure(
     let mut bare = Vec::new();
     for round in 0..plan.rounds as usize {
         let trip = peers::bare_round_trip(&cores.clients, &cores.servers, plan.time / 5);
-        bare.push(trip.map_err(|error| anyhow!(error))?);
+        bare.push(trip.await.map_err(|error| anyhow!(error))?);
         for place in 0..peers.len() {
             let which = (place + round) % peers.len();
             // In a task, as programs use it.

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use folder::{Folder, code};
 use serde_json::Value;
@@ -117,15 +118,18 @@ fn an_unknown_workload_is_refused() {
 #[test]
 fn a_command_that_is_stopped_leaves_no_servers_behind() {
     let folder = Folder::new("peers-stopped");
-    let mut command = folder.command("bench --peers --time 6s --rounds 5 uncontended");
+    let mut command = folder.command("bench --peers --time 100s --rounds 5 uncontended");
     let mut bench = command.env("PATH", &folder.0).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(bench.stderr.take().unwrap()).lines();
     assert!(said.any(|line| line.unwrap().starts_with("uncontended:")), "it begins to measure");
     let pid = bench.id();
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     assert!(children.split_whitespace().count() >= 3, "three nodes: {children}");
+    let asked = Instant::now();
     let stopped = Command::new("/bin/kill").arg(pid.to_string()).status().unwrap();
     assert!(stopped.success() && !bench.wait().unwrap().success());
+    // It was measuring the bare round trip, for 20 s.
+    assert!(asked.elapsed() < Duration::from_secs(10), "after {:?}", asked.elapsed());
     for child in children.split_whitespace() {
         assert!(!Path::new(&format!("/proc/{child}")).exists(), "process {child} is left behind");
     }

@@ -5,17 +5,28 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tokio::sync::oneshot;
+
 use crate::cpu;
 use crate::figure::median;
 use crate::floor::{BYTES, micros};
 
 /// Microseconds of a round trip in the middle of all within this time, from a thread on these cores (the client's) to one on
-/// those (the server's).
-pub fn bare_round_trip(client: &[usize], server: &[usize], time: Duration) -> Result<f64, String> {
-    measure(client, server, time).map_err(|error| format!("cannot talk over loopback: {error}"))
+/// those (the server's). The runtime goes on meanwhile; if nobody waits for the result any more, the threads end.
+pub async fn bare_round_trip(client: &[usize], server: &[usize], time: Duration) -> Result<f64, String> {
+    let (client, server) = (client.to_vec(), server.to_vec());
+    let (sender, measured) = oneshot::channel();
+    thread::spawn(move || {
+        let goes_on = |since: Instant| since.elapsed() < time && !sender.is_closed();
+        let middle = measure(&client, &server, goes_on);
+        // Nobody may wait for it any more.
+        _ = sender.send(middle);
+    });
+    let middle = measured.await.map_err(|_| "the thread that measures panicked".to_owned())?;
+    middle.map_err(|error| format!("cannot talk over loopback: {error}"))
 }
 
-fn measure(client: &[usize], server: &[usize], time: Duration) -> io::Result<f64> {
+fn measure(client: &[usize], server: &[usize], goes_on: impl Fn(Instant) -> bool + Send) -> io::Result<f64> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     thread::scope(|scope| {
@@ -34,7 +45,7 @@ fn measure(client: &[usize], server: &[usize], time: Duration) -> io::Result<f64
             let mut stream = TcpStream::connect(address)?;
             stream.set_nodelay(true)?;
             let (mut bytes, mut times, begun) = ([0; BYTES], Vec::new(), Instant::now());
-            while begun.elapsed() < time {
+            while goes_on(begun) {
                 let started = Instant::now();
                 stream.write_all(&bytes)?;
                 stream.read_exact(&mut bytes)?;
@@ -47,4 +58,31 @@ fn measure(client: &[usize], server: &[usize], time: Duration) -> io::Result<f64
         echo.join().map_err(gone)??;
         Ok(middle)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_runtime_goes_on_while_a_round_trip_is_measured() {
+        let cores = cpu::cores().unwrap();
+        let time = Duration::from_millis(300);
+        let turns = async {
+            for turn in 0.. {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                if turn == 20 {
+                    break;
+                }
+            }
+        };
+        let measuring = bare_round_trip(&cores, &cores, time);
+        tokio::pin!(measuring);
+        tokio::select! {
+            biased;
+            early = &mut measuring => panic!("the runtime stood still: {early:?}"),
+            () = turns => {}
+        }
+        assert!(measuring.await.unwrap() > 0.0);
+    }
 }
