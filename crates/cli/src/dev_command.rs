@@ -1,5 +1,6 @@
 //! `tokenwood dev`: a cluster on this machine, to try things.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -63,8 +64,9 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
     }
     ready(arguments, &running)?;
     until_stopped().await?;
+    // One node after the other is gone then, and that is no news.
+    log::close();
     cluster.stop().await;
-    log::finish();
     Ok(())
 }
 
@@ -144,6 +146,11 @@ fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
     let endpoints: Vec<&str> = running.iter().map(|node| &node.endpoint[..]).collect();
     let usual = USUAL_PORTS.map(|port| format!("127.0.0.1:{port}"));
     output::announce(format_args!("\nIn another terminal:\n\n"));
+    let program = std::env::current_exe();
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    if let Some(alias) = program.ok().and_then(|program| alias(&program, &search)) {
+        output::announce(format_args!("  {alias}\n"));
+    }
     if !usual.zip(&endpoints).all(|(usual, endpoint)| usual == **endpoint) {
         output::announce(format_args!("  export TOKENWOOD_ENDPOINTS={}\n", endpoints.join(",")));
     }
@@ -156,6 +163,16 @@ fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
         Some(file) => write_ready_file(file, running),
         None => Ok(()),
     }
+}
+
+/// What to type first so that `tokenwood` is this program, if it is not found on the search path: it was not installed, or is
+/// another one than that.
+fn alias(program: &Path, search: &OsStr) -> Option<String> {
+    let installed = std::env::split_paths(search).map(|folder| folder.join("tokenwood"));
+    let installed = installed.filter(|file| file.is_file()).find_map(|file| file.canonicalize().ok());
+    let program = program.canonicalize().ok()?;
+    let path = program.display().to_string().replace('\'', r"'\''");
+    (installed.as_ref() != Some(&program)).then(|| format!("alias tokenwood='{path}'"))
 }
 
 /// Whole or not at all: whoever waits for it may read it as soon as it is there.
@@ -174,4 +191,26 @@ fn write_ready_file(file: &Path, running: &[Running]) -> Result<()> {
 pub(crate) async fn until_stopped() -> Result<()> {
     Signals::listen()?.next().await;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_installed_says_how_to_call_it() {
+        let folder = std::env::temp_dir().join(format!("tokenwood-alias-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let program = std::env::current_exe().unwrap().canonicalize().unwrap();
+        let expected = Some(format!("alias tokenwood='{}'", program.display()));
+        assert_eq!(alias(&program, OsStr::new("")), expected);
+        assert_eq!(alias(&program, folder.as_os_str()), expected);
+        let installed = folder.join("tokenwood");
+        fs::write(&installed, "another one").unwrap();
+        assert_eq!(alias(&program, folder.as_os_str()), expected);
+        fs::remove_file(&installed).unwrap();
+        std::os::unix::fs::symlink(&program, &installed).unwrap();
+        assert_eq!(alias(&program, folder.as_os_str()), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

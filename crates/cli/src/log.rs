@@ -11,6 +11,7 @@ mod queue;
 use std::io::Write;
 use std::str::FromStr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use clap::ValueEnum;
@@ -95,6 +96,14 @@ pub(crate) fn finish() -> bool {
     QUEUE.get().is_some_and(|queue| queue.wait_until_written(LAST_LINES))
 }
 
+/// Waits a moment for what was said before. What is said from now on is not written.
+pub(crate) fn close() {
+    finish();
+    CLOSED.store(true, Ordering::Relaxed);
+}
+
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
 fn write(queue: &Queue, format: Format) {
     loop {
         let (record, left_out) = queue.take();
@@ -103,7 +112,9 @@ fn write(queue: &Queue, format: Format) {
             lines += &lines_left_out(left_out).line(format);
         }
         // All of it at once, so that lines of several threads do not mix. If nothing reads it, there is nobody to tell.
-        _ = std::io::stderr().write_all(lines.as_bytes());
+        if !CLOSED.load(Ordering::Relaxed) {
+            _ = std::io::stderr().write_all(lines.as_bytes());
+        }
         queue.written();
     }
 }

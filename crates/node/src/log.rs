@@ -15,7 +15,8 @@ use tracing::{error, info, warn};
 
 use crate::host::Shared;
 use crate::limiter::Limiter;
-use crate::transport::Notice;
+use crate::transport::{Notice, Trouble};
+use crate::wire::HelloRefusal;
 
 /// So much of what a stranger said is shown.
 const MOST_LETTERS: usize = 200;
@@ -28,8 +29,8 @@ pub(crate) struct Log {
     any: AtomicBool,
     notes: Mutex<Vec<Note>>,
     callers: Limiter,
-    greetings: Limiter,
     questions: Limiter,
+    greetings: Limiter,
     no_connections: Limiter,
     not_accepted: Limiter,
 }
@@ -51,8 +52,13 @@ impl Log {
         match notice {
             Notice::TurnedAway { address, why } => {
                 if self.callers.allows(now) {
-                    let why = shown(why);
-                    warn!(target: "node", node, %address, "caller from {address} turned away: {why}");
+                    let shown = shown(why);
+                    // A peer that has heard of a view before this node has; or after: it belongs to the cluster, and calls again.
+                    if matches!(why, Trouble::Refused(HelloRefusal::NotAMember { .. })) {
+                        info!(target: "node", node, %address, "caller from {address} turned away: {shown}");
+                    } else {
+                        warn!(target: "node", node, %address, "caller from {address} turned away: {shown}");
+                    }
                 }
             }
             Notice::CannotAccept { .. } => {
@@ -74,12 +80,6 @@ impl Log {
         }
     }
 
-    /// A caller at the port for clients did not greet as a client does.
-    pub(crate) fn bad_greeting(&self, address: Option<SocketAddr>, why: &dyn Display) {
-        if self.greetings.allows(Instant::now()) {
-            let address = address.map_or("an unknown address".to_owned(), |address| address.to_string());
-            let why = shown(why);
-            warn!(target: "node", node = self.node, address, "no greeting of a client from {address}: {why}");
     /// The control plane refused a caller, or a question of one.
     pub(crate) fn refused(&self, address: SocketAddr, refused: &Refused) {
         let (node, now) = (self.node, Instant::now());
@@ -98,6 +98,12 @@ impl Log {
         }
     }
 
+    /// A caller at the port for clients did not greet as a client does.
+    pub(crate) fn bad_greeting(&self, address: Option<SocketAddr>, why: &dyn Display) {
+        if self.greetings.allows(Instant::now()) {
+            let address = address.map_or("an unknown address".to_owned(), |address| address.to_string());
+            let why = shown(why);
+            warn!(target: "node", node = self.node, address, "no greeting of a client from {address}: {why}");
         }
     }
 
@@ -105,13 +111,13 @@ impl Log {
     fn say_left_out(&self, now: Instant) {
         for (limiter, what) in [
             (&self.callers, "callers turned away"),
+            (&self.questions, "questions about consensus refused"),
             (&self.greetings, "callers without a greeting of a client"),
             (&self.no_connections, "tries to connect to peers"),
             (&self.not_accepted, "failures to accept calls"),
         ] {
             if let Some(left_out) = limiter.left_out(now) {
                 warn!(target: "node", node = self.node, left_out, "lines left out: {left_out} {what}");
-            (&self.questions, "questions about consensus refused"),
             }
         }
     }
