@@ -1,16 +1,17 @@
 //! What a guard needs of whoever it is from: a session at a node far away, or a node in this process.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use service::client::Grant;
-use service::{Acquire, Refusal, SessionId};
-use tokio::sync::{oneshot, watch};
+use service::{Acquire, SessionId};
+use tokio::sync::watch;
 
 use crate::Error;
 
 /// A session, near or far. Implemented by connections and by embedded nodes.
 pub trait Backend: Send + Sync + 'static {
-    /// Asks; the number in `ask` is filled in. Returns the number and the answer, or where it will come.
+    /// Asks; the number in `ask` is filled in. Returns the number and the answer, or that it comes later.
     fn acquire(&self, ask: Acquire) -> Result<(u64, Asked), Error>;
 
     /// Releases what this request holds and asks for something else, with one message if it can. If this fails, it is
@@ -20,6 +21,10 @@ pub trait Backend: Send + Sync + 'static {
         self.acquire(ask)
     }
 
+    /// Waits for the answer to a request that was asked and is not answered; not called again when it has come. Whoever does
+    /// not want it any more says so with [`Backend::leave`].
+    fn poll_answer(&self, request: u64, context: &mut Context<'_>) -> Poll<Result<Grant, Error>>;
+
     /// Releases or cancels, whichever it is. Does not wait, and does not put it off: the program may end right after.
     fn leave(&self, request: u64);
 
@@ -28,6 +33,9 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Whether what it holds it holds at this moment.
     fn is_alive(&self) -> bool;
+
+    /// Whether it is known that what this request held is lost.
+    fn has_lost(&self, request: u64) -> bool;
 
     /// What is lost of this session, as it happens.
     fn lost(&self) -> watch::Receiver<Losses>;
@@ -51,10 +59,16 @@ impl Losses {
         self.taken_away.push(request);
     }
 
-    /// Nobody needs to know any more whether what this request held is lost. Always false: nothing is lost by it.
-    pub fn let_go(&mut self, request: u64) -> bool {
-        self.taken_away.retain(|taken_away| *taken_away != request);
-        false
+    /// Nobody needs to know any more whether what this request held is lost.
+    pub fn let_go(losses: &watch::Sender<Losses>, request: u64) {
+        // Hardly anything is ever taken away, and a look is cheaper than a change.
+        if !losses.borrow().taken_away.is_empty() {
+            losses.send_if_modified(|losses| {
+                losses.taken_away.retain(|taken_away| *taken_away != request);
+                // Nothing is lost by it.
+                false
+            });
+        }
     }
 
     /// Whether everything is lost.
@@ -68,13 +82,13 @@ impl Losses {
     }
 }
 
-/// An answer, or where it will come.
+/// An answer, or that it comes later.
 #[derive(Debug)]
 pub enum Asked {
     /// Inside already.
     Granted(Grant),
-    /// The answer comes here.
-    Waits(oneshot::Receiver<Result<Grant, Refusal>>),
+    /// The answer comes later: [`Backend::poll_answer`] waits for it.
+    Waits,
 }
 
 /// A request whose answer has not come. Given up when dropped, so that nothing leaks.

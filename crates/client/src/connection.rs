@@ -1,7 +1,10 @@
 //! A TCP connection to a node: greetings, and frames both ways.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use service::frame::{self, FrameError, Incoming};
@@ -108,12 +111,17 @@ impl Reader {
     ///
     /// One system call for what is there: a read that does not fill the buffer also says that there is no more.
     pub(crate) async fn read(&mut self) -> Result<(), Broken> {
+        poll_fn(|context| self.poll_read(context)).await
+    }
+
+    /// The same, a poll at a time.
+    pub(crate) fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
         let buffer = self.incoming.buffer();
         buffer.reserve(READ_BYTES);
-        match self.half.read_buf(buffer).await {
+        pin!(self.half.read_buf(buffer)).poll(context).map(|read| match read {
             Ok(0) | Err(_) => Err(Broken),
             Ok(_) => Ok(()),
-        }
+        })
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::client::Grant;
-use tokio::sync::watch;
 
-use crate::backend::{Backend, Losses};
+use crate::backend::Backend;
 use crate::detached::Detached;
 use crate::error::Error;
 
@@ -16,15 +15,13 @@ pub struct Guard {
     backend: Arc<dyn Backend>,
     request: u64,
     grant: Grant,
-    lost: watch::Receiver<Losses>,
     /// Released by other means than dropping this.
     released: bool,
 }
 
 impl Guard {
     pub(crate) fn new(backend: Arc<dyn Backend>, request: u64, grant: Grant) -> Guard {
-        let lost = backend.lost();
-        Guard { backend, request, grant, lost, released: false }
+        Guard { backend, request, grant, released: false }
     }
 
     /// Whether it is held by this session.
@@ -56,13 +53,13 @@ impl Guard {
 
     /// Whether it is lost: somebody else may hold it soon. Decided by the clock at this moment, also after a long pause.
     pub fn is_lost(&self) -> bool {
-        self.lost.borrow().include(self.request) || !self.backend.is_alive()
+        self.backend.has_lost(self.request) || !self.backend.is_alive()
     }
 
     /// Comes true when it is lost, before anybody else is let in: nobody could be reached for too long, or an operator took it
     /// away by force. Stop what you are doing then, and drop the guard.
     pub async fn lost(&self) {
-        let mut lost = self.lost.clone();
+        let mut lost = self.backend.lost();
         // An error says that the session is gone, which is the same.
         _ = lost.wait_for(|losses| losses.include(self.request)).await;
     }

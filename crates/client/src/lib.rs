@@ -67,6 +67,7 @@ mod lock;
 mod observer;
 mod remote;
 mod tokenwood;
+mod waiters;
 
 pub use backend::{Asked, Backend, Losses};
 pub use detached::{Detached, NotAGrant};
@@ -81,6 +82,7 @@ pub use service::event::{Change, Event, Filter, ForceReleased};
 pub use service::name::Definition;
 pub use service::protocol::{Question, Told};
 pub use tokenwood::{Open, Options, Tokenwood};
+pub use waiters::{Answer, Waiters, Waits};
 
 /// Whether this build has faults that can be provoked, for tests.
 pub const FAULTS: bool = cfg!(feature = "faults");

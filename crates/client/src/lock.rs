@@ -1,5 +1,6 @@
 //! Resources by their names, and how they are taken.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -174,15 +175,13 @@ impl Lock {
             None => backend.acquire(ask)?,
             Some(guard) => backend.acquire_after(guard.let_go(), ask)?,
         };
-        let answer = match asked {
-            Asked::Granted(grant) => return Ok(Guard::new(backend, request, grant)),
-            Asked::Waits(answer) => answer,
-        };
-        let mut pending = Pending { backend: backend.clone(), request, answered: false };
-        let answer = answer.await;
+        if let Asked::Granted(grant) = asked {
+            return Ok(Guard::new(backend, request, grant));
+        }
+        let mut pending = Pending { backend, request, answered: false };
+        let answer = poll_fn(|context| pending.backend.poll_answer(request, context)).await;
         pending.answered = true;
-        let grant = answer.map_err(|_| Error::Lost)??;
-        Ok(Guard::new(backend, request, grant))
+        Ok(Guard::new(pending.backend.clone(), request, answer?))
     }
 }
 

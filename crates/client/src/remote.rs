@@ -1,9 +1,10 @@
 //! A session at a node far away: what it decides is in [`service::client`], here are its connection and its clock.
 
-use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use service::client::{Client, Grant, News};
@@ -18,6 +19,7 @@ use crate::backend::{Asked, Backend, Losses};
 use crate::clock;
 use crate::connection::{Broken, Connection, Reader};
 use crate::error::Error;
+use crate::waiters::{Bell, Waiters, Waits};
 
 /// After a lost connection, so long before the first new try; then twice as long each time, up to a limit.
 const FIRST_RETRY: Duration = Duration::from_millis(5);
@@ -33,13 +35,21 @@ struct Shared {
     /// There is now something that could not be written at once, or the session is to end. Raised by those who say
     /// something, never by the task that waits for it: that one knows what it could not write.
     wake: Notify,
+    /// What the socket rings when there is something to read.
+    bell: Arc<Bell>,
     lost: watch::Sender<Losses>,
     endpoint: String,
 }
 
 struct State {
     client: Client,
-    waiting: BTreeMap<u64, oneshot::Sender<Result<Grant, Refusal>>>,
+    waiting: Waiters,
+    /// Told once whether the session is open.
+    opened: Option<oneshot::Sender<Result<(), Refusal>>>,
+    /// Where to read, and what the socket rings.
+    reader: Option<(Reader, Waker)>,
+    /// How reading from this connection ended. The task of the session sees to it.
+    ended: Option<Ended>,
     /// Where to write, in which version.
     writer: Option<(Arc<OwnedWriteHalf>, u8)>,
     outgoing: Vec<u8>,
@@ -53,9 +63,13 @@ impl Remote {
     /// Opens a session at this endpoint; the error says why not, in words.
     pub(crate) async fn open(endpoint: &str, ttl: Duration) -> Result<Remote, String> {
         let connection = Connection::open(endpoint).await?;
+        let (opened, is_open) = oneshot::channel();
         let state = State {
             client: Client::new(ttl),
-            waiting: BTreeMap::new(),
+            waiting: Waiters::default(),
+            opened: Some(opened),
+            reader: None,
+            ended: None,
             writer: None,
             outgoing: Vec::new(),
             closing: false,
@@ -65,20 +79,35 @@ impl Remote {
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Notify::new(),
+            bell: Arc::default(),
             lost,
             endpoint: endpoint.to_string(),
         });
-        let (opened, is_open) = oneshot::channel();
         let remote = Remote { shared: shared.clone() };
         tokio::spawn(async move {
             let _deaf = Deaf(&shared);
-            shared.live(connection, opened).await;
+            shared.live(connection).await;
         });
         match is_open.await {
             Ok(Ok(())) => Ok(remote),
             Ok(Err(refusal)) => Err(refusal.to_string()),
             Err(_) => Err("it hung up before the session was open".to_string()),
         }
+    }
+}
+
+/// How a conversation over one connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// The connection is broken.
+    Broken,
+    /// The session is over.
+    Over,
+}
+
+impl From<Broken> for Ended {
+    fn from(_: Broken) -> Ended {
+        Ended::Broken
     }
 }
 
@@ -90,7 +119,8 @@ impl Drop for Deaf<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.deaf = true;
-        state.waiting.clear();
+        state.opened = None;
+        state.waiting.lose_all();
         // What did not fit into the socket before: there is nothing else that could write it.
         _ = state.write();
         drop(state);
@@ -114,26 +144,55 @@ impl Backend for Remote {
     fn acquire(&self, ask: Acquire) -> Result<(u64, Asked), Error> {
         let mut state = self.shared.lock();
         let idle = state.outgoing.is_empty();
-        let asked = state.ask(ask);
+        let asked = self.shared.ask(&mut state, ask);
         self.shared.flush(&mut state, idle);
         asked
     }
 
     fn acquire_after(&self, held: u64, ask: Acquire) -> Result<(u64, Asked), Error> {
-        self.shared.lost.send_if_modified(|losses| losses.let_go(held));
+        Losses::let_go(&self.shared.lost, held);
         let mut state = self.shared.lock();
         let released = state.client.release(held);
         let idle = state.outgoing.is_empty();
         released.iter().for_each(|said| state.say(said));
-        let asked = state.ask(ask);
+        let asked = self.shared.ask(&mut state, ask);
         self.shared.flush(&mut state, idle);
         asked
     }
 
-    fn leave(&self, request: u64) {
-        self.shared.lost.send_if_modified(|losses| losses.let_go(request));
+    fn poll_answer(&self, request: u64, context: &mut Context<'_>) -> Poll<Result<Grant, Error>> {
+        let Shared { bell, .. } = &*self.shared;
         let mut state = self.shared.lock();
-        state.waiting.remove(&request);
+        let mut waits = state.waiting.fetch(request);
+        if waits == Waits::Again {
+            // Woken, perhaps by the socket.
+            state.listen(&self.shared);
+            if state.ended.is_some() {
+                bell.call_task();
+            }
+            waits = state.waiting.fetch(request);
+        }
+        let answer = match waits {
+            Waits::Answered(answer) => answer.map_err(Error::Refused),
+            Waits::NotAnyMore => Err(Error::Lost),
+            Waits::First | Waits::Again => {
+                state.waiting.wait(request, context.waker());
+                if state.is_all_for_one() {
+                    bell.is_heard_by_waiter(context.waker());
+                }
+                return Poll::Pending;
+            }
+        };
+        bell.reads_no_more();
+        Poll::Ready(answer)
+    }
+
+    fn leave(&self, request: u64) {
+        Losses::let_go(&self.shared.lost, request);
+        let mut state = self.shared.lock();
+        if state.waiting.remove(request) {
+            self.shared.bell.reads_no_more();
+        }
         let said = state.client.release(request).or_else(|| state.client.cancel(request));
         if let Some(said) = said {
             self.shared.send(&mut state, &said);
@@ -150,22 +209,19 @@ impl Backend for Remote {
         !state.deaf && state.client.believes(clock::now())
     }
 
+    fn has_lost(&self, request: u64) -> bool {
+        self.shared.lost.borrow().include(request)
+    }
+
     fn lost(&self) -> watch::Receiver<Losses> {
         self.shared.lost.subscribe()
     }
 }
 
 impl State {
-    /// Asks, and says so in the connection's buffer.
-    fn ask(&mut self, ask: Acquire) -> Result<(u64, Asked), Error> {
-        if self.deaf {
-            return Err(Error::Lost);
-        }
-        let (request, said) = self.client.acquire(ask).ok_or(Error::Lost)?;
-        let (sender, answer) = oneshot::channel();
-        self.waiting.insert(request, sender);
-        self.say(&said);
-        Ok((request, Asked::Waits(answer)))
+    /// Whether one request waits, and the session is there for nothing else: so what the node says concerns only that one.
+    fn is_all_for_one(&self) -> bool {
+        self.waiting.is_one() && self.client.held().is_empty()
     }
 
     /// Puts something into the connection's buffer. Without a connection it is said when there is one.
@@ -188,23 +244,67 @@ impl State {
         Ok(())
     }
 
-    fn hear(&mut self, heard: &ToClient) -> Option<News> {
-        let news = self.client.hear(heard, clock::now())?;
-        let (request, answer) = match &news {
-            News::Granted(request, grant) => (request, Ok(*grant)),
-            News::Refused(request, refusal) => (request, Err(refusal.clone())),
-            _ => return Some(news),
-        };
-        if let Some(sender) = self.waiting.remove(request) {
-            _ = sender.send(answer);
+    /// Reads and hears all that is there. After that the socket rings when there is more.
+    fn listen(&mut self, shared: &Shared) {
+        if self.ended.is_none() {
+            shared.bell.is_answered();
+            self.ended = self.read_all(shared).err();
         }
-        None
+    }
+
+    fn read_all(&mut self, shared: &Shared) -> Result<(), Ended> {
+        loop {
+            while let Some(heard) = self.next()? {
+                self.hear(&heard, shared)?;
+            }
+            let Some((reader, bell)) = &mut self.reader else { return Ok(()) };
+            match reader.poll_read(&mut Context::from_waker(bell)) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(read) => read?,
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<ToClient>, Broken> {
+        let Some((reader, _)) = &mut self.reader else { return Ok(None) };
+        Ok(reader.next()?)
+    }
+
+    fn hear(&mut self, heard: &ToClient, shared: &Shared) -> Result<(), Ended> {
+        match self.client.hear(heard, clock::now()) {
+            Some(News::Granted(request, grant)) => self.waiting.answer(request, Ok(grant)),
+            Some(News::Refused(request, refusal)) => self.waiting.answer(request, Err(refusal)),
+            Some(News::Revoked(request)) => shared.lost.send_modify(|losses| losses.lose(request)),
+            Some(News::Opened) => _ = self.opened.take().map(|opened| opened.send(Ok(()))),
+            Some(News::NotOpened(refusal)) => {
+                _ = self.opened.take().map(|opened| opened.send(Err(refusal)));
+                return Err(Ended::Over);
+            }
+            Some(News::Lost) => return Err(Ended::Over),
+            None => {}
+        }
+        Ok(())
     }
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks, and says so in the connection's buffer.
+    fn ask(&self, state: &mut State, ask: Acquire) -> Result<(u64, Asked), Error> {
+        if state.deaf {
+            return Err(Error::Lost);
+        }
+        let (request, said) = state.client.acquire(ask).ok_or(Error::Lost)?;
+        state.waiting.add(request);
+        if !state.is_all_for_one() {
+            // A waiter reads for nobody but itself.
+            self.bell.reads_no_more();
+        }
+        state.say(&said);
+        Ok((request, Asked::Waits))
     }
 
     /// Says something, or leaves it to the task of this session if it cannot be written at once.
@@ -223,14 +323,17 @@ impl Shared {
     }
 
     /// The life of a session: conversations over one connection after another, until it is lost or not wanted.
-    async fn live(&self, first: Connection, opened: oneshot::Sender<Result<(), Refusal>>) {
-        let mut opened = Some(opened);
+    async fn live(&self, first: Connection) {
         let mut connection = Some(first);
         let mut retry = FIRST_RETRY;
         while let Some(current) = connection.take() {
-            let over = self.converse(current, &mut opened).await;
-            self.lock().writer = None;
-            if over || opened.is_some() {
+            let ended = self.converse(current).await;
+            let never_open = {
+                let mut state = self.lock();
+                (state.reader, state.writer) = (None, None);
+                state.opened.is_some()
+            };
+            if ended == Ended::Over || never_open {
                 break;
             }
             while connection.is_none() && !self.is_over() {
@@ -248,8 +351,8 @@ impl Shared {
         }
         let goodbye = {
             let mut state = self.lock();
-            // Whoever waits learns of the loss when the other end of its channel is gone.
-            state.waiting.clear();
+            state.opened = None;
+            state.waiting.lose_all();
             let goodbye = state.client.end();
             goodbye.filter(|_| !state.closing)
         };
@@ -285,14 +388,11 @@ impl Shared {
         self.lock().client.deadline().map_or(LONGEST_RETRY, |deadline| deadline - clock::now())
     }
 
-    /// Talks over a connection until it breaks (false) or the session is over (true).
-    async fn converse(
-        &self,
-        mut connection: Connection,
-        opened: &mut Option<oneshot::Sender<Result<(), Refusal>>>,
-    ) -> bool {
-        if self.begin(&connection).is_err() {
-            return false;
+    /// Talks over a connection until it breaks or the session is over.
+    async fn converse(&self, connection: Connection) -> Ended {
+        let writer = connection.writer.clone();
+        if self.begin(connection).is_err() {
+            return Ended::Broken;
         }
         let mut next_keep_alive = clock::now() + self.lock().client.pace();
         // One timer for all turns, set again only when it has fired: deadlines and keep-alives only move away.
@@ -300,24 +400,31 @@ impl Shared {
         let mut wake = pin!(self.wake.notified());
         let mut more_to_write = false;
         loop {
-            let (mut read, mut fired) = (Ok(()), false);
+            let mut fired = false;
             tokio::select! {
                 biased;
-                heard = connection.reader.read() => read = heard,
+                ended = poll_fn(|context| self.poll_ended(context)) => return ended,
                 () = &mut wake => wake.set(self.wake.notified()),
-                _ = connection.writer.writable(), if more_to_write => {}
+                _ = writer.writable(), if more_to_write => {}
                 () = &mut timer => fired = true,
             }
             if fired {
                 next_keep_alive = self.keep_alive(next_keep_alive);
                 timer.as_mut().reset(Instant::now() + self.pause(next_keep_alive));
             }
-            match self.exchange(&mut connection.reader, read, opened) {
-                Ok(Next::Wait { more }) => more_to_write = more,
-                Ok(Next::Over) => return true,
-                Err(Broken) => return false,
+            match self.speak() {
+                Ok(more) => more_to_write = more,
+                Err(ended) => return ended,
             }
         }
+    }
+
+    /// Reads whatever is there whenever it is woken; comes back when there is nothing more to be read.
+    fn poll_ended(&self, context: &Context<'_>) -> Poll<Ended> {
+        self.bell.is_heard_by_task(context.waker());
+        let mut state = self.lock();
+        state.listen(self);
+        state.ended.map_or(Poll::Pending, Poll::Ready)
     }
 
     /// How long until a keep-alive is due, or the session is lost.
@@ -340,9 +447,11 @@ impl Shared {
     }
 
     /// Says what has to be said first on a connection.
-    fn begin(&self, connection: &Connection) -> Result<(), Broken> {
+    fn begin(&self, Connection { reader, writer, version }: Connection) -> Result<(), Broken> {
         let mut state = self.lock();
-        state.writer = Some((connection.writer.clone(), connection.version));
+        state.ended = None;
+        state.reader = Some((reader, Waker::from(self.bell.clone())));
+        state.writer = Some((writer, version));
         state.outgoing.clear();
         for said in state.client.connected(clock::now()) {
             state.say(&said);
@@ -350,42 +459,16 @@ impl Shared {
         state.write()
     }
 
-    /// Hears what has come in, and writes what waits.
-    fn exchange(
-        &self,
-        reader: &mut Reader,
-        read: Result<(), Broken>,
-        opened: &mut Option<oneshot::Sender<Result<(), Refusal>>>,
-    ) -> Result<Next, Broken> {
+    /// Writes what waits, unless the session is over. Returns whether there is more than the socket takes.
+    fn speak(&self) -> Result<bool, Ended> {
         let mut state = self.lock();
-        while let Some(heard) = reader.next()? {
-            match state.hear(&heard) {
-                Some(News::Lost) => return Ok(Next::Over),
-                Some(News::Revoked(request)) => self.lost.send_modify(|losses| losses.lose(request)),
-                Some(News::Opened) => _ = opened.take().map(|opened| opened.send(Ok(()))),
-                Some(News::NotOpened(refusal)) => {
-                    _ = opened.take().map(|opened| opened.send(Err(refusal)));
-                    return Ok(Next::Over);
-                }
-                _ => {}
-            }
-        }
-        read?;
         if state.client.deadline().is_some_and(|deadline| clock::now() >= deadline) {
-            return Ok(Next::Over);
+            return Err(Ended::Over);
         }
         state.write()?;
         if state.closing {
-            return Ok(Next::Over);
+            return Err(Ended::Over);
         }
-        Ok(Next::Wait { more: !state.outgoing.is_empty() })
+        Ok(!state.outgoing.is_empty())
     }
-}
-
-/// How the task of a session goes on.
-enum Next {
-    /// Until something happens; there may be more to write than the socket takes.
-    Wait { more: bool },
-    /// The session is over.
-    Over,
 }

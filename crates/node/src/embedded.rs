@@ -1,13 +1,13 @@
 //! Clients in the same process: no connection, no message, no waiting where the token is here.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
 
-use client::{Asked, Backend, Error, Grant, Losses, Refusal};
+use client::{Asked, Backend, Error, Grant, Losses, Refusal, Waiters, Waits};
 use service::member::ConnectionId;
 use service::protocol::ToClient;
 use service::{Acquire, Answer, Reply, SessionId};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use crate::host::{Shared, Sink, Turn};
 
@@ -23,7 +23,7 @@ pub(crate) struct Near {
 #[derive(Default)]
 struct Waiting {
     last_request: u64,
-    answers: BTreeMap<u64, oneshot::Sender<Result<Grant, Refusal>>>,
+    waiters: Waiters,
     /// The fence of what is held, by request.
     held: Vec<(u64, u64)>,
 }
@@ -62,14 +62,12 @@ impl Near {
         }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let result = waiting.settle(answer.request, answer.reply);
-        if let Some(sender) = waiting.answers.remove(&answer.request) {
-            _ = sender.send(result);
-        }
+        waiting.waiters.answer(answer.request, result);
     }
 
     /// Everything is lost: the node stops, is about to lose its lease, or was excluded.
     pub(crate) fn end(&self) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).answers.clear();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).waiters.lose_all();
         self.lost.send_modify(Losses::lose_all);
     }
 }
@@ -92,6 +90,10 @@ impl Backend for Owned {
         self.0.acquire(ask)
     }
 
+    fn poll_answer(&self, request: u64, context: &mut Context<'_>) -> Poll<Result<Grant, Error>> {
+        self.0.poll_answer(request, context)
+    }
+
     fn leave(&self, request: u64) {
         self.0.leave(request);
     }
@@ -103,6 +105,10 @@ impl Backend for Owned {
 
     fn is_alive(&self) -> bool {
         !self.0.lost.borrow().are_all()
+    }
+
+    fn has_lost(&self, request: u64) -> bool {
+        self.0.lost.borrow().include(request)
     }
 
     fn lost(&self) -> watch::Receiver<Losses> {
@@ -136,12 +142,23 @@ impl Near {
             match reply {
                 Some(reply) => Ok((request, Asked::Granted(waiting.settle(request, reply)?))),
                 None => {
-                    let (sender, answer) = oneshot::channel();
-                    waiting.answers.insert(request, sender);
-                    Ok((request, Asked::Waits(answer)))
+                    waiting.waiters.add(request);
+                    Ok((request, Asked::Waits))
                 }
             }
         })
+    }
+
+    fn poll_answer(&self, request: u64, context: &mut Context<'_>) -> Poll<Result<Grant, Error>> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match waiting.waiters.fetch(request) {
+            Waits::Answered(answer) => Poll::Ready(answer.map_err(Error::Refused)),
+            Waits::NotAnyMore => Poll::Ready(Err(Error::Lost)),
+            Waits::First | Waits::Again => {
+                waiting.waiters.wait(request, context.waker());
+                Poll::Pending
+            }
+        }
     }
 
     fn leave(&self, request: u64) {
@@ -153,8 +170,8 @@ impl Near {
                 Some((_, fence)) => member.release(self.session, (request, fence), *now, effects),
                 None => member.cancel(self.session, request, *now, effects),
             };
-            waiting.answers.remove(&request);
-            self.lost.send_if_modified(|losses| losses.let_go(request));
+            waiting.waiters.remove(request);
+            Losses::let_go(&self.lost, request);
             // What was lost is not left.
             debug_assert!(left.is_ok() || self.lost.borrow().are_all(), "{left:?}");
         });
