@@ -1,5 +1,7 @@
 //! The requests of a session that wait for their answers, and who is woken when bytes arrive.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -11,13 +13,12 @@ pub type Answer = Result<Grant, Refusal>;
 
 /// The requests that wait, and the answers that have not been fetched.
 #[derive(Debug, Default)]
-pub struct Waiters(Vec<Waiter>);
+pub struct Waiters(BTreeMap<u64, Waiter>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Waiter {
-    request: u64,
     answer: Option<Answer>,
-    /// Who waits, once somebody does.
+    /// What is woken, once a task waits.
     waker: Option<Waker>,
 }
 
@@ -37,13 +38,12 @@ pub enum Waits {
 impl Waiters {
     /// A request waits.
     pub fn add(&mut self, request: u64) {
-        self.0.push(Waiter { request, answer: None, waker: None });
+        self.0.insert(request, Waiter::default());
     }
 
     /// It does not wait any more, and wants no answer. Returns whether it waited.
     pub fn remove(&mut self, request: u64) -> bool {
-        let place = self.0.iter().position(|waiter| waiter.request == request);
-        place.map(|place| self.0.swap_remove(place)).is_some()
+        self.0.remove(&request).is_some()
     }
 
     /// Whether there is exactly one.
@@ -53,21 +53,19 @@ impl Waiters {
 
     /// Has an answer fetched.
     pub fn answer(&mut self, request: u64, answer: Answer) {
-        let Some(waiter) = self.0.iter_mut().find(|waiter| waiter.request == request) else { return };
+        let Some(waiter) = self.0.get_mut(&request) else { return };
         waiter.answer = Some(answer);
         if let Some(waker) = waiter.waker.take() {
             waker.wake();
         }
     }
 
-    /// Fetches an answer. Whoever waits is not woken for it until [`Waiters::wait`].
+    /// Fetches an answer. No task is woken for it until [`Waiters::wait`].
     pub fn fetch(&mut self, request: u64) -> Waits {
-        let Some(place) = self.0.iter().position(|waiter| waiter.request == request) else {
-            return Waits::NotAnyMore;
-        };
-        match (self.0[place].answer.take(), self.0[place].waker.take()) {
+        let Entry::Occupied(mut waiter) = self.0.entry(request) else { return Waits::NotAnyMore };
+        match (waiter.get_mut().answer.take(), waiter.get_mut().waker.take()) {
             (Some(answer), _) => {
-                self.0.swap_remove(place);
+                waiter.remove();
                 Waits::Answered(answer)
             }
             (None, None) => Waits::First,
@@ -77,14 +75,14 @@ impl Waiters {
 
     /// Says who is to be woken when the answer is there.
     pub fn wait(&mut self, request: u64, waker: &Waker) {
-        if let Some(waiter) = self.0.iter_mut().find(|waiter| waiter.request == request) {
+        if let Some(waiter) = self.0.get_mut(&request) {
             waiter.waker = Some(waker.clone());
         }
     }
 
     /// The session is lost, and all that wait learn of it.
     pub fn lose_all(&mut self) {
-        self.0.drain(..).filter_map(|waiter| waiter.waker).for_each(Waker::wake);
+        std::mem::take(&mut self.0).into_values().filter_map(|waiter| waiter.waker).for_each(Waker::wake);
     }
 }
 
