@@ -21,6 +21,8 @@ use tokio::sync::watch;
 use crate::watchdog::Heart;
 
 mod rounds;
+#[cfg(test)]
+mod tests;
 
 use rounds::Rounds;
 
@@ -67,6 +69,8 @@ pub(crate) enum Next {
     Wait,
     /// To be visited in the next round: there is more to do.
     Again,
+    /// To be visited when it is its turn for something that takes long, see [`Round::long`].
+    Later,
     /// To be closed.
     Over,
 }
@@ -113,6 +117,9 @@ pub(crate) struct Round<'a> {
     pub(crate) newcomers: &'a mut Vec<Box<dyn Source>>,
     /// When the round began.
     pub(crate) now: Instant,
+    /// It is this source's turn for one thing that takes long. However many sources want to do such things, a round has time
+    /// for few of them, after everything else.
+    pub(crate) long: bool,
 }
 
 /// A source of this reactor. A later one may have the same number: a visit in vain does no harm.

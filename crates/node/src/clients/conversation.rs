@@ -1,5 +1,6 @@
 //! The reading end of a client's connection: its greeting, and then its frames.
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -24,16 +25,21 @@ const LONGEST_GREETING: usize = 64;
 const LONGEST_FRAME: usize = 16 << 10;
 /// How many frames are heard while the member is locked once: embedded clients wait for it.
 const FRAMES_AT_ONCE: usize = 16;
+/// The same for what comes of them: a frame may be told to very many watchers.
+const EFFECTS_AT_ONCE: usize = 256;
 /// How much of a client's work is done in one visit, in frames: other clients wait for it.
-const WORK_AT_ONCE: usize = 256;
-/// What a question or an order counts for.
-const WORK_OF_A_QUESTION: usize = 64;
+const WORK_AT_ONCE: usize = 64;
+/// So much of what comes of a frame counts as another frame.
+const EFFECTS_OF_A_FRAME: usize = 4;
 
 /// A client, as the reactor sees it.
 pub(super) struct Conversation {
     shared: Arc<Shared>,
     link: Arc<ClientLink>,
     incoming: Incoming,
+    /// What comes next, if it was looked at already: more came of the frames before than is done at once, or it is a question and
+    /// it is not the client's turn.
+    next: VecDeque<ToNode>,
     /// The socket may have something to read.
     readable: bool,
     /// The other end has closed its side: a short read is not the last one.
@@ -52,6 +58,11 @@ enum Stage {
     Speaks(ConnectionId),
 }
 
+/// Whether the answer to a frame may take long: listings do, and an order may end many requests.
+fn takes_long(frame: &ToNode) -> bool {
+    matches!(frame, ToNode::Ask { .. } | ToNode::Order { .. })
+}
+
 /// A connection that ends: by the client, by an error of its socket or by what it said.
 struct Ends;
 
@@ -66,6 +77,7 @@ impl Conversation {
             shared: shared.clone(),
             link: ClientLink::new(stream, Arc::downgrade(shared)),
             incoming: Incoming::default(),
+            next: VecDeque::new(),
             readable: false,
             closed: false,
             stage: Stage::Greets { until: Instant::now() + GREETING_LIMIT },
@@ -88,19 +100,41 @@ impl Conversation {
         let Stage::Speaks(connection) = self.stage else { return Err(Ends) };
         let mut work = 0;
         while work < WORK_AT_ONCE && self.takes_in() {
-            let frames = self.frames(&mut work)?;
-            if frames.is_empty() {
-                return Ok(self.next());
+            self.decode()?;
+            let Some(first) = self.next.front() else { return Ok(self.next()) };
+            if takes_long(first) && !std::mem::take(&mut round.long) {
+                return Ok(Next::Later);
             }
-            self.shared.happen_in(round.dirty, |Turn { member, around, now, effects, .. }| {
-                for frame in frames {
-                    member.hear(connection, frame, *around, *now, effects);
-                }
-            });
+            work += self.hear(connection, round);
         }
         // If the client lets too much wait, the socket is heard of when it has room; it may not be full yet.
         let waits = !self.takes_in() && self.link.is_full();
         Ok(if waits { Next::Wait } else { Next::Again })
+    }
+
+    /// Gives the member the next frames, as many as it hears at once. Returns how much work that was.
+    fn hear(&mut self, connection: ConnectionId, round: &mut Round<'_>) -> usize {
+        let next = &mut self.next;
+        let work = self.shared.happen_in(round.dirty, |Turn { member, around, now, effects, .. }| {
+            let mut heard = 0;
+            while effects.len() < EFFECTS_AT_ONCE
+                && let Some(frame) = next.pop_front_if(|frame| heard == 0 || !takes_long(frame))
+            {
+                heard += 1;
+                // Whether the client keeps up is looked at before the next: the answer may be long.
+                let long = takes_long(&frame);
+                member.hear(connection, frame, *around, *now, effects);
+                if long {
+                    break;
+                }
+            }
+            heard + effects.len() / EFFECTS_OF_A_FRAME
+        });
+        if self.next.is_empty() {
+            // Ten thousand clients that are quiet take no memory for it.
+            self.next = VecDeque::new();
+        }
+        work
     }
 
     fn next(&self) -> Next {
@@ -115,7 +149,8 @@ impl Conversation {
     /// Reads once, if there may be something to read.
     fn read(&mut self, round: &mut Round<'_>) -> Result<(), Ends> {
         // What was read before comes first, and is bounded by one read.
-        if !self.readable || !self.takes_in() || self.incoming.has_whole_frame(LONGEST_FRAME) {
+        let has_more = !self.next.is_empty() || self.incoming.has_whole_frame(LONGEST_FRAME);
+        if !self.readable || !self.takes_in() || has_more {
             return Ok(());
         }
         match (&self.link.stream).read(round.buffer) {
@@ -132,23 +167,15 @@ impl Conversation {
         Ok(())
     }
 
-    /// The next frames, as many as the member hears at once.
-    fn frames(&mut self, work: &mut usize) -> Result<Vec<ToNode>, Ends> {
+    /// Looks at the next frames, as many as the member hears at once.
+    fn decode(&mut self) -> Result<(), Ends> {
         let version = self.link.version.load(Ordering::Relaxed);
-        let mut frames = Vec::new();
-        while frames.len() < FRAMES_AT_ONCE {
-            let Some(frame) = self.incoming.next_within(version, LONGEST_FRAME).map_err(|_| Ends)? else {
-                break;
-            };
-            let asks = matches!(frame, ToNode::Ask { .. } | ToNode::Order { .. });
-            *work += if asks { WORK_OF_A_QUESTION } else { 1 };
-            frames.push(frame);
-            if asks {
-                // The answer may be long: whether the client keeps up is looked at before the next.
-                break;
-            }
+        while self.next.len() < FRAMES_AT_ONCE && !self.next.back().is_some_and(takes_long) {
+            let frame = self.incoming.next_within(version, LONGEST_FRAME).map_err(|_| Ends)?;
+            let Some(frame) = frame else { break };
+            self.next.push_back(frame);
         }
-        Ok(frames)
+        Ok(())
     }
 
     /// Logs a greeting that is none of a client.

@@ -1,6 +1,6 @@
 //! What a reactor does, round after round, on a thread of its own or in a task.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::os::fd::AsFd;
 use std::pin::Pin;
@@ -18,6 +18,8 @@ use crate::watchdog::{BEAT, Heart};
 const MOST_EVENTS: usize = 256;
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;
+/// So much time of a round goes to what takes long; what was begun by then is finished.
+const LONG_WORK: Duration = Duration::from_millis(1);
 /// A runtime's timer is set to no longer than this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
@@ -36,6 +38,8 @@ pub(super) struct Rounds {
     visits: Vec<usize>,
     /// What to visit in the next round.
     again: Vec<usize>,
+    /// Whose turn it is for something that takes long, in the order in which they came.
+    later: VecDeque<usize>,
     buffer: Vec<u8>,
     dirty: Dirty,
     newcomers: Vec<Box<dyn Source>>,
@@ -63,6 +67,8 @@ struct Slot {
     planned: Option<Instant>,
     /// What it is ready for, if it is to be visited in this round.
     ready: Option<Ready>,
+    /// It waits for its turn for something that takes long.
+    later: bool,
 }
 
 /// Runs when the thread or the task ends, also by a panic: nobody shall wait for it in vain.
@@ -87,6 +93,7 @@ impl Rounds {
             timers: BTreeSet::new(),
             visits: Vec::new(),
             again: Vec::new(),
+            later: VecDeque::new(),
             buffer: vec![0; READ_BYTES],
             dirty: Vec::new(),
             newcomers: Vec::new(),
@@ -150,7 +157,8 @@ impl Rounds {
             let orders = self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner);
             !orders.adopt.is_empty() || !orders.visit.is_empty() || orders.stop
         };
-        let pause = if ordered || !self.again.is_empty() { Some(Duration::ZERO) } else { self.until_due() };
+        let goes_on = ordered || !self.again.is_empty() || !self.later.is_empty();
+        let pause = if goes_on { Some(Duration::ZERO) } else { self.until_due() };
         let Some(heart) = &self.heart else { return pause };
         heart.beat();
         Some(pause.map_or(BEAT, |pause| pause.min(BEAT)))
@@ -183,9 +191,10 @@ impl Rounds {
         }
         let goes = self.take_orders(&mut visits);
         for index in visits.drain(..) {
-            self.visit(index, now);
+            self.visit(index, now, false);
         }
         self.visits = visits;
+        self.do_long_work(now);
         self.finish_round();
         goes
     }
@@ -236,23 +245,51 @@ impl Rounds {
         source.adopted(SourceId(index));
         // What came before it was registered raises no edge.
         let ready = Ready { to_read: true, ..Ready::default() };
-        self.slots[index] = Some(Slot { source, planned: None, ready: Some(ready) });
+        self.slots[index] = Some(Slot { source, planned: None, ready: Some(ready), later: false });
         self.again.push(index);
     }
 
     fn visiting(&mut self, now: Instant) -> Round<'_> {
-        Round { buffer: &mut self.buffer, dirty: &mut self.dirty, newcomers: &mut self.newcomers, now }
+        let Rounds { buffer, dirty, newcomers, .. } = self;
+        Round { buffer, dirty, newcomers, now, long: false }
     }
 
-    fn visit(&mut self, index: usize, now: Instant) {
-        let Rounds { slots, buffer, dirty, newcomers, again, .. } = self;
+    /// Lets those whose turn it is do what takes long, for as long as a round has time for it.
+    fn do_long_work(&mut self, now: Instant) {
+        if self.later.is_empty() {
+            return;
+        }
+        let begun = Instant::now();
+        while let Some(index) = self.later.pop_front() {
+            // Another source may have its number by now.
+            let Some(Some(slot)) = self.slots.get_mut(index) else { continue };
+            if std::mem::take(&mut slot.later) {
+                self.visit(index, now, true);
+            }
+            if begun.elapsed() >= LONG_WORK {
+                break;
+            }
+        }
+    }
+
+    fn visit(&mut self, index: usize, now: Instant, long: bool) {
+        let Rounds { slots, buffer, dirty, newcomers, again, later, .. } = self;
         let Some(Some(slot)) = slots.get_mut(index) else { return };
-        let ready = slot.ready.take().unwrap_or_default();
-        match slot.source.visit(ready, &mut Round { buffer, dirty, newcomers, now }) {
+        // Who is among those of the next round stays there.
+        let ready = if long { Ready::default() } else { slot.ready.take().unwrap_or_default() };
+        match slot.source.visit(ready, &mut Round { buffer, dirty, newcomers, now, long }) {
             Next::Wait => self.plan(index),
+            Next::Later => {
+                if !std::mem::replace(&mut slot.later, true) {
+                    later.push_back(index);
+                }
+                self.plan(index);
+            }
             Next::Again => {
-                slot.ready = Some(Ready::default());
-                again.push(index);
+                if slot.ready.is_none() {
+                    again.push(index);
+                }
+                slot.ready.get_or_insert_default();
             }
             Next::Over => self.close(index, now),
         }
