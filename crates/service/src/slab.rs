@@ -34,6 +34,11 @@ impl<T> Slab<T> {
         self.places.get_mut(number as usize)?.as_mut()
     }
 
+    /// All numbers are below this.
+    pub(crate) fn end(&self) -> u32 {
+        self.places.len() as u32
+    }
+
     /// Takes a value out. Memory comes back when the last one has gone.
     pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
         let value = self.places.get_mut(number as usize)?.take()?;

@@ -47,6 +47,8 @@ impl Node {
         loop {
             let next = page(&self.core, pages.last().and_then(|page| page.next.as_ref()));
             assert!(length(&next) < LONGEST_BODY, "a page fits into a frame");
+            let clients: usize = next.listings.iter().map(|listing| listing.clients.len()).sum();
+            assert!(clients <= 2_048 && next.listings.len() <= 1_024, "a page does not take long");
             pages.push(next);
             if pages.last().is_some_and(|page| page.next.is_none()) {
                 return pages;

@@ -173,7 +173,7 @@ fn absurd(dice: &mut Pcg32) -> ToNode {
 fn strange_question(dice: &mut Pcg32) -> Question {
     let name = "\u{0}".repeat(300);
     let kind = [Kind::Slots, Kind::RwLock, Kind::Room][dice.next_u32() as usize % 3];
-    let client = dice.next_u32().is_multiple_of(2).then(|| (number(dice), number(dice)));
+    let client = dice.next_u32().is_multiple_of(2).then(|| number(dice) as u32);
     let after = Some(Cursor { kind, name: name.as_str().into(), client });
     match dice.next_u32() % 4 {
         0 => Question::Definitions(Some(name.into())),

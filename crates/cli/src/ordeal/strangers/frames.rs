@@ -206,7 +206,7 @@ fn absurd(dice: &mut Dice) -> ToNode {
 
 fn question(dice: &mut Dice) -> Question {
     let kind = any(dice, &[Kind::Slots, Kind::RwLock, Kind::Room]);
-    let client = (dice.below(2) == 0).then(|| (number(dice), number(dice)));
+    let client = (dice.below(2) == 0).then(|| number(dice) as u32);
     let after = Some(Cursor { kind, name: name(dice).into(), client });
     match dice.below(8) {
         0 => Question::Status,

@@ -131,6 +131,42 @@ impl Requests {
         all.filter(move |(_, request)| is_one(request))
     }
 
+    /// The first that wait for a resource or hold something of it, behind this number, in the order of their numbers: not more
+    /// than `most` of them, and not more than `looks` requests are looked at. Returns where to go on, if there may be more.
+    pub(crate) fn of_resource_after(
+        &self,
+        resource: u32,
+        after: Option<ClientId>,
+        (most, looks): (usize, usize),
+    ) -> (Vec<(ClientId, &Request)>, Option<ClientId>) {
+        let is_behind = |client: ClientId| after.is_none_or(|after| after < client);
+        let (mut found, mut next) = (Vec::new(), self.first(resource));
+        for _ in 0..looks {
+            let Some(linked) = self.all.get(next) else {
+                found.sort_unstable_by_key(|(client, _)| *client);
+                let more = found.len() > most;
+                found.truncate(most);
+                let last = found.last().map(|(client, _)| *client);
+                return (found, last.filter(|_| more));
+            };
+            if is_behind(next) {
+                found.push((next, &linked.request));
+            }
+            next = linked.after;
+        }
+        // There are so many that a part of all requests is more quickly looked at than all of these.
+        found.clear();
+        let begin = after.map_or(0, |after| after.saturating_add(1));
+        for client in (begin..self.all.end()).take(looks) {
+            found.extend(self.get(client).filter(|it| it.resource == resource).map(|it| (client, it)));
+            if found.len() == most {
+                return (found, Some(client));
+            }
+        }
+        let last = begin.saturating_add(looks as u32) - 1;
+        (found, Some(last).filter(|last| last + 1 < self.all.end()))
+    }
+
     /// Takes note of a request that waits.
     pub(crate) fn insert(&mut self, request: Request) -> ClientId {
         assert!(request.waits() && request.revoked.is_none(), "a request begins with waiting");
@@ -238,6 +274,30 @@ mod tests {
                 (vec![1], vec![], 1)
             );
         }
+    }
+
+    #[test]
+    fn the_requests_of_a_resource_are_found_in_parts_and_each_once() {
+        let mut requests = Requests::new();
+        (0..3_000).for_each(|number| _ = requests.insert(request(u32::from(number % 30 == 0))));
+        // However few are looked at, and also if most of those are of other resources.
+        for (most, looks) in [(1, 1), (7, 10), (1_000, 64), (10, 100_000)] {
+            for resource in [0, 1, 2] {
+                let (mut told, mut after) = (Vec::new(), None);
+                loop {
+                    let (found, next) = requests.of_resource_after(resource, after, (most, looks));
+                    assert!(found.len() <= most.min(looks));
+                    told.extend(found.iter().map(|(client, _)| *client));
+                    assert!(next.is_none_or(|next| after < Some(next)), "it goes on");
+                    after = next;
+                    if after.is_none() {
+                        break;
+                    }
+                }
+                assert_eq!(told, requests.of_resource(resource), "{most} of {looks}");
+            }
+        }
+        assert_eq!(requests.of_resource_after(0, Some(u32::MAX), (10, 10)).1, None);
     }
 
     #[test]
