@@ -65,6 +65,8 @@ pub struct Core {
     accounts: Accounts,
     chores: Chores,
     change: Change,
+    /// So many clients are told of every event.
+    watchers: usize,
     counts: Counts,
 }
 
@@ -95,6 +97,7 @@ impl Core {
             accounts: Accounts::new(&config.limits),
             chores: Chores::default(),
             change: Change::default(),
+            watchers: 0,
             counts: Counts::default(),
             config,
         }

@@ -316,6 +316,7 @@ impl Member {
             return effects.push(Effect::BeginIncarnation(self.identity()));
         }
         self.core = new_core(&self.setup.core, self.incarnation);
+        self.note_watchers();
         self.core.all_defined(&self.registry.definitions, now, &mut self.out);
         for (number, connection) in self.connections.forget_sessions() {
             let session = SessionId { node: self.id(), incarnation: before, number };

@@ -322,6 +322,29 @@ fn a_session_with_many_requests_ends_in_slices() {
     }
 }
 
+/// The end of each request is told to all who watch: that counts, too.
+#[test]
+fn the_more_clients_watch_the_smaller_are_the_slices() {
+    let mut node = Node::new(Limits::default());
+    let one = node.member.connected("10.0.0.1:1");
+    let session = node.open(one, TTL).unwrap();
+    (1..=2_000).for_each(|request| {
+        node.ask((one, session), request, ("busy", Definition::MUTEX, Want::Slot));
+    });
+    for watcher in 0..200 {
+        let connection = node.member.connected(&format!("10.0.1.{watcher}:1"));
+        node.tell(connection, ToNode::Watch(Filter::default()));
+    }
+    let mut told = node.hear(one, ToNode::Close { session }).len();
+    assert!(told < 8_000, "{told} effects in one call");
+    while node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
+        node.member.wake(&Nowhere, NOW, &mut node.effects);
+        assert!(node.effects.len() < 8_000, "{} effects in one call", node.effects.len());
+        told += std::mem::take(&mut node.effects).len();
+    }
+    assert!(told >= 2_000 * 200, "each learns of every end: {told}");
+}
+
 /// Many sessions that run out at once end in slices, too, however few requests each of them has.
 #[test]
 fn sessions_that_run_out_together_end_in_slices() {

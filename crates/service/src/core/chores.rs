@@ -10,15 +10,24 @@ use std::collections::BTreeMap;
 
 use super::state::{Chore, Request};
 use super::{Core, Out};
+use crate::event::Change;
 use crate::limits::Bound;
 use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::time::Time;
 
+/// To tell so many watchers takes about as long as a request takes to end.
+const WATCHERS_OF_A_REQUEST: usize = 16;
+
 impl Core {
-    /// So many requests end in one call.
+    /// So many requests end in one call. The more clients watch, the fewer: each end is told to all of them.
     pub(super) fn slice(&self) -> usize {
-        self.config.limits.slice.max(1)
+        (self.config.limits.slice / (1 + self.watchers / WATCHERS_OF_A_REQUEST)).max(1)
+    }
+
+    /// So many clients are told of every event from now on.
+    pub fn set_watchers(&mut self, watchers: usize) {
+        self.watchers = watchers;
     }
 
     /// Begins something. What is small is done at once; otherwise a slice of it is, unless something else is not done yet.
@@ -114,7 +123,10 @@ impl Core {
             }
             match self.sessions.get(unwanted.session) {
                 Some(_) => self.refuse_waiter(unwanted.client, unwanted.refusal, now, out),
-                None => self.end_request(unwanted.client, now, out),
+                None => {
+                    self.emit(unwanted.client, || Change::GaveUp(unwanted.refusal), out);
+                    self.end_request(unwanted.client, now, out);
+                }
             }
         }
     }

@@ -36,7 +36,7 @@ impl Core {
         }
         // Those that were not told before go first, so that the same order again reaches the rest.
         holders.sort_unstable();
-        holders.truncate(self.slice());
+        holders.truncate(self.config.limits.slice.max(1));
         holders.sort_unstable_by_key(|(_, client)| *client);
         let revoked =
             holders.into_iter().filter_map(|(_, client)| self.revoke(client, at_once, by, now, out));

@@ -131,7 +131,8 @@ impl Member {
     }
 
     /// The core tells of events only if a connection watches.
-    fn note_watchers(&mut self) {
+    pub(super) fn note_watchers(&mut self) {
+        self.core.set_watchers(self.connections.watchers());
         match self.connections.is_watched() {
             true => _ = self.out.events.get_or_insert_default(),
             false => self.out.events = None,

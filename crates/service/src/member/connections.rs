@@ -159,6 +159,11 @@ impl Connections {
         !self.watchers.is_empty()
     }
 
+    /// How many watch.
+    pub(super) fn watchers(&self) -> usize {
+        self.watchers.len()
+    }
+
     /// Tells all watchers of an event, or counts it as missed.
     pub(super) fn tell_watchers(&mut self, event: &Event, effects: &mut Vec<Effect>) {
         for id in &self.watchers {
