@@ -20,6 +20,9 @@ use std::fmt;
 #[cfg(test)]
 mod tests;
 
+/// So many payloads travel in one frame at most: whoever receives it takes them in all at once.
+pub const MOST_PAYLOADS: usize = 64;
+
 /// A batch of payloads, as it travels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
@@ -240,17 +243,17 @@ impl Link {
     }
 
     /// The next batch of queued payloads, with an acknowledgement: as many as fit into so many bytes, but at least
-    /// one. `None` if there are none, or no connection.
+    /// one, and not more than [`MOST_PAYLOADS`]. `None` if there are none, or no connection.
     pub fn take_frame(&mut self, most_bytes: usize) -> Option<Frame<'_>> {
         let from = (self.handed_out - self.acknowledged) as usize;
         if !self.connected || from >= self.kept.len() {
             return None;
         }
         let mut bytes = 0;
-        let mut payloads = Vec::with_capacity((self.kept.len() - from).min(64));
+        let mut payloads = Vec::with_capacity((self.kept.len() - from).min(MOST_PAYLOADS));
         for payload in self.kept.range(from..) {
             bytes += payload.len() + Link::MOST_OVERHEAD;
-            if bytes > most_bytes && !payloads.is_empty() {
+            if bytes > most_bytes && !payloads.is_empty() || payloads.len() == MOST_PAYLOADS {
                 break;
             }
             payloads.push(payload.as_slice());

@@ -325,11 +325,17 @@ impl State {
 }
 
 impl Connection {
-    /// Puts the next frame into the bytes to write, if there is any.
+    /// Puts the next frames into the bytes to write, if there is any.
     fn fill(&mut self, link: &mut Link, bytes: &mut Vec<u8>) -> bool {
         let bare_frame_due = std::mem::take(&mut self.bare_frame_due);
-        if let Some(frame) = link.take_frame(BATCH_BYTES) {
+        let mut filled = false;
+        while bytes.len() < BATCH_BYTES
+            && let Some(frame) = link.take_frame(BATCH_BYTES - bytes.len())
+        {
             wire::put_frame(self.version, &frame, bytes);
+            filled = true;
+        }
+        if filled {
             return true;
         }
         let frame = if bare_frame_due { link.take_acknowledgement() } else { None };

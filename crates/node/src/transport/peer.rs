@@ -25,6 +25,8 @@ use crate::wire::{self, Answer, Hello};
 
 /// How many payloads are delivered at once.
 const PAYLOADS_AT_ONCE: usize = 16;
+/// After so long the rest waits for the next round: every client waits for what comes of them.
+const LONGEST_VISIT: Duration = Duration::from_millis(1);
 
 /// A peer, as those who send to it and those who connect to it share it.
 pub(crate) struct Peer {
@@ -173,6 +175,15 @@ struct Exchange {
     heard: Instant,
 }
 
+/// How much of what has come in was delivered.
+enum Delivered {
+    All,
+    /// The next frame has to wait for a view.
+    UpToView,
+    /// The rest waits for the next round.
+    Part,
+}
+
 enum Standing {
     /// The reactor has not adopted it yet.
     Begins,
@@ -210,10 +221,13 @@ impl Exchange {
         }
     }
 
-    /// Reads once and delivers what is whole. An error is why the connection is over.
+    /// Delivers what is whole, and reads once. An error is why the connection is over.
     fn work(&mut self, round: &mut Round<'_>) -> Result<Next, Trouble> {
-        if !self.deliver_all(round)? || !self.readable {
-            return Ok(Next::Wait);
+        let until = Instant::now() + LONGEST_VISIT;
+        match self.deliver_until(until, round)? {
+            Delivered::All if self.readable => {}
+            Delivered::All | Delivered::UpToView => return Ok(Next::Wait),
+            Delivered::Part => return Ok(Next::Again),
         }
         let room = self.inlet.room(wire::LONGEST_BODY);
         let asked = room.len();
@@ -229,14 +243,21 @@ impl Exchange {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
         }
-        let goes_on = self.deliver_all(round)?;
-        Ok(if goes_on && self.readable { Next::Again } else { Next::Wait })
+        Ok(match self.deliver_until(until, round)? {
+            Delivered::All if self.readable => Next::Again,
+            Delivered::All | Delivered::UpToView => Next::Wait,
+            Delivered::Part => Next::Again,
+        })
     }
 
-    /// Delivers what has come in. `false` if the next frame has to wait for a view.
-    fn deliver_all(&mut self, round: &mut Round<'_>) -> Result<bool, Trouble> {
-        let mut any = false;
+    /// Delivers what has come in, but begins with nothing after this time.
+    fn deliver_until(&mut self, until: Instant, round: &mut Round<'_>) -> Result<Delivered, Trouble> {
+        let (mut any, mut all) = (false, Delivered::All);
         while let Some(body) = self.inlet.body(wire::LONGEST_BODY)? {
+            if any && Instant::now() >= until {
+                all = Delivered::Part;
+                break;
+            }
             let length = body.len();
             let frame = wire::read_frame(self.version, body)?;
             let new = match self.peer.outlet.received(&frame) {
@@ -246,7 +267,7 @@ impl Exchange {
                         let peer = self.identity();
                         self.context.inbox.notice(Notice::LaterView { peer, epoch: theirs });
                     }
-                    return Ok(false);
+                    return Ok(Delivered::UpToView);
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -261,7 +282,7 @@ impl Exchange {
         if any && self.peer.outlet.delivered(round.dirty) == Acknowledged::NotYet && self.ack_at.is_none() {
             self.ack_at = Some(round.now + self.context.timing.acknowledge);
         }
-        Ok(true)
+        Ok(all)
     }
 
     /// Acknowledges, gives a sign of life and misses those of the peer, if it is time to.
