@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use mio::Interest;
 use mio::net::{TcpListener, TcpStream};
+use rustix::net::sockopt;
 use service::Refusal;
 use service::frame;
 use service::limits::{Bound, Limits};
@@ -19,6 +20,9 @@ use crate::reactor::{Next, Ready, Round, Source};
 
 /// So many clients are let in in one visit.
 const AT_ONCE: usize = 64;
+/// So much of what a client does not read is in the operating system's hands, or twice that. By itself the system takes some
+/// megabytes for each connection, and all of it is work for a client that may never read it.
+const SEND_BUFFER: usize = 128 << 10;
 /// So many descriptors are not for clients.
 const KEPT_DESCRIPTORS: u64 = 512;
 /// How long to wait when the operating system has no connections left to give.
@@ -80,6 +84,8 @@ impl Places {
 impl ClientPort {
     pub(crate) fn new(listener: tokio::net::TcpListener, shared: &Arc<Shared>) -> io::Result<ClientPort> {
         let listener = TcpListener::from_std(listener.into_std()?);
+        // Connections have it from the listener. Without it a client that reads nothing costs more, and nothing else changes.
+        _ = sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER);
         let Limits { connections, client_connections, .. } = shared.limits;
         let most = connections.min(descriptors_for_clients());
         let places = Arc::new(Places { most, most_of_address: client_connections, taken: Mutex::default() });
