@@ -1,6 +1,5 @@
 //! What clients can make a node keep has bounds, and no call is linear in what one client has.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
