@@ -1,4 +1,5 @@
-//! What the end of a session with very many requests costs: the longest call, how many calls there are, and all of them together.
+//! What the end of a session with very many requests costs, of very many sessions with a few requests each, and a change of views with
+//! very many names: the longest call, how many calls there are, and all of them together.
 
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,71 @@ fn main() {
             measure(what, definition, &want, waiters);
         }
     }
+    sessions_run_out(300_000);
+    for names in [100_000, 1_000_000] {
+        change_views(names);
+    }
+}
+
+/// Calls the core until there is nothing left to do.
+fn finish(core: &mut Core, now: Time, out: &mut Out, begin: Instant) -> (u32, Duration) {
+    let (mut calls, mut longest) = (1, begin.elapsed());
+    while core.wakes_at().is_some_and(|at| at <= now) {
+        let call = Instant::now();
+        core.wake(now, out);
+        (calls, longest) = (calls + 1, longest.max(call.elapsed()));
+        // As a driver does. What comes of a call is its to carry away.
+        (out.messages, out.answers, out.ended) = Default::default();
+    }
+    (calls, longest)
+}
+
+fn ask(request: u64, name: &str) -> Acquire {
+    let patience = Patience::Forever;
+    Acquire { request, name: name.into(), definition: Definition::MUTEX, want: Want::Slot, patience }
+}
+
+/// All wait for one name, and run out in another order than they came in.
+fn sessions_run_out(waiters: u64) {
+    let mut core = Core::new(Config::new(0, View::of(1, [0])));
+    let mut out = Out::default();
+    let (holder, _) = core.open(None, Time(1)).expect("it opens");
+    core.acquire(holder, &ask(1, "x"), Time(1), &mut out).expect("it is there");
+    let ttl = |number: u64| Duration::from_millis(10_000 + number * 7_919 % 5_000);
+    for number in 0..waiters / 10 {
+        let (session, _) = core.open(Some(ttl(number)), Time(1)).expect("it opens");
+        for request in 1..=10 {
+            core.acquire(session, &ask(request, "x"), Time(1), &mut out).expect("it is there");
+        }
+    }
+    let (later, begin) = (Time(60_000_000_000), Instant::now());
+    let (calls, longest) = finish(&mut core, later, &mut out, begin);
+    println!(
+        "sessions with {waiters} waiters run out: {calls} calls, the longest {longest:?}, all {:?}",
+        begin.elapsed()
+    );
+    assert_eq!(core.status().requests, 1);
+}
+
+/// A node that is alone holds so many names when another one joins it.
+fn change_views(names: u64) {
+    let mut core = Core::new(Config::new(0, View::of(1, [0])));
+    let mut out = Out::default();
+    for session in 0..names.div_ceil(100_000) {
+        let (id, _) = core.open(Some(Duration::from_secs(60)), Time(1)).expect("it opens");
+        for request in 1..=names.min(100_000) {
+            let name = format!("name-{session}-{request}");
+            core.acquire(id, &ask(request, &name), Time(1), &mut out).expect("it is there");
+        }
+    }
+    out = Out::default();
+    let begin = Instant::now();
+    core.enter(View::of(2, [0, 1]), Time(2), &mut out);
+    let (calls, longest) = finish(&mut core, Time(2), &mut out, begin);
+    println!(
+        "a view changes, {names} names: {calls} calls, the longest {longest:?}, all {:?}",
+        begin.elapsed()
+    );
 }
 
 fn measure(what: &str, definition: Definition, want: &Want, waiters: u64) {
@@ -33,14 +99,9 @@ fn measure(what: &str, definition: Definition, want: &Want, waiters: u64) {
     let other = if let Want::AnyOf(_) = want { Want::AnyOf(["b".into()].into()) } else { want.clone() };
     ask(&mut core, holder, 1, &other);
     (1..=waiters).for_each(|request| ask(&mut core, session, request, want));
-    let (mut calls, mut longest, begin) = (1, Duration::ZERO, Instant::now());
+    let begin = Instant::now();
     core.close(session, Time(2), &mut out).expect("it is there");
-    longest = longest.max(begin.elapsed());
-    while core.wakes_at().is_some_and(|at| at <= Time(2)) {
-        let call = Instant::now();
-        core.wake(Time(2), &mut out);
-        (calls, longest) = (calls + 1, longest.max(call.elapsed()));
-    }
+    let (calls, longest) = finish(&mut core, Time(2), &mut out, begin);
     println!("{what} {waiters}: {calls} calls, the longest {longest:?}, all {:?}", begin.elapsed());
     assert_eq!(core.status().requests, 1);
 }
