@@ -42,6 +42,31 @@ fn an_answer_that_was_not_heard_is_given_again() {
     assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::RequestUsed(1)));
 }
 
+/// The swarm found it: a client that had not heard of its grant asked again when the lease had run out, and was told, after another
+/// node had given the same to another client with a higher fence.
+#[test]
+fn a_grant_is_not_told_again_without_a_lease_but_as_soon_as_there_is_one() {
+    let config = Config { leased: true, incarnation: 1, ..Config::new(0, View::of(1, [0])) };
+    let (mut core, mut out) = (Core::new(config), Out::default());
+    let second = |seconds: u64| Time(seconds * 1_000_000_000);
+    let mut renew = |core: &mut Core, at: Time, out: &mut Out| {
+        let sequence = core.renew(at);
+        core.renewed((1, sequence), Duration::from_secs(3), at, out);
+    };
+    renew(&mut core, second(0), &mut out);
+    let (session, _) = core.open(Some(Duration::from_secs(60)), second(0)).unwrap();
+    core.acquire(session, &ask(1, Patience::Forever), second(1), &mut out).unwrap();
+    let granted = answers(&mut out);
+    for _ in 0..2 {
+        core.acquire(session, &ask(1, Patience::Forever), second(4), &mut out).unwrap();
+        assert_eq!(answers(&mut out), []);
+    }
+    renew(&mut core, second(5), &mut out);
+    assert_eq!(answers(&mut out), granted);
+    renew(&mut core, second(6), &mut out);
+    assert_eq!(answers(&mut out), [], "it is told once");
+}
+
 /// After a restart the numbers of sessions begin anew: whoever comes with an old one must not be taken for somebody else.
 #[test]
 fn a_session_of_an_earlier_life_answers_for_nobody() {

@@ -21,6 +21,7 @@ impl Core {
         for (number, request) in self.requests.iter() {
             _ = write!(text, "{number}{request:?}");
         }
+        _ = write!(text, "{:?}", self.requests.asked_again());
         for (number, resource) in self.names.iter() {
             _ = write!(text, "{number}{resource:?}");
         }

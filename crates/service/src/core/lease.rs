@@ -47,6 +47,9 @@ impl Core {
         if self.lease.confirmed(now, incarnation, sequence, lasts) {
             before.into_iter().for_each(|at| self.agenda.cancel(at, Due::Lease));
             self.lease.moments().into_iter().for_each(|at| self.agenda.plan(at, Due::Lease));
+            for client in self.requests.take_asked_again() {
+                self.answer_again(client, now, out);
+            }
         }
     }
 

@@ -30,7 +30,7 @@ impl Core {
     fn ask(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
         let session = self.sessions.find(id)?;
         if let Some(client) = session.client(ask.request) {
-            self.answer_again(client, out);
+            self.answer_again(client, now, out);
             return Ok(());
         }
         if let Some(refusal) = session.refusal(ask.request).cloned() {
@@ -141,10 +141,15 @@ impl Core {
         self.admission.set_overloaded(!whether);
     }
 
-    /// Gives the answer again, if there was one: the client may not have heard it.
-    fn answer_again(&mut self, client: u32, out: &mut Out) {
+    /// Gives the answer again, if there was one: the client may not have heard it. Without a lease it has to wait, because
+    /// another client may have been granted the same meanwhile, with a higher fence.
+    pub(super) fn answer_again(&mut self, client: u32, now: Time, out: &mut Out) {
+        let leased = self.is_leased(now);
         let Some(request) = self.requests.get(client) else { return };
         if let Some(grant) = request.granted {
+            if !leased {
+                return self.requests.ask_again(client);
+            }
             let (session, number) = (self.sessions.id(request.session), request.number);
             out.answers.push(Answer { session, request: number, reply: Reply::Granted(grant) });
         }

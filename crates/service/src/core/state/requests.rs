@@ -1,5 +1,7 @@
 //! The clients that wait or hold at a node.
 
+use std::collections::BTreeSet;
+
 use algorithms::ClientId;
 
 use super::AccountId;
@@ -54,6 +56,8 @@ impl Request {
 pub(crate) struct Requests {
     all: Slab<Linked>,
     first: Vec<u32>,
+    /// Those that hold, and whose clients asked again while the node had no lease: they are answered when it has one.
+    asked_again: BTreeSet<ClientId>,
 }
 
 /// A request, with the numbers of those before and after it that are about the same resource.
@@ -78,7 +82,7 @@ pub(crate) struct Granted {
 
 impl Requests {
     pub(crate) fn new() -> Requests {
-        Requests { all: Slab::new(), first: Vec::new() }
+        Requests { all: Slab::new(), first: Vec::new(), asked_again: BTreeSet::new() }
     }
 
     /// How many wait or hold.
@@ -186,6 +190,7 @@ impl Requests {
     /// A client neither waits nor holds any more.
     pub(crate) fn remove(&mut self, client: ClientId) -> Option<Request> {
         let Linked { request, before, after } = self.all.remove(client)?;
+        self.asked_again.remove(&client);
         match self.all.get_mut(before) {
             Some(previous) => previous.after = after,
             None => self.first[request.resource as usize] = after,
@@ -194,6 +199,21 @@ impl Requests {
             next.before = before;
         }
         Some(request)
+    }
+
+    /// The client of a request asks again, and cannot be answered now.
+    pub(crate) fn ask_again(&mut self, client: ClientId) {
+        self.asked_again.insert(client);
+    }
+
+    /// The requests whose clients have asked again and were not answered.
+    pub(crate) fn asked_again(&self) -> &BTreeSet<ClientId> {
+        &self.asked_again
+    }
+
+    /// The same. They are answered now.
+    pub(crate) fn take_asked_again(&mut self) -> BTreeSet<ClientId> {
+        std::mem::take(&mut self.asked_again)
     }
 
     fn first(&self, resource: u32) -> u32 {
