@@ -57,6 +57,7 @@ defects! {
     FenceWithoutView: "fence-without-view", "Fences are counters and do not begin with the number of the view.";
     NoFloor: "no-floor", "Nothing is kept of the counters of what is forgotten.";
     OldQueuesKept: "old-queues-kept", "A token keeps its queue from one view to the next.";
+    UsedBeforeItsTurn: "used-before-its-turn", "A name that has not been brought into the view yet is used as in the view before.";
     LeavesWhileBusy: "leaves-while-busy", "A node says goodbye while clients believe that they hold something there.";
     // Names that get more slots or fewer.
     SlotFromTheStart: "slot-from-the-start", "A slot that is made again starts as if it had never been there.";
@@ -66,6 +67,7 @@ defects! {
     NoMargin: "no-margin", "A node waits for the end of a promise on its own clock, without an allowance for others.";
     FreedAtLapse: "freed-at-lapse", "A node whose lease has run out ends its sessions at once.";
     FreedOnDisconnect: "freed-on-disconnect", "A connection that breaks ends the session.";
+    ToldWithoutLease: "told-without-lease", "A node whose lease has run out tells clients again what they were granted.";
     ForcedAtOnce: "forced-at-once", "What is taken away by force is given away before its holder has heard of it.";
     SessionMoves: "session-moves", "Clients go on at any node, where sessions are known by their numbers alone.";
     ClientCountsFromReceipt: "client-counts-from-receipt", "A client counts a promise from when it came.";

@@ -21,7 +21,7 @@ const fn shows(defect: Defect, seed: u64, with: &'static str) -> Showcase {
 }
 
 /// One for each defect.
-pub const SHOWCASES: [Showcase; 41] = [
+pub const SHOWCASES: [Showcase; 43] = [
     shows(
         Defect::CountedFromReceipt,
         173,
@@ -58,6 +58,7 @@ pub const SHOWCASES: [Showcase; 41] = [
     shows(Defect::FenceWithoutView, 0, ""),
     shows(Defect::NoFloor, 1, ""),
     shows(Defect::OldQueuesKept, 1, ""),
+    shows(Defect::UsedBeforeItsTurn, 1, "slice=1,names=4"),
     shows(Defect::LeavesWhileBusy, 5, "leaves=2"),
     shows(Defect::SlotFromTheStart, 7, "resizes=20"),
     shows(Defect::GrowsBlindly, 7, "resizes=20"),
@@ -69,6 +70,7 @@ pub const SHOWCASES: [Showcase; 41] = [
         "names=1,section=3000,partitions=15,lease=3000,groups=0,clients=15,slots=1",
     ),
     shows(Defect::FreedOnDisconnect, 2, ""),
+    shows(Defect::ToldWithoutLease, 1_200_989, ""),
     shows(Defect::ForcedAtOnce, 0, "forces=20"),
     shows(Defect::SessionMoves, 9, ""),
     shows(Defect::ClientCountsFromReceipt, 85, SLOW),

@@ -4,6 +4,7 @@ use algorithms::ClientId;
 
 use super::state::{AccountId, Counted, Due, Granted, Request};
 use super::{Acquire, Answer, Core, Out, Patience, Reply};
+use crate::defect::Defect;
 use crate::event::Change;
 use crate::grant::Grant;
 use crate::limits::Bound;
@@ -144,7 +145,7 @@ impl Core {
     /// Gives the answer again, if there was one: the client may not have heard it. Without a lease it has to wait, because
     /// another client may have been granted the same meanwhile, with a higher fence.
     pub(super) fn answer_again(&mut self, client: u32, now: Time, out: &mut Out) {
-        let leased = self.is_leased(now);
+        let leased = self.is_leased(now) || self.has_defect(Defect::ToldWithoutLease);
         let Some(request) = self.requests.get(client) else { return };
         if let Some(grant) = request.granted {
             if !leased {

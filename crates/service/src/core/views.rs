@@ -84,7 +84,10 @@ impl Core {
 
     /// Brings a resource into the view that something happens to before its turn has come.
     pub(super) fn bring_into_view(&mut self, number: u32, now: Time, out: &mut Out) {
-        if self.change.resumes() && self.names.is_behind(number) {
+        if self.change.resumes()
+            && self.names.is_behind(number)
+            && !self.has_defect(Defect::UsedBeforeItsTurn)
+        {
             self.bring_all_into_view(&[number], now, out);
         }
     }
