@@ -180,8 +180,8 @@ impl<T: Clone> Waiters<T> {
 
     /// Without an index again, if few are left.
     fn drop_index(&mut self) {
-        let is_large = |many: &Box<Many<T>>| many.journal.is_some() || many.by_turn.len() > FEW / 4;
-        if let Some(many) = self.many.take_if(|many| !is_large(many)) {
+        let is_small = |many: &Many<T>| many.journal.is_none() && many.by_turn.len() <= FEW / 4;
+        if let Some(many) = self.many.take_if(|many| is_small(many)) {
             self.few = many.by_turn.into_values().collect();
         }
     }

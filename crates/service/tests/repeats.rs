@@ -49,7 +49,7 @@ fn a_grant_is_not_told_again_without_a_lease_but_as_soon_as_there_is_one() {
     let config = Config { leased: true, incarnation: 1, ..Config::new(0, View::of(1, [0])) };
     let (mut core, mut out) = (Core::new(config), Out::default());
     let second = |seconds: u64| Time(seconds * 1_000_000_000);
-    let mut renew = |core: &mut Core, at: Time, out: &mut Out| {
+    let renew = |core: &mut Core, at: Time, out: &mut Out| {
         let sequence = core.renew(at);
         core.renewed((1, sequence), Duration::from_secs(3), at, out);
     };

@@ -15,7 +15,7 @@ pub(crate) struct Before {
 
 enum RanBy {
     Forest(forest::Before),
-    Room(Box<rooms::Before<Numbered>>),
+    Room(rooms::Before<Numbered>),
     Opening(Box<Opening>),
 }
 
@@ -24,7 +24,7 @@ impl Resource {
     pub(crate) fn mark(&mut self) -> Before {
         let run_by = match &mut self.run_by {
             RunBy::Forest(_, forest) => RanBy::Forest(forest.mark()),
-            RunBy::Room(_, room) => RanBy::Room(Box::new(room.mark())),
+            RunBy::Room(_, room) => RanBy::Room(room.mark()),
             RunBy::Opening(opening) => RanBy::Opening(opening.clone()),
         };
         Before { definition: self.definition, run_by }
@@ -44,7 +44,7 @@ impl Resource {
         self.definition = before.definition;
         match (&mut self.run_by, before.run_by) {
             (RunBy::Forest(_, forest), RanBy::Forest(before)) => forest.undo(before),
-            (RunBy::Room(_, room), RanBy::Room(before)) => room.undo(*before),
+            (RunBy::Room(_, room), RanBy::Room(before)) => room.undo(before),
             (RunBy::Opening(opening), RanBy::Opening(before)) => *opening = before,
             _ => panic!("a message changed the algorithm of a resource"),
         }
