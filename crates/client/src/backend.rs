@@ -21,8 +21,8 @@ pub trait Backend: Send + Sync + 'static {
         self.acquire(ask)
     }
 
-    /// Waits for the answer to a request that was asked and is not answered; not called again when it has come. Whoever does
-    /// not want it any more says so with [`Backend::leave`].
+    /// Waits for the answer to a request that was asked and is not answered; not called again when it has come. A client
+    /// that does not want it any more says so with [`Backend::leave`].
     fn poll_answer(&self, request: u64, context: &mut Context<'_>) -> Poll<Result<Grant, Error>>;
 
     /// Releases or cancels, whichever it is. Does not wait, and does not put it off: the program may end right after.

@@ -117,7 +117,7 @@ impl Bell {
         self.lock().waiter = Some(waker.clone());
     }
 
-    /// Somebody is about to read all that is there.
+    /// All that is there is about to be read.
     pub(crate) fn is_answered(&self) {
         self.lock().rang = false;
     }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_fetched_once_and_wakes_whoever_waits() {
+    fn an_answer_is_fetched_once_and_wakes_the_waiter() {
         let (_, waiter, woken) = bell();
         let mut waiters = Waiters::default();
         waiters.add(1);

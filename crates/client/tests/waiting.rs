@@ -1,4 +1,4 @@
-//! Whoever waits alone in its session reads its answer itself. Whatever becomes of it, and wherever it is polled, nothing of
+//! A waiter that is alone in its session reads its answer itself. Whatever becomes of it, and wherever it is polled, nothing of
 //! what the node says is left unread.
 
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! What was refused to whoever called: for the log of the node.
+//! What was refused to callers: for the log of the node.
 
 use std::fmt;
 use std::io;

@@ -20,7 +20,7 @@ use std::fmt;
 #[cfg(test)]
 mod tests;
 
-/// So many payloads travel in one frame at most: whoever receives it takes them in all at once.
+/// So many payloads travel in one frame at most: the receiver takes them in all at once.
 pub const MOST_PAYLOADS: usize = 64;
 
 /// A batch of payloads, as it travels.

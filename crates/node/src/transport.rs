@@ -286,7 +286,7 @@ impl Peers {
         Peers::start_on(ReactorOf::Peers, config, view.into(), calls.into(), inbox)
     }
 
-    /// The same, with a reactor of whoever is named.
+    /// The same, with a reactor of its own or the node's.
     pub(crate) fn start_on(
         reactor_of: ReactorOf,
         config: Config,

@@ -10,7 +10,9 @@
 //! The state is in parts, each a type with its own invariants, in `core/state/`. What the node does is in `core/`,
 //! one file for each topic.
 
-use self::state::{Accounts, Admission, Agenda, Change, Chores, Due, Membership, Names, Requests, Sessions};
+use self::state::{
+    Accounts, Admission, Agenda, Chores, Due, Membership, Names, Requests, Sessions, ViewChange,
+};
 use crate::defect::Defect;
 use crate::leases::Lease;
 use crate::resource::{Policy, Workspace};
@@ -64,7 +66,7 @@ pub struct Core {
     workspace: Workspace,
     accounts: Accounts,
     chores: Chores,
-    change: Change,
+    change: ViewChange,
     /// So many clients are told of every event.
     watchers: usize,
     counts: Counts,
@@ -96,7 +98,7 @@ impl Core {
             workspace: Workspace::new(config.seed),
             accounts: Accounts::new(&config.limits),
             chores: Chores::default(),
-            change: Change::default(),
+            change: ViewChange::default(),
             watchers: 0,
             counts: Counts::default(),
             config,

@@ -92,3 +92,33 @@ fn a_node_that_cannot_take_more_serves_those_who_are_there() {
     core.acquire(second, &ask(2, Patience::Try), Time(3), &mut out).unwrap();
     assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::NotFree));
 }
+
+/// A node that was not the home of a name held its mutex, and asked for a read-write lock of that name for another client, when it
+/// became the home. The mutex comes into the view in one slice, and the read-write lock must not be minted in the next.
+#[test]
+fn a_name_comes_into_a_view_as_a_whole() {
+    let mut config = Config::new(0, View::of(1, [0]));
+    config.limits.slice = 1;
+    let (mut core, mut out) = (Core::new(config), Out::default());
+    let both = View::of(2, [0, 1]);
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let name = names.into_iter().find(|name| both.id(both.home(name)) == 1).unwrap();
+    let mut open = || core.open(Some(Duration::from_secs(60)), Time(0)).unwrap().0;
+    let (first, second) = (open(), open());
+    let mutex = Acquire { name: name.into(), ..ask(1, Patience::Forever) };
+    core.acquire(first, &mutex, Time(0), &mut out).unwrap();
+    assert!(matches!(answers(&mut out)[0].reply, Reply::Granted(_)));
+    let enter = |core: &mut Core, view: View, now: Time, out: &mut Out| {
+        core.enter(view, now, out);
+        while core.wakes_at().is_some_and(|at| at <= now) {
+            core.wake(now, out);
+        }
+    };
+    enter(&mut core, both, Time(1), &mut out);
+    let lock = Acquire { definition: Definition::RwLock, want: Want::Write, ..mutex };
+    core.acquire(second, &lock, Time(2), &mut out).unwrap();
+    assert_eq!(answers(&mut out), []);
+    enter(&mut core, View::of(3, [0]), Time(3), &mut out);
+    let (defined, asked) = (Definition::MUTEX, Definition::RwLock);
+    assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::Contradicts { defined, asked }));
+}

@@ -142,7 +142,7 @@ async fn callers_that_the_control_plane_refuses_are_logged_and_cannot_flood_the_
     let mine = call(&address, &nonsense).await;
     until_said(&["turned away: node 2 sends what makes no sense", &mine]).await;
 
-    // Somebody guesses the secret of an invitation.
+    // A stranger guesses the secret of an invitation.
     let mut stream = TcpStream::connect(&address).await.unwrap();
     let mut bytes = hello("local").encode();
     let join = (1_u64, PASS_ON, JOIN, invitation.id, invitation.secret ^ 1, "127.0.0.1:1");

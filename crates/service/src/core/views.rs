@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::state::{Change, Due};
+use super::state::{Due, ViewChange};
 use super::{Core, Out, PeerMessage, Said};
 use crate::defect::Defect;
 use crate::name::Definition;
@@ -31,7 +31,7 @@ impl Core {
         if self.has_defect(Defect::EndBeforeReport) {
             self.send_end_marks(out);
         }
-        self.change = Change::Resumes { next: 0 };
+        self.change = ViewChange::Resumes { next: 0 };
         self.go_on_resuming(0, now, out);
         for (number, from, request) in queued {
             self.step(number, Input::Deliver(from, request), now, out);
@@ -44,14 +44,14 @@ impl Core {
     /// Does the next slice of a change of views.
     pub(super) fn go_on_changing_views(&mut self, now: Time, out: &mut Out) {
         match self.change {
-            Change::Done => {}
-            Change::Resumes { next } => {
+            ViewChange::Done => {}
+            ViewChange::Resumes { next } => {
                 self.go_on_resuming(next, now, out);
                 if !self.change.resumes() && self.membership.may_mint() {
                     self.on_all_reports(now, out);
                 }
             }
-            Change::Mints { .. } => self.go_on_minting(now, out),
+            ViewChange::Mints { .. } => self.go_on_minting(now, out),
         }
     }
 
@@ -60,8 +60,8 @@ impl Core {
         let slice = self.slice();
         let mut numbers = self.names.behind(next, slice + 1);
         self.change = match numbers.len() > slice {
-            true => Change::Resumes { next: numbers.pop().unwrap_or(0) },
-            false => Change::Done,
+            true => ViewChange::Resumes { next: numbers.pop().unwrap_or(0) },
+            false => ViewChange::Done,
         };
         self.bring_all_into_view(&numbers, now, out);
     }
@@ -82,7 +82,7 @@ impl Core {
         }
     }
 
-    /// Brings a resource into the view that something happens to before its turn has come.
+    /// Brings a resource into the view, with its whole name, because something happens to it before its turn has come.
     pub(super) fn bring_into_view(&mut self, number: u32, now: Time, out: &mut Out) {
         if self.change.resumes()
             && self.names.is_behind(number)
@@ -94,9 +94,12 @@ impl Core {
 
     /// The same for all that a name stands for.
     pub(super) fn bring_name_into_view(&mut self, name: &str, now: Time, out: &mut Out) {
-        if self.change.resumes() {
-            let numbers: Vec<u32> = self.names.all_of(name).collect();
-            numbers.into_iter().for_each(|number| self.bring_into_view(number, now, out));
+        if !self.change.resumes() {
+            return;
+        }
+        let behind = self.names.all_of(name).find(|number| self.names.is_behind(*number));
+        if let Some(number) = behind {
+            self.bring_into_view(number, now, out);
         }
     }
 
@@ -140,10 +143,18 @@ impl Core {
         self.membership.missing_ends()
     }
 
-    /// Takes out what this node has of each of these resources, and forgets those of which it has nothing.
+    /// Takes out what this node has of each of these resources, and forgets those of which it has nothing. A name that is of
+    /// several kinds comes as a whole: what one of them is decides about the others.
     fn freeze(&mut self, numbers: &[u32]) -> Vec<(u32, Kept)> {
+        let mut numbers: Vec<u32> =
+            numbers.iter().flat_map(|number| self.names.of_same_name(*number)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
         let (mut frozen, epoch) = (Vec::new(), self.membership.epoch());
-        for &number in numbers {
+        for number in numbers {
+            if !self.names.is_behind(number) {
+                continue;
+            }
             let Some(resource) = self.names.get_mut(number) else { continue };
             for (timer, planned) in resource.timers().planned() {
                 self.agenda.cancel(planned, Due::Timer(number, timer));
@@ -232,7 +243,7 @@ impl Core {
 
     /// All members have reported everything: what none of them has is nowhere, and is minted.
     fn on_all_reports(&mut self, now: Time, out: &mut Out) {
-        self.change = Change::Mints { guesses: false, next: 0 };
+        self.change = ViewChange::Mints { guesses: false, next: 0 };
         self.go_on_minting(now, out);
     }
 
@@ -240,7 +251,7 @@ impl Core {
     /// has; only if no member has anything, for what was asked for first.
     fn go_on_minting(&mut self, now: Time, out: &mut Out) {
         let mut left = self.slice();
-        while let Change::Mints { guesses, next } = self.change {
+        while let ViewChange::Mints { guesses, next } = self.change {
             let me = self.membership.me();
             let at_home = self.names.from(next).filter(|(_, resource)| resource.home() == me);
             let of_this_kind = at_home.filter(|(_, resource)| resource.is_guess() == guesses);
@@ -257,9 +268,9 @@ impl Core {
                 self.resize_as_defined(number, now, out);
             }
             self.change = match next {
-                Some(next) => Change::Mints { guesses, next },
-                None if guesses => Change::Done,
-                None => Change::Mints { guesses: true, next: 0 },
+                Some(next) => ViewChange::Mints { guesses, next },
+                None if guesses => ViewChange::Done,
+                None => ViewChange::Mints { guesses: true, next: 0 },
             };
             if next.is_some() {
                 return;

@@ -143,6 +143,12 @@ impl Names {
         Kind::ALL.into_iter().filter_map(move |kind| numbers.get(kind))
     }
 
+    /// The resources of the name of this one, itself included.
+    pub(crate) fn of_same_name(&self, number: u32) -> impl Iterator<Item = u32> {
+        let name = self.get(number).map(|resource| resource.name().clone());
+        name.into_iter().flat_map(|name| self.all_of(&name).collect::<Vec<_>>())
+    }
+
     /// The resources of this name that are of another kind.
     pub(crate) fn of_other_kinds(&self, name: &str, kind: Kind) -> Vec<u32> {
         let numbers = self.numbers.get(name).copied().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 /// What is left of a change of views.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum ViewChange {
     /// Nothing, or the end marks of other members have to come first.
     #[default]
     Done,
@@ -20,14 +20,14 @@ pub(crate) enum Change {
     },
 }
 
-impl Change {
+impl ViewChange {
     /// Whether there is nothing to do at the moment.
     pub(crate) fn is_done(self) -> bool {
-        self == Change::Done
+        self == ViewChange::Done
     }
 
     /// Whether resources may not be in the view yet.
     pub(crate) fn resumes(self) -> bool {
-        matches!(self, Change::Resumes { .. })
+        matches!(self, ViewChange::Resumes { .. })
     }
 }
