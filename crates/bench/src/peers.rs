@@ -74,20 +74,45 @@ pub struct Workload {
     pub clients: usize,
     /// So many names, one of them at random each time.
     pub names: u64,
+    /// Whose connections they use.
+    pub connections: Connections,
+}
+
+/// Whose connections clients use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// Each its own, as programs on different machines do.
+    Own,
+    /// All share one to each server, as the tasks of one program do.
+    Shared,
 }
 
 /// The name of the workload in which hand-offs are timed: all clients want the same lock.
 pub const CONTENDED: &str = "contended";
 
 /// Everything that clients do.
-pub const WORKLOADS: [Workload; 3] = [
-    Workload { name: "uncontended", about: "one client, one lock", clients: 1, names: 1 },
-    Workload { name: CONTENDED, about: "30 clients want one lock", clients: 30, names: 1 },
+pub const WORKLOADS: [Workload; 4] = [
+    Workload { name: "uncontended", about: "one client, one lock", clients: 1, names: 1, connections: Connections::Own },
+    Workload {
+        name: CONTENDED,
+        about: "30 clients want one lock",
+        clients: 30,
+        names: 1,
+        connections: Connections::Own,
+    },
     Workload {
         name: "many-names",
         about: "30 clients, each time one of 1,000 names at random",
         clients: 30,
         names: 1_000,
+        connections: Connections::Own,
+    },
+    Workload {
+        name: "one-program",
+        about: "the same by 30 tasks of one program, which share a connection to each server",
+        clients: 30,
+        names: 1_000,
+        connections: Connections::Shared,
     },
 ];
 
@@ -112,6 +137,15 @@ trait Locker: Send + Sized + 'static {
             self.acquire(name).await?;
             Ok(asked)
         }
+    }
+}
+
+impl Kind {
+    /// Whether our client of this service can do what this workload asks for.
+    pub fn can_do(self, workload: &Workload) -> bool {
+        // One request at a time over a connection of HTTP/1.1, and one watch at a time in our client of ZooKeeper.
+        let alone = matches!(self, Kind::Etcd | Kind::ZooKeeper);
+        !alone || workload.connections == Connections::Own
     }
 }
 
@@ -148,7 +182,13 @@ pub async fn answers(peer: &Peer) -> Result<(), String> {
 }
 
 /// As many clients as there are servers, at most: each is asked once.
-const FIRST: Workload = Workload { name: "first", about: "whether it serves", clients: 3, names: 1 };
+const FIRST: Workload = Workload {
+    name: "first",
+    about: "whether it serves",
+    clients: 3,
+    names: 1,
+    connections: Connections::Own,
+};
 
 /// What the clients of a run share.
 struct Shared {

@@ -187,6 +187,7 @@ async fn measure(
     plan: &Plan<'_>,
     cores: &Cores,
 ) -> Result<(Vec<Versus>, Vec<f64>)> {
+    let peers: Vec<&Peer> = peers.iter().filter(|peer| peer.kind.can_do(workload)).collect();
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); peers.len()];
     let mut bare = Vec::new();
     for round in 0..plan.rounds as usize {
@@ -202,7 +203,7 @@ async fn measure(
     }
     let redis = peers.iter().position(|peer| peer.kind == Kind::Redis);
     let redis = redis.map(|place| samples[place].clone()).unwrap_or_default();
-    let compare = |(peer, samples): (&Peer, &Vec<Sample>)| {
+    let compare = |(peer, samples): (&&Peer, &Vec<Sample>)| {
         peers::compare(workload.name, peer.kind, samples, &redis, &bare)
     };
     Ok((peers.iter().zip(&samples).filter_map(compare).collect(), bare))

@@ -13,6 +13,7 @@ use service::protocol::{ToClient, ToNode};
 use service::{Acquire, Refusal, SessionId, Time};
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::{Notify, oneshot, watch};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::backend::{Asked, Backend, Losses};
@@ -53,6 +54,9 @@ struct State {
     /// Where to write, in which version.
     writer: Option<(Arc<OwnedWriteHalf>, u8)>,
     outgoing: Vec<u8>,
+    /// Several requests were answered at once. Their tasks run next, and what they ask for goes out in one write after
+    /// that.
+    gathers: bool,
     /// Nobody wants it any more.
     closing: bool,
     /// Its task is gone, with its runtime: nothing is heard any more.
@@ -72,6 +76,7 @@ impl Remote {
             ended: None,
             writer: None,
             outgoing: Vec::new(),
+            gathers: false,
             closing: false,
             deaf: false,
         };
@@ -103,6 +108,14 @@ enum Ended {
     Broken,
     /// The session is over.
     Over,
+}
+
+/// What the task of a session heard.
+enum Heard {
+    /// Answers to several requests: their tasks are about to say something.
+    Several,
+    /// Nothing more will be heard over this connection.
+    End(Ended),
 }
 
 impl From<Broken> for Ended {
@@ -143,9 +156,12 @@ impl Drop for Remote {
 impl Backend for Remote {
     fn acquire(&self, ask: Acquire) -> Result<(u64, Asked), Error> {
         let mut state = self.shared.lock();
-        let idle = state.outgoing.is_empty();
+        let idle = state.is_idle();
         let asked = self.shared.ask(&mut state, ask);
-        self.shared.flush(&mut state, idle);
+        // Only a request can wait for others: a program may end right after it has released something.
+        if !state.gathers {
+            self.shared.flush(&mut state, idle);
+        }
         asked
     }
 
@@ -153,7 +169,7 @@ impl Backend for Remote {
         Losses::let_go(&self.shared.lost, held);
         let mut state = self.shared.lock();
         let released = state.client.release(held);
-        let idle = state.outgoing.is_empty();
+        let idle = state.is_idle();
         released.iter().for_each(|said| state.say(said));
         let asked = self.shared.ask(&mut state, ask);
         self.shared.flush(&mut state, idle);
@@ -224,6 +240,11 @@ impl State {
         self.waiting.is_one() && self.client.held().is_empty()
     }
 
+    /// Whether the task of the session does not wait for room in the socket.
+    fn is_idle(&self) -> bool {
+        self.gathers || self.outgoing.is_empty()
+    }
+
     /// Puts something into the connection's buffer. Without a connection it is said when there is one.
     fn say(&mut self, said: &ToNode) {
         if let Some((_, version)) = self.writer {
@@ -244,17 +265,21 @@ impl State {
         Ok(())
     }
 
-    /// Reads and hears all that is there. After that the socket rings when there is more.
-    fn listen(&mut self, shared: &Shared) {
+    /// Reads and hears all that is there. After that the socket rings when there is more. Returns how many requests were
+    /// answered.
+    fn listen(&mut self, shared: &Shared) -> usize {
+        let mut answered = 0;
         if self.ended.is_none() {
             shared.bell.is_answered();
-            self.ended = self.read_all(shared).err();
+            self.ended = self.read_all(shared, &mut answered).err();
         }
+        answered
     }
 
-    fn read_all(&mut self, shared: &Shared) -> Result<(), Ended> {
+    fn read_all(&mut self, shared: &Shared, answered: &mut usize) -> Result<(), Ended> {
         loop {
             while let Some(heard) = self.next()? {
+                *answered += usize::from(matches!(heard, ToClient::Answer(_)));
                 self.hear(&heard, shared)?;
             }
             let Some((reader, bell)) = &mut self.reader else { return Ok(()) };
@@ -309,14 +334,13 @@ impl Shared {
 
     /// Says something, or leaves it to the task of this session if it cannot be written at once.
     fn send(&self, state: &mut State, said: &ToNode) {
-        let idle = state.outgoing.is_empty();
+        let idle = state.is_idle();
         state.say(said);
         self.flush(state, idle);
     }
 
-    /// Writes what is in the buffer, or leaves it to the task of this session; `idle` if it was empty before.
+    /// Writes what is in the buffer, or leaves it to the task of this session; `idle` if that does not wait for the socket.
     fn flush(&self, state: &mut State, idle: bool) {
-        // If something waited before, the task waits for the socket already.
         if idle && (state.write().is_err() || !state.outgoing.is_empty()) {
             self.wake.notify_one();
         }
@@ -403,7 +427,11 @@ impl Shared {
             let mut fired = false;
             tokio::select! {
                 biased;
-                ended = poll_fn(|context| self.poll_ended(context)) => return ended,
+                heard = poll_fn(|context| self.poll_heard(context)) => match heard {
+                    // Their tasks come first.
+                    Heard::Several => yield_now().await,
+                    Heard::End(ended) => return ended,
+                },
                 () = &mut wake => wake.set(self.wake.notified()),
                 _ = writer.writable(), if more_to_write => {}
                 () = &mut timer => fired = true,
@@ -419,12 +447,20 @@ impl Shared {
         }
     }
 
-    /// Reads whatever is there whenever it is woken; comes back when there is nothing more to be read.
-    fn poll_ended(&self, context: &Context<'_>) -> Poll<Ended> {
+    /// Reads all that is there whenever it is woken; comes back when several requests were answered at once, or when there is
+    /// nothing more to be read.
+    fn poll_heard(&self, context: &Context<'_>) -> Poll<Heard> {
         self.bell.is_heard_by_task(context.waker());
         let mut state = self.lock();
-        state.listen(self);
-        state.ended.map_or(Poll::Pending, Poll::Ready)
+        let answered = state.listen(self);
+        if let Some(ended) = state.ended {
+            return Poll::Ready(Heard::End(ended));
+        }
+        if answered < 2 {
+            return Poll::Pending;
+        }
+        state.gathers = true;
+        Poll::Ready(Heard::Several)
     }
 
     /// How long until a keep-alive is due, or the session is lost.
@@ -453,6 +489,7 @@ impl Shared {
         state.reader = Some((reader, Waker::from(self.bell.clone())));
         state.writer = Some((writer, version));
         state.outgoing.clear();
+        state.gathers = false;
         for said in state.client.connected(clock::now()) {
             state.say(&said);
         }
@@ -465,6 +502,7 @@ impl Shared {
         if state.client.deadline().is_some_and(|deadline| clock::now() >= deadline) {
             return Err(Ended::Over);
         }
+        state.gathers = false;
         state.write()?;
         if state.closing {
             return Err(Ended::Over);

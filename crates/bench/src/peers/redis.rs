@@ -3,12 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::{Locker, Peer, Workload};
+use self::connection::{Connection, Reply, Shared, put};
+use super::{Connections, Locker, Peer, Workload};
 use crate::storm::Dice;
+
+mod connection;
 
 /// Pauses between tries, in microseconds: evenly spread between these.
 const PAUSE: (u64, u64) = (1_000, 3_000);
@@ -16,13 +17,15 @@ const PAUSE: (u64, u64) = (1_000, 3_000);
 const COMPARE_AND_DELETE: &str =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
 
-/// A connection to Redis.
+/// A client of Redis.
 pub(super) struct Redis {
-    stream: TcpStream,
+    connection: Connection,
     /// The hash of the script that releases.
     script: String,
+    /// What is said next,
     outgoing: Vec<u8>,
-    incoming: Vec<u8>,
+    /// which is so many commands.
+    commands: usize,
     held: Option<String>,
     /// So many tokens were made: each is used once.
     tokens: u64,
@@ -35,21 +38,27 @@ pub(super) struct Redis {
 
 pub(super) async fn clients(peer: &Peer, workload: &Workload, joined: bool) -> Result<Vec<Redis>, String> {
     let mut clients = Vec::new();
+    let shared = match workload.connections {
+        Connections::Own => None,
+        Connections::Shared => Some(Shared::open(&peer.endpoints[0]).await?),
+    };
     for (number, endpoint) in peer.endpoints.iter().cycle().take(workload.clients).enumerate() {
-        clients.push(Redis::connect(endpoint, number, joined).await?);
+        let connection = match &shared {
+            Some(shared) => Connection::share(shared),
+            None => Connection::open(endpoint).await?,
+        };
+        clients.push(Redis::start(connection, number, joined).await?);
     }
     Ok(clients)
 }
 
 impl Redis {
-    async fn connect(endpoint: &str, number: usize, joined: bool) -> Result<Redis, String> {
-        let stream = TcpStream::connect(endpoint).await.map_err(|error| error.to_string())?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    async fn start(connection: Connection, number: usize, joined: bool) -> Result<Redis, String> {
         let mut redis = Redis {
-            stream,
+            connection,
             script: String::new(),
             outgoing: Vec::new(),
-            incoming: Vec::with_capacity(4096),
+            commands: 0,
             held: None,
             tokens: 0,
             token: String::new(),
@@ -57,9 +66,9 @@ impl Redis {
             dice: Dice::new(number as u64 + 1),
             joined,
         };
-        put(&mut redis.outgoing, &["SCRIPT", "LOAD", COMPARE_AND_DELETE]);
+        redis.say(&["SCRIPT", "LOAD", COMPARE_AND_DELETE]);
         redis.write().await?;
-        match redis.reply().await? {
+        match redis.connection.reply().await? {
             Reply::Text(script) => redis.script = script,
             other => return Err(format!("Redis loads no script: {other:?}")),
         }
@@ -69,18 +78,29 @@ impl Redis {
     fn ask(&mut self, name: &str) {
         self.tokens += 1;
         self.token = format!("{:04x}{:016x}", self.number, self.tokens);
+        self.ask_again(name);
+    }
+
+    fn ask_again(&mut self, name: &str) {
         put(&mut self.outgoing, &["SET", name, &self.token, "NX", "PX", "30000"]);
+        self.commands += 1;
+    }
+
+    fn say(&mut self, words: &[&str]) {
+        put(&mut self.outgoing, words);
+        self.commands += 1;
     }
 
     /// Puts the release of what is held into the buffer, if anything is held.
     fn let_go(&mut self) -> bool {
         let Some(name) = self.held.take() else { return false };
         put(&mut self.outgoing, &["EVALSHA", &self.script, "1", &name, &self.token]);
+        self.commands += 1;
         true
     }
 
     async fn released(&mut self) -> Result<(), String> {
-        match self.reply().await? {
+        match self.connection.reply().await? {
             Reply::Number(1) => Ok(()),
             other => Err(format!("not released: {other:?}")),
         }
@@ -89,7 +109,7 @@ impl Redis {
     /// Waits for the answer to `SET NX`, and tries again until it is granted.
     async fn granted(&mut self, name: &str) -> Result<(), String> {
         loop {
-            match self.reply().await? {
+            match self.connection.reply().await? {
                 Reply::Text(_) => {
                     self.held = Some(name.to_string());
                     return Ok(());
@@ -99,31 +119,15 @@ impl Redis {
             }
             let pause = PAUSE.0 + self.dice.below(PAUSE.1 - PAUSE.0);
             sleep(Duration::from_micros(pause)).await;
-            put(&mut self.outgoing, &["SET", name, &self.token, "NX", "PX", "30000"]);
+            self.ask_again(name);
             self.write().await?;
         }
     }
 
     async fn write(&mut self) -> Result<(), String> {
-        let written = self.stream.write_all(&self.outgoing).await;
+        let sent = self.connection.send(&self.outgoing, std::mem::take(&mut self.commands)).await;
         self.outgoing.clear();
-        written.map_err(|error| error.to_string())
-    }
-
-    async fn reply(&mut self) -> Result<Reply, String> {
-        loop {
-            if let Some((reply, length)) = parse(&self.incoming) {
-                self.incoming.drain(..length);
-                return match reply {
-                    Reply::Error(error) => Err(error),
-                    reply => Ok(reply),
-                };
-            }
-            let read = self.stream.read_buf(&mut self.incoming).await.map_err(|error| error.to_string())?;
-            if read == 0 {
-                return Err("Redis hung up".to_string());
-            }
-        }
+        sent
     }
 }
 
@@ -159,71 +163,5 @@ impl Locker for Redis {
         }
         self.granted(name).await?;
         Ok(asked)
-    }
-}
-
-/// What Redis answers, as far as it is needed here.
-#[derive(Debug, PartialEq, Eq)]
-enum Reply {
-    Text(String),
-    Number(i64),
-    Nothing,
-    Error(String),
-}
-
-/// Appends a command.
-fn put(bytes: &mut Vec<u8>, words: &[&str]) {
-    bytes.extend_from_slice(format!("*{}\r\n", words.len()).as_bytes());
-    for word in words {
-        bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
-        bytes.extend_from_slice(word.as_bytes());
-        bytes.extend_from_slice(b"\r\n");
-    }
-}
-
-/// The first reply in these bytes and its length; `None` if it is not complete.
-fn parse(bytes: &[u8]) -> Option<(Reply, usize)> {
-    let end = bytes.windows(2).position(|pair| pair == b"\r\n")?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (line, after) = (text(&bytes[1..end]), end + 2);
-    let reply = match bytes[0] {
-        b'+' => Reply::Text(line),
-        b':' => line.parse().map_or(Reply::Error(line), Reply::Number),
-        b'$' => match line.parse::<usize>() {
-            Ok(length) => {
-                let body = bytes.get(after..after + length + 2)?;
-                return Some((Reply::Text(text(&body[..length])), after + length + 2));
-            }
-            Err(_) => Reply::Nothing,
-        },
-        _ => Reply::Error(line),
-    };
-    Some((reply, after))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn replies_are_read_whole_or_not_at_all() {
-        let replies = [
-            (&b"+OK\r\n"[..], Reply::Text("OK".to_string())),
-            (b":1\r\n", Reply::Number(1)),
-            (b"$-1\r\n", Reply::Nothing),
-            (b"$3\r\na\r\n\r\n", Reply::Text("a\r\n".to_string())),
-            (b"-ERR no\r\n", Reply::Error("ERR no".to_string())),
-        ];
-        for (bytes, reply) in replies {
-            assert_eq!(parse(bytes), Some((reply, bytes.len())));
-            (0..bytes.len()).for_each(|cut| assert_eq!(parse(&bytes[..cut]), None, "{cut}"));
-        }
-    }
-
-    #[test]
-    fn commands_are_written_with_their_lengths() {
-        let mut bytes = Vec::new();
-        put(&mut bytes, &["GET", "a b"]);
-        assert_eq!(bytes, b"*2\r\n$3\r\nGET\r\n$3\r\na b\r\n");
     }
 }

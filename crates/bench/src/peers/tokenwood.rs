@@ -1,10 +1,10 @@
-//! Our own clients: a session and a connection each.
+//! Our own clients: a session and a connection each, or one for all tasks at a node.
 
 use std::time::Instant;
 
 use client::{Guard, Tokenwood};
 
-use super::{Locker, Peer, Workload};
+use super::{Connections, Locker, Peer, Workload};
 
 /// A client of Tokenwood.
 pub(super) struct Ours {
@@ -16,12 +16,16 @@ pub(super) struct Ours {
 
 /// Clients of the nodes in turn.
 pub(super) async fn clients(peer: &Peer, workload: &Workload, joined: bool) -> Result<Vec<Ours>, String> {
-    let mut clients = Vec::new();
-    for endpoint in peer.endpoints.iter().cycle().take(workload.clients) {
-        let tokenwood = Tokenwood::connect([endpoint.clone()]).await.map_err(|error| error.to_string())?;
-        clients.push(Ours { tokenwood, held: None, joined });
+    let connections = match workload.connections {
+        Connections::Own => workload.clients,
+        Connections::Shared => peer.endpoints.len(),
+    };
+    let mut sessions = Vec::new();
+    for endpoint in peer.endpoints.iter().cycle().take(connections) {
+        sessions.push(Tokenwood::connect([endpoint.clone()]).await.map_err(|error| error.to_string())?);
     }
-    Ok(clients)
+    let client = |tokenwood: &Tokenwood| Ours { tokenwood: tokenwood.clone(), held: None, joined };
+    Ok(sessions.iter().cycle().take(workload.clients).map(client).collect())
 }
 
 impl Locker for Ours {
