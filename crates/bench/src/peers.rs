@@ -92,7 +92,13 @@ pub const CONTENDED: &str = "contended";
 
 /// Everything that clients do.
 pub const WORKLOADS: [Workload; 4] = [
-    Workload { name: "uncontended", about: "one client, one lock", clients: 1, names: 1, connections: Connections::Own },
+    Workload {
+        name: "uncontended",
+        about: "one client, one lock",
+        clients: 1,
+        names: 1,
+        connections: Connections::Own,
+    },
     Workload {
         name: CONTENDED,
         about: "30 clients want one lock",
