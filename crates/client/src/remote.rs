@@ -1,26 +1,28 @@
 //! A session at a node far away: what it decides is in [`service::client`], here are its connection and its clock.
 
 use std::future::poll_fn;
-use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use service::client::{Client, Grant, News};
+use service::client::{Client, Grant};
 use service::frame;
-use service::protocol::{ToClient, ToNode};
-use service::{Acquire, Refusal, SessionId, Time};
-use tokio::net::tcp::OwnedWriteHalf;
+use service::protocol::ToNode;
+use service::{Acquire, SessionId, Time};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::backend::{Asked, Backend, Losses};
 use crate::clock;
-use crate::connection::{Broken, Connection, Reader};
+use crate::connection::{Broken, Connection};
 use crate::error::Error;
-use crate::waiters::{Bell, Waiters, Waits};
+use crate::waiters::{Bell, Waits};
+
+mod state;
+
+use state::{Ended, State};
 
 /// After a lost connection, so long before the first new try; then twice as long each time, up to a limit.
 const FIRST_RETRY: Duration = Duration::from_millis(5);
@@ -42,44 +44,12 @@ struct Shared {
     endpoint: String,
 }
 
-struct State {
-    client: Client,
-    waiting: Waiters,
-    /// Told once whether the session is open.
-    opened: Option<oneshot::Sender<Result<(), Refusal>>>,
-    /// Where to read, and what the socket rings.
-    reader: Option<(Reader, Waker)>,
-    /// How reading from this connection ended. The task of the session sees to it.
-    ended: Option<Ended>,
-    /// Where to write, in which version.
-    writer: Option<(Arc<OwnedWriteHalf>, u8)>,
-    outgoing: Vec<u8>,
-    /// Several requests were answered at once. Their tasks run next, and what they ask for goes out in one write after
-    /// that.
-    gathers: bool,
-    /// Nobody wants it any more.
-    closing: bool,
-    /// Its task is gone, with its runtime: nothing is heard any more.
-    deaf: bool,
-}
-
 impl Remote {
     /// Opens a session at this endpoint; the error says why not, in words.
     pub(crate) async fn open(endpoint: &str, ttl: Duration) -> Result<Remote, String> {
         let connection = Connection::open(endpoint).await?;
         let (opened, is_open) = oneshot::channel();
-        let state = State {
-            client: Client::new(ttl),
-            waiting: Waiters::default(),
-            opened: Some(opened),
-            reader: None,
-            ended: None,
-            writer: None,
-            outgoing: Vec::new(),
-            gathers: false,
-            closing: false,
-            deaf: false,
-        };
+        let state = State::new(Client::new(ttl), opened);
         let (lost, _) = watch::channel(Losses::default());
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -101,27 +71,12 @@ impl Remote {
     }
 }
 
-/// How a conversation over one connection ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    /// The connection is broken.
-    Broken,
-    /// The session is over.
-    Over,
-}
-
 /// What the task of a session heard.
 enum Heard {
     /// Answers to several requests: their tasks are about to say something.
     Several,
     /// Nothing more will be heard over this connection.
     End(Ended),
-}
-
-impl From<Broken> for Ended {
-    fn from(_: Broken) -> Ended {
-        Ended::Broken
-    }
 }
 
 /// When a runtime is shut down, it drops the task of a session wherever it is. What is held can still be released, but
@@ -231,84 +186,6 @@ impl Backend for Remote {
 
     fn lost(&self) -> watch::Receiver<Losses> {
         self.shared.lost.subscribe()
-    }
-}
-
-impl State {
-    /// Whether one request waits, and the session is there for nothing else: so what the node says concerns only that one.
-    fn is_all_for_one(&self) -> bool {
-        self.waiting.is_one() && self.client.held().is_empty()
-    }
-
-    /// Whether the task of the session does not wait for room in the socket.
-    fn is_idle(&self) -> bool {
-        self.gathers || self.outgoing.is_empty()
-    }
-
-    /// Puts something into the connection's buffer. Without a connection it is said when there is one.
-    fn say(&mut self, said: &ToNode) {
-        if let Some((_, version)) = self.writer {
-            frame::put(version, said, &mut self.outgoing);
-        }
-    }
-
-    /// Writes what the socket takes.
-    fn write(&mut self) -> Result<(), Broken> {
-        let Some((writer, _)) = &self.writer else { return Ok(()) };
-        while !self.outgoing.is_empty() {
-            match writer.try_write(&self.outgoing) {
-                Ok(written) => _ = self.outgoing.drain(..written),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(_) => return Err(Broken),
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads and hears all that is there. After that the socket rings when there is more. Returns how many requests were
-    /// answered.
-    fn listen(&mut self, shared: &Shared) -> usize {
-        let mut answered = 0;
-        if self.ended.is_none() {
-            shared.bell.is_answered();
-            self.ended = self.read_all(shared, &mut answered).err();
-        }
-        answered
-    }
-
-    fn read_all(&mut self, shared: &Shared, answered: &mut usize) -> Result<(), Ended> {
-        loop {
-            while let Some(heard) = self.next()? {
-                *answered += usize::from(matches!(heard, ToClient::Answer(_)));
-                self.hear(&heard, shared)?;
-            }
-            let Some((reader, bell)) = &mut self.reader else { return Ok(()) };
-            match reader.poll_read(&mut Context::from_waker(bell)) {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(read) => read?,
-            }
-        }
-    }
-
-    fn next(&mut self) -> Result<Option<ToClient>, Broken> {
-        let Some((reader, _)) = &mut self.reader else { return Ok(None) };
-        Ok(reader.next()?)
-    }
-
-    fn hear(&mut self, heard: &ToClient, shared: &Shared) -> Result<(), Ended> {
-        match self.client.hear(heard, clock::now()) {
-            Some(News::Granted(request, grant)) => self.waiting.answer(request, Ok(grant)),
-            Some(News::Refused(request, refusal)) => self.waiting.answer(request, Err(refusal)),
-            Some(News::Revoked(request)) => shared.lost.send_modify(|losses| losses.lose(request)),
-            Some(News::Opened) => _ = self.opened.take().map(|opened| opened.send(Ok(()))),
-            Some(News::NotOpened(refusal)) => {
-                _ = self.opened.take().map(|opened| opened.send(Err(refusal)));
-                return Err(Ended::Over);
-            }
-            Some(News::Lost) => return Err(Ended::Over),
-            None => {}
-        }
-        Ok(())
     }
 }
 
