@@ -1,4 +1,4 @@
-//! `tokenwood release --force`: taking a lock away from whoever holds it.
+//! `tokenwood release --force`: revokes a lock from its holder.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::locks_command::kind;
 use crate::output::{note, say};
 use crate::table;
 
-/// Finds out who holds the lock, and orders the nodes that serve the holders to take it away.
+/// Finds the holder of the lock, and orders the node that serves it to revoke the grant.
 pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Asking) -> Result<u8> {
     service::name::validate(name)?;
     let answers = asking.ask_all(|mut observer| {
@@ -25,7 +25,7 @@ pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Askin
         answers.iter().flat_map(grants).filter(|(held, _)| slot.is_none_or(|slot| slot == *held)).collect();
     if held.len() > 1 {
         let slots: Vec<String> = held.iter().map(|(slot, _)| slot.to_string()).collect();
-        bail!("{name}: several slots are held: name one with --slot ({})", slots.join(", "));
+        bail!("several slots of '{name}' are held: name one with --slot ({})", slots.join(", "));
     }
     let mut released = Vec::new();
     if let Some(grant) = held.first() {
@@ -43,16 +43,16 @@ pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Askin
     }
     let code = note_silence(&answers);
     if released.is_empty() && code != 0 {
-        note!("tokenwood: {name}: not held at the nodes that answered");
+        note!("tokenwood: no client holds '{name}' at the nodes that answered");
         return Ok(code);
     }
     if released.is_empty() {
-        note!("tokenwood: {name}: nobody holds it");
+        note!("tokenwood: no client holds '{name}'");
         return Ok(LOST);
     }
     if at_once {
         note!(
-            "tokenwood: {name}: the holder was not waited for: two may believe to hold it, and only fences tell them apart"
+            "tokenwood: '{name}' was revoked without waiting for the holder: two clients may hold the same slot, and only fences tell them apart"
         );
     }
     Ok(0)
@@ -65,7 +65,8 @@ fn grants(answered: &Answered<(u32, Vec<Listing>)>) -> Vec<(u32, u64)> {
     granted.map(|Grant { slot, fence, .. }| (slot, fence)).collect()
 }
 
-/// Whoever has left by itself meanwhile needs not be forced.
+/// Orders a node to revoke what its clients hold by this grant. One order revokes a limited number of grants, so the order is
+/// repeated until it reaches no further holder. A client that has released meanwhile needs no order.
 async fn order(
     endpoint: &str,
     name: &str,
@@ -73,9 +74,17 @@ async fn order(
     at_once: bool,
 ) -> Result<Vec<ForceReleased>> {
     let mut observer = Observer::connect(endpoint).await?;
-    match observer.force_release(name, slot, fence, at_once).await {
-        Err(Error::Refused(Refusal::NobodyHolds)) => Ok(Vec::new()),
-        released => Ok(released?),
+    let (mut all, mut reached) = (Vec::new(), BTreeSet::new());
+    loop {
+        let released = match observer.force_release(name, slot, fence, at_once).await {
+            Err(Error::Refused(Refusal::NobodyHolds)) => return Ok(all),
+            released => released?,
+        };
+        let before = all.len();
+        all.extend(released.into_iter().filter(|it| reached.insert((it.session, it.request))));
+        if all.len() == before {
+            return Ok(all);
+        }
     }
 }
 
@@ -84,7 +93,7 @@ fn show(released: &[ForceReleased]) {
     let row = |released: &ForceReleased| {
         let free = match released.at_once {
             true => "now".to_string(),
-            false => format!("when it lets go, or in {:.1} s", released.ends_in.as_secs_f64()),
+            false => format!("when released, or in {:.1} s", released.ends_in.as_secs_f64()),
         };
         vec![
             format!("{}/{}", released.session.number, released.request),

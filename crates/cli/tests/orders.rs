@@ -1,9 +1,10 @@
-//! What operators order: locks taken away by force, and names defined for all.
+//! What operators order: locks revoked by force, and names defined for all clients.
 
 mod cluster;
 mod folder;
 
-use cluster::{Cluster, error};
+use client::Tokenwood;
+use cluster::{Cluster, SOON, error};
 use folder::code;
 
 #[test]
@@ -26,15 +27,40 @@ fn a_lock_that_is_taken_away_ends_its_command_and_goes_to_the_next() {
     assert_eq!(forced["released"][0]["node"], 0, "{forced}");
     assert!(forced["released"][0]["seconds"].as_f64().unwrap() > 0.0, "{forced}");
     assert_eq!(holder.wait().unwrap().code(), Some(76), "its command is ended");
-    assert!(next.unwrap().wait().unwrap().success(), "and the next is let in");
+    assert!(next.unwrap().wait().unwrap().success(), "and the next waiter is granted the slot");
     // What a script holds is lost, too, and it learns that when it asks.
     let forced = cluster.run(0, &["release", "--force", "gpu", "--now"]);
     assert!(forced.status.success() && error(&forced).contains("fences"), "{}", error(&forced));
     let renewed =
         std::process::Command::new(cluster::TOKENWOOD).args(["renew", grant.trim()]).output().unwrap();
     assert_eq!(code(&renewed), 76);
-    assert!(error(&renewed).contains("by force"), "{}", error(&renewed));
-    assert_eq!(code(&cluster.run(1, &["release", "--force", "gpu"])), 76, "nobody holds it any more");
+    assert!(error(&renewed).contains("forced release"), "{}", error(&renewed));
+    assert_eq!(code(&cluster.run(1, &["release", "--force", "gpu"])), 76, "no client holds it any more");
+}
+
+/// A node revokes some hundred grants with one order.
+const HOLDERS: usize = 600;
+
+#[test]
+fn all_holders_of_a_room_lose_it_however_many() {
+    let cluster = Cluster::start("force-many", 1, false);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let held = runtime.block_on(async {
+        let client = Tokenwood::connect([&cluster.endpoints[0][..]]).await.unwrap();
+        let mut held = Vec::new();
+        for _ in 0..HOLDERS {
+            held.push(client.room("model").group("v41").acquire().await.unwrap());
+        }
+        held
+    });
+    let forced = cluster.json(0, &["release", "--force", "model"]);
+    assert_eq!(forced["released"].as_array().unwrap().len(), HOLDERS);
+    let all_lost = async {
+        for guard in &held {
+            guard.lost().await;
+        }
+    };
+    runtime.block_on(async { tokio::time::timeout(SOON, all_lost).await }).expect("all learn of it");
 }
 
 #[test]
