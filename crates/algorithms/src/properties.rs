@@ -1,4 +1,4 @@
-//! The named properties, written once. Every driver asks the same questions.
+//! The named properties. They are defined once, and every driver checks the same ones.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -14,28 +14,29 @@ use crate::info::{Clients, Info, Kind, Tokens};
 pub enum Property {
     /// Never more than k clients are inside.
     AtMostKInside,
-    /// No slot is held by two clients, and none has two tokens (where messages may arrive twice: only the former).
+    /// No slot is held by two clients, and none has two tokens (only the former where messages may arrive
+    /// twice).
     OneOfEachSlot,
-    /// The fence of an entry is higher than that of the entry before by the same slot; those who enter the same opening
-    /// of a room share it.
+    /// The fence of an entry is higher than that of the previous entry by the same slot. Clients that enter
+    /// the same opening of a room share its fence.
     FencesRise,
     /// All clients inside are in the same group.
     OneGroupAtATime,
-    /// No token appears or disappears. Where messages may be lost or nodes crash: never more tokens at running
-    /// nodes than there should be.
+    /// No token appears or disappears. Where messages may be lost or nodes crash: running nodes never have
+    /// more tokens than there should be.
     TokensConserved,
-    /// A client enters only after it asked, and only a group that it asked for.
+    /// A client enters only after it made a request, and only in a group that it accepts.
     NoEntryWithoutRequest,
-    /// A client that is inside does not enter again.
+    /// A client inside does not enter again.
     NoDoubleEntry,
-    /// A node has a request out if and only if that stands in exactly one place. (Where nodes have one client: if and
-    /// only if it waits.)
+    /// A node has an outstanding request if and only if that is in exactly one place. (Where nodes have one
+    /// client: if and only if that client waits.)
     OnePlacePerRequest,
     /// Nothing happens that the algorithm's own reasoning rules out.
     NothingImpossible,
-    /// When nothing more can happen, nobody waits.
+    /// When nothing more can happen, no client waits.
     NobodyLeftWaiting,
-    /// From every state that can be reached, a state can be reached in which everybody has been served.
+    /// From every reachable state, a state is reachable in which every client has been served.
     EndReachable,
 }
 
@@ -72,12 +73,17 @@ impl Property {
         }
     }
 
+    /// Whether a search through states can decide it. States do not keep the fences of earlier entries.
+    pub const fn is_decided_by_search(self) -> bool {
+        !matches!(self, Property::FencesRise)
+    }
+
     /// The property of this name.
     pub fn named(name: &str) -> Option<Property> {
         Property::ALL.into_iter().find(|property| property.name() == name)
     }
 
-    /// Whether it speaks about the given algorithm, where messages may be lost or nodes crash or not.
+    /// Whether it applies to the given algorithm. `faulty` says whether messages may be lost or nodes crash.
     pub fn applies(self, info: &Info, faulty: bool) -> bool {
         match self {
             Property::AtMostKInside => info.kind != Kind::GroupMutex,
@@ -97,17 +103,17 @@ impl fmt::Display for Property {
     }
 }
 
-/// A property that does not hold, and what was seen.
+/// A property that does not hold, and what was observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The property.
     pub property: Property,
-    /// What was seen, in one line.
+    /// What was observed, in one line.
     pub detail: String,
 }
 
 impl Violation {
-    /// This property, with what was seen.
+    /// A violation of this property, with what was observed.
     pub fn new(property: Property, detail: String) -> Violation {
         Violation { property, detail }
     }
@@ -119,25 +125,24 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The highest fence that each slot has been entered with: for drivers that see entries in the order in which they
-/// happen.
+/// The highest fence of each slot so far, for drivers that see entries in the order in which they happen.
 #[derive(Clone, Debug)]
 pub struct Fences {
-    /// Whether there are fences at all.
+    /// Whether the algorithm has fences.
     fenced: bool,
-    /// Whether those who enter one after the other may have the same, if they are in the same group.
+    /// Whether consecutive entries may share a fence if they are in the same group.
     shared: bool,
     highest: BTreeMap<u32, (u64, Group)>,
 }
 
 impl Fences {
-    /// Nobody has entered yet.
+    /// No entry so far.
     pub fn new(info: &Info) -> Fences {
         let fenced = Property::FencesRise.applies(info, false);
         Fences { fenced, shared: info.kind == Kind::GroupMutex, highest: BTreeMap::new() }
     }
 
-    /// Takes note of an entry; says what is wrong with its fence.
+    /// Records an entry. Returns the violation if its fence is not high enough.
     #[inline]
     pub fn violated(&mut self, me: NodeId, pass: &Pass) -> Option<Violation> {
         if !self.fenced {
@@ -154,7 +159,7 @@ impl Fences {
     }
 }
 
-/// What the properties over a [`Census`] need to know of the system.
+/// The parameters of the properties over a [`Census`].
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     group_mutex: bool,
@@ -167,7 +172,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// For an algorithm with so many tokens, where messages may be lost or nodes crash or not.
+    /// For an algorithm with this many tokens. `faulty` says whether messages may be lost or nodes crash.
     pub fn new(info: &Info, tokens: u32, faulty: bool) -> Terms {
         Terms {
             group_mutex: info.kind == Kind::GroupMutex,
@@ -184,12 +189,12 @@ impl Terms {
         }
     }
 
-    /// Asks for this property alone.
+    /// Restricts the check to this property.
     pub fn only(self, property: Property) -> Terms {
         Terms { only: Some(property), ..self }
     }
 
-    /// Whether a property is asked for.
+    /// Whether a property is checked.
     pub fn asks(&self, property: Property) -> bool {
         self.only.is_none_or(|only| only == property)
     }
@@ -204,7 +209,7 @@ impl Terms {
         } else if census.inside > self.rights && self.asks(Property::AtMostKInside) {
             return Some(Property::AtMostKInside);
         }
-        // A token that was doubled on its way does no harm before both have arrived.
+        // A token that was duplicated in the network does no harm before both copies have arrived.
         let twice = |slot: &SlotCount| slot.inside > 1 || (slot.tokens > 1 && !self.faulty);
         if self.slots && self.asks(Property::OneOfEachSlot) && census.slots.iter().any(twice) {
             return Some(Property::OneOfEachSlot);
@@ -220,7 +225,7 @@ impl Terms {
         (lost && self.asks(Property::OnePlacePerRequest)).then_some(Property::OnePlacePerRequest)
     }
 
-    /// What was seen when a property of the counts is violated, in one line.
+    /// What was observed when a property of the counts is violated, in one line.
     pub fn detail(&self, property: Property, census: &Census) -> String {
         match property {
             Property::AtMostKInside => format!("{} inside, {} allowed", census.inside, self.rights),

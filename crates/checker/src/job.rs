@@ -1,4 +1,4 @@
-//! What to explore, and what came out.
+//! What to explore, and the result.
 
 use std::sync::Mutex;
 
@@ -12,11 +12,11 @@ use crate::trace::Trace;
 /// What to explore.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The system, what its clients do and what may go wrong.
+    /// The system, its clients' behaviour and its faults.
     pub case: Case,
-    /// Ask for this property alone.
+    /// Check this property alone.
     pub only: Option<Property>,
-    /// Stop at so many states.
+    /// The search stops at this many states.
     pub max_states: u64,
     /// How many threads search.
     pub threads: usize,
@@ -31,44 +31,46 @@ pub struct Progress {
     pub depth: u32,
 }
 
-/// What came out of a job.
+/// The result of a job.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Different states found.
+    /// The number of distinct states.
     pub states: u64,
-    /// Steps taken between them.
+    /// The number of transitions between them.
     pub transitions: u64,
-    /// The longest of the shortest ways from the start.
+    /// The length of the longest of the shortest paths from the start.
     pub depth: u32,
-    /// Whether everything was explored.
+    /// Whether the whole state space was explored.
     pub exhausted: bool,
     /// Memory used for each state.
     pub bytes_per_state: u64,
-    /// All properties that apply, with what is known of each.
+    /// All properties that apply, with their verdicts.
     pub properties: Vec<(Property, Verdict)>,
-    /// What happened somewhere, or never.
+    /// The notes and events that must occur, and whether they did.
     pub sometimes: Vec<Seen>,
-    /// What is wrong, if anything, with the shortest way there.
+    /// The violation, if any, with the shortest trace to it.
     pub violation: Option<(Violation, Trace)>,
 }
 
-/// What is known of a property.
+/// What is known about a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It holds in everything that was to be explored.
+    /// It holds in the whole state space.
     Holds,
     /// It does not hold.
     Violated,
-    /// Not violated so far, but not everything was explored.
+    /// Not violated so far, but the search did not cover everything.
     Unknown,
+    /// The search does not look at it: random runs do.
+    NotChecked,
 }
 
-/// Something that shows that the exploration was not empty.
+/// An event that shows that the exploration was not vacuous.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// What.
+    /// The event.
     pub what: &'static str,
-    /// Whether it happened.
+    /// Whether it occurred.
     pub seen: bool,
 }
 
@@ -79,6 +81,7 @@ impl Verdict {
             Verdict::Holds => "holds",
             Verdict::Violated => "violated",
             Verdict::Unknown => "unknown",
+            Verdict::NotChecked => "not-checked",
         }
     }
 }
@@ -95,7 +98,7 @@ impl Finding {
 }
 
 impl Job {
-    /// What a scope asks for.
+    /// The job that a scope describes.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Job {
         Job { case: Case::of(scope, defect), only: None, max_states: u64::MAX, threads: 1 }
     }
@@ -110,6 +113,11 @@ impl Job {
         let budgets = [case.requests, case.losses, case.duplicates, case.crashes, case.firings, case.early];
         if budgets.iter().any(|&budget| budget > 200) {
             return refuse("requests, losses, duplicates, crashes, firings and early must be 200 or less");
+        }
+        if let Some(only) = self.only.filter(|only| !only.is_decided_by_search()) {
+            return Err(SettingError(format!(
+                "{only} compares an entry with earlier ones, which the search does not keep: try --random 1000"
+            )));
         }
         if case.requests == 0 {
             return refuse("nobody asks for anything: try --requests 1");
@@ -130,7 +138,7 @@ impl Job {
     }
 }
 
-/// Puts the report together.
+/// Assembles the report.
 pub(crate) fn conclude<A: Algorithm>(job: &Job, model: &Mutex<Model<A>>, result: SearchResult) -> Finding {
     let violation = result.violation.map(|(violation, path)| {
         let steps = path::steps(model, job, &path);
@@ -139,6 +147,7 @@ pub(crate) fn conclude<A: Algorithm>(job: &Job, model: &Mutex<Model<A>>, result:
     });
     let exhausted = violation.is_none() && !result.cut;
     let verdict = |property: Property| match &violation {
+        _ if !property.is_decided_by_search() => Verdict::NotChecked,
         Some((violation, _)) if violation.property == property => Verdict::Violated,
         None if exhausted => Verdict::Holds,
         _ => Verdict::Unknown,

@@ -63,7 +63,7 @@ fn ended(finding: &Finding) -> Ended {
     match finding.verdict() {
         Verdict::Holds => Ended::Well,
         Verdict::Violated => Ended::Violated,
-        Verdict::Unknown => Ended::Unknown,
+        Verdict::Unknown | Verdict::NotChecked => Ended::Unknown,
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn check(name: &str, job: Job) -> Result<Checked> {
     Ok(Checked { name: name.to_string(), job, reorders, finding, seconds })
 }
 
-/// A line on the terminal that is written over twice a second; nothing if nobody looks.
+/// A line on the terminal that is written over twice a second; nothing if there is no terminal.
 struct ProgressLine {
     name: &'static str,
     started: Instant,
@@ -149,7 +149,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
         say!("{}", json!({ "checks": all, "never_seen": never_seen }));
     }
     for what in &never_seen {
-        note!("never seen in the suite, so it shows less than it should: {what}");
+        note!("never seen in the suite, which shows less than it should: {what}");
     }
     Ok(if never_seen.is_empty() { worst } else { worst.max(Ended::Unknown) })
 }

@@ -3,3 +3,4 @@
 mod partitioned;
 mod plain;
 mod suite;
+mod verdicts;

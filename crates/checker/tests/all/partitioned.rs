@@ -1,4 +1,4 @@
-//! Partitioned systems hold what their algorithm holds.
+//! Partitioned systems keep the properties of their algorithm.
 
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Kind};

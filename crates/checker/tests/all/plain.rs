@@ -1,5 +1,5 @@
-//! The search against the plainest one possible: whole systems in a set, moved step by step. Both must find the same
-//! number of states, whatever may happen in them.
+//! The checker against the simplest search possible: whole systems in a set, moved step by step. Both must
+//! find the same number of states, whatever faults are allowed.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -10,7 +10,7 @@ use algorithms::seat::Seat;
 use algorithms::{Action, Algorithm, Case, NodeId, Scope, World};
 use checker::{Job, Verdict, check};
 
-/// A system with what may still happen to it.
+/// A system with its remaining requests and faults.
 #[derive(Clone)]
 struct Plain<A: Algorithm> {
     world: World<A>,
@@ -90,7 +90,7 @@ impl<A: Algorithm> Plain<A> {
                     && A::INFO.clients == Clients::OneEach
                     && self.asked.iter().all(|&asked| asked == 0)
                 {
-                    // The checker knows that groups are but names.
+                    // The checker knows that groups are interchangeable.
                     wishes.truncate(1);
                 }
                 actions.extend(wishes.into_iter().map(|groups| Action::Request { node, client, groups }));
@@ -124,7 +124,7 @@ impl<A: Algorithm> Plain<A> {
         actions
     }
 
-    /// What an action leads to, for every combination of picks.
+    /// The successors by an action, for every combination of picks.
     fn take(&self, action: Action) -> Vec<Plain<A>> {
         let mut script = Script::default();
         let mut all = Vec::new();

@@ -21,7 +21,7 @@ fn run(name: &str, scope: &Scope) -> Finding {
     registry::visit(name, Check(job)).expect("a known name")
 }
 
-/// Where `docs/checked.md` lists what the suite finds.
+/// The heading of the table in `docs/checked.md` that lists the results of the suite.
 const LIST: &str = "| algorithm | `tokenwood check NAME` with | states | depth |\n|---|---|---|---|\n";
 
 #[test]
