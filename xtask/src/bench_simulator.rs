@@ -1,5 +1,5 @@
-//! `cargo xtask bench-simulator`: how fast the simulator is, how its cost grows with the number of nodes, and how the same
-//! model written in SimPy compares, in the same run.
+//! `cargo xtask bench-simulator`: the speed of the simulator, how its cost grows with the number of nodes,
+//! and how the same model written in SimPy compares, in the same run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-/// Delivered messages per second on one core that we aim for, without checks and with them.
+/// The target for delivered messages per second on one core, without checks and with them.
 const AIMS: [(&str, f64); 2] = [("checks off", 5e6), ("checks on", 2e6)];
-/// How many times as fast as SimPy.
+/// The target for the speed relative to SimPy.
 const AIM_RATIO: f64 = 100.0;
 const REPETITIONS: usize = 5;
 /// The model of the thesis: 30 nodes, 3 tokens.
@@ -51,7 +51,7 @@ fn speed() -> Result<f64> {
     Ok(bests[0])
 }
 
-/// Prints what a message costs with more and more nodes, ten for each token.
+/// Prints the cost of a message with more and more nodes, ten for each token.
 fn growth() -> Result<()> {
     println!("\nCost of a message with ten nodes for each token, checks off, best of 3:");
     let mut first = None;

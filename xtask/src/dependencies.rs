@@ -1,4 +1,4 @@
-//! Every dependency has a licence that we accept, and comes in one version only. Works offline, from what cargo knows.
+//! Every dependency has a licence that we accept, and only one version. Works offline, from cargo's metadata.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -17,11 +17,11 @@ const ACCEPTED: &[&str] = &[
     "Zlib",
 ];
 
-/// Never in the tree, and why.
+/// Dependencies that are never accepted, and why.
 const BANNED: &[(&str, &str)] =
     &[("openssl-sys", "TLS is rustls with ring"), ("aws-lc-rs", "TLS is rustls with ring")];
 
-/// There in several versions, and why that is put up with.
+/// Dependencies with several versions, and why that is accepted.
 const SEVERAL: &[(&str, &str)] = &[
     ("getrandom", "openraft 0.9 draws election timeouts with rand 0.8"),
     (

@@ -1,10 +1,11 @@
-//! What is done to the repository itself: `cargo xtask test` checks everything and changes nothing, `cargo xtask fix`
-//! mends what can be mended without thinking.
+//! Tasks for the repository itself: `cargo xtask test` checks everything and changes nothing, `cargo xtask
+//! fix` applies automatic fixes.
 
 #![forbid(unsafe_code)]
 
 mod bench_simulator;
 mod dependencies;
+mod pages;
 mod redis;
 mod tidy;
 
@@ -80,7 +81,7 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// Builds the algorithms for machines without an operating system, where the compiler can do that.
+/// Builds the algorithms for targets without an operating system, where the compiler supports that.
 fn pure_targets() -> Result<()> {
     let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
     let installed =

@@ -1,10 +1,12 @@
-//! The tests of `tokenwood bench --peers` need redis-server: it is installed where that may be done without asking.
+//! The tests of `tokenwood bench --peers` need redis-server: this installs it where that needs no
+//! confirmation.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 
-/// Sees to it that redis-server is there. Where it cannot be had, says what will not be run; in CI that is a failure.
+/// Makes sure that redis-server is installed. If that fails, reports what will not be run; in CI that is a
+/// failure.
 pub(crate) fn provide() -> Result<()> {
     if is_installed() {
         println!("redis-server is installed");
@@ -26,7 +28,7 @@ fn is_installed() -> bool {
     quietly(Command::new("redis-server").arg("--version"))
 }
 
-/// Installs it; a machine that is new has to hear first what there is.
+/// Installs it; a fresh system needs a package list first.
 fn try_install() -> bool {
     const INSTALL: [&str; 4] = ["install", "-y", "-q", "redis-server"];
     apt_get(&INSTALL) || apt_get(&["update", "-q"]) && apt_get(&INSTALL)

@@ -21,6 +21,30 @@ fn alone_it_says_what_one_can_do() {
     assert!(text(&output.stdout).contains("tokenwood check"));
 }
 
+/// The commands that `--help` lists.
+fn commands(help: &str) -> Vec<&str> {
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = listed.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").collect()
+}
+
+#[test]
+fn the_page_of_commands_has_every_command_and_no_other() {
+    let help = text(&Folder::new("help").run("--help").stdout);
+    let commands = commands(&help);
+    assert!(commands.len() > 20, "{help}");
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `tokenwood "));
+    let described: Vec<&str> = rows.filter_map(|row| row.split([' ', '`']).next()).collect();
+    for command in &commands {
+        assert!(described.contains(command), "docs/commands.md lacks '{command}'");
+    }
+    for command in described {
+        assert!(commands.contains(&command), "docs/commands.md has '{command}', which does not exist");
+    }
+}
+
 #[test]
 fn algorithms_are_listed_for_people_and_scripts() {
     let folder = Folder::new("algorithms");
