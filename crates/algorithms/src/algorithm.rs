@@ -1,8 +1,8 @@
-//! The core boundary: what an algorithm is, what it is fed and what it answers.
+//! The core boundary: what an algorithm is, its inputs and its effects.
 //!
 //! **The contract.** One value of a type that implements [`Algorithm`] is one resource on one node. A driver
 //! owns it, feeds it one [`Input`] through [`Algorithm::step`], and then carries out the effects in the
-//! [`Outbox`] in order. Everything that is not decided by the state and the input (order of messages, loss,
+//! [`Outbox`] in order. Everything that the state and the input do not decide (order of messages, loss,
 //! time, chance, crashes, the callers) belongs to the driver:
 //!
 //! 1. Same state, same input and same picks give the same state and the same effects, in every driver.
@@ -47,15 +47,15 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// Name, source, needs, options, known defects.
     const INFO: Info;
 
-    /// Reads the options and refuses what the algorithm cannot serve. The drivers have already called
-    /// [`Setting::validate`], which covers what is common to all algorithms.
+    /// Reads the options and refuses a setting that the algorithm cannot serve. The drivers have already
+    /// called [`Setting::validate`], which checks what is common to all algorithms.
     fn rules(setting: &Setting) -> Result<Self::Rules, SettingError>;
 
     /// The state of a node when the system starts.
     fn start(site: &Site<'_, Self>) -> Self;
 
-    /// The state of a node that comes back after a crash, from what it had persisted last (or, if it never
-    /// persisted anything, from the default value). Only called where [`Info::needs`] tolerates crashes.
+    /// The state of a node that restarts after a crash, from the last value it persisted, or from the default
+    /// value if it never persisted one. Only called where [`Info::needs`] tolerates crashes.
     fn restart(site: &Site<'_, Self>, saved: &Self::Durable, out: &mut Outbox<'_, Self>) -> Self {
         let _ = (saved, out);
         Self::start(site)
@@ -64,7 +64,7 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// Handles one input.
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>);
 
-    /// Counts what stands on this node: tokens, and requests of other nodes (or its own) parked here.
+    /// Counts what is on this node: tokens, and requests (its own or of other nodes) queued here.
     fn count(&self, site: &Site<'_, Self>, census: &mut Census);
 
     /// Counts what a message on its way to `to` carries.
@@ -78,24 +78,24 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn words(message: &Self::Message) -> u32;
 }
 
-/// What can travel between processes: anything that serde can write and read, if this crate is built with its feature
-/// `serde`; anything at all if it is not.
+/// A value that can travel between processes: with the feature `serde` anything that serde can write and
+/// read, without it anything at all.
 #[cfg(feature = "serde")]
 pub trait Portable: serde::Serialize + serde::de::DeserializeOwned {}
 
 #[cfg(feature = "serde")]
 impl<T: serde::Serialize + serde::de::DeserializeOwned> Portable for T {}
 
-/// What can travel between processes: anything that serde can write and read, if this crate is built with its feature
-/// `serde`; anything at all if it is not.
+/// A value that can travel between processes: with the feature `serde` anything that serde can write and
+/// read, without it anything at all.
 #[cfg(not(feature = "serde"))]
 pub trait Portable {}
 
 #[cfg(not(feature = "serde"))]
 impl<T> Portable for T {}
 
-/// Where an instance runs: constant for its life, handed in with every call so that states hold only what
-/// changes.
+/// Where an instance runs. It is constant for the lifetime of the instance and passed with every call, so
+/// that a state holds only what changes.
 #[derive(Debug)]
 pub struct Site<'a, A: Algorithm> {
     /// This node.
@@ -117,7 +117,7 @@ impl<A: Algorithm> Clone for Site<'_, A> {
 impl<A: Algorithm> Copy for Site<'_, A> {}
 
 impl<A: Algorithm> Site<'_, A> {
-    /// Whether a node can send to this one: it is there, and it is another.
+    /// Whether this node can send to `node`: it exists and is not this node.
     pub fn can_send_to(&self, node: NodeId) -> bool {
         node != self.me && node < self.nodes
     }
@@ -132,52 +132,52 @@ impl<A: Algorithm> Site<'_, A> {
 /// What a driver feeds to an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input<A: Algorithm> {
-    /// A local client asks to enter: any one of these groups will do. A client asks only when it neither
-    /// waits nor is inside.
+    /// A local client requests entry in any one of these groups. A client makes a request only when it
+    /// neither waits nor is inside.
     Request {
-        /// Who asks.
+        /// The requesting client.
         client: ClientId,
-        /// What for.
+        /// The groups it accepts.
         groups: Groups,
     },
-    /// A local client that waits does so no longer. Only where [`Info::clients`] says that clients may give up.
+    /// A waiting local client cancels its request. Only where [`Info::clients`] says that clients may cancel.
     Cancel {
-        /// Who gave up.
+        /// The client that cancels.
         client: ClientId,
     },
-    /// A local client leaves its critical section.
+    /// A local client leaves the critical section.
     Exit {
-        /// Who leaves.
+        /// The client that leaves.
         client: ClientId,
     },
     /// A message arrives.
     Deliver {
-        /// Who sent it.
+        /// The sender.
         from: NodeId,
-        /// What it says.
+        /// The message.
         message: A::Message,
     },
-    /// A timer that was armed has run out (and is no longer armed).
+    /// An armed timer has expired and is no longer armed.
     Expire(Timer),
 }
 
-/// What an algorithm wants done.
+/// What an algorithm tells its driver to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect<A: Algorithm> {
     /// Send a message to another node.
     Send {
-        /// Who gets it.
+        /// The receiver.
         to: NodeId,
-        /// What it says.
+        /// The message.
         message: A::Message,
     },
     /// A local client enters.
     Enter(Pass),
-    /// Start a timer, or start it anew.
+    /// Start a timer, or restart it.
     Arm(Timer, Wait),
     /// Stop a timer.
     Disarm(Timer),
-    /// Put this into stable storage before carrying out what follows.
+    /// Put this value into stable storage before carrying out the effects that follow.
     Persist(A::Durable),
     /// Something worth counting happened; one of [`Info::sometimes`].
     Note(&'static str),
@@ -185,27 +185,27 @@ pub enum Effect<A: Algorithm> {
     Never(&'static str),
 }
 
-/// A client's right to be inside.
+/// A client's right to be in the critical section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pass {
-    /// Whose it is.
+    /// The client that holds it.
     pub client: ClientId,
     /// The group it is for.
     pub group: Group,
-    /// Which of the k rights it is, from 0. Always 0 where nobody is told.
+    /// The slot, from 0. Always 0 where slots are not told apart.
     pub slot: u32,
-    /// A number that rises with every entry by the same slot (with every opening of a room), so that a resource can
-    /// tell an old holder from a new one. Always 0 where there are none.
+    /// A number that rises with every entry by the same slot (with every opening of a room), so that a
+    /// resource can tell an old holder from a new one. Always 0 where there are no fences.
     pub fence: u64,
 }
 
-/// How long a timer runs, in units that the driver knows: a bound on the time a message takes and a bound on
-/// the time a client stays inside.
+/// How long a timer runs, in units that the driver knows: a bound on the delay of a message and a bound on
+/// the length of a critical section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wait {
-    /// So many times the longest message delay,
+    /// This many times the longest message delay is one part of the wait.
     pub hops: u32,
-    /// plus so many times the longest critical section.
+    /// This many times the longest critical section is the other part.
     pub sections: u32,
 }
 
@@ -215,15 +215,15 @@ pub trait Chance {
     fn pick(&mut self, options: u32) -> u32;
 }
 
-/// What a step writes its effects into, behind those that are there.
+/// The list that a step appends its effects to.
 pub struct Outbox<'a, A: Algorithm> {
     effects: &'a mut Vec<Effect<A>>,
     chance: &'a mut dyn Chance,
 }
 
 impl<'a, A: Algorithm> Outbox<'a, A> {
-    /// An outbox that fills this list, and whose picks are answered by `chance`. The list is the driver's, so that
-    /// one in a hurry can use the same again.
+    /// An outbox that appends to this list and whose picks are answered by `chance`. The driver owns the
+    /// list, so it can reuse the allocation.
     #[inline]
     pub fn new(effects: &'a mut Vec<Effect<A>>, chance: &'a mut dyn Chance) -> Self {
         Outbox { effects, chance }
@@ -257,17 +257,17 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
         self.effects.push(Effect::Enter(pass));
     }
 
-    /// Starts a timer, or starts it anew.
+    /// Starts a timer, or restarts it.
     pub fn arm(&mut self, timer: Timer, wait: Wait) {
         self.effects.push(Effect::Arm(timer, wait));
     }
 
-    /// Stops a timer, if it runs.
+    /// Stops a timer, if it is armed.
     pub fn disarm(&mut self, timer: Timer) {
         self.effects.push(Effect::Disarm(timer));
     }
 
-    /// Has this in stable storage before anything that follows leaves the node.
+    /// Puts this value into stable storage before any later effect leaves the node.
     pub fn persist(&mut self, durable: A::Durable) {
         self.effects.push(Effect::Persist(durable));
     }
@@ -282,7 +282,7 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
         self.effects.push(Effect::Never(what));
     }
 
-    /// Asks the driver for a number below `options`. One option needs no question.
+    /// Asks the driver for a number below `options`. With one option the driver is not asked.
     pub fn pick(&mut self, options: u32) -> u32 {
         if options <= 1 { 0 } else { self.chance.pick(options) }
     }
@@ -290,7 +290,7 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
     /// Asks the driver for `count` different nodes other than this one (all of them if there are fewer).
     pub fn pick_others(&mut self, site: &Site<'_, A>, count: usize) -> Vec<NodeId> {
         let others = site.nodes as usize - 1;
-        // What has been picked, in ascending order, as places in the list of all others.
+        // The picks so far, in ascending order, as indices into the list of all others.
         let mut gone: Vec<u32> = Vec::with_capacity(count.min(others));
         let mut picked = Vec::with_capacity(count.min(others));
         while picked.len() < count.min(others) {
@@ -317,7 +317,7 @@ impl Groups {
     /// One more than the largest group that fits.
     pub const MOST: u32 = u64::BITS;
 
-    /// The set of just this group.
+    /// The set with this group only.
     pub const fn one(group: Group) -> Groups {
         Groups(1 << group)
     }

@@ -1,6 +1,6 @@
-//! What a message can name at most: drivers check what peers send before a state machine sees it.
+//! Bounds on the numbers in a message: drivers check a peer's message before a state machine sees it.
 
-/// Upper bounds for what a message names.
+/// Upper bounds for the numbers in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Nodes are numbered below this.
@@ -12,7 +12,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Clocks and request numbers are below this: no run counts so far, and counting on from there cannot overflow.
+    /// Clocks and request numbers are below this: no run counts so far, and counting on from there cannot
+    /// overflow.
     pub const CLOCK: u64 = 1 << 62;
 
     pub(crate) fn node(&self, node: u32) -> bool {

@@ -1,6 +1,7 @@
-//! Bulgannawar and Vaidya's k-mutex: k tokens, each the root of a forest of pointers; requests climb the pointers
-//! and reverse them; a token carries its queue, and a request that meets another token than it asked for is
-//! turned into a request for that one. Sources: 001 ch. IV, 003. Page: `docs/algorithms/bulgannawar-vaidya.md`.
+//! Bulgannawar and Vaidya's k-mutex with k tokens, each the root of a forest of pointers. Requests climb the
+//! pointers and reverse them. A token carries its queue, and a request that meets another token than it asked
+//! for becomes a request for that one. Sources: 001 ch. IV, 003. Page:
+//! `docs/algorithms/bulgannawar-vaidya.md`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -34,18 +35,18 @@ pub struct BulgannawarVaidya {
     token: Option<Token>,
     /// Whether the client is inside.
     holding: bool,
-    /// The token asked for.
+    /// The token that this node has requested.
     wait: Option<TokenId>,
     /// For each token the next node on the way to it; a holder points to itself.
     pointer: Pointers,
-    /// Nodes that ask for the token that this node waits for.
+    /// Nodes that request the token that this node waits for.
     node_queue: Vec<NodeId>,
-    /// The token last received or announced, or another one if too many waited for that.
+    /// The token last received or announced, or another one if too many nodes waited for that.
     seen: TokenId,
-    /// How often the client has entered because the token was here anyway, since it came; the rules say how far
-    /// to count.
+    /// How often the client has entered because the token was here anyway, since the token arrived. The rules
+    /// bound the count.
     again: u32,
-    /// Lamport's clock and, per token, the time of what this node knows about it. They stay 0 unless INFORM
+    /// Lamport's clock, and per token the time of what this node knows about it. Both stay 0 unless INFORM
     /// messages are in use, because only those need them.
     clock: u32,
     stamp: Vec<u32>,
@@ -57,13 +58,13 @@ struct Token {
     queue: Vec<Entry>,
 }
 
-/// A place in a token's queue.
+/// An entry in a token's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
-    /// Who waits.
+    /// The waiting node.
     pub node: NodeId,
-    /// Who turned the request into one for this token; `None` if it asked for this token.
+    /// The node that turned the request into one for this token; `None` if it asked for this token.
     pub tag: Option<NodeId>,
 }
 
@@ -72,7 +73,7 @@ pub struct Entry {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after the text
 pub enum Message {
-    /// A node asks for a token.
+    /// A node requests a token.
     Request { origin: NodeId, token: TokenId, clock: u32 },
     /// A token with its queue, the receiver at the head.
     Token { token: TokenId, queue: Vec<Entry>, clock: u32 },
@@ -213,7 +214,7 @@ impl BulgannawarVaidya {
         self.stamp_now(site, token);
         self.send_on(site.me, token, out);
         if self.holding {
-            // The flag says so, and the printed text believes it.
+            // The flag says so, and the printed text relies on it.
             out.enter();
         }
     }
@@ -231,7 +232,7 @@ impl BulgannawarVaidya {
         }
     }
 
-    /// Tells others where the token is, now that nobody waits for it.
+    /// Tells other nodes where the token is, now that its queue is empty.
     fn inform(&self, site: &Context<'_>, token: TokenId, out: &mut Out<'_>) {
         if self.again < site.rules.repeats {
             return;
@@ -243,9 +244,9 @@ impl BulgannawarVaidya {
         }
     }
 
-    /// Sends the token to the next in its queue.
+    /// Sends the token to the head of its queue.
     fn pass_on(&mut self, site: &Context<'_>, mut token: Token, out: &mut Out<'_>) {
-        // A token with its fair share of the nodes, this one included, can never have so many waiting.
+        // A token with its fair share of the nodes, this one included, never has so many waiters.
         let share = site.nodes.div_ceil(site.tokens) as usize;
         if site.rules.choose == Choose::FairShare && site.tokens > 1 && token.queue.len() >= share {
             out.note("a node turned away from a token with too many nodes");
@@ -257,7 +258,7 @@ impl BulgannawarVaidya {
                 }
             }
         }
-        // Later requests of this node go to whoever will be the last to hold the token by a request for it; an
+        // Later requests of this node go to the last node that gets this token because it asked for it. An
         // entry that was turned aside says nothing about this token's forest.
         let untagged = token.queue.iter().rev().find(|entry| entry.tag.is_none());
         let last =
@@ -313,7 +314,7 @@ impl BulgannawarVaidya {
         }
         let tag = queue.remove(0).tag;
         if asked != id {
-            // The way to the token that was asked for leads over the node that turned the request aside.
+            // The path to the requested token leads through the node that turned the request aside.
             let Some(via) = tag else {
                 return out.never("another token comes than was asked for, without a tag");
             };
@@ -378,7 +379,7 @@ impl BulgannawarVaidya {
         }
     }
 
-    /// Moves Lamport's clock on, if INFORM messages make it worth having one.
+    /// Advances Lamport's clock, if INFORM messages need one.
     fn tick(&mut self, site: &Context<'_>, input: &Input<Self>) {
         if site.rules.inform == 0 || site.rules.printed == Some(Printed::InformByVersion) {
             return;
@@ -392,7 +393,7 @@ impl BulgannawarVaidya {
         self.clock += 1;
     }
 
-    /// What this node knows about the token is as new as this moment.
+    /// Stamps what this node knows about the token with the current clock.
     fn stamp_now(&mut self, site: &Context<'_>, token: TokenId) {
         if site.rules.inform > 0 && site.rules.printed != Some(Printed::InformByVersion) {
             self.stamp[token as usize] = self.clock;

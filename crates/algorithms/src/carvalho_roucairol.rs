@@ -1,6 +1,6 @@
-//! Carvalho and Roucairol's mutex: Ricart and Agrawala's with permissions that last; a node asks only those whose
-//! permission it does not have, and has one until it gives the other node its own. Sources: 001 ch. II, 000 sec. II.
-//! Page: `docs/algorithms/carvalho-roucairol.md`.
+//! Carvalho and Roucairol's mutex: Ricart and Agrawala's with lasting permissions. A node asks only the nodes
+//! whose permission it does not hold, and keeps a permission until it gives the other node its own. Sources:
+//! 001 ch. II, 000 sec. II. Page: `docs/algorithms/carvalho-roucairol.md`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,9 +24,9 @@ pub struct CarvalhoRoucairol {
     highest: u32,
     /// The time of this node's own request, until it leaves.
     request: Option<u32>,
-    /// For each node whether its permission is here; always for this node itself.
+    /// For each node, whether this node holds its permission; always true for this node itself.
     permitted: Vec<bool>,
-    /// Who gets a reply when this node leaves, in ascending order.
+    /// The nodes that get a reply when this node leaves, in ascending order.
     deferred: Vec<NodeId>,
 }
 
@@ -34,9 +34,9 @@ pub struct CarvalhoRoucairol {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender asks, at this time.
+    /// The sender requests entry, at this time.
     Request(u32),
-    /// The receiver has the sender's permission until it replies to a request of the sender.
+    /// The receiver holds the sender's permission until it replies to a request of the sender.
     Reply,
 }
 
@@ -148,8 +148,8 @@ impl CarvalhoRoucairol {
     fn on_request(&mut self, site: &Context<'_>, from: NodeId, time: u32, out: &mut Out<'_>) {
         self.highest = self.highest.max(time);
         let older = self.request.is_some_and(|mine| (mine, site.me) < (time, from));
-        // A node that holds all permissions asked nobody, so a request that comes while it is inside may well be
-        // older than its own.
+        // A node that holds all permissions asked no other node, so a request that arrives while it is inside
+        // may be older than its own.
         let inside = self.request.is_some() && self.all_permitted();
         if older || inside && site.rules.printed != Some(Printed::InsideComparesTimes) {
             out.note("a reply was deferred");
@@ -159,7 +159,7 @@ impl CarvalhoRoucairol {
         }
         let had = self.permitted[from as usize];
         self.give(site, from, out);
-        // Without the permission, this node's own request is on its way to the other one already.
+        // Without the permission, this node's own request is already on its way to the other node.
         let asks_again = had && site.rules.printed != Some(Printed::NotAskedAgain);
         if let Some(mine) = self.request.filter(|_| asks_again) {
             out.note("a permission was given away and asked for again");

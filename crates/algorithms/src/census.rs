@@ -1,6 +1,6 @@
-//! A count of everything that the properties speak about: who is inside, who waits, where tokens and requests
-//! are. Counts of parts add up to the count of the whole, so a driver may keep them per node and channel; and what was
-//! counted can be taken back, so a driver may keep one count and change only what a step touched.
+//! Counts of everything that the properties are about: clients inside, waiters, tokens and requests. Counts
+//! of parts add up to the count of the whole, so a driver may keep them per node and channel. Counts can be
+//! subtracted, so a driver may keep one census and update only what a step touched.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,28 +21,29 @@ pub struct Census {
     pub tokens_moving: u32,
     /// The longest queue seen.
     pub longest_queue: u32,
-    /// For each node: how many of its clients wait.
+    /// For each node: the number of its waiting clients.
     pub waiting: Vec<u32>,
-    /// For each node: 1 if it has a request out.
+    /// For each node: 1 if it has an outstanding request.
     pub asking: Vec<u32>,
-    /// For each node: in how many places its request stands.
+    /// For each node: the number of places that hold its request.
     pub places: Vec<u32>,
-    /// Where slots are told apart, for each slot: how many clients have it, and how many tokens it has.
+    /// Where slots are told apart, for each slot: how many clients hold it, and how many tokens it has.
     pub slots: Vec<SlotCount>,
-    /// Added to node and slot numbers that are counted: where a cluster of a partitioned system begins.
+    /// Added to the node and slot numbers that are counted: the first node of a cluster in a partitioned
+    /// system.
     pub(crate) base: NodeId,
-    /// For how many nodes `asking` and `places` differ.
+    /// The number of nodes for which `asking` and `places` differ.
     mismatched: u32,
-    /// Added to a count for each thing counted: 1, or -1 while counts are taken back.
+    /// Added to a count for each thing counted: 1, or -1 while counts are subtracted.
     unit: u32,
 }
 
 /// Counts for one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotCount {
-    /// Clients inside by it.
+    /// Clients that hold it.
     pub inside: u32,
-    /// Its tokens, at nodes or under way.
+    /// Its tokens, at nodes or in messages.
     pub tokens: u32,
 }
 
@@ -65,17 +66,18 @@ impl Census {
         }
     }
 
-    /// From now on, what is counted is taken back (the longest queue stays the longest seen).
+    /// From now on, counts are subtracted. `longest_queue` keeps its maximum.
     pub fn take_back(&mut self) {
         self.unit = 1u32.wrapping_neg();
     }
 
-    /// From now on, what is counted is added, as at first.
+    /// From now on, counts are added, as at first.
     pub fn count_up(&mut self) {
         self.unit = 1;
     }
 
-    /// Whether some node asks and its request is not in exactly one place, or the other way round.
+    /// Whether the request of some node is not in exactly one place, or a node without a request has one
+    /// somewhere.
     pub fn has_misplaced_request(&self) -> bool {
         self.mismatched > 0
     }
@@ -88,7 +90,7 @@ impl Census {
         self.mismatched = self.mismatched + u32::from(asks != stands) - before;
     }
 
-    /// All zero again.
+    /// Sets all counts to zero.
     pub fn clear(&mut self) {
         (self.inside, self.tokens_held, self.tokens_moving, self.longest_queue) = (0, 0, 0, 0);
         self.inside_by_group.fill(0);
@@ -99,17 +101,17 @@ impl Census {
         self.mismatched = 0;
     }
 
-    /// A token is at the node being counted.
+    /// The counted node has a token.
     pub fn token_here(&mut self) {
         self.tokens_held = self.tokens_held.wrapping_add(self.unit);
     }
 
-    /// The message being counted carries a token.
+    /// The counted message carries a token.
     pub fn token_moving(&mut self) {
         self.tokens_moving = self.tokens_moving.wrapping_add(self.unit);
     }
 
-    /// The token of this slot is at the node being counted.
+    /// The counted node has the token of this slot.
     pub fn token_of_slot_here(&mut self, slot: u32) {
         self.token_here();
         let unit = self.unit;
@@ -117,7 +119,7 @@ impl Census {
         *count = count.wrapping_add(unit);
     }
 
-    /// The message being counted carries the token of this slot.
+    /// The counted message carries the token of this slot.
     pub fn token_of_slot_moving(&mut self, slot: u32) {
         self.token_moving();
         let unit = self.unit;
@@ -133,12 +135,13 @@ impl Census {
         &mut self.slots[slot]
     }
 
-    /// The node has a request out. Where nodes have one client that is so while it waits, and counted with it.
+    /// The node has an outstanding request. Where nodes have one client, that is so while it waits, and is
+    /// counted with it.
     pub fn asks(&mut self, node: NodeId) {
         self.change((self.base + node) as usize, self.unit, 0);
     }
 
-    /// The request of this node stands here.
+    /// The request of this node is here.
     pub fn request_of(&mut self, node: NodeId) {
         let node = (self.base + node) as usize;
         if node < self.places.len() {

@@ -1,6 +1,7 @@
-//! Chaudhuri and Edward's k-mutex, as 000 describes it: the groups and collectors of [`collectors`](crate::collectors),
-//! but every waiting group gets one token, and what remains serves the global collector's own group. Source: 000
-//! sec. II and III B. Page: `docs/algorithms/chaudhuri-edward.md`.
+//! Chaudhuri and Edward's k-mutex, as 000 describes it: the groups and collectors of
+//! [`collectors`](crate::collectors), but every waiting group gets one token, and the remaining tokens serve
+//! the global collector's own group. Source: 000 sec. II and III B. Page:
+//! `docs/algorithms/chaudhuri-edward.md`.
 
 use crate::collectors::{COLLECT_TIMER, Grouped, LOCAL_GROUPS, Rules, Share, Variant, notes};
 use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};

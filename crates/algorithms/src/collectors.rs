@@ -1,7 +1,7 @@
-//! Request collectors: nodes in about √n groups, each with a local collector; one of those is also the global
-//! collector and keeps the tokens. It shares out what it has among the groups that ask, a local collector deals its
-//! share to its nodes, and a token travels with the queue that was dealt to it. Source: 000. Pages:
-//! `docs/algorithms/collectors.md` and, for the same machine with one token per group,
+//! Request collectors: nodes in about √n groups, each with a local collector. One of those is also the global
+//! collector and keeps the tokens. It shares its free tokens among the requesting groups, a local collector
+//! deals its share to its nodes, and a token travels with the queue that was dealt to it. Source: 000. Pages:
+//! `docs/algorithms/collectors.md` and, for the same state machine with one token per group,
 //! `docs/algorithms/chaudhuri-edward.md`.
 
 use alloc::format;
@@ -28,33 +28,33 @@ pub use message::Message;
 /// The only timer.
 const COLLECT: usize = 0;
 
-/// What it is for.
+/// The description of the only timer.
 pub const COLLECT_TIMER: TimerInfo = TimerInfo {
     name: "collect",
     when_it_expires: "the global collector shares out its tokens among the groups that wait",
 };
 
-/// As long as a request takes from a node over its collector to the global one, so that everybody who asked
-/// before the first request was seen gets a share.
+/// The time a request takes from a node through its local collector to the global one. Every node that asked
+/// before the first request arrived gets a share.
 const MOMENT: Wait = Wait { hops: 2, sections: 0 };
 
-/// What is noted when it happens.
+/// Notes of the algorithm.
 pub mod notes {
-    /// There is no token for a group that asks.
+    /// No token is free for a requesting group.
     pub const WAITS: &str = "a group waits for tokens to come back";
-    /// Nobody waits for some of the tokens of a grant.
+    /// Some tokens of a grant have no waiter.
     pub const TOO_MANY: &str = "a group got more tokens than it has requests";
     /// The requests of the global collector's group were dealt to several tokens.
     pub const OWN_GROUP_SEVERAL: &str = "the global collector's group got several tokens";
-    /// They do not end the collecting.
+    /// Returned tokens do not end the collecting.
     pub const BACK_WHILE_COLLECTING: &str = "tokens came back while requests were collected";
-    /// Only if tokens go to the local collector after every section.
+    /// Only if tokens return to the local collector after every critical section.
     pub const DEALT_AGAIN: &str = "a token that came back was dealt again";
 }
 
-/// What tells the algorithms of this structure apart.
+/// What distinguishes the algorithms of this structure.
 pub trait Variant: Clone + Eq + Hash + Debug + Send + Sync + 'static {
-    /// What is known of it.
+    /// Its description.
     const INFO: Info;
     /// Reads its options.
     fn rules(setting: &Setting) -> Result<Rules, SettingError>;
@@ -63,17 +63,18 @@ pub trait Variant: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grouped<V> {
-    /// The token of the client that is inside, as the queue of those who get it next.
+    /// The token of the client inside: the queue of the nodes that get it next.
     held: Option<Vec<NodeId>>,
-    /// Local collectors: the nodes of the group that wait (LRQ),
+    /// At a local collector: the waiting nodes of the group (LRQ).
     waiting: Vec<NodeId>,
-    /// how many of them, from the front, the last grant covers (the text's MARKER stands behind them),
+    /// At a local collector: how many of them, from the front, the last grant covers. The text's MARKER
+    /// stands behind them.
     covered: usize,
-    /// and whether a group request is out.
+    /// At a local collector: whether a group request is outstanding.
     asked: bool,
-    /// Global collector: tokens that are here and free,
+    /// At the global collector: free tokens.
     available: u32,
-    /// and the groups that wait, each at most once (GRQ).
+    /// At the global collector: the waiting groups, each at most once (GRQ).
     asking: Vec<LocalGroup>,
     variant: PhantomData<V>,
 }
@@ -85,7 +86,7 @@ pub enum Share {
     Equal,
     /// Equal shares, none above ⌈k / groups⌉.
     Capped,
-    /// One for each group; what remains for the global collector's own group.
+    /// One for each group; the rest for the global collector's own group.
     One,
 }
 
@@ -94,15 +95,16 @@ pub enum Share {
 pub struct Rules {
     layout: Layout,
     share: Share,
-    /// Whether requests are collected for a moment before tokens that lie idle are shared out.
+    /// Whether requests are collected for a moment before idle tokens are shared out.
     collect: bool,
-    /// Whether a token goes back to the local collector after every critical section.
+    /// Whether a token returns to the local collector after every critical section.
     redeal: bool,
     printed: Option<Printed>,
 }
 
 impl Rules {
-    /// The way of sharing; the setting says how many groups there are and whether requests are collected.
+    /// The rules for this way of sharing. The setting says how many groups there are and whether requests are
+    /// collected.
     pub fn new(setting: &Setting, share: Share) -> Result<Rules, SettingError> {
         let (nodes, groups) = (setting.nodes, setting.number(LOCAL_GROUPS.name, 0));
         let layout = Layout::new(nodes, groups).ok_or_else(|| {
@@ -265,7 +267,7 @@ fn printed<V: Variant>(site: &Context<'_, V>, error: Printed) -> bool {
     site.rules.printed == Some(error)
 }
 
-/// The part of every node.
+/// The rules of every node.
 impl<V: Variant> Grouped<V> {
     fn request(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
         let collector = site.rules.layout.collector_of(site.me);
@@ -273,7 +275,7 @@ impl<V: Variant> Grouped<V> {
         if if dangling { collector == site.me && site.me != GLOBAL } else { collector != site.me } {
             return out.send(collector, Message::Request(site.me));
         }
-        // A group that already waits comes first, so only an empty queue lets the global collector's client in.
+        // A waiting group comes first, so the global collector's client enters only if the queue is empty.
         if self.available > 0 && self.asking.is_empty() {
             self.available -= 1;
             if printed(site, Printed::FastPathQueues) {
@@ -321,7 +323,7 @@ impl<V: Variant> Grouped<V> {
     }
 }
 
-/// The part of a local collector.
+/// The rules of a local collector.
 impl<V: Variant> Grouped<V> {
     fn on_request(&mut self, site: &Context<'_, V>, origin: NodeId, out: &mut Out<'_, V>) {
         if site.me == GLOBAL && printed(site, Printed::OwnGroupDropped) {
@@ -331,7 +333,7 @@ impl<V: Variant> Grouped<V> {
         self.ask(site, out);
     }
 
-    /// Asks for tokens if somebody waits and no request of this group is out.
+    /// Sends a group request if a node of the group waits and no group request is outstanding.
     fn ask(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
         if self.asked || self.waiting.is_empty() {
             return;
@@ -345,8 +347,8 @@ impl<V: Variant> Grouped<V> {
         }
     }
 
-    /// Deals the group's requests to the tokens of a grant. If tokens come back after every critical section, each
-    /// gets one request and the rest waits here; else the requests are dealt out in turn, and all are gone.
+    /// Deals the group's requests to the tokens of a grant. If tokens return after every critical section,
+    /// each token gets one request and the rest wait here. Otherwise all requests are dealt out in turn.
     fn deal(&mut self, site: &Context<'_, V>, tokens: u32, out: &mut Out<'_, V>) {
         self.asked = false;
         let used = (tokens as usize).min(self.waiting.len());
@@ -378,8 +380,8 @@ impl<V: Variant> Grouped<V> {
         }
     }
 
-    /// A token whose queue is empty is back. It serves only those who were here at the last grant, or a busy group
-    /// would never let go of it.
+    /// A token has returned with an empty queue. It serves only nodes that waited here at the last grant;
+    /// otherwise a busy group would never give it back.
     fn came_home(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
         if self.covered == 0 || self.waiting.is_empty() {
             return self.give_back(site, 1, out);
@@ -404,7 +406,7 @@ impl<V: Variant> Grouped<V> {
     }
 }
 
-/// The part of the global collector.
+/// The rules of the global collector.
 impl<V: Variant> Grouped<V> {
     fn on_group_request(
         &mut self,
@@ -436,7 +438,7 @@ impl<V: Variant> Grouped<V> {
         }
     }
 
-    /// Whether the timer runs: only then do groups wait while tokens are free.
+    /// Whether the timer is armed: only then do groups wait while tokens are free.
     fn collecting(&self, site: &Context<'_, V>) -> bool {
         site.rules.collect && self.available > 0 && !self.asking.is_empty()
     }
@@ -455,7 +457,7 @@ impl<V: Variant> Grouped<V> {
         if !served.contains(&longest) {
             out.never("the group that has waited longest is passed over");
         }
-        // Everything is taken out before the first grant: dealing to the own group may bring tokens back.
+        // All shares are computed before the first grant: dealing to the own group may return tokens.
         let shares: Vec<u32> =
             (0..groups).zip(&served).map(|(index, &group)| share(site, pool, groups, index, group)).collect();
         self.available = self.available.saturating_sub(shares.iter().sum());
@@ -468,7 +470,7 @@ impl<V: Variant> Grouped<V> {
     }
 }
 
-/// How many of `pool` tokens a group gets that is the `index`th of those served now.
+/// The number of tokens, out of `pool`, for the group with this index among those served now.
 fn share<V: Variant>(site: &Context<'_, V>, pool: u32, groups: u32, index: u32, group: LocalGroup) -> u32 {
     let equal = pool / groups + u32::from(index < pool % groups);
     match site.rules.share {

@@ -1,6 +1,7 @@
-//! Swaroop and Singh's group mutex DRS_GME with dynamic request sets: one token; its holder, the captain, opens a
-//! session and lets followers of the same group in; nodes ask only those that may hold the token; the last sender
-//! sends a lost token again. With any-of requests (extended GME). Source: 004. Page: `docs/algorithms/drs-gme.md`.
+//! Swaroop and Singh's group mutex DRS_GME with dynamic request sets and one token. The holder of the token,
+//! the captain, opens a session and admits followers of the same group. Nodes ask only the nodes that may
+//! hold the token, and the last sender of a lost token sends it again. With any-of requests (extended GME).
+//! Source: 004. Page: `docs/algorithms/drs-gme.md`.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -35,13 +36,13 @@ const SUITE: &[Scope] = &[
     Scope::new(3, 1, 2).groups(2).fifo(),
     Scope::new(3, 1, 2),
     Scope { duplicates: 1, ..Scope::new(3, 1, 1).groups(2) },
-    // Timers that run out at any moment.
+    // Timers that expire at any moment.
     Scope { losses: 1, firings: 1, ..Scope::new(2, 1, 2).groups(2).fifo() },
     Scope { crashes: 1, firings: 1, ..Scope::new(2, 1, 2).groups(2).fifo() },
     Scope { losses: 1, crashes: 1, firings: 2, ..Scope::new(2, 1, 1).groups(2) },
     Scope { losses: 1, firings: 2, ..Scope::new(3, 1, 1).groups(2).fifo() },
     Scope { crashes: 1, firings: 2, ..Scope::new(3, 1, 1).groups(2).fifo() },
-    // Timers that run out when they are due: never, if nothing is lost.
+    // Timers that expire when they are due: never, if nothing is lost.
     Scope::new(3, 1, 1).groups(2).paced(1, 1),
     Scope { losses: 1, ..Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1) },
     Scope { crashes: 1, ..Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1) },
@@ -50,24 +51,24 @@ const SUITE: &[Scope] = &[
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DrsGme {
-    /// What is in stable storage as well.
+    /// The state that is also in stable storage.
     kept: Durable,
     stage: Stage,
-    /// Who may have the token, or get it: these are asked. Empty at the holder.
+    /// Nodes that may have the token or get it: requests go to these. Empty at the holder.
     request_set: BTreeSet<NodeId>,
     /// The newest request of each other node that arrived while the token was away and that the token may not
-    /// know of, by node.
+    /// contain, by node.
     heard: Vec<Ask>,
 }
 
-/// What the client does. Whether it waits or not, its latest request has the number `kept.number`.
+/// The state of the client. Its latest request always has the number `kept.number`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Idle,
     Waiting(Groups),
     /// Inside, and this node has the token.
     Captain,
-    /// Inside, let in by this node.
+    /// Inside, admitted by this captain.
     Follower(NodeId),
 }
 
@@ -77,15 +78,15 @@ pub struct Durable {
     /// The number of this node's latest request.
     number: u32,
     /// The session of the last token accepted or handed over. A token is accepted only if it is newer: each
-    /// session number is given out once and goes to one node, so no two nodes ever hold a valid token.
+    /// session number is used once and goes to one node, so no two nodes ever hold a valid token.
     session: u32,
     place: Place,
 }
 
-/// Where the token is, as far as this node is concerned.
+/// Where the token is, from this node's point of view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Place {
-    /// Elsewhere; with the copy that this node handed over last, if it ever did.
+    /// At another node. Holds the copy that this node handed over last, if it ever did.
     Away(Option<Token>),
     Here(Holding),
 }
@@ -102,9 +103,10 @@ struct Holding {
     token: Token,
     /// The group of the session that is open.
     open: Option<crate::Group>,
-    /// Who was let in by this node and has not completed, by node, each with the number of its request.
+    /// Nodes that this captain admitted and that have not completed, by node, each with the number of its
+    /// request.
     followers: Vec<(NodeId, u32)>,
-    /// Followers that are counted and not recorded: none, but for a printed error.
+    /// Followers that are counted and not recorded: always 0 without a defect.
     unrecorded: u32,
 }
 
@@ -112,9 +114,9 @@ struct Holding {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
-    /// Who waits, first come first served.
+    /// The waiting requests, first come first served.
     queue: Vec<Ask>,
-    /// For each node the number of its last request that was granted.
+    /// For each node, the number of its last granted request.
     served: Vec<u32>,
 }
 
@@ -122,11 +124,11 @@ pub struct Token {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ask {
-    /// Who asks.
+    /// The requesting node.
     pub node: NodeId,
     /// Counts the requests of that node.
     pub number: u32,
-    /// Any one of these will do.
+    /// The groups it accepts.
     pub groups: Groups,
 }
 
@@ -203,7 +205,7 @@ impl Algorithm for DrsGme {
 
     fn restart(site: &Site<'_, Self>, saved: &Durable, out: &mut Outbox<'_, Self>) -> Self {
         let mut node = Self::start(site);
-        // A node that never stored anything is as it was at the start.
+        // A node that never stored anything starts afresh.
         if *saved == Durable::default() {
             return node;
         }
@@ -252,7 +254,7 @@ impl Algorithm for DrsGme {
 }
 
 impl DrsGme {
-    /// Who is asked if the client asks now.
+    /// The nodes that a request of the client would go to now.
     pub fn request_set(&self) -> impl Iterator<Item = NodeId> {
         self.request_set.iter().copied()
     }
@@ -265,7 +267,7 @@ impl DrsGme {
         }
     }
 
-    /// The client asks.
+    /// The client requests entry.
     fn request(&mut self, site: &Context<'_>, groups: Groups, plan: &mut Plan) {
         self.kept.number += 1;
         let ask = Ask { node: site.me, number: self.kept.number, groups };
@@ -310,7 +312,8 @@ impl DrsGme {
         }
     }
 
-    /// The node comes back. Its client is gone, and so is what it heard: the timers of the others repair that.
+    /// The node restarts. Its client and the requests it heard are gone; the timers of the other nodes repair
+    /// that.
     fn come_back(&mut self, site: &Context<'_>, plan: &mut Plan) {
         let Place::Here(holding) = &mut self.kept.place else {
             self.request_set = site.others().collect();
@@ -324,12 +327,12 @@ impl DrsGme {
         self.next_session(site, false, plan);
     }
 
-    /// Whether the timer that suspects a loss has to run.
+    /// Whether the timer that suspects a loss has to be armed.
     fn must_suspect(&self) -> bool {
         matches!((&self.kept.place, self.stage), (Place::Away(_), Stage::Waiting(_)))
     }
 
-    /// Whether the timer for the followers has to run.
+    /// Whether the timer for the followers has to be armed.
     fn must_ask_followers(&self) -> bool {
         let left = self.stage != Stage::Captain;
         left && matches!(&self.kept.place, Place::Here(holding) if !holding.followers.is_empty())

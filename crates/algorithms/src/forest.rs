@@ -1,9 +1,10 @@
-//! The production mutex and semaphore: k tokens, each the root of a forest of pointers, as in `bulgannawar_vaidya`; but
-//! a node serves any number of clients, who may give up, and may have several tokens; requests that wait for a busy token
-//! may move to an idle one; and idle tokens may go home. Ours. Page: `docs/algorithms/forest.md`.
+//! The production mutex and semaphore: k tokens, each the root of a forest of pointers, as in
+//! `bulgannawar_vaidya`. Unlike there, a node serves any number of clients, which may cancel, and may have
+//! several tokens; requests that wait for a busy token may move to an idle one; and idle tokens may go home.
+//! Ours. Page: `docs/algorithms/forest.md`.
 //!
-//! The golden rule: a token moves only as the answer to the receiver's one outstanding request. Requests may be moved
-//! about, tokens are never pushed.
+//! The golden rule: a token moves only as the answer to the receiver's one outstanding request. Requests may
+//! be moved, tokens are never pushed.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -39,24 +40,25 @@ pub use rules::{Rules, Slip};
 pub use service::Before;
 pub use views::{Elsewhere, Kept, KeptToken};
 
-/// A token, numbered from 0; its number is the slot that it gives.
+/// A token, numbered from 0; its number is its slot.
 pub type TokenId = u32;
 
-/// Runs while somebody waits here for a busy token and the home does not know.
+/// Armed while a waiter here waits for a busy token and the home does not know.
 const HUNGRY: Timer = 0;
-/// Runs while a token is idle here and the home does not know.
+/// Armed while a token is idle here and the home does not know.
 const IDLE: Timer = 1;
-/// Runs at the home while it could fetch an idle token.
+/// Armed at the home while it could fetch an idle token.
 const FETCH: Timer = 2;
-/// Runs while nothing happens here and some way does not lead home.
+/// Armed while this node is inactive and some pointer does not lead home.
 const FORGET: Timer = 3;
 
 const TIMERS: usize = 4;
 
-/// How many hops waiters and idle tokens wait before they look for each other. Fewer would look for idle tokens where a
-/// section is about to end anyway.
+/// How many hops waiters and idle tokens wait before they look for each other. With fewer, a waiter would
+/// look for an idle token although a critical section is about to end.
 const HUNT_AFTER: u32 = 5;
-/// How many hops the home waits before it fetches the token of a resource that has only one: it has lingered already.
+/// How many hops the home waits before it fetches the token of a resource with one token: that has lingered
+/// already.
 const FETCH_AFTER: u32 = 20;
 
 const SUITE: &[Scope] = &[
@@ -82,47 +84,47 @@ const SUITE: &[Scope] = &[
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Forest {
-    /// Local clients that wait, first come first served.
+    /// Local waiters, first come first served.
     waiters: Waiters,
-    /// The tokens that are here, in the order of their numbers.
+    /// The tokens on this node, in the order of their numbers.
     held: Vec<Held>,
-    /// The token that this node's request asks for, while it has one out.
+    /// The token that this node has requested, while the request is outstanding.
     wait: Option<TokenId>,
-    /// Nodes that ask for the token that this node waits for.
+    /// Nodes that request the token that this node waits for.
     node_queue: Vec<NodeId>,
     pointers: Pointers,
-    /// The token received last; of no interest if there is only one.
+    /// The token received last; unused if there is only one.
     seen: Option<TokenId>,
-    /// Whether the home knows that somebody waits here for a busy token.
+    /// Whether the home knows that a waiter here waits for a busy token.
     registered: bool,
-    /// Whether the home knows that this node wants to forget, and nothing has happened here since.
+    /// Whether the home knows that this node wants to forget, and no input has changed that since.
     forgetting: bool,
-    /// What only the home knows, if it is not what it knows at the start.
+    /// The state that only the home has, if it differs from the initial one.
     home: Option<Box<Home>>,
-    /// How many tokens there are, as far as this node has heard. Tokens with higher numbers are not used any more.
+    /// How many tokens there are, as far as this node knows. Tokens with higher numbers are retiring.
     size: Size,
     clocks: Clocks,
 }
 
-/// A token that is here.
+/// A token on this node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Held {
     token: TokenId,
-    /// Who is inside by it.
+    /// The client that holds it.
     busy: Option<ClientId>,
-    /// Nobody has entered since it came.
+    /// No client has entered by it since it arrived.
     fresh: bool,
-    /// The home knows that it is idle, or knew it and told somebody.
+    /// The home knows that it is idle, or knew it and has offered it to a waiter.
     advertised: bool,
-    /// How often local clients entered before the head of the queue.
+    /// How often local clients entered ahead of the head of the queue.
     passed: u32,
-    /// Rises whenever it moves or lets a client in.
+    /// Rises whenever the token moves or a client enters by it.
     version: u64,
     queue: Vec<Entry>,
 }
 
 impl Held {
-    /// A token that nobody uses or waits for, and that the home does not know of.
+    /// A token without holder and waiters, of which the home does not know.
     const fn idle(token: TokenId, version: u64) -> Held {
         Held { token, busy: None, fresh: false, advertised: false, passed: 0, version, queue: Vec::new() }
     }
@@ -154,7 +156,7 @@ impl Algorithm for Forest {
         timers: &[
             TimerInfo {
                 name: "hungry",
-                when_it_expires: "a node where somebody waits for a busy token asks the home for an idle one",
+                when_it_expires: "a node with a waiter for a busy token asks the home for an idle one",
             },
             TimerInfo { name: "idle", when_it_expires: "a node tells the home of its idle tokens" },
             TimerInfo { name: "fetch", when_it_expires: "the home asks for an idle token" },
@@ -224,7 +226,7 @@ impl Algorithm for Forest {
 }
 
 impl Forest {
-    /// Handles an input. Returns which timers ran before it, but for the one that has run out.
+    /// Handles an input. Returns which timers were armed before it, except the one that has expired.
     fn take(
         &mut self,
         site: &Context<'_>,
@@ -251,7 +253,7 @@ impl Forest {
         before
     }
 
-    /// Ends a step: looks after what must hold, and starts and stops timers.
+    /// Ends a step: checks the invariants, and starts and stops timers.
     fn finish(&mut self, site: &Context<'_>, before: [bool; TIMERS], out: &mut Out<'_>) {
         if self.home.as_deref().is_some_and(Home::is_plain) {
             self.home = None;
@@ -267,8 +269,9 @@ impl Forest {
         }
     }
 
-    /// How long a timer runs. With several tokens the home hears of idle ones soon, because somebody may wait for one; a
-    /// single one is looked for by nobody, and lingers where it was used last. What is to be retired lingers nowhere.
+    /// How long a timer runs. With several tokens the home hears of idle ones soon, because a waiter may need
+    /// one. No waiter looks for a single token, so it lingers where it was used last. A retiring token does
+    /// not linger.
     fn patience(&self, site: &Context<'_>, timer: Timer) -> Wait {
         let hops = match timer {
             HUNGRY => HUNT_AFTER,
@@ -323,7 +326,7 @@ impl Forest {
         }
     }
 
-    /// Which timers have to run.
+    /// Which timers have to be armed.
     fn due(&self, site: &Context<'_>) -> [bool; TIMERS] {
         if !self.uses_tickets(site) {
             return [false; TIMERS];
@@ -336,13 +339,13 @@ impl Forest {
         ]
     }
 
-    /// What must hold after every step.
+    /// The invariants after every step.
     fn check(&self, site: &Context<'_>, out: &mut Out<'_>) {
         let demand = !self.waiters.is_empty();
         if demand && self.wait.is_none() && self.usable() < self.size.tokens as usize {
             out.never("a client waits and its node has not asked");
         }
-        // Only a token that is to be retired is waited for beside others.
+        // Only a retiring token is requested by a node that has others.
         let retired = |node: &NodeId| *node == site.rules.home && self.wait >= Some(self.size.tokens);
         let beside = self.usable() > 0 && !self.node_queue.iter().all(retired);
         if beside || (self.wait.is_none() && !self.node_queue.is_empty()) {
@@ -362,10 +365,10 @@ impl Forest {
             }
         }
         if usable.iter().any(|held| held.busy.is_none()) && (demand || queues) {
-            out.never("a token is idle and somebody waits here");
+            out.never("a token is idle and there are waiters here");
         }
         if retiring.iter().flat_map(|held| &held.queue).any(|entry| entry.node != site.rules.home) {
-            out.never("somebody waits for a token that is not used any more");
+            out.never("a node waits for a token that is not used any more");
         }
         if site.me != site.rules.home && self.pointers.lead_to(site.me) {
             out.never("a node points to itself");
@@ -382,12 +385,12 @@ impl Forest {
         site.rules.hunt && self.size.tokens > 1
     }
 
-    /// Whether the home has to know of idle tokens.
+    /// Whether the home keeps track of idle tokens.
     fn uses_tickets(&self, site: &Context<'_>) -> bool {
         self.hunts(site) || site.rules.forget
     }
 
-    /// Where in the list a token is, if it is here.
+    /// The index of a token in the list, if it is on this node.
     fn place_of(&self, token: TokenId) -> Option<usize> {
         self.held.binary_search_by_key(&token, |held| held.token).ok()
     }

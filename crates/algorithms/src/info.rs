@@ -9,13 +9,13 @@ use crate::properties::Property;
 pub struct Info {
     /// The name on the command line.
     pub name: &'static str,
-    /// A few words for a list.
+    /// A short description for a list.
     pub title: &'static str,
-    /// What it gives its clients.
+    /// The kind of mutual exclusion it provides.
     pub kind: Kind,
     /// Where it is published.
     pub source: &'static str,
-    /// Messages per entry, as the text states it or as we know it.
+    /// Messages per entry, as the text states it or as measured here.
     pub cost: &'static str,
     /// How many tokens exist.
     pub tokens: Tokens,
@@ -29,28 +29,28 @@ pub struct Info {
     pub options: &'static [Choice],
     /// Its timers; a [`Timer`](crate::Timer) is an index into this list.
     pub timers: &'static [TimerInfo],
-    /// What must happen somewhere in the standard suite, or the suite shows nothing. These are the notes the
-    /// algorithm itself makes; the drivers add what they can see from outside.
+    /// Notes that must occur somewhere in the standard suite; otherwise the suite shows nothing. These are
+    /// the notes of the algorithm itself; the drivers add what they observe from outside.
     pub sometimes: &'static [&'static str],
-    /// The standard suite: sizes at which the checker exhausts the space.
+    /// The standard suite: sizes at which the checker explores the whole state space.
     pub suite: &'static [Scope],
-    /// Errors of printed texts, and mutants, that can be put back.
+    /// Errors of printed texts, and mutants, that can be enabled.
     pub defects: &'static [Defect],
 }
 
 impl Info {
-    /// Whether it has timers without which it does nothing, not even if nothing goes wrong.
+    /// Whether it has timers that it needs even if nothing goes wrong.
     pub const fn relies_on_timers(&self) -> bool {
         !self.timers.is_empty() && matches!(self.needs.timing, Timing::Asynchronous)
     }
 
-    /// Whether it is nothing without bounds on how long things take.
+    /// Whether it is correct only with bounds on delays and critical sections.
     pub const fn relies_on_pace(&self) -> bool {
         matches!(self.needs.timing, Timing::BoundedDelayConstantSections)
     }
 }
 
-/// What an algorithm gives its clients.
+/// The kind of mutual exclusion that an algorithm provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One inside at a time.
@@ -64,21 +64,21 @@ pub enum Kind {
 /// How many clients a node serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// One, that waits until it may enter.
+    /// One, which waits until it may enter.
     OneEach,
-    /// Any number at once, each of which may give up; they are told their slot and their fence, and there may be more
-    /// tokens than nodes.
+    /// Any number at once, each of which may cancel. Clients are told their slot and their fence, and there
+    /// may be more tokens than nodes.
     Many,
 }
 
 /// How many tokens exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tokens {
-    /// It works by permissions.
+    /// None: it works by permissions.
     None,
     /// A single one, whatever k is.
     One,
-    /// One for each of the k rights.
+    /// One for each of the k slots.
     PerRight,
 }
 
@@ -92,9 +92,9 @@ pub struct Needs {
     pub tolerates_loss: bool,
     /// Messages may arrive twice.
     pub tolerates_duplicates: bool,
-    /// Nodes may crash and come back with what they had in stable storage.
+    /// Nodes may crash and restart with the contents of their stable storage.
     pub tolerates_crashes: bool,
-    /// What must be known about time.
+    /// What has to be known about time.
     pub timing: Timing,
 }
 
@@ -132,14 +132,15 @@ pub enum Order {
     Any,
 }
 
-/// What must be known about time.
+/// What has to be known about time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// Nothing.
+    /// Nothing is known.
     Asynchronous,
-    /// Nothing for safety; liveness after a fault needs bounds on delays and critical sections for timers.
+    /// Safety needs nothing. Liveness after a fault needs bounds on delays and critical sections, for timers.
     BoundsForRecovery,
-    /// A bound on message delays and critical sections of one constant length, or nothing is right.
+    /// The algorithm is correct only with a bound on message delays and critical sections of one constant
+    /// length.
     BoundedDelayConstantSections,
 }
 
@@ -150,7 +151,7 @@ pub struct Choice {
     pub name: &'static str,
     /// The values it takes, the default first; or a description of them if they are numbers.
     pub values: &'static [&'static str],
-    /// What it decides.
+    /// What the option decides.
     pub help: &'static str,
 }
 
@@ -159,57 +160,58 @@ pub struct Choice {
 pub struct TimerInfo {
     /// Its name.
     pub name: &'static str,
-    /// What happens when it runs out.
+    /// What happens when it expires.
     pub when_it_expires: &'static str,
 }
 
-/// The size and the freedom of one exploration.
+/// The size of one exploration and what may happen in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope {
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: u32,
     /// How many may be inside at once.
     pub tokens: u32,
-    /// How often each node asks, at most.
+    /// How many requests each node makes at most.
     pub requests: u32,
-    /// How many groups.
+    /// The number of groups.
     pub groups: u32,
     /// How many clients of a node wait or are inside at the same time, at most.
     pub clients: u32,
-    /// Whether clients that wait may give up.
+    /// Whether waiting clients may cancel.
     pub cancels: bool,
     /// Whether a request may name several groups.
     pub any_of: bool,
     /// Options other than the default, as (name, value).
     pub options: &'static [(&'static str, &'static str)],
-    /// The order of messages; `None` explores the weakest the algorithm declares to be enough.
+    /// The order of messages; `None` explores the weakest order that the algorithm declares sufficient.
     pub reorder: Option<bool>,
     /// How many messages may be lost.
     pub losses: u32,
     /// How many messages may arrive twice.
     pub duplicates: u32,
-    /// How often nodes may crash and come back.
+    /// How often nodes may crash and restart.
     pub crashes: u32,
-    /// How often each timer of each node may run out while messages are under way. Beyond that it runs out
-    /// only when the network is silent. 0 turns timers off altogether.
+    /// How often each timer of each node may expire while messages are under way. Beyond that it expires only
+    /// when the network is silent. 0 disables timers.
     pub firings: u32,
-    /// How often timers may do that in all.
+    /// How often timers may expire early in total.
     pub early: u32,
-    /// Time counts: messages and critical sections take this long. `None` lets everything take any time.
+    /// If set, time is modelled: messages and critical sections take this long. `None` lets everything take
+    /// any time.
     pub pace: Option<Pace>,
 }
 
-/// How long things take where time counts.
+/// How long things take where time is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// A message takes at most so many ticks.
+    /// A message takes at most this many ticks.
     pub delay: u32,
-    /// A critical section takes exactly so many ticks.
+    /// A critical section takes exactly this many ticks.
     pub section: u32,
 }
 
 impl Scope {
-    /// Nothing but sizes.
+    /// A scope with these sizes and nothing else.
     pub const fn new(nodes: u32, tokens: u32, requests: u32) -> Scope {
         Scope {
             nodes,
@@ -230,32 +232,32 @@ impl Scope {
         }
     }
 
-    /// The same with options.
+    /// The same with these options.
     pub const fn with(self, options: &'static [(&'static str, &'static str)]) -> Scope {
         Scope { options, ..self }
     }
 
-    /// The same with so many groups.
+    /// The same with this many groups.
     pub const fn groups(self, groups: u32) -> Scope {
         Scope { groups, ..self }
     }
 
-    /// The same with so many clients at each node, which may give up.
+    /// The same with this many clients at each node, which may cancel.
     pub const fn clients(self, clients: u32) -> Scope {
         Scope { clients, cancels: true, ..self }
     }
 
-    /// The same with timers that run out so often while messages are under way, and so often in all.
+    /// The same with timers that expire early: `firings` times each at most, and `early` times in total.
     pub const fn firings(self, firings: u32, early: u32) -> Scope {
         Scope { firings, early, ..self }
     }
 
-    /// The same with messages that overtake each other.
+    /// The same with messages that may overtake each other.
     pub const fn reordered(self) -> Scope {
         Scope { reorder: Some(true), ..self }
     }
 
-    /// The same with messages in order.
+    /// The same with messages in FIFO order.
     pub const fn fifo(self) -> Scope {
         Scope { reorder: Some(false), ..self }
     }
@@ -265,7 +267,7 @@ impl Scope {
         Scope { pace: Some(Pace { delay, section }), ..self }
     }
 
-    /// Whether anything may be lost, doubled or crash.
+    /// Whether messages may be lost or duplicated or nodes may crash.
     pub const fn faulty(&self) -> bool {
         self.losses + self.duplicates + self.crashes > 0
     }
@@ -303,45 +305,44 @@ impl fmt::Display for Scope {
             write!(f, " --firings {} --early {}", self.firings, self.early)?;
         }
         if let Some(Pace { delay, section }) = self.pace {
-            // Where time counts, timers run out when they are due.
+            // Where time is modelled, timers expire when they are due.
             write!(f, " --delay {delay} --section {section}")?;
         }
         Ok(())
     }
 }
 
-/// An error of a printed text, or a mutant, that can be put back to see what it does.
+/// An error of a printed text, or a mutant, that can be enabled to see what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct Defect {
     /// Its name on the command line.
     pub name: &'static str,
     /// The text and the place, or "mutant".
     pub source: &'static str,
-    /// What is printed there.
+    /// The rule as printed.
     pub printed: &'static str,
-    /// What is right.
+    /// The correct rule.
     pub right: &'static str,
     /// What it leads to.
     pub shows: Shows,
-    /// Where to look for it.
+    /// The scope in which it shows.
     pub scope: Scope,
 }
 
 /// How a defect shows itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
-    /// The exhaustive search in the defect's scope, asking for this property alone, finds it violated.
+    /// The exhaustive search in the defect's scope, checking this property alone, finds it violated.
     Search(Property),
-    /// The random run from this seed, with the defect's scope, violates this property. For what needs more nodes or
-    /// rarer delays than can be exhausted.
+    /// The random run from this seed, with the defect's scope, violates this property. For defects that need
+    /// more nodes or rarer delays than a search can cover.
     Random(Property, u64),
-    /// Nothing is violated, but random runs with the defect's scope at light load send at least so many percent of
-    /// the messages that the corrected rule sends.
+    /// No property is violated, but random runs with the defect's scope at light load send at least this
+    /// percentage of the messages that the correct rule sends.
     Dearer(u64),
 }
 
-/// Defines the defects of an algorithm: an enum to ask for in the code, and the table that goes into
-/// [`Info::defects`].
+/// Defines the defects of an algorithm: an enum for the code, and the table for [`Info::defects`].
 #[macro_export]
 macro_rules! defects {
     ($(#[$meta:meta])* pub enum $enum:ident { $($variant:ident => $defect:expr,)* }) => {
@@ -351,10 +352,10 @@ macro_rules! defects {
         pub enum $enum { $($variant,)* }
 
         impl $enum {
-            /// What is known of each, in the order of the variants.
+            /// Descriptions, in the order of the variants.
             pub const TABLE: &'static [$crate::info::Defect] = &[$($defect,)*];
 
-            /// The one that the setting asks for.
+            /// The defect that the setting enables.
             pub fn of(setting: &$crate::Setting) -> Option<$enum> {
                 const ALL: &[$enum] = &[$($enum::$variant,)*];
                 let name = setting.defect.as_deref()?;

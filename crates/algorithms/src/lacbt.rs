@@ -1,6 +1,6 @@
-//! Parihar and Chakraborty's mutex on a logical almost complete binary tree: requests climb to the root, which
-//! queues them and sends the token down and back up again; after each section the root changes places with
-//! another node. Source: 002. Page: `docs/algorithms/lacbt.md`.
+//! Parihar and Chakraborty's mutex on a logical almost complete binary tree. Requests climb to the root,
+//! which queues them and sends the token down and back up again. After each critical section the root changes
+//! places with another node. Source: 002. Page: `docs/algorithms/lacbt.md`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,16 +24,16 @@ pub use root::Root;
 pub struct Lacbt {
     role: Role,
     client: Client,
-    /// If the token is here: the nodes over which it came from the root, both ends included.
+    /// If the token is here: the path by which it came from the root, both ends included.
     token: Option<Vec<NodeId>>,
-    /// Its position in the tree. Only the printed form of requests needs it; 0 otherwise.
+    /// The position of this node in the tree. Only the printed form of requests needs it; 0 otherwise.
     place: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
     Root(Root),
-    /// Below the root; the epoch is the swap that made this node the parent.
+    /// Below the root. The epoch is the number of the swap that made this node the parent.
     Below {
         parent: NodeId,
         epoch: u32,
@@ -52,13 +52,14 @@ enum Client {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after the text
 pub enum Message {
-    /// A node asks for the token. The place is 0 except in the printed form, which has it instead of the origin.
+    /// A node requests the token. The place is 0 except in the printed form, which has it instead of the
+    /// origin.
     Request { origin: NodeId, place: u32 },
-    /// The token on its way from the root to the last node of the way.
+    /// The token on its way from the root to the last node of the path.
     Token { way: Vec<NodeId> },
     /// The token on its way back.
     Return { way: Vec<NodeId> },
-    /// The receiver is the root from now on; the token comes with it.
+    /// The receiver is the root from now on, and gets the token.
     Root(Root),
     /// The receiver has a new parent, because of the swap with this number.
     Parent { parent: NodeId, epoch: u32 },
@@ -199,7 +200,7 @@ type Context<'a> = Site<'a, Lacbt>;
 type Out<'a> = Outbox<'a, Lacbt>;
 
 impl Lacbt {
-    /// A request, this node's own or another's, goes on to the parent; at the root it joins the queue.
+    /// Forwards a request, of this node or another, to the parent; at the root the request joins the queue.
     fn climb(&mut self, site: &Context<'_>, origin: NodeId, place: u32, out: &mut Out<'_>) {
         match &mut self.role {
             Role::Below { parent, .. } => out.send(*parent, Message::Request { origin, place }),
@@ -210,7 +211,7 @@ impl Lacbt {
         }
     }
 
-    /// Sends the token to the first in the queue, if it is at the root and free.
+    /// Sends the token to the head of the queue, if it is at the root and free.
     fn serve(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let Role::Root(root) = &mut self.role else { return };
         if self.token.is_none() || self.client == Client::Inside {
@@ -248,8 +249,8 @@ impl Lacbt {
         }
     }
 
-    /// Sends the token one step further back by the way it came. It must be that way: parents may have changed
-    /// since, or the news of them may be late.
+    /// Sends the token one step back along the path it came by. It must be that path: parents may have
+    /// changed since, or the news of them may be late.
     fn on_return(&mut self, site: &Context<'_>, way: Vec<NodeId>, out: &mut Out<'_>) {
         let Some(here) = way.iter().position(|&node| node == site.me) else {
             return out.never("the token comes back to a node that is not on its way");
@@ -260,7 +261,7 @@ impl Lacbt {
         }
     }
 
-    /// The token is back at the root: the root changes, and whoever is the root then serves the next request.
+    /// The token is back at the root: the root may change, and the root then serves the next request.
     fn home(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         self.token = Some(vec![site.me]);
         let Role::Root(root) = &mut self.role else {

@@ -1,6 +1,6 @@
-//! Lamport's mutex: every node keeps the queue of all requests, ordered by logical time; a node enters when its own
-//! request is the oldest and every other node has replied to it. Sources: 001 ch. II, 000 sec. II. Page:
-//! `docs/algorithms/lamport.md`.
+//! Lamport's mutex: every node keeps the queue of all requests, ordered by logical time. A node enters when
+//! its own request is the oldest and every other node has replied to it. Sources: 001 ch. II, 000 sec. II.
+//! Page: `docs/algorithms/lamport.md`.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -16,15 +16,16 @@ mod paper;
 
 pub use defects::Printed;
 
-/// When a request was made and by whom: older ones are smaller, and the node decides between equal times.
+/// The time and the node of a request. Older ones are smaller; the node decides between equal times.
 type Stamp = (u32, NodeId);
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lamport {
-    /// The latest time of any request seen. Only requests move the clock: no other message is ever compared.
+    /// The latest time of any request seen. Only requests advance the clock: no other message is ever
+    /// compared.
     clock: u32,
-    /// All requests that this node knows of, its own among them, the oldest first.
+    /// All requests that this node knows, its own included, the oldest first.
     queue: Vec<Stamp>,
     /// How many nodes have not yet replied to this node's request.
     missing: u32,
@@ -34,7 +35,7 @@ pub struct Lamport {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender asks, at this time.
+    /// The sender requests entry, at this time.
     Request(u32),
     /// The sender has the receiver's request in its queue.
     Reply,
@@ -142,7 +143,7 @@ impl Lamport {
         if self.queue.iter().any(|&(mine, node)| node == site.me && mine == time) {
             out.note("two requests of the same time met");
         }
-        // Whatever this node asks for after its reply must come later than what it replied to.
+        // A request that this node makes after its reply must be later than the one it replied to.
         if site.rules.printed != Some(Printed::ClockNotAdvanced) {
             self.clock = self.clock.max(time);
         }
@@ -164,7 +165,7 @@ impl Lamport {
     fn on_release(&mut self, site: &Context<'_>, from: NodeId, out: &mut Out<'_>) {
         let was_first = self.queue.first().is_some_and(|&(_, node)| node == from);
         self.forget(from, out);
-        // Only what stood first can have kept this node waiting.
+        // Only the first request can have kept this node waiting.
         if was_first {
             self.enter_if_first(site, out);
         }

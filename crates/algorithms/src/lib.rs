@@ -1,11 +1,12 @@
 //! Tokenwood's algorithms: every published token algorithm of the papers, and the classics they are compared
 //! with, as pure state machines.
 //!
-//! This crate has no network, reads no clock, draws no random number and starts no thread; it is `no_std`, and
-//! keeps no collection whose order depends on hashing. Simulator, checker and sockets drive it from outside.
+//! This crate has no network, reads no clock, draws no random number and starts no thread; it is `no_std`,
+//! and keeps no collection whose order depends on hashing. Simulator, checker and sockets drive it from
+//! outside.
 //!
-//! Begin with [`algorithm`]: the trait, its inputs and effects, and the contract. Then read one algorithm,
-//! [`naimi_trehel`] being the shortest, and [`properties`] for what all of them have to keep.
+//! Begin with [`algorithm`]: the trait, its inputs and effects, and the contract. Then read one algorithm
+//! ([`naimi_trehel`] is the shortest) and [`properties`], which all of them keep.
 
 #![forbid(unsafe_code)]
 #![no_std]

@@ -1,6 +1,7 @@
-//! Maekawa's mutex: a node asks only its quorum, a row and a column of a grid; any two quorums share a member, and
-//! each member locks itself for one request at a time. FAILED, INQUIRE and RELINQUISH take locks back where
-//! requests would block each other. Sources: 001 ch. II, 002 table 2. Page: `docs/algorithms/maekawa.md`.
+//! Maekawa's mutex: a node asks only its quorum, a row and a column of a grid; any two quorums share a
+//! member, and each member locks itself for one request at a time. FAILED, INQUIRE and RELINQUISH take locks
+//! back where requests would block each other. Sources: 001 ch. II, 002 table 2. Page:
+//! `docs/algorithms/maekawa.md`.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -17,7 +18,7 @@ mod paper;
 
 pub use defects::Printed;
 
-/// When a request was made and by whom: older ones are smaller, and the node decides between equal times.
+/// The time and the node of a request. Older ones are smaller; the node decides between equal times.
 type Stamp = (u32, NodeId);
 
 /// A node's state.
@@ -27,16 +28,17 @@ pub struct Maekawa {
     clock: u32,
     /// The time of this node's own request, until it leaves.
     request: Option<u32>,
-    /// Whose lock this node has; it is inside when that is the whole quorum.
+    /// The members whose lock this node holds; it is inside when that is the whole quorum.
     locked: Vec<NodeId>,
-    /// Who has said that an older request comes first, or had its lock given back, and has not locked since.
+    /// Members that have said that an older request comes first, or got their lock back, and have not locked
+    /// since.
     failed: Vec<NodeId>,
-    /// Who wants its lock back and has no answer yet.
+    /// Members that have asked for their lock back and have no answer yet.
     inquired: Vec<NodeId>,
     /// As a member of quorums: the request that this node is locked for.
     lock: Option<Stamp>,
-    /// The requests that wait for this node's lock, the oldest first. If that one is older than the request
-    /// locked for, the lock has been asked back for it; every other one has been told FAILED.
+    /// The requests that wait for this node's lock, the oldest first. If the first is older than the locked
+    /// request, the lock has been asked back for it; every other one has been told FAILED.
     queue: Vec<Stamp>,
 }
 
@@ -44,13 +46,13 @@ pub struct Maekawa {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender asks for the receiver's lock.
+    /// The sender requests the receiver's lock.
     Request(u32),
     /// The sender has locked itself for the receiver.
     Locked,
     /// An older request comes first.
     Failed(u32),
-    /// The sender would like its lock back, if the receiver cannot enter anyway.
+    /// The sender asks for its lock back, if the receiver cannot enter anyway.
     Inquire(u32),
     /// The receiver gets its lock back; the request stays.
     Relinquish,
@@ -157,16 +159,17 @@ impl Algorithm for Maekawa {
     }
 }
 
-/// The row and the column of a node in a grid that is as square as possible, filled row by row. Any two meet even
-/// if the last row is not full: of two nodes in different rows at least one has a full row, which crosses the
-/// other one's column.
+/// The row and the column of a node in a grid that is as square as possible, filled row by row. Any two
+/// quorums intersect even if the last row is not full: of two nodes in different rows at least one has a full
+/// row, which crosses the other one's column.
 pub fn quorum(nodes: u32, node: NodeId) -> Vec<NodeId> {
     let columns = nodes.saturating_sub(1).isqrt() + 1;
     let meets = |other: &NodeId| other / columns == node / columns || other % columns == node % columns;
     (0..nodes).filter(meets).collect()
 }
 
-/// Messages to others go out; what a node says to itself costs nothing and is heard in the same step.
+/// Sends messages to other nodes; a message to this node itself costs nothing and is handled in the same
+/// step.
 struct Post<'p, 'o> {
     me: NodeId,
     out: &'p mut Outbox<'o, Maekawa>,
@@ -185,7 +188,7 @@ impl Post<'_, '_> {
 
 type Context<'a> = Site<'a, Maekawa>;
 
-/// The part that asks.
+/// The rules of a requesting node.
 impl Maekawa {
     fn request(&mut self, site: &Context<'_>, post: &mut Post<'_, '_>) {
         self.clock += 1;
@@ -255,12 +258,12 @@ impl Maekawa {
         }
     }
 
-    /// Gives back the locks that are wanted back, if this node cannot enter as things stand.
+    /// Gives back the locks that were asked back, if this node cannot enter as things stand.
     fn give_way(&mut self, post: &mut Post<'_, '_>) {
         if self.failed.is_empty() {
             return;
         }
-        // An INQUIRE may be here before the lock that it is about.
+        // An INQUIRE may arrive before the lock that it is about.
         let wanted: Vec<NodeId> =
             self.inquired.iter().copied().filter(|node| self.locked.contains(node)).collect();
         for node in wanted {
@@ -277,7 +280,7 @@ impl Maekawa {
     }
 }
 
-/// The part that is asked.
+/// The rules of a quorum member.
 impl Maekawa {
     fn on_request(&mut self, site: &Context<'_>, new: Stamp, post: &mut Post<'_, '_>) {
         let (time, from) = new;
@@ -293,8 +296,8 @@ impl Maekawa {
                 post.send(from, Message::Failed(time));
             }
         } else if let Some((time, displaced)) = first.filter(|&first| first < lock) {
-            // The lock has been asked back already; the request it was asked back for must learn that it is no
-            // longer the first, or it would keep its locks elsewhere for ever.
+            // The lock has already been asked back; the request it was asked back for must learn that it is
+            // no longer the first, or it would keep its locks elsewhere for ever.
             post.out.note("a request lost its place at the head");
             if !matches!(printed, Some(Printed::DisplacedNotTold | Printed::NeverFailed)) {
                 post.send(displaced, Message::Failed(time));

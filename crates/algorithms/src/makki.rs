@@ -1,7 +1,8 @@
-//! Makki et al.'s k-mutex: one token that carries a queue and a semaphore. The last node of the queue is the "good
-//! site", to which everybody else sends the next requests; a node passes the token on as it enters and its RELEASE
-//! goes to the node that will find the semaphore used up. Right only if message delays are bounded and all
-//! critical sections have the same length. Source: 001 ch. III sec. B.2 and ch. V. Page: `docs/algorithms/makki.md`.
+//! Makki et al.'s k-mutex: one token with a queue and a semaphore. The last node of the queue is the "good
+//! site", to which all other nodes send the next requests. A node passes the token on as it enters, and its
+//! RELEASE goes to the node that will find the semaphore used up. Correct only if message delays are bounded
+//! and all critical sections have the same length. Source: 001 ch. III sec. B.2 and ch. V. Page:
+//! `docs/algorithms/makki.md`.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -16,10 +17,10 @@ mod paper;
 #[cfg(test)]
 mod timed;
 
-/// Runs while a good site that has announced its successor collects what was still on its way.
+/// Armed while a good site that has announced its successor collects late requests.
 const COLLECT: Timer = 0;
 
-/// A request that was sent before the announcement arrived is here two hops after the announcement was sent.
+/// A request sent before the announcement arrived is here two hops after the announcement was sent.
 const LATE: Wait = Wait { hops: 2, sections: 0 };
 
 /// A node's state.
@@ -28,7 +29,8 @@ pub struct Makki {
     client: Client,
     /// The token, if it is here. If its queue starts with this node, this node waits for a RELEASE.
     token: Option<Token>,
-    /// Whether the token stays only until the late requests are in; its queue is the next one already.
+    /// Whether the token stays only until the late requests have arrived; its queue is then already the next
+    /// one.
     collecting: bool,
     /// Where requests go.
     good: NodeId,
@@ -42,11 +44,11 @@ pub struct Makki {
 enum Client {
     Outside,
     Waiting,
-    /// With the node that gets the RELEASE; `None` at the good site, which keeps the token until it leaves.
+    /// Holds the node that gets the RELEASE; `None` at the good site, which keeps the token until it leaves.
     Inside(Option<NodeId>),
 }
 
-/// The token: who is next, and how many may enter without a RELEASE.
+/// The token: the queue, and how many may enter without a RELEASE.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Token {
     queue: Vec<NodeId>,
@@ -58,11 +60,11 @@ struct Token {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are explained at the token's type
 pub enum Message {
-    /// This node asks to enter.
+    /// This node requests entry.
     Request(NodeId),
     /// Requests now go to this node.
     Update(NodeId),
-    /// A node has left: the receiver, or whoever comes after it, may enter.
+    /// A node has left: the receiver, or the node after it in the queue, may enter.
     Release,
     /// The token, the receiver at the head of its queue.
     Token { queue: Vec<NodeId>, free: u32 },
@@ -90,8 +92,8 @@ impl Algorithm for Makki {
             "a RELEASE came before the token",
             "a good site put itself on the next queue",
         ],
-        // With time, or the search would explore what the algorithm does not claim to survive. Sections shorter and
-        // longer than a message's way, so that both the token and the RELEASE come first somewhere.
+        // With time, because the algorithm is not correct without bounds. Critical sections shorter and
+        // longer than a message delay, so that both the token and the RELEASE arrive first somewhere.
         suite: &[
             Scope::new(1, 1, 2).paced(1, 1),
             Scope::new(2, 1, 3).paced(2, 1),
@@ -215,7 +217,8 @@ impl Makki {
                 self.collected.push(origin);
                 self.start_collecting(site, out);
             }
-            // Whoever gets requests while it waits is the last of the queue, and the token is on its way.
+            // A node that receives requests while it waits is the last of the queue, and the token is on its
+            // way.
             (Some(_), _) | (None, Client::Waiting) => self.collected.push(origin),
             (None, _) => {
                 self.collected.push(origin);
@@ -234,7 +237,7 @@ impl Makki {
                 out.note("a RELEASE came before the token");
                 self.released += 1;
             }
-            // The right that it stands for is lost: nobody will add it to the semaphore.
+            // The permit that it stands for is lost: no node will add it to the semaphore.
             (None, _) => out.never("a RELEASE comes after the token has gone"),
         }
     }
@@ -249,8 +252,8 @@ impl Makki {
         self.try_enter(site, out);
     }
 
-    /// Enters if it is this node's turn and the semaphore allows it, and passes the token on at once; only the
-    /// last of the queue keeps it.
+    /// Enters if it is this node's turn and the semaphore allows it, and passes the token on at once. Only
+    /// the last of the queue keeps it.
     fn try_enter(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let turn = |token: &mut Token| token.free > 0 && token.queue.first() == Some(&site.me);
         if self.collecting {
@@ -259,8 +262,8 @@ impl Makki {
         let Some(mut token) = self.token.take_if(turn) else { return };
         token.free -= 1;
         token.queue.remove(0);
-        // The node k places on finds the semaphore used up by this node and those between. If there is no such
-        // node, the good site restores the semaphore.
+        // The node k places further on finds the semaphore used up by this node and those between. If there
+        // is no such node, the good site restores the semaphore.
         let heir = token.queue.get(site.tokens as usize - 1).or(token.queue.last()).copied();
         self.client = Client::Inside(heir);
         out.enter();
@@ -275,7 +278,7 @@ impl Makki {
         }
     }
 
-    /// Makes the requests that have come the next queue, if there are any, and its last node the good site.
+    /// Makes the collected requests the next queue, if there are any, and its last node the good site.
     fn start_collecting(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let (Some(token), Some(&good)) = (&mut self.token, self.collected.last()) else { return };
         token.queue = core::mem::take(&mut self.collected);
@@ -306,7 +309,7 @@ impl Makki {
 }
 
 impl Token {
-    /// Everybody has been told who the good site is, so it has to stay the last.
+    /// All nodes have been told who the good site is, so it has to stay the last.
     fn insert_late(&mut self, node: NodeId) {
         self.queue.insert(self.queue.len().saturating_sub(1), node);
     }

@@ -1,5 +1,5 @@
-//! Trehel and Naimi's mutex: one token; requests climb a tree of `father` pointers to the last requester and
-//! reverse them; waiting nodes form a distributed queue of `next` pointers. Source: 001 ch. II. Page:
+//! Trehel and Naimi's mutex with one token. Requests climb a tree of `father` pointers to the last requester
+//! and reverse them; waiting nodes form a distributed queue of `next` pointers. Source: 001 ch. II. Page:
 //! `docs/algorithms/naimi-trehel.md`.
 
 use core::fmt;
@@ -17,7 +17,7 @@ mod paper;
 pub struct NaimiTrehel {
     /// The way to the last requester; `None` if that is this node.
     father: Option<NodeId>,
-    /// Who gets the token after this node.
+    /// The node that gets the token after this node.
     next: Option<NodeId>,
     /// Whether the client waits or is inside.
     requesting: bool,
@@ -28,7 +28,7 @@ pub struct NaimiTrehel {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// This node asks for the token.
+    /// This node requests the token.
     Request(NodeId),
     /// The token.
     Token,

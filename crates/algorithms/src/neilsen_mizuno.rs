@@ -1,6 +1,6 @@
-//! Neilsen and Mizuno's mutex: the edges of a static tree point to the last requester and turn round as a request
-//! passes; the token goes straight to the next node of a distributed queue. Source: Neilsen and Mizuno, ICDCS
-//! 1991. Page: `docs/algorithms/neilsen-mizuno.md`.
+//! Neilsen and Mizuno's mutex: the edges of a static tree point to the last requester and are reversed as a
+//! request passes. The token goes straight to the next node of a distributed queue. Source: Neilsen and
+//! Mizuno, ICDCS 1991. Page: `docs/algorithms/neilsen-mizuno.md`.
 
 use core::fmt;
 
@@ -18,11 +18,11 @@ mod paper;
 pub struct NeilsenMizuno {
     /// The neighbour that leads to the last requester (LAST); `None` if that is this node: a sink.
     last: Option<NodeId>,
-    /// Who gets the token after this node (FOLLOW).
+    /// The node that gets the token after this node (FOLLOW).
     follow: Option<NodeId>,
     /// Whether the token is here and free (HOLDING).
     holding: bool,
-    /// Whether the client is inside, the token with it.
+    /// Whether the client is inside, with the token.
     using: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct NeilsenMizuno {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// This node asks for the token. The neighbour that passes it on is the sender.
+    /// This node requests the token. The forwarding neighbour is the sender.
     Request(NodeId),
     /// The token.
     Privilege,

@@ -1,17 +1,17 @@
-//! What a node starts from when it has no state of a resource: zeros, or what it kept of a state that it dropped.
+//! What a node starts from when it has no state of a resource: zeros, or the bounds kept of a dropped state.
 
-/// Lower bounds for the counters of a resource that is made, or made again.
+/// Lower bounds for the counters of a resource that is created, or created again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// At the home, tokens start with this version: no fence that was given out is higher.
+    /// At the home, tokens start with this version: no earlier fence is higher.
     pub floor: u64,
-    /// Clocks and request numbers start here: no state that was dropped had a higher one. 64 bits last for ever; 32 are
-    /// used up within days on a busy lock.
+    /// Clocks and request numbers start here: no dropped state had a higher one. 64 bits never run out; a
+    /// busy lock uses up 32 within days.
     pub clock: u64,
 }
 
 impl Origin {
-    /// Rises to whatever is higher in the other.
+    /// Raises each bound to that of `other`, if that is higher.
     pub fn rise_to(&mut self, other: Origin) {
         self.floor = self.floor.max(other.floor);
         self.clock = self.clock.max(other.clock);

@@ -1,9 +1,9 @@
-//! Partitioning: k clusters of about n/k consecutive nodes, and an algorithm with k = 1 in each. What the texts hold
-//! against a k-mutex: it should do better than this. Sources: 001 ch. V, 003 sec. 5. Page:
+//! Partitioning: k clusters of about n/k consecutive nodes, and an algorithm with k = 1 in each. The texts
+//! compare a k-mutex with this: it should do better. Sources: 001 ch. V, 003 sec. 5. Page:
 //! `docs/algorithms/partitioned.md`.
 //!
-//! Inside a cluster nodes are numbered from 0, and only this module knows both numberings. Where slots are told apart,
-//! that of a cluster has the number of its first node.
+//! Inside a cluster nodes are numbered from 0, and only this module knows both numberings. Where slots are
+//! told apart, the slot of a cluster has the number of the cluster's first node.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -20,8 +20,8 @@ mod tests;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Partitioned<A>(A);
 
-/// A message inside a cluster. It carries where the cluster begins, because what a message carries is counted without
-/// a [`Site`]; the alternative, a site for every algorithm's `count_message`, would serve this module alone.
+/// A message inside a cluster. It carries the first node of the cluster, because messages are counted without
+/// a [`Site`]; a site for every algorithm's `count_message` would serve this module alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message<M> {
@@ -139,18 +139,19 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
     }
 }
 
-/// Clusters of one, of two, of three, and of different sizes. The product of two clusters' spaces grows fast.
+/// Clusters of one, two and three nodes, and of different sizes. The product of two clusters' state spaces
+/// grows fast.
 const SUITE: &[Scope] = &[Scope::new(2, 2, 2), Scope::new(3, 2, 2), Scope::new(4, 2, 2), Scope::new(5, 2, 1)];
 
-/// For an algorithm that relies on time.
+/// For an algorithm that relies on time bounds.
 const PACED: &[Scope] = &[Scope::new(3, 2, 2).paced(1, 1), Scope::new(4, 2, 1).paced(2, 1)];
 
 /// Longer than any name.
 const LONGEST: usize = 64;
 
 impl<A: Algorithm> Partitioned<A> {
-    /// `partitioned(NAME)`, by which traces and reports find the way back to this type. A constant cannot be formatted,
-    /// so it is put together byte by byte.
+    /// `partitioned(NAME)`, by which traces and reports find this type again. A constant cannot be formatted,
+    /// so the name is assembled byte by byte.
     const NAME: &'static str = {
         let (text, _) = Self::BYTES.split_at(BEFORE.len() + A::INFO.name.len() + AFTER.len());
         match core::str::from_utf8(text) {
@@ -194,7 +195,7 @@ fn inner_site<'a, A: Algorithm>(site: &Site<'a, Partitioned<A>>, cluster: Cluste
     }
 }
 
-/// Lets the algorithm act, and passes its effects on with the node numbers of the whole system.
+/// Runs a step of the algorithm and translates its effects to the node numbers of the whole system.
 fn translate<A: Algorithm, T>(
     Cluster { base, size }: Cluster,
     out: &mut Outbox<'_, Partitioned<A>>,
@@ -224,7 +225,7 @@ fn translate<A: Algorithm, T>(
     result
 }
 
-/// Picks of the algorithm are picks of the whole.
+/// Forwards picks of the algorithm to the driver of the whole system.
 struct Ask<'a, 'b, A: Algorithm>(&'a mut Outbox<'b, A>);
 
 impl<A: Algorithm> Chance for Ask<'_, '_, A> {

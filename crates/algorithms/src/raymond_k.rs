@@ -1,6 +1,6 @@
-//! Raymond's k-mutex: permissions instead of tokens. A node asks everybody and enters when all but k−1 of the
-//! others owe it no reply; replies that were held back come later, several in one message. Source: 001 ch. III
-//! (Raymond 1989). Page: `docs/algorithms/raymond-k.md`.
+//! Raymond's k-mutex: permissions instead of tokens. A node asks all others and enters when all but k−1 of
+//! them owe it no reply. Deferred replies arrive later, several in one message. Source: 001 ch. III (Raymond
+//! 1989). Page: `docs/algorithms/raymond-k.md`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,18 +21,18 @@ pub use defects::Printed;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RaymondK {
     phase: Phase,
-    /// The highest number among the requests known here, those of this node included.
+    /// The highest number of any request known here, this node's own included.
     highest: u32,
-    /// For each node how many replies it owes to this one, over all requests so far.
+    /// For each node, how many replies it owes to this one, over all requests so far.
     owed: Vec<u32>,
-    /// For each node how many replies this one holds back.
+    /// For each node, how many replies this one defers.
     deferred: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    /// The request under way has this number.
+    /// Holds the number of the outstanding request.
     Waiting(u32),
     Inside,
 }
@@ -41,9 +41,9 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender asks with this number.
+    /// The sender requests entry with this number.
     Request(u32),
-    /// The sender agrees to so many requests of the receiver.
+    /// The sender agrees to this many requests of the receiver.
     Reply(u32),
 }
 
@@ -158,7 +158,7 @@ impl RaymondK {
     }
 
     fn on_request(&mut self, site: &Site<'_, Self>, from: NodeId, number: u32, out: &mut Outbox<'_, Self>) {
-        // Whoever agrees to a request must not get ahead of it later with a smaller number.
+        // A node that agrees to a request must not overtake it later with a smaller number.
         if site.rules.printed != Some(Printed::OwnNumbersOnly) {
             self.highest = self.highest.max(number);
         }
@@ -187,7 +187,7 @@ impl RaymondK {
         self.enter_if_allowed(site, out);
     }
 
-    /// A node that owes no reply lets this one go first; at most k−1 may still owe some.
+    /// A node that owes no reply gives way to this one; at most k−1 may still owe some.
     fn enter_if_allowed(&mut self, site: &Site<'_, Self>, out: &mut Outbox<'_, Self>) {
         let owing = self.owed.iter().filter(|owed| **owed > 0).count() as u32;
         if !matches!(self.phase, Phase::Waiting(_)) || owing >= site.tokens {

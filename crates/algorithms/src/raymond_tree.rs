@@ -1,6 +1,6 @@
-//! Raymond's mutex on a static tree: every node knows which neighbour leads to the privilege and keeps a queue of
-//! neighbours (or itself) that want it; only one request per node is under way at a time. Source: Raymond, ACM
-//! TOCS 7(1), 1989. Page: `docs/algorithms/raymond-tree.md`.
+//! Raymond's mutex on a static tree: every node knows which neighbour leads to the privilege and keeps a
+//! queue of neighbours (or itself) that request it. Each node has at most one outstanding request. Source:
+//! Raymond, ACM TOCS 7(1), 1989. Page: `docs/algorithms/raymond-tree.md`.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -21,17 +21,17 @@ pub struct RaymondTree {
     holder: NodeId,
     /// Whether the client is inside.
     using: bool,
-    /// Who wants the privilege: neighbours, and this node for its own client; each at most once.
+    /// The requesters of the privilege: neighbours, and this node for its own client; each at most once.
     queue: Vec<NodeId>,
     /// Whether a request to the holder is outstanding.
     asked: bool,
 }
 
-/// What neighbours send. Neither says who wants to enter: the receiver needs only the sender.
+/// What neighbours send. Neither names the requester: the receiver needs only the sender.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Someone on this side wants the privilege.
+    /// A node on this side requests the privilege.
     Request,
     /// The privilege.
     Privilege,
@@ -103,7 +103,8 @@ impl Algorithm for RaymondTree {
         if self.holder == site.me {
             census.token_here();
         }
-        // A neighbour's entry stands for a whole side of the tree; only a node's own entry is a client's request.
+        // A neighbour's entry stands for a whole side of the tree; only a node's own entry is a client's
+        // request.
         self.queue.iter().filter(|&&node| node == site.me).for_each(|&node| census.request_of(node));
     }
 
@@ -140,7 +141,7 @@ impl RaymondTree {
         self.queue.push(node);
     }
 
-    /// Passes the privilege to the first in the queue, if it is here and free.
+    /// Passes the privilege to the head of the queue, if it is here and free.
     fn assign(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if self.holder != site.me || self.using || self.queue.is_empty() {
             return;
@@ -158,7 +159,7 @@ impl RaymondTree {
         }
     }
 
-    /// Asks for the privilege, if someone here wants it and nobody here has asked yet.
+    /// Requests the privilege, if the queue is not empty and no request is outstanding.
     fn ask(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if self.holder != site.me && !self.queue.is_empty() && !self.asked {
             self.asked = true;

@@ -1,5 +1,5 @@
-//! All algorithms by name, and `partitioned(NAME)` for each of them that is not a group mutex. A driver passes a
-//! [`Visitor`], which is called with the type.
+//! All algorithms by name, and `partitioned(NAME)` for each of them that is not a group mutex. A driver
+//! passes a [`Visitor`], which is called with the type.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -14,17 +14,17 @@ use crate::{
     srimani_reddy, suzuki_kasami,
 };
 
-/// Something that can be done with any algorithm.
+/// An operation on any algorithm.
 pub trait Visitor {
-    /// What comes out.
+    /// Its result.
     type Output;
-    /// Does it.
+    /// Performs it.
     fn visit<A: Algorithm>(self) -> Self::Output;
 }
 
 macro_rules! registry {
     ($($algorithm:ty,)*) => {
-        /// What is known of every algorithm, in the order of lists.
+        /// The descriptions of all algorithms, in the order of lists.
         pub const ALL: &[Info] = &[$(<$algorithm as Algorithm>::INFO,)*];
 
         /// Calls the visitor with the algorithm of this name.
@@ -62,7 +62,7 @@ registry! {
     suzuki_kasami::SuzukiKasami,
 }
 
-/// What is known of the algorithm of this name. Of `partitioned(NAME)` it is what holds for the whole system.
+/// The description of the algorithm of this name. For `partitioned(NAME)` it describes the whole system.
 pub fn info(name: &str) -> Result<Info, SettingError> {
     struct Inform;
 
@@ -77,7 +77,7 @@ pub fn info(name: &str) -> Result<Info, SettingError> {
     visit(name, Inform)
 }
 
-/// The NAME of `partitioned(NAME)`, if that is what it is; refuses what cannot be partitioned.
+/// The NAME of `partitioned(NAME)`, if `name` has that form; refuses an algorithm that cannot be partitioned.
 fn partitioned(name: &str) -> Result<Option<&'static str>, SettingError> {
     let Some(rest) = name.strip_prefix("partitioned") else { return Ok(None) };
     let inner = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or("");
@@ -101,7 +101,7 @@ fn unknown(name: &str) -> SettingError {
     SettingError(format!("there is no algorithm '{name}'; {hint} {}", near.join(" or ")).trim_end().into())
 }
 
-/// Whether a known name shares a part with what was typed.
+/// Whether a known name shares a part with the typed one.
 fn resembles(known: &str, typed: &str) -> bool {
     typed.len() >= 3
         && known.split('-').any(|part| part.len() >= 3 && (typed.contains(part) || part.contains(typed)))

@@ -1,5 +1,5 @@
-//! Ricart and Agrawala's mutex: a node asks all others and enters when all have replied; whoever has an older request
-//! of its own, or is inside, replies only when it leaves. Sources: 001 ch. II. Page:
+//! Ricart and Agrawala's mutex: a node asks all others and enters when all have replied. A node that is
+//! inside, or has an older request of its own, defers its reply until it leaves. Sources: 001 ch. II. Page:
 //! `docs/algorithms/ricart-agrawala.md`.
 
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ pub struct RicartAgrawala {
     request: Option<u32>,
     /// How many nodes have not yet replied to it.
     missing: u32,
-    /// Who gets a reply when this node leaves, in ascending order.
+    /// The nodes that get a reply when this node leaves, in ascending order.
     deferred: Vec<NodeId>,
 }
 
@@ -33,7 +33,7 @@ pub struct RicartAgrawala {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender asks, at this time.
+    /// The sender requests entry, at this time.
     Request(u32),
     /// The receiver may enter, as far as the sender is concerned.
     Reply,
@@ -135,7 +135,8 @@ impl RicartAgrawala {
         if site.rules.printed != Some(Printed::TimeNotFromHighest) {
             self.highest = self.highest.max(time);
         }
-        // A node that is inside keeps its request until it leaves, and it is older than any that comes now.
+        // A node that is inside keeps its request until it leaves, and that is older than any that arrives
+        // now.
         if self.request.is_some_and(|mine| self.goes_first(site, mine, from, time, out)) {
             out.note("a reply was deferred");
             let place = self.deferred.partition_point(|&node| node < from);

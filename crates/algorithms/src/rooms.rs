@@ -1,9 +1,9 @@
-//! A room (and so a lock for readers and writers) for production: one token; its holder, the captain, opens the room for
-//! a group and lets followers in, as in DRS_GME; requests find the token by path reversal, as in Naimi and Trehel's mutex.
-//! A node serves many clients, who may give up. Ours. Page: `docs/algorithms/rooms.md`.
+//! A room (and so a reader-writer lock) for production: one token, whose holder, the captain, opens the room
+//! for a group and admits followers, as in DRS_GME. Requests find the token by path reversal, as in Naimi and
+//! Trehel's mutex. A node serves many clients, which may cancel. Ours. Page: `docs/algorithms/rooms.md`.
 //!
-//! The rules are written once, in [`Room`], for any kind of [`Wish`]; a node uses that directly. [`Rooms`] is the same
-//! for the workbench, whose groups are small numbers.
+//! The rules are written once, in [`Room`], for any kind of [`Wish`]; a node uses that directly. [`Rooms`]
+//! wraps it for the workbench, whose groups are small numbers.
 
 use alloc::vec::Vec;
 
@@ -78,8 +78,8 @@ impl Algorithm for Rooms {
             "a request was forwarded",
             "a request was parked",
             "a follower passed a request to its captain",
-            "a follower was let in again",
-            "somebody was let in past the queue",
+            "a follower was admitted again",
+            "a request was admitted past the queue",
             "a writer took over from another past the queue",
             "a start came that no client wants",
             "a token came that no client wants",
@@ -123,7 +123,7 @@ impl Algorithm for Rooms {
                 Effect::Never(what) => out.never(what),
             }
         }
-        // What may be dropped is dropped, so that the drivers see whether it really may.
+        // A droppable state is dropped at once, so that the drivers check that this is safe.
         if site.rules.forget
             && let Some(floor) = room.droppable(&spot)
         {

@@ -10,7 +10,7 @@
 //! | `1>0` | the oldest message from 1 to 0 is delivered |
 //! | `1>0#2` | the third oldest is delivered: it has overtaken two |
 //! | `lose1>0`, `dup1>0` | the oldest message from 1 to 0 is lost; is doubled |
-//! | `tmo1`, `tmo1:1` | timer 0 of node 1 runs out; timer 1 |
+//! | `tmo1`, `tmo1:1` | timer 0 of node 1 expires; timer 1 |
 //! | `crash1`, `restart1` | node 1 stops; comes back |
 //! | `…/2,0` | picks that the step made, in order |
 
@@ -22,30 +22,30 @@ use core::str::FromStr;
 
 use crate::algorithm::{Chance, ClientId, Groups, NodeId, Timer};
 
-/// What happens in one step of a run.
+/// One step of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A client asks.
+    /// A client requests entry.
     Request {
-        /// Whose client.
+        /// The client's node.
         node: NodeId,
-        /// Which one.
+        /// The client.
         client: ClientId,
-        /// For any one of these.
+        /// The groups it accepts.
         groups: Groups,
     },
-    /// A client gives up.
+    /// A client cancels its request.
     Cancel {
-        /// Whose client.
+        /// The client's node.
         node: NodeId,
-        /// Which one.
+        /// The client.
         client: ClientId,
     },
     /// A client leaves.
     Exit {
-        /// Whose client.
+        /// The client's node.
         node: NodeId,
-        /// Which one.
+        /// The client.
         client: ClientId,
     },
     /// A message arrives.
@@ -54,42 +54,42 @@ pub enum Action {
     Lose(Envelope),
     /// A message will arrive twice.
     Duplicate(Envelope),
-    /// A timer runs out.
+    /// A timer expires.
     Expire {
-        /// Whose timer.
+        /// The timer's node.
         node: NodeId,
-        /// Which one.
+        /// The timer.
         timer: Timer,
     },
-    /// A node stops.
+    /// A node crashes.
     Crash {
-        /// Which one.
+        /// The node.
         node: NodeId,
     },
-    /// A node comes back.
+    /// A node restarts.
     Restart {
-        /// Which one.
+        /// The node.
         node: NodeId,
     },
 }
 
-/// A message on its way.
+/// A message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// Who sent it.
+    /// The sender.
     pub from: NodeId,
-    /// Who gets it.
+    /// The receiver.
     pub to: NodeId,
     /// How many older messages from the same sender to the same receiver are under way.
     pub overtakes: usize,
 }
 
-/// An action with the picks it made.
+/// An action with its picks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What happens.
+    /// The action.
     pub action: Action,
-    /// The answers to the questions that the algorithm asked on the way.
+    /// The answers to the algorithm's calls of [`Outbox::pick`](crate::Outbox::pick), in order.
     pub picks: Vec<u32>,
 }
 
@@ -132,7 +132,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// A client of a node; the first is not numbered.
+/// A client of a node; the first is printed without its number.
 struct Person {
     node: NodeId,
     client: ClientId,
@@ -213,8 +213,8 @@ fn parse_envelope(text: &str) -> Option<Envelope> {
     Some(Envelope { from: from.parse().ok()?, to: to.parse().ok()?, overtakes: overtakes.parse().ok()? })
 }
 
-/// Picks by a list; past its end, always the first option. Remembers what was asked, so that every combination
-/// of picks can be tried in turn.
+/// Picks from a list; past its end, always the first option. Records the picks, so that every combination can
+/// be tried in turn.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     picks: Vec<u32>,
@@ -227,12 +227,12 @@ impl Script {
         Script { picks: picks.to_vec(), options: Vec::new() }
     }
 
-    /// The picks that were really made.
+    /// The picks that were made.
     pub fn made(&self) -> &[u32] {
         &self.picks[..self.options.len().min(self.picks.len())]
     }
 
-    /// Goes on to the next combination of picks; `false` when all have been tried.
+    /// Advances to the next combination of picks; `false` when all have been tried.
     pub fn advance(&mut self) -> bool {
         self.picks.truncate(self.options.len());
         while let (Some(pick), Some(options)) = (self.picks.pop(), self.options.pop()) {

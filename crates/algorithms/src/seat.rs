@@ -1,5 +1,5 @@
-//! One node's place in a system: the algorithm's state with its client, its timers and its stable storage.
-//! All drivers apply inputs and effects through this, so what an effect means is written once.
+//! One node in a system: the algorithm's state with its clients, its timers and its stable storage. All
+//! drivers apply inputs and effects through this type, so the meaning of an effect is written once.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,29 +12,29 @@ use crate::census::Census;
 use crate::info::{Clients, Kind};
 use crate::properties::{Property, Violation};
 
-/// What a local client is doing.
+/// The state of a local client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Client {
     /// Neither waiting nor inside.
     Idle,
-    /// Asked for one of these groups.
+    /// Waiting for any one of these groups.
     Waiting(Groups),
     /// Inside.
     Inside {
-        /// In this group,
+        /// The group of the entry.
         group: Group,
-        /// by this slot.
+        /// The slot it holds.
         slot: u32,
     },
 }
 
 impl Client {
-    /// Whether it is inside.
+    /// Whether the client is inside.
     pub fn is_inside(self) -> bool {
         matches!(self, Client::Inside { .. })
     }
 
-    /// Whether it waits.
+    /// Whether the client waits.
     pub fn is_waiting(self) -> bool {
         matches!(self, Client::Waiting(_))
     }
@@ -45,33 +45,33 @@ impl Client {
 pub struct Seat<A: Algorithm> {
     /// The algorithm's state; `None` while the node is down.
     pub node: Option<A>,
-    /// What its client is doing, the first one if there are several.
+    /// The client's state; of the first one if there are several.
     pub client: Client,
-    /// What its other clients are doing, from number 1 to the last that does something.
+    /// The states of the other clients, from number 1 to the last that is not idle.
     pub others: Vec<Client>,
-    /// The timers that run, in ascending order.
+    /// The armed timers, in ascending order.
     pub armed: Vec<Timer>,
     /// What is in stable storage.
     pub saved: A::Durable,
 }
 
-/// What can happen to a node.
+/// An event at a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<A: Algorithm> {
-    /// Something for the algorithm.
+    /// An input of the algorithm.
     Input(Input<A>),
-    /// The node stops; its memory, its client and its timers are gone.
+    /// The node crashes; its memory, its clients and its timers are gone.
     Crash,
-    /// The node comes back from its stable storage.
+    /// The node restarts from its stable storage.
     Restart,
 }
 
-/// What a node did.
+/// What a node did on an event.
 #[derive(Clone, Debug)]
 pub struct Reaction<A: Algorithm> {
     /// All effects, in order.
     pub effects: Vec<Effect<A>>,
-    /// What it did wrong, if anything.
+    /// The property that it violated, if any.
     pub violation: Option<Violation>,
 }
 
@@ -90,7 +90,7 @@ impl<A: Algorithm> Seat<A> {
         }
     }
 
-    /// What a client is doing.
+    /// The state of a client.
     #[inline]
     pub fn client(&self, number: ClientId) -> Client {
         match number {
@@ -99,12 +99,12 @@ impl<A: Algorithm> Seat<A> {
         }
     }
 
-    /// All clients up to the last that does something, with their numbers.
+    /// All clients up to the last that is not idle, with their numbers.
     pub fn clients(&self) -> impl Iterator<Item = (ClientId, Client)> {
         (0..).zip(core::iter::once(self.client).chain(self.others.iter().copied()))
     }
 
-    /// The lowest number of a client that neither waits nor is inside.
+    /// The lowest number of an idle client.
     pub fn idle_client(&self) -> ClientId {
         let busy = self.clients().take_while(|(_, client)| *client != Client::Idle);
         busy.count() as ClientId
@@ -126,7 +126,7 @@ impl<A: Algorithm> Seat<A> {
         }
     }
 
-    /// Lets something happen to the node, and carries out the effects that concern only this node. The caller
+    /// Applies an event to the node, and carries out the effects that concern only this node. The caller
     /// carries out the sends.
     pub fn apply(&mut self, site: &Site<'_, A>, event: Event<A>, chance: &mut dyn Chance) -> Reaction<A> {
         let mut effects = Vec::new();
@@ -140,8 +140,8 @@ impl<A: Algorithm> Seat<A> {
         Reaction { effects, violation }
     }
 
-    /// The first half of [`Seat::apply`]: lets something happen. The caller passes each effect to
-    /// [`Seat::carry_out`], in order. Inlined, because callers know what happens.
+    /// The first half of [`Seat::apply`]: applies an event. The caller passes each effect to
+    /// [`Seat::carry_out`], in order. Inlined, because callers know the event.
     #[inline(always)]
     pub fn happen(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
         match event {
@@ -168,7 +168,8 @@ impl<A: Algorithm> Seat<A> {
         }
     }
 
-    /// Carries out an effect as far as it concerns only this node; says what is wrong with it.
+    /// Carries out an effect as far as it concerns only this node. Returns the property that the effect
+    /// violates.
     #[inline]
     pub fn carry_out(&mut self, site: &Site<'_, A>, effect: &Effect<A>) -> Option<Violation> {
         let me = site.me;
@@ -214,7 +215,7 @@ impl<A: Algorithm> Seat<A> {
         }
     }
 
-    /// Counts what stands on this node.
+    /// Counts what is on this node.
     pub fn count(&self, site: &Site<'_, A>, census: &mut Census) {
         match A::INFO.clients {
             Clients::OneEach => census.client(site.me, self.client),

@@ -1,4 +1,4 @@
-//! What a user asks for: sizes, options and perhaps a defect, before an algorithm has agreed to it.
+//! What a user asks for: sizes, options and perhaps a defect, before an algorithm has accepted them.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -12,50 +12,52 @@ use crate::info::{Clients, Info, Kind, Pace, Scope};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Setting {
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: u32,
     /// How many may be inside at once (k).
     pub tokens: u32,
-    /// How many groups.
+    /// The number of groups.
     pub groups: u32,
     /// Options other than the default, as (name, value).
     pub options: Vec<(String, String)>,
-    /// A defect to put back.
+    /// A defect to enable.
     pub defect: Option<String>,
 }
 
-/// A system, what its clients do and what may go wrong: what a driver is asked to run.
+/// A system, its clients' behaviour and its faults: what a driver runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// Sizes, options, defect.
     pub setting: Setting,
-    /// How often each node asks, at most.
+    /// How many requests each node makes at most.
     pub requests: u32,
     /// Whether a request may name several groups.
     pub any_of: bool,
     /// How many clients of a node wait or are inside at the same time, at most.
     pub clients: u32,
-    /// Whether clients that wait may give up.
+    /// Whether waiting clients may cancel.
     pub cancels: bool,
-    /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares enough.
+    /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares
+    /// sufficient.
     pub reorder: Option<bool>,
     /// How many messages may be lost.
     pub losses: u32,
     /// How many messages may arrive twice.
     pub duplicates: u32,
-    /// How often nodes may crash and come back.
+    /// How often nodes may crash and restart.
     pub crashes: u32,
-    /// How often each timer of each node may run out while messages are under way; beyond that, only when the
-    /// network is silent. 0 turns timers off.
+    /// How often each timer of each node may expire while messages are under way; beyond that, only when the
+    /// network is silent. 0 disables timers.
     pub firings: u32,
-    /// How often timers may run out while messages are under way in all.
+    /// How often timers may expire while messages are under way, in total.
     pub early: u32,
-    /// Time counts: messages and critical sections take this long, and timers run out just when they are due.
+    /// If set, time is modelled: messages and critical sections take this long, and timers expire exactly
+    /// when due.
     pub pace: Option<Pace>,
 }
 
 impl Case {
-    /// What a scope asks for.
+    /// The case that a scope describes.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Case {
         Case {
             setting: Setting::of(scope, defect),
@@ -78,19 +80,19 @@ impl Case {
         self.reorder.unwrap_or(!info.needs.fifo(self.setting.tokens))
     }
 
-    /// Whether anything may be lost, doubled or crash.
+    /// Whether messages may be lost or duplicated or nodes may crash.
     pub fn faulty(&self) -> bool {
         self.losses + self.duplicates + self.crashes > 0
     }
 
-    /// Everything a client may ask for.
+    /// Every set of groups that a client may request.
     pub fn wishes(&self) -> Vec<Groups> {
         let groups = self.setting.groups;
         if self.any_of { Groups::all_sets(groups).collect() } else { (0..groups).map(Groups::one).collect() }
     }
 }
 
-/// Why a setting cannot be served, in one line for the user.
+/// Why a setting is refused, in one line for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError(pub String);
 
@@ -103,13 +105,13 @@ impl fmt::Display for SettingError {
 impl core::error::Error for SettingError {}
 
 impl Setting {
-    /// More nodes than this are a mistake.
+    /// More nodes than this are taken for a mistake.
     pub const MOST_NODES: u32 = 1_000_000;
 
-    /// More tokens than this are a mistake where there may be more than nodes.
+    /// More tokens than this are taken for a mistake where there may be more tokens than nodes.
     pub const MOST_TOKENS: u32 = 65_536;
 
-    /// So many nodes and tokens, one group, default options.
+    /// A setting with this many nodes and tokens, one group and default options.
     pub fn new(nodes: u32, tokens: u32) -> Setting {
         Setting { nodes, tokens, groups: 1, options: Vec::new(), defect: None }
     }
@@ -129,7 +131,7 @@ impl Setting {
         }
     }
 
-    /// Refuses what no algorithm of this kind can serve, unknown options and unknown defects.
+    /// Refuses a setting that no algorithm of this kind can serve, unknown options and unknown defects.
     pub fn validate(&self, info: &Info) -> Result<(), SettingError> {
         let name = info.name;
         let refuse = |why: String| Err(SettingError(why));

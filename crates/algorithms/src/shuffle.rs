@@ -1,4 +1,4 @@
-//! Whole runs in an order drawn from a seed, for paper tests that state bounds which every run must keep.
+//! Whole runs in an order drawn from a seed, for paper tests of bounds that every run must keep.
 
 use std::format;
 use std::string::String;
@@ -11,8 +11,8 @@ use crate::schedule::{Action, Envelope, Step};
 use crate::seat::Client;
 use crate::world::World;
 
-/// Lets every client enter as often as the scope says, in an order that the seed decides, and returns the world
-/// when nothing more can happen. Messages overtake each other if the algorithm allows it.
+/// Lets every client enter as often as the scope says, in an order that the seed decides, and returns the
+/// world when nothing more can happen. Messages may overtake each other if the algorithm allows it.
 pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, String> {
     let mut world: World<A> = World::of(scope, None).map_err(|error| format!("{error}"))?;
     let mut left = vec![scope.requests; scope.nodes as usize];

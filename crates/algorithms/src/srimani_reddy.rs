@@ -1,6 +1,7 @@
-//! Srimani and Reddy's k-mutex, as the thesis modified it: Suzuki and Kasami's broadcast with k privileges, each
-//! with a queue and a record of the requests that were served. A free privilege goes to whoever asks, so a lone
-//! requester collects all of them. Sources: 001 ch. III and app. A. Page: `docs/algorithms/srimani-reddy.md`.
+//! Srimani and Reddy's k-mutex, as the thesis modified it: Suzuki and Kasami's broadcast with k privileges,
+//! each with a queue and a record of the served requests. Every holder of a free privilege sends it to a
+//! requester, so a lone requester collects all of them. Sources: 001 ch. III and app. A. Page:
+//! `docs/algorithms/srimani-reddy.md`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,13 +21,13 @@ pub use defects::Printed;
 /// A node's state.
 ///
 /// The text keeps a record LN with every privilege and a record PLN with every node. Here a privilege has its
-/// record only while it moves: on arrival it is added to the node's, which from then on knows all that it said.
+/// record only while it moves: on arrival the record is merged into the node's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SrimaniReddy {
-    /// For each node the highest number among its requests that are known here (RN).
+    /// For each node, the highest number of its requests that is known here (RN).
     asked: Vec<u32>,
-    /// For each node the highest number of a request for which, as far as is known here, a privilege was sent
-    /// (PLN; for this node itself: the last request that was served).
+    /// For each node, the highest number of a request for which a privilege was sent, as far as this node
+    /// knows (PLN; for this node itself: its last served request).
     served: Vec<u32>,
     /// How many privileges are here and not in use. Their queues are empty.
     idle: u32,
@@ -43,9 +44,9 @@ pub struct SrimaniReddy {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after those of the state
 pub enum Message {
-    /// The sender asks, for the time of this number.
+    /// The sender requests entry, with this number.
     Request(u32),
-    /// A privilege, with who is next and what has been served (Q and LN).
+    /// A privilege, with its queue and the record of served requests (Q and LN).
     Privilege { queue: Vec<NodeId>, served: Vec<u32> },
 }
 
@@ -181,7 +182,7 @@ impl SrimaniReddy {
     fn on_request(&mut self, site: &Context<'_>, from: NodeId, number: u32, out: &mut Out<'_>) {
         let index = from as usize;
         self.asked[index] = self.asked[index].max(number);
-        // A node asks again only after its request before was served.
+        // A node makes a new request only after its previous one was served.
         self.served[index] = self.served[index].max(self.asked[index].saturating_sub(1));
         if !self.waits(from) {
             out.note("a request came after it had been served");
@@ -210,7 +211,7 @@ impl SrimaniReddy {
             self.inside = Some(queue);
             out.enter();
         } else {
-            // Each privilege comes at most once for each request, and the first one to come is needed.
+            // Each privilege arrives at most once for each request, and the first one to arrive is needed.
             if site.tokens == 1 {
                 out.never("the only privilege comes to a node that does not wait");
             }
@@ -226,7 +227,7 @@ impl SrimaniReddy {
         }
     }
 
-    /// The first part of P6, for one other node: what a privilege and this node know of it becomes one.
+    /// The first part of P6, for one other node: merges what a privilege and this node know of it.
     fn learn(&mut self, site: &Context<'_>, node: usize, served: u32, out: &mut Out<'_>) {
         if served > self.asked[node] {
             out.note("a privilege knew of a request before it came");
@@ -237,7 +238,8 @@ impl SrimaniReddy {
         self.served[node] = self.served[node].max(served);
     }
 
-    /// The rest of P6, and what follows it in P1 and P4: the privilege goes to the head of its queue or stays.
+    /// The rest of P6, and what follows it in P1 and P4: the privilege goes to the head of its queue or
+    /// stays.
     fn hand_on(&mut self, site: &Context<'_>, mut queue: Vec<NodeId>, out: &mut Out<'_>) {
         queue.retain(|&node| self.asked[node as usize] != self.served[node as usize]);
         for node in site.others() {
@@ -262,7 +264,7 @@ impl SrimaniReddy {
         out.send(to, Message::Privilege { queue, served: self.served.clone() });
     }
 
-    /// Whether a request of the node is known here for which, as far as is known here, no privilege was sent.
+    /// Whether this node knows a request of the node, and of no privilege sent for it.
     fn waits(&self, node: NodeId) -> bool {
         let node = node as usize;
         self.asked[node] > self.served[node]

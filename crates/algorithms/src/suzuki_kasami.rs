@@ -1,5 +1,5 @@
-//! Suzuki and Kasami's mutex: one token, which carries a queue and, for each node, the number of its last request
-//! that was served; a node that wants the token numbers its request and sends it to everybody. Source: 001 ch. II
+//! Suzuki and Kasami's mutex: one token, which carries a queue and, for each node, the number of its last
+//! served request. A node that needs the token numbers its request and broadcasts it. Source: 001 ch. II
 //! (Suzuki and Kasami 1985). Page: `docs/algorithms/suzuki-kasami.md`.
 
 use alloc::vec;
@@ -17,7 +17,7 @@ mod paper;
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuzukiKasami {
-    /// For each node the highest number among its requests that are known here (RN).
+    /// For each node, the highest number of its requests that is known here (RN).
     asked: Vec<u32>,
     token: Option<Token>,
     /// Whether the client is inside.
@@ -28,9 +28,9 @@ pub struct SuzukiKasami {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
-    /// For each node the number of its last request that was served (LN).
+    /// For each node, the number of its last served request (LN).
     served: Vec<u32>,
-    /// Who gets the token next.
+    /// The nodes that get the token next.
     queue: Vec<NodeId>,
 }
 
@@ -38,7 +38,7 @@ pub struct Token {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The sender asks, for the time of this number.
+    /// The sender requests entry, with this number.
     Request(u32),
     /// The token.
     Token(Token),
@@ -178,8 +178,8 @@ impl SuzukiKasami {
         out.enter();
     }
 
-    /// Whether a request of the node is known here that the token has not served. There is never more than one:
-    /// a node asks again only after the token has been there.
+    /// Whether this node knows a request of the node that the token has not served. There is never more than
+    /// one: a node makes a new request only after it had the token.
     fn waits(&self, token: &Token, node: NodeId) -> bool {
         let node = node as usize;
         self.asked[node] > token.served[node]

@@ -1,6 +1,6 @@
-//! Golden transcripts: `testdata/<algorithm>/*.txt`. A file starts with prose after `#`, then a `system` line, then
-//! commands after `>` each followed by what happened. `TOKENWOOD_REWRITE=1 cargo test transcripts` writes the
-//! answers anew; commit a difference only if you can explain it.
+//! Golden transcripts: `testdata/<algorithm>/*.txt`. A file starts with prose after `#`, then a `system`
+//! line, then commands after `>` each followed by what happened. `TOKENWOOD_REWRITE=1 cargo test transcripts`
+//! writes the answers anew; commit a difference only if you can explain it.
 
 use std::format;
 use std::fs;

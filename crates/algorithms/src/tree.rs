@@ -8,14 +8,14 @@ use crate::setting::Setting;
 pub const SHAPE: Choice =
     Choice { name: "shape", values: &["binary", "star", "line"], help: "the tree that joins the nodes" };
 
-/// How the nodes hang together.
+/// The shape of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Almost complete and binary: the shallowest with at most three neighbours per node.
     Binary,
     /// Node 0 in the middle: any two nodes are at most two hops apart.
     Star,
-    /// One after the other: the longest ways there can be.
+    /// A chain: the longest paths there can be.
     Line,
 }
 
@@ -40,7 +40,7 @@ impl Shape {
     }
 }
 
-/// The positions below a position of the almost complete binary tree of so many nodes.
+/// The positions below a position of the almost complete binary tree of this size.
 pub(crate) fn children(position: u32, nodes: u32) -> impl Iterator<Item = u32> {
     [2 * position + 1, 2 * position + 2].into_iter().filter(move |&child| child < nodes)
 }

@@ -1,5 +1,5 @@
-//! Clients that wait at a node, first come first served. However many wait, each of them can give up at little cost, and what a
-//! message does to them can be undone.
+//! Clients that wait at a node, first come first served. Any of them can cancel at little cost, however many
+//! wait, and the changes of one message can be undone.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -9,64 +9,64 @@ use core::hash::{Hash, Hasher};
 
 use crate::algorithm::ClientId;
 
-/// Up to so many are searched one by one. Beyond that there is an index.
+/// Up to this many are searched one by one. Beyond that there is an index.
 const FEW: usize = 64;
 
-/// Clients that wait, the oldest first, each with something of type `T`.
+/// Waiting clients, the oldest first, each with a value of type `T`.
 #[derive(Clone)]
 pub struct Waiters<T = ()> {
-    /// All of them, if there is no index.
+    /// All waiters, if there is no index.
     few: VecDeque<(ClientId, T)>,
     many: Option<Box<Many<T>>>,
 }
 
-/// More clients than anyone would want to search.
+/// Too many waiters to search one by one.
 #[derive(Clone)]
 struct Many<T> {
-    /// By their turns: numbers that rise with every client that comes.
+    /// By their turns: numbers that rise with every new waiter.
     by_turn: BTreeMap<u64, (ClientId, T)>,
     turns: BTreeMap<ClientId, u64>,
     last: u64,
     journal: Option<Journal<T>>,
 }
 
-/// What has to be undone.
+/// The changes since a mark, so that they can be undone.
 #[derive(Clone)]
 struct Journal<T> {
     /// The last turn at the mark.
     last: u64,
-    /// Who went since then.
+    /// The waiters removed since then.
     gone: Vec<(u64, (ClientId, T))>,
-    /// Everything at the mark, if it was more than that.
+    /// All waiters at the mark, if more than removals happened since.
     all: Option<BTreeMap<u64, (ClientId, T)>>,
 }
 
-/// What [`Waiters::undo`] goes back to. If there are many, it is a journal that they keep themselves.
+/// The state that [`Waiters::undo`] goes back to. With many waiters it is a journal inside [`Waiters`].
 pub(crate) struct Mark<T>(Option<VecDeque<(ClientId, T)>>);
 
 impl<T> Waiters<T> {
-    /// Nobody.
+    /// No waiters.
     pub const fn new() -> Waiters<T> {
         Waiters { few: VecDeque::new(), many: None }
     }
 
-    /// Whether nobody waits.
+    /// Whether no client waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many wait.
+    /// The number of waiters.
     pub fn len(&self) -> usize {
         self.many.as_ref().map_or(self.few.len(), |many| many.by_turn.len())
     }
 
-    /// All, the oldest first.
+    /// All waiters, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (ClientId, &T)> {
         let many = self.many.iter().flat_map(|many| many.by_turn.values());
         self.few.iter().chain(many).map(|(client, what)| (*client, what))
     }
 
-    /// The oldest.
+    /// The oldest waiter.
     pub fn front(&self) -> Option<(ClientId, &T)> {
         let (client, what) = match &self.many {
             Some(many) => many.by_turn.first_key_value()?.1,
@@ -78,14 +78,14 @@ impl<T> Waiters<T> {
 
 #[cfg(test)]
 impl<T> Waiters<T> {
-    /// For how many there is room without an allocation.
+    /// The number of waiters that fit without an allocation.
     pub(crate) fn capacity(&self) -> usize {
         self.few.capacity()
     }
 }
 
 impl<T: Clone> Waiters<T> {
-    /// A client that does not wait yet does so from now on.
+    /// Adds a client that does not wait yet.
     pub fn push_back(&mut self, client: ClientId, what: T) {
         if self.many.is_none() && self.few.len() == FEW {
             let mut many = Many::new();
@@ -98,7 +98,7 @@ impl<T: Clone> Waiters<T> {
         }
     }
 
-    /// Takes out the oldest.
+    /// Removes the oldest waiter.
     pub fn pop_front(&mut self) -> Option<(ClientId, T)> {
         let Some(many) = &mut self.many else { return self.few.pop_front() };
         let turn = *many.by_turn.first_key_value()?.0;
@@ -107,7 +107,7 @@ impl<T: Clone> Waiters<T> {
         first
     }
 
-    /// A client waits no longer. Returns what it had with it, if it waited.
+    /// Removes a client. Returns its value, if it waited.
     pub fn remove(&mut self, client: ClientId) -> Option<T> {
         let Some(many) = &mut self.many else {
             let place = self.few.iter().position(|(waiter, _)| *waiter == client)?;
@@ -119,7 +119,7 @@ impl<T: Clone> Waiters<T> {
         Some(what)
     }
 
-    /// Takes out those that are not to be kept. Asks for all, the oldest first.
+    /// Keeps only the waiters for which `keeps` is true. Asks for each of them, the oldest first.
     pub fn retain(&mut self, mut keeps: impl FnMut(ClientId, &T) -> bool) {
         let Some(many) = &mut self.many else {
             return self.few.retain(|(client, what)| keeps(*client, what));
@@ -130,7 +130,7 @@ impl<T: Clone> Waiters<T> {
         self.drop_index();
     }
 
-    /// Changes what they have with them.
+    /// Changes the value of every waiter.
     pub fn for_each(&mut self, mut change: impl FnMut(&mut T)) {
         let Some(many) = &mut self.many else {
             return self.few.iter_mut().for_each(|(_, what)| change(what));
@@ -144,14 +144,14 @@ impl<T: Clone> Waiters<T> {
         many.by_turn.values_mut().for_each(|(_, what)| change(what));
     }
 
-    /// From here on everything can be undone, until [`Waiters::keep`].
+    /// Starts a journal: changes can be undone until [`Waiters::keep`].
     pub(crate) fn mark(&mut self) -> Mark<T> {
         let Some(many) = &mut self.many else { return Mark(Some(self.few.clone())) };
         many.journal = Some(Journal { last: many.last, gone: Vec::new(), all: None });
         Mark(None)
     }
 
-    /// What happened since the mark has happened.
+    /// Keeps the changes since the mark.
     pub(crate) fn keep(&mut self) {
         if let Some(many) = &mut self.many {
             many.journal = None;
@@ -159,7 +159,7 @@ impl<T: Clone> Waiters<T> {
         }
     }
 
-    /// Nothing has happened since the mark.
+    /// Undoes the changes since the mark.
     pub(crate) fn undo(&mut self, mark: Mark<T>) {
         if let Some(few) = mark.0 {
             (self.few, self.many) = (few, None);
@@ -178,7 +178,7 @@ impl<T: Clone> Waiters<T> {
         many.turns = many.by_turn.iter().map(|(turn, (client, _))| (*client, *turn)).collect();
     }
 
-    /// Without an index again, if few are left.
+    /// Drops the index, if few waiters are left.
     fn drop_index(&mut self) {
         let is_small = |many: &Many<T>| many.journal.is_none() && many.by_turn.len() <= FEW / 4;
         if let Some(many) = self.many.take_if(|many| is_small(many)) {
@@ -216,7 +216,7 @@ impl<T> Default for Waiters<T> {
     }
 }
 
-/// Who waits in which order is all there is; an index makes no difference.
+/// Two queues are equal if the same clients wait in the same order; an index makes no difference.
 impl<T: PartialEq> PartialEq for Waiters<T> {
     fn eq(&self, other: &Waiters<T>) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
@@ -242,10 +242,10 @@ impl<T: fmt::Debug> fmt::Debug for Waiters<T> {
 mod tests {
     use super::*;
 
-    /// What [`Waiters`] has to be like.
+    /// The reference model of [`Waiters`].
     type Model = VecDeque<(ClientId, u32)>;
 
-    /// Numbers that look like chance.
+    /// Pseudo-random numbers.
     struct Numbers(u64);
 
     impl Numbers {

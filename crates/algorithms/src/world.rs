@@ -1,5 +1,5 @@
-//! A whole system in memory, moved step by step: the plainest driver. Transcripts, traces and paper tests run on
-//! it.
+//! A whole system in memory, moved step by step: the simplest driver. Transcripts, traces and paper tests run
+//! on it.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -22,7 +22,7 @@ pub struct World<A: Algorithm> {
     terms: Terms,
     /// The nodes.
     pub seats: Vec<Seat<A>>,
-    /// The messages under way, oldest first, by (from, to); no empty entries.
+    /// The messages under way, oldest first, by (from, to), without empty entries.
     pub channels: BTreeMap<(NodeId, NodeId), Vec<A::Message>>,
     /// How many messages have been sent so far.
     pub sent: u64,
@@ -34,20 +34,20 @@ pub struct World<A: Algorithm> {
 /// What one step did.
 #[derive(Clone, Debug)]
 pub struct Happened<A: Algorithm> {
-    /// The node it happened to, if any.
+    /// The node that the step concerned, if any.
     pub node: Option<NodeId>,
-    /// A line for a reader: who received what.
+    /// A line for a reader: which node received what.
     pub heading: String,
-    /// What that node did, in order.
+    /// The effects of that node, in order.
     pub effects: Vec<Effect<A>>,
-    /// The picks that were made.
+    /// The picks of the step.
     pub picks: Vec<u32>,
     /// The first property that no longer holds.
     pub violation: Option<Violation>,
 }
 
 impl<A: Algorithm> Happened<A> {
-    /// What happened, a line each.
+    /// The step in words, a line each.
     pub fn lines(&self) -> Vec<String> {
         let me = self.node.unwrap_or(0);
         let heading = (!self.heading.is_empty()).then(|| self.heading.clone());
@@ -74,12 +74,12 @@ impl<A: Algorithm> World<A> {
         Ok(world)
     }
 
-    /// A system at its start, with what a scope says.
+    /// A system at its start, as a scope describes it.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Result<World<A>, SettingError> {
         World::new(&Setting::of(scope, defect), scope.faulty())
     }
 
-    /// Where a node runs.
+    /// The site of a node.
     pub fn site(&self, me: NodeId) -> Site<'_, A> {
         Site { me, nodes: self.setting.nodes, tokens: self.setting.tokens, rules: &self.rules }
     }
@@ -98,7 +98,8 @@ impl<A: Algorithm> World<A> {
         census
     }
 
-    /// Takes a step, with the picks it names. The error is one line that says why the step is not possible now.
+    /// Takes a step, with the picks it names. The error is one line that says why the step is not possible
+    /// now.
     pub fn take(&mut self, step: &Step) -> Result<Happened<A>, String> {
         let mut script = Script::new(&step.picks);
         let mut happened = self.act(step.action, &mut script)?;
@@ -117,7 +118,8 @@ impl<A: Algorithm> World<A> {
         Ok(())
     }
 
-    /// Lets something happen, with picks from `chance`. The error is one line that says why it is not possible.
+    /// Performs an action, with picks from `chance`. The error is one line that says why it is not possible
+    /// now.
     pub fn act(&mut self, action: Action, chance: &mut dyn Chance) -> Result<Happened<A>, String> {
         let (node, heading, event) = self.prepare(action)?;
         let Some((me, event)) = node.zip(event) else {
@@ -151,8 +153,8 @@ impl<A: Algorithm> World<A> {
         Some(Violation { property, detail: self.terms.detail(property, &census) })
     }
 
-    /// Whether this property does not hold now. What only a step can violate, or only all runs together, is not seen
-    /// here.
+    /// Whether this property does not hold now. Violations that only a step or only all runs together can
+    /// show are not seen here.
     pub fn violates(&self, property: Property) -> bool {
         match property {
             Property::NobodyLeftWaiting => self.violated_at_end().is_some(),
@@ -160,7 +162,7 @@ impl<A: Algorithm> World<A> {
         }
     }
 
-    /// What is wrong if nothing more happens from here on.
+    /// The property that is violated if nothing more happens from here on.
     pub fn violated_at_end(&self) -> Option<Violation> {
         let census = self.census();
         let waits = census.waiting.iter().any(|&waits| waits > 0);
@@ -256,8 +258,9 @@ impl<A: Algorithm> World<A> {
         Ok(message)
     }
 
-    /// Delivers every message under way, and what follows from them, always from the lowest channel first, until
-    /// nothing is under way. For tests in which the order does not matter; gives up after `most` deliveries.
+    /// Delivers every message under way, and the messages that follow from them, always from the lowest
+    /// channel first, until nothing is under way. For tests in which the order does not matter; gives up
+    /// after `most` deliveries.
     pub fn settle(&mut self, most: usize) -> Result<(), String> {
         for _ in 0..most {
             let Some((&(from, to), _)) = self.channels.first_key_value() else { break };

@@ -1,4 +1,4 @@
-//! Every algorithm has a page that speaks of all its options and defects, paper tests and transcripts.
+//! Every algorithm has a page that covers all its options and defects, paper tests and transcripts.
 
 use std::fs;
 use std::path::Path;

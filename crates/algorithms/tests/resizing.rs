@@ -1,7 +1,8 @@
-//! More and fewer tokens while a resource is in use: every run at small sizes, and random ones beyond.
+//! Resizing while a resource is in use: every run at small sizes, and random ones beyond.
 //!
-//! Resizing is not an input of the workbench, so this has a driver of its own: nodes, links that keep their order, clients that
-//! ask, leave and give up, timers that run out, and a home that is told to have another number of tokens.
+//! Resizing is not an input of the workbench, so this test has a driver of its own: nodes, FIFO links,
+//! clients that request, leave and cancel, timers that expire, and a home that is told to change the number
+//! of tokens.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -9,19 +10,19 @@ use algorithms::Origin;
 use algorithms::forest::{Body, Forest, Message, Rules, Slip};
 use algorithms::{Algorithm, Chance, Effect, Groups, Input, Outbox, Site, Timer};
 
-/// What is explored.
+/// What to explore.
 #[derive(Clone, Copy)]
 struct Plan {
     nodes: u32,
     tokens: u32,
-    /// Clients of each node, each of whom asks so many times.
+    /// The number of clients of each node, each of which makes `asks` requests.
     clients: u32,
     asks: u32,
     gives_up: bool,
     slip: Option<Slip>,
 }
 
-/// A client: how often it may still ask, and what it does.
+/// A client: how many requests it may still make, and its state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Client {
     Outside(u32),
@@ -39,22 +40,22 @@ enum Move {
     Resize(u32),
 }
 
-/// All nodes, with what is between them.
+/// All nodes, with the messages between them.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     nodes: Vec<Forest>,
     clients: Vec<Vec<Client>>,
     armed: Vec<[bool; 4]>,
     links: BTreeMap<(u32, u32), VecDeque<Message>>,
-    /// The numbers of tokens that the home is still told to have, in their order.
+    /// The numbers of tokens that the home will still be told, in order.
     sizes: VecDeque<u32>,
-    /// So many timers may still run out while messages are under way.
+    /// How many timers may still expire while messages are under way.
     early: u32,
     /// The highest fence of each slot.
     fences: BTreeMap<u32, u64>,
 }
 
-/// The first option, or as the seed says.
+/// Picks the first option, or as the seed says.
 struct Dice(Option<u64>);
 
 impl Dice {
@@ -97,7 +98,7 @@ impl Plan {
         }
     }
 
-    /// What can happen next. Timers run out early only so often; when nothing is under way, always.
+    /// The possible next steps. Timers expire early only so often; when nothing is under way, always.
     fn moves(&self, state: &State) -> Vec<Move> {
         let mut moves = Vec::new();
         for (&(from, to), link) in &state.links {
@@ -124,7 +125,7 @@ impl Plan {
         moves
     }
 
-    /// Takes a step. The error says what must not be.
+    /// Takes a step. The error names the violated rule.
     fn take(&self, state: &mut State, step: &Move, dice: &mut Dice) -> Result<(), String> {
         let rules = self.rules();
         let mut effects = Vec::new();
@@ -183,7 +184,7 @@ impl Plan {
                     let client = &mut state.clients[node as usize][pass.client as usize];
                     *client = Client::Inside(client.asks());
                     if pass.slot >= state.nodes[node as usize].size().tokens {
-                        return Err(format!("node {node} lets somebody in by slot {}", pass.slot));
+                        return Err(format!("node {node} grants the retiring slot {}", pass.slot));
                     }
                     let highest = state.fences.entry(pass.slot).or_default();
                     if pass.fence <= *highest {
@@ -210,11 +211,11 @@ impl Plan {
         }
     }
 
-    /// Nothing can happen any more, and nothing is missing: nobody waits, and all tokens are home.
+    /// Nothing more can happen, and nothing is missing: no client waits, and all tokens are home.
     fn judge_end(&self, state: &State) -> Result<(), String> {
         let waits = |client: &Client| matches!(client, Client::Waits(_));
         if state.clients.iter().flatten().any(waits) {
-            return Err("somebody waits for ever".to_string());
+            return Err("a client waits for ever".to_string());
         }
         let size = state.nodes[HOME as usize].size().tokens;
         let home: Vec<u32> = state.nodes[HOME as usize].tokens_here().map(|(token, _)| token).collect();
@@ -231,7 +232,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Explores every run. Returns how many states there are.
+    /// Explores every run. Returns the number of states.
     fn explore(&self, sizes: &[u32], early: u32) -> Result<usize, String> {
         let mut seen = HashSet::new();
         let mut open = vec![self.start(sizes, early)];
@@ -253,7 +254,7 @@ impl Plan {
         Ok(seen.len())
     }
 
-    /// One run by chance, to its end.
+    /// One random run, to its end.
     fn run(&self, seed: u64) -> Result<(), String> {
         let mut dice = Dice(Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
         let changes = dice.below(6);

@@ -5,7 +5,7 @@ use node::LocalCluster;
 use service::Config;
 use tokio::runtime::{Builder, Runtime};
 
-/// Nodes that run.
+/// A running cluster.
 pub(crate) struct Cluster(LocalCluster);
 
 impl Cluster {
@@ -33,7 +33,7 @@ impl Cluster {
         self.0.hosts.iter().map(|host| host.status().counts.sent).sum()
     }
 
-    /// How many resources all nodes know together.
+    /// How many resources all nodes have in total.
     pub(crate) fn resources(&self) -> usize {
         self.0.hosts.iter().map(|host| host.status().resources).sum()
     }

@@ -1,4 +1,4 @@
-//! Many clients over three nodes that all want the same.
+//! Many clients over three nodes that compete for the same locks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +15,10 @@ use crate::{Effort, Figure};
 
 const NODES: usize = 3;
 
-/// Which lock a client takes next: of this one, for the so-manyth time.
+/// The lock that a client takes next: by client and count.
 type Choice = fn(&Tokenwood, usize, u64) -> Lock;
 
-/// What came of it.
+/// The result of a run.
 struct Run {
     entries: f64,
     messages: f64,
@@ -70,7 +70,7 @@ pub(crate) fn rooms(effort: &Effort) -> Result<Vec<Figure>, String> {
 
 pub(crate) fn many_names(effort: &Effort) -> Result<Vec<Figure>, String> {
     let any = |tokenwood: &Tokenwood, client: usize, time: u64| {
-        // Spread by a fixed mixture, so that every run asks for the same names.
+        // Spread by a fixed hash, so that every run uses the same names.
         let mixed =
             (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ client as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         tokenwood.mutex(&format!("name-{}", (mixed >> 32) % 1_000))
@@ -103,7 +103,7 @@ fn run(clients: usize, choice: Choice, effort: &Effort) -> Result<Run, String> {
         let mut tasks = Vec::new();
         for client in 0..clients {
             let tokenwood = cluster.client(client % NODES).await?;
-            // Once before it counts, so that every node has heard of the lock.
+            // Once before it counts, so that every node knows the lock.
             let first = choice(&tokenwood, client, 0).acquire().await;
             first.map_err(|error| error.to_string())?.release();
             let (begin, over) = (begin.clone(), over.clone());
@@ -134,7 +134,7 @@ fn run(clients: usize, choice: Choice, effort: &Effort) -> Result<Run, String> {
     })
 }
 
-/// Takes and releases until it is over. Returns how long each wait was.
+/// Acquires and releases until the time is up. Returns the length of each wait.
 async fn live(
     tokenwood: &Tokenwood,
     client: usize,

@@ -1,14 +1,14 @@
-//! How much processor time processes have used, and which cores threads run on.
+//! The processor time of processes, and the cores of threads.
 
 use std::fs;
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// What the kernel counts in: a hundredth of a second on every Linux.
+/// The unit of the kernel's counts: a hundredth of a second on every Linux.
 const TICK_MICROS: f64 = 10_000.0;
 
-/// Microseconds that this process has used, user and system, with threads that have ended.
+/// Microseconds that this process has used, user and system, threads that have ended included.
 pub fn used_by(process: u32) -> Result<f64, String> {
     let file = format!("/proc/{process}/stat");
     let stat = fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
@@ -17,7 +17,7 @@ pub fn used_by(process: u32) -> Result<f64, String> {
 
 /// User and system time in the text of `/proc/PID/stat`.
 fn ticks(stat: &str) -> Option<u64> {
-    // The name of the program comes before, in brackets, and may have spaces and brackets itself.
+    // The name of the program comes first, in brackets, and may contain spaces and brackets itself.
     let (_, after) = stat.rsplit_once(')')?;
     let mut fields = after.split_whitespace().skip(11);
     let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);

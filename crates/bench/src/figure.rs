@@ -1,42 +1,42 @@
-//! What was measured, and what it should be.
+//! Measured figures, and their bounds.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a scenario gave.
+/// The result of a scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Which.
+    /// The scenario.
     pub scenario: String,
-    /// What was measured.
+    /// Its figures.
     pub figures: Vec<Figure>,
 }
 
-/// Something that was measured.
+/// A measured figure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it is.
+    /// Its name.
     pub what: String,
-    /// How much, in the middle of all rounds,
+    /// The median of all rounds.
     pub value: f64,
-    /// in the lowest
+    /// The lowest of all rounds.
     pub low: f64,
-    /// and in the highest of them,
+    /// The highest of all rounds.
     pub high: f64,
-    /// of what.
+    /// The unit.
     pub unit: String,
-    /// What it should be, if anything is promised.
+    /// The bound that it should keep, if there is one.
     pub bound: Option<Bound>,
 }
 
-/// What a figure should be.
+/// The bound of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// So much at most.
+    /// At most this much.
     AtMost(f64),
-    /// So much at least.
+    /// At least this much.
     AtLeast(f64),
 }
 
@@ -54,7 +54,7 @@ impl Figure {
         Figure { bound: Some(Bound::AtLeast(limit)), ..self }
     }
 
-    /// Whether it is as it should be; true if nothing is promised.
+    /// Whether it keeps its bound; true if there is none.
     pub fn holds(&self) -> bool {
         match self.bound {
             None => true,
@@ -63,14 +63,14 @@ impl Figure {
         }
     }
 
-    /// Whether another measurement of the same is different, and not just by what lies between rounds.
+    /// Whether another measurement of the same figure differs by more than the spread between rounds.
     pub fn differs(&self, other: &Figure) -> bool {
         self.low > other.high || self.high < other.low
     }
 }
 
 impl Outcome {
-    /// Puts rounds of the same scenario together. There is at least one.
+    /// Combines rounds of the same scenario. There is at least one.
     pub(crate) fn of_rounds(mut rounds: Vec<Outcome>) -> Option<Outcome> {
         let mut outcome = rounds.pop()?;
         for (place, figure) in outcome.figures.iter_mut().enumerate() {
@@ -92,7 +92,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The value that this share of the others is below. Sorts.
+/// The value that this share of the values is below. Sorts.
 pub(crate) fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = (values.len().saturating_sub(1) as f64 * share).round() as usize;
@@ -103,7 +103,7 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// How evenly something is shared out: 1 if all have the same, 1/n if one has everything.
+/// Jain's fairness index: 1 if all shares are equal, 1/n if one has everything.
 pub(crate) fn jain(shares: &[u64]) -> f64 {
     let sum: f64 = shares.iter().map(|share| *share as f64).sum();
     let squares: f64 = shares.iter().map(|share| (*share as f64).powi(2)).sum();

@@ -1,4 +1,4 @@
-//! What the network costs at least: bytes there and back between two tasks, with nothing in between.
+//! The minimum cost of the network: bytes there and back between two tasks, with nothing in between.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// About as many as a request for a lock has.
+/// About the size of a request for a lock.
 pub(crate) const BYTES: usize = 48;
 
 /// Two tasks with a socket each.
@@ -35,7 +35,7 @@ impl Floor {
         Ok(Floor { stream, echo })
     }
 
-    /// Microseconds of each of so many round trips, with a pause before each.
+    /// The time of each of `count` round trips, in microseconds, with a pause before each.
     pub(crate) async fn round_trips(&mut self, count: u32, pause: Duration) -> Result<Vec<f64>, String> {
         let mut times = Vec::new();
         let mut bytes = [0; BYTES];

@@ -11,9 +11,10 @@ use crate::figure::{median, quantile};
 use crate::floor::Floor;
 use crate::{Effort, Figure};
 
-/// Floor and figure are measured in turns of so many.
+/// Floor and figure are measured alternately, this many at a time.
 const TURN: u32 = 100;
-/// Until a request has certainly arrived. The floor is measured after the same pause: threads that sleep are woken.
+/// Long enough for a request to arrive. The floor is measured after the same pause, because sleeping threads
+/// have to wake up.
 const PAUSE: Duration = Duration::from_millis(1);
 
 pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, String> {
@@ -63,7 +64,7 @@ async fn measure(
     ])
 }
 
-/// Hands over to and fro. Returns how many microseconds each hand-over took.
+/// Hands the lock to and fro. Returns how many microseconds each hand-off took.
 async fn turn(first: &Lock, second: &Lock) -> Result<Vec<f64>, String> {
     let mut times = Vec::new();
     for round in 0..TURN {
@@ -81,7 +82,7 @@ async fn turn(first: &Lock, second: &Lock) -> Result<Vec<f64>, String> {
         let released = Instant::now();
         guard.release();
         waiter.await.map_err(|error| error.to_string())??;
-        let granted = grant.recv().await.ok_or("nobody was let in")?;
+        let granted = grant.recv().await.ok_or("no grant was received")?;
         times.push(granted.duration_since(released).as_secs_f64() * 1e6);
     }
     Ok(times)

@@ -1,8 +1,8 @@
-//! What locks cost, beside what the network costs at least.
+//! The cost of locks, beside the minimum cost of the network.
 //!
-//! Every scenario starts a cluster of its own in this process, with real sockets between nodes and to clients, and
-//! measures its floor in the same run: the time of a bare round trip of as many bytes between two tasks of the same
-//! runtime. Machines differ and are busy; ratios to the floor can be compared all the same.
+//! Every scenario starts a cluster of its own in this process, with real sockets between nodes and to
+//! clients, and measures its floor in the same run: the time of a bare round trip of as many bytes between
+//! two tasks of the same runtime. Machines differ and are busy; ratios to the floor can still be compared.
 
 #![forbid(unsafe_code)]
 
@@ -21,30 +21,30 @@ use std::time::Duration;
 
 pub use figure::{Bound, Figure, Outcome};
 
-/// Something that can be measured.
+/// A benchmark scenario.
 pub struct Scenario {
-    /// How it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub about: &'static str,
     run: Run,
 }
 
 type Run = fn(&Effort) -> Result<Vec<Figure>, String>;
 
-/// How much is measured.
+/// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// So many rounds of each scenario,
+    /// The number of rounds of each scenario.
     pub rounds: u32,
-    /// about so long each.
+    /// The approximate length of each round.
     pub time: Duration,
-    /// So many names for the memory of names.
+    /// The number of names for the memory of names.
     pub names: u32,
 }
 
 impl Scenario {
-    /// Measures it. The error is one line.
+    /// Runs the scenario. The error is one line.
     pub fn run(&self, effort: &Effort) -> Result<Outcome, String> {
         let mut rounds = Vec::new();
         for _ in 0..effort.rounds.max(1) {
@@ -54,7 +54,7 @@ impl Scenario {
     }
 }
 
-/// Everything that can be measured.
+/// All scenarios.
 pub const SCENARIOS: [Scenario; 13] = [
     Scenario {
         name: "embedded",
@@ -111,7 +111,7 @@ pub const SCENARIOS: [Scenario; 13] = [
 mod tests {
     use super::*;
 
-    /// Not how fast anything is, which no test can say, but what does not depend on the machine.
+    /// Not the speed, which no test can check, but the figures that do not depend on the machine.
     #[test]
     fn every_scenario_gives_figures_and_messages_are_as_few_as_promised() {
         let effort = Effort { rounds: 1, time: Duration::from_millis(100), names: 1_000 };
@@ -120,7 +120,7 @@ mod tests {
             assert!(!outcome.figures.is_empty(), "{}", scenario.name);
             for figure in &outcome.figures {
                 assert!(figure.value.is_finite(), "{} {figure:?}", scenario.name);
-                // In so short a run the first requests, which look for the token, count for more than they are worth.
+                // In so short a run the first requests, which search for the token, have too much weight.
                 let short = Figure { value: figure.value * 0.95, ..figure.clone() };
                 let counts = figure.what.starts_with("messages");
                 assert!(!counts || short.holds(), "{} {figure:?}", scenario.name);

@@ -1,4 +1,4 @@
-//! What names cost that are used once each.
+//! The cost of names that are used once each.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use crate::cluster::{Cluster, runtime};
 use crate::{Effort, Figure};
 
-/// Names must be forgotten after so long.
+/// Names must be forgotten after this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, String> {
@@ -29,7 +29,7 @@ pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, String> {
             }
             sleep(Duration::from_millis(50)).await;
         }
-        // Freed is not given back: allocators take their time, and each thread gives back its own.
+        // Freed memory is not returned at once: allocators take their time, and each thread returns its own.
         let forgotten = Instant::now();
         let mut left = resident()?.saturating_sub(before);
         while left > used / 10 && forgotten.elapsed() < PATIENCE / 10 {
@@ -49,7 +49,7 @@ pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, String> {
     })
 }
 
-/// How much memory this process has, in bytes.
+/// The resident memory of this process, in bytes.
 fn resident() -> Result<u64, String> {
     let cannot = "how much memory this process has cannot be found out: there is no /proc/self/statm";
     let text = std::fs::read_to_string("/proc/self/statm").map_err(|_| cannot)?;

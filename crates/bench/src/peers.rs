@@ -1,5 +1,5 @@
-//! The same workloads against Tokenwood and against other services that are used for locks, one client task and one
-//! connection each. Starting and ending the servers is up to the caller.
+//! The same workloads against Tokenwood and against other services that are used for locks, with one client
+//! task and one connection each. The caller starts and stops the servers.
 
 mod bare;
 mod etcd;
@@ -21,14 +21,14 @@ use crate::floor::micros;
 pub use bare::bare_round_trip;
 pub use tally::{FIGURES, HAND_OFF, HAND_OFF_RATIO, Sample, Versus, compare};
 
-/// Which service, and where it is.
+/// A service and its servers.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Which.
+    /// The service.
     pub kind: Kind,
     /// Where its servers listen, each as `host:port`.
     pub endpoints: Vec<String>,
-    /// The processes that serve.
+    /// The processes of the servers.
     pub processes: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How it is called in tables.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Tokenwood => "tokenwood",
@@ -63,34 +63,34 @@ impl Kind {
     }
 }
 
-/// What clients do.
+/// The behaviour of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// How it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub about: &'static str,
-    /// So many clients, spread over the servers.
+    /// The number of clients, spread over the servers.
     pub clients: usize,
-    /// So many names, one of them at random each time.
+    /// The number of names, one of which is chosen at random each time.
     pub names: u64,
-    /// Whose connections they use.
+    /// Whether connections are shared.
     pub connections: Connections,
 }
 
-/// Whose connections clients use.
+/// Whether clients share connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
-    /// Each its own, as programs on different machines do.
+    /// Each client has its own, as programs on different machines do.
     Own,
-    /// All share one to each server, as the tasks of one program do.
+    /// All clients share one to each server, as the tasks of one program do.
     Shared,
 }
 
-/// The name of the workload in which hand-offs are timed: all clients want the same lock.
+/// The name of the workload in which hand-offs are timed: all clients request the same lock.
 pub const CONTENDED: &str = "contended";
 
-/// Everything that clients do.
+/// All workloads.
 pub const WORKLOADS: [Workload; 4] = [
     Workload {
         name: "uncontended",
@@ -122,7 +122,7 @@ pub const WORKLOADS: [Workload; 4] = [
     },
 ];
 
-/// A client of a lock service, with a connection of its own. Holds at most one lock.
+/// A client of a lock service, with a connection of its own. Holds at most one lock at a time.
 trait Locker: Send + Sized + 'static {
     /// Waits until it holds this lock.
     fn acquire(&mut self, name: &str) -> impl Future<Output = Result<(), String>> + Send;
@@ -130,7 +130,8 @@ trait Locker: Send + Sized + 'static {
     /// Releases what it holds.
     fn release(&mut self) -> impl Future<Output = Result<(), String>> + Send;
 
-    /// Releases what it holds, and waits until it holds this lock. `released` is called just before the release is written.
+    /// Releases the lock it holds, and waits until it holds this one. `released` is called just before the
+    /// release is written.
     fn go_on(
         &mut self,
         name: &str,
@@ -147,15 +148,16 @@ trait Locker: Send + Sized + 'static {
 }
 
 impl Kind {
-    /// Whether our client of this service can do what this workload asks for.
+    /// Whether our client of this service supports this workload.
     pub fn can_do(self, workload: &Workload) -> bool {
-        // One request at a time over a connection of HTTP/1.1, and one watch at a time in our client of ZooKeeper.
+        // One request at a time over a connection of HTTP/1.1, and one watch at a time in our client of
+        // ZooKeeper.
         let alone = matches!(self, Kind::Etcd | Kind::ZooKeeper);
         !alone || workload.connections == Connections::Own
     }
 }
 
-/// Lets clients of this peer work for so long.
+/// Runs the clients of this peer for `time`.
 pub async fn measure(peer: &Peer, workload: &Workload, time: Duration) -> Result<Sample, String> {
     let measured = match peer.kind {
         Kind::Tokenwood => run(tokenwood::clients(peer, workload, false).await?, peer, workload, time).await,
@@ -170,7 +172,7 @@ pub async fn measure(peer: &Peer, workload: &Workload, time: Duration) -> Result
     measured.map_err(|error| format!("{}, {}: {error}", peer.kind.name(), workload.name))
 }
 
-/// Whether this peer serves: one client takes a lock and releases it. The error says why not.
+/// Whether this peer serves: one client acquires a lock and releases it. The error says why not.
 pub async fn answers(peer: &Peer) -> Result<(), String> {
     async fn once<L: Locker>(clients: Vec<L>) -> Result<(), String> {
         for mut client in clients {
@@ -187,7 +189,7 @@ pub async fn answers(peer: &Peer) -> Result<(), String> {
     }
 }
 
-/// As many clients as there are servers, at most: each is asked once.
+/// At most as many clients as there are servers: each server is asked once.
 const FIRST: Workload = Workload {
     name: "first",
     about: "whether it serves",
@@ -196,11 +198,11 @@ const FIRST: Workload = Workload {
     connections: Connections::Own,
 };
 
-/// What the clients of a run share.
+/// The state that the clients of a run share.
 struct Shared {
     begin: Barrier,
     over: AtomicBool,
-    /// When the lock was last released, in nanoseconds since then.
+    /// When the lock was last released, in nanoseconds since the start.
     released: AtomicU64,
     since: Instant,
 }
@@ -230,7 +232,7 @@ async fn run<L: Locker>(
     shared.begin.wait().await;
     let (servers, mine, begun) = (used_by_servers(peer)?, used_by_clients()?, Instant::now());
     sleep(time).await;
-    // Before the clients come to their end, which for some takes a while.
+    // Before the clients end, which takes some of them a while.
     let (servers, mine, span) =
         (used_by_servers(peer)? - servers, used_by_clients()? - mine, begun.elapsed());
     shared.over.store(true, Ordering::Relaxed);
@@ -249,15 +251,15 @@ fn used_by_clients() -> Result<f64, String> {
     cpu::used_by(std::process::id())
 }
 
-/// What a client saw, each in microseconds.
+/// The measurements of a client, in microseconds.
 #[derive(Default)]
 struct Life {
     waits: Vec<f64>,
-    /// From the release of any client to the grant that followed.
+    /// From the release of any client to the next grant.
     hand_offs: Vec<f64>,
 }
 
-/// Takes one lock after the other until it is over.
+/// Acquires one lock after the other until the time is up.
 async fn live<L: Locker>(
     mut client: L,
     number: usize,
@@ -265,7 +267,7 @@ async fn live<L: Locker>(
     shared: Arc<Shared>,
 ) -> Result<Life, String> {
     let mut life = Life::default();
-    // The first lock is taken before it counts, so that connections and names are warm.
+    // The first lock is acquired before it counts, so that connections and names are warm.
     client.acquire(&name(&workload, number, 0)).await?;
     client.release().await?;
     shared.begin.wait().await;
@@ -294,7 +296,7 @@ async fn live<L: Locker>(
     Ok(life)
 }
 
-/// Which lock a client takes at this time: spread by a fixed mixture, so that every run asks for the same names.
+/// The lock that a client takes next, spread by a fixed hash, so that every run uses the same names.
 fn name(workload: &Workload, client: usize, time: u64) -> String {
     let mixed =
         (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ client as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,9 +1,9 @@
-//! A storm: many clients that do anything at any time, connections that are cut, programs that are killed; and a judge
-//! who finds out afterwards whether anybody was ever inside who should not have been.
+//! A storm: many clients that act at random, connections that are cut, programs that are killed; and a judge
+//! that checks afterwards whether conflicting grants were ever held at the same time.
 //!
-//! Clients live in processes of their own ([`live`]) and write down when they went in and out, by a clock that is the same
-//! for all processes of a machine. Whoever is killed is inside until it is dead. The judge ([`Ledger`]) looks at what
-//! overlaps: that is not a sample but everything that happened.
+//! Clients run in processes of their own ([`live`]) and log when they enter and leave, by a clock that all
+//! processes of a machine share. A client that is killed counts as inside until its process is dead. The
+//! judge ([`Ledger`]) checks all overlaps, not a sample.
 
 mod ledger;
 mod program;
@@ -16,16 +16,16 @@ pub use ledger::{Arrival, Finding, Ledger, Tally};
 pub use program::{live, say};
 pub use proxy::Proxy;
 
-/// Something that clients want.
+/// A resource that clients use.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Its name,
+    /// Its name.
     pub name: &'static str,
-    /// and what it is.
+    /// Its definition.
     pub definition: Definition,
 }
 
-/// What clients want: a bit of everything, and little enough that they meet.
+/// The resources: some of every kind, and few enough that clients compete.
 pub const WANTED: [Wanted; 8] = [
     Wanted { name: "storm/a", definition: Definition::MUTEX },
     Wanted { name: "storm/b", definition: Definition::MUTEX },
@@ -37,7 +37,7 @@ pub const WANTED: [Wanted; 8] = [
     Wanted { name: "storm/hall", definition: Definition::Room },
 ];
 
-/// What is wanted by this number. Beyond those that are listed there are mutexes, as many as anybody likes.
+/// The resource of this number. Beyond the listed ones there are any number of mutexes.
 pub fn wanted(number: usize) -> (String, Definition) {
     match WANTED.get(number) {
         Some(wanted) => (wanted.name.to_string(), wanted.definition),
@@ -48,36 +48,36 @@ pub fn wanted(number: usize) -> (String, Definition) {
 /// The groups of rooms.
 const GROUPS: [&str; 3] = ["red", "green", "blue"];
 
-/// What a client writes down, a line each.
+/// A line of a client's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// It went in.
+    /// The client entered.
     In {
-        /// Its number for that,
+        /// Its number for this stay.
         stay: u64,
-        /// which resource,
+        /// The resource.
         wanted: usize,
-        /// by which slot,
+        /// The slot.
         slot: u32,
-        /// fence
+        /// The fence.
         fence: u64,
-        /// and group,
+        /// The group.
         group: u32,
-        /// since when it had wanted to,
+        /// When it made its request.
         asked: Time,
-        /// and when.
+        /// When it entered.
         at: Time,
     },
-    /// It stopped to believe that it is inside.
+    /// The client left, or learned that its grant is over.
     Out {
-        /// Its number for that,
+        /// Its number for this stay.
         stay: u64,
-        /// and when.
+        /// When it left.
         at: Time,
     },
-    /// Something is wrong.
+    /// A violation that the client noticed itself.
     Wrong(String),
-    /// At the end: what became of all requests.
+    /// At the end: the outcomes of all requests.
     Sum(Tally),
 }
 
@@ -95,7 +95,7 @@ impl Line {
         }
     }
 
-    /// `None` for half a line, as somebody leaves it who is killed.
+    /// `None` for an incomplete line, as a killed process leaves it.
     fn read(text: &str) -> Option<Line> {
         let (kind, rest) = text.split_once(' ')?;
         if kind == "wrong" {
@@ -121,7 +121,7 @@ impl Line {
     }
 }
 
-/// Splitmix: the same storm from the same seed, as far as the operating system lets it be the same.
+/// Splitmix: the same storm from the same seed, as far as the operating system allows.
 pub struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! Locks that nobody else wants.
+//! Locks without contention.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use crate::figure::{median, quantile};
 use crate::floor::{Floor, micros};
 use crate::{Effort, Figure};
 
-/// So many cycles are timed together where one is too short for the clock.
+/// This many cycles are timed together where one is too short for the clock.
 const TOGETHER: u32 = 1_000;
-/// Floor and figure are measured in turns of so many.
+/// Floor and figure are measured alternately, this many at a time.
 const TURN: u32 = 500;
 
 pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, String> {
@@ -51,7 +51,7 @@ pub(crate) fn through_client(effort: &Effort) -> Result<Vec<Figure>, String> {
         let cluster = Cluster::start(3).await?;
         let tokenwood = cluster.client(0).await?;
         let lock = tokenwood.mutex("client");
-        // In a task, as programs use it: the task that `block_on` runs is woken in a dearer way.
+        // In a task, as in real programs: waking the task of `block_on` costs more.
         let time = effort.time;
         let measured = tokio::spawn(async move {
             let mut floor = Floor::start().await?;

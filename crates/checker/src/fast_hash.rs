@@ -1,13 +1,13 @@
-//! A quick hash for small keys of numbers. The maps that use it are never iterated over, so its order decides
-//! nothing.
+//! A quick hash for small numeric keys. The maps that use it are never iterated over, so hash order has no
+//! effect.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map that is only looked up in.
+/// A map that is only used for look-ups.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
-/// Multiply and rotate, with a last mix so that the low bits depend on all others.
+/// Multiply and rotate, with a final mix so that the low bits depend on all others.
 #[derive(Default)]
 pub(crate) struct FastHasher(u64);
 

@@ -1,10 +1,10 @@
-//! Explores every run of an algorithm at small sizes: every interleaving of requests, deliveries, exits, timers and
-//! picks and, where allowed, losses, duplicates and crashes.
+//! Explores every run of an algorithm at small sizes: every interleaving of requests, deliveries, exits,
+//! timers and picks and, where allowed, losses, duplicates and crashes.
 //!
-//! The search knows no algorithm: `model` turns an algorithm into numbered parts (what stands on a node, what is on its
-//! way to a node), `parts` remembers what each of them does, so that most steps of the search are table look-ups,
-//! `search` walks over states made of those numbers, `store` remembers where it has been, and `liveness` asks whether
-//! the end can be reached from everywhere. A violation comes out as a [`trace`].
+//! The search knows no algorithm. `model` turns an algorithm into numbered parts (the state of a node, the
+//! messages under way to it), `parts` caches what each of them does, so that most steps of the search are
+//! table look-ups, `search` walks over states made of those numbers, `store` holds the states found, and
+//! `liveness` checks whether the end is reachable from every state. A violation is reported as a [`trace`].
 //!
 //! Begin with [`check`].
 
@@ -30,7 +30,7 @@ pub use job::{Finding, Job, Progress, Seen, Verdict};
 pub use named::check_named;
 pub use trace::Trace;
 
-/// Explores everything that the job allows. `progress` is called now and then.
+/// Explores everything that the job allows. `progress` is called from time to time.
 pub fn check<A: Algorithm>(job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, SettingError> {
     job.validate::<A>()?;
     let terms = Terms::new(&A::INFO, job.case.setting.tokens, job.case.faulty());

@@ -1,9 +1,9 @@
-//! Whether a state in which everybody has been served can be reached from every state.
+//! Whether a state in which every client has been served is reachable from every state.
 
 use crate::store::{StateId, Store};
 
-/// Which states follow which, in the order in which they were explored, written so that it can be read backwards:
-/// the successors, then their number with a mark for "everybody served", then the state.
+/// The successors of each state, in the order of exploration, written so that it can be read backwards: the
+/// successors, then their number with a mark for "all served", then the state.
 #[derive(Default)]
 pub(crate) struct Log(Vec<u32>);
 
@@ -22,7 +22,8 @@ impl Log {
         4 * self.0.capacity() as u64
     }
 
-    /// Calls with each state, whether everybody is served in it, and its successors; the last explored first.
+    /// Calls `visit` with each state, whether all clients are served in it, and its successors; the last
+    /// explored first.
     fn backwards(&self, mut visit: impl FnMut(StateId, bool, &[StateId])) {
         let mut end = self.0.len();
         while end > 0 {
@@ -34,7 +35,7 @@ impl Log {
     }
 }
 
-/// The nearest state from which the end cannot be reached, if there is one.
+/// The nearest state from which the end is not reachable, if there is one.
 pub(crate) fn stuck_state(
     store: &Store,
     logs: &[&Log],
@@ -42,8 +43,8 @@ pub(crate) fn stuck_state(
 ) -> Option<StateId> {
     let offsets = store.offsets();
     let mut good = vec![false; store.len() as usize];
-    // Links mostly lead from earlier to later states, so going backwards settles nearly everything at once; it
-    // is repeated until nothing changes for the links that lead back.
+    // Links mostly lead from earlier to later states, so one backward pass settles nearly everything. Passes
+    // repeat until nothing changes, for the links that lead back.
     let mut changed = true;
     while changed {
         changed = false;

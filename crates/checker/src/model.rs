@@ -1,6 +1,6 @@
-//! An algorithm as numbered parts. A state of the system is a row of numbers: for each node what stands there (its
-//! slot), for each node what is on its way to it (its inbox), and what may still go wrong (the budget). A part is
-//! the same wherever it occurs in the space, so what it does is worked out once.
+//! An algorithm as numbered parts. A state of the system is a row of numbers: for each node its own state
+//! (its slot), for each node the messages under way to it (its inbox), and the remaining faults (the budget).
+//! A part is the same wherever it occurs in the state space, so its behaviour is computed once.
 
 use std::hash::Hash;
 
@@ -14,59 +14,59 @@ use algorithms::{
 
 use crate::fast_hash::FastMap;
 
-/// The parts of the budget: losses, duplicates, crashes, and timers that run out while messages are under way.
+/// The units of the budget: losses, duplicates, crashes, and timers that expire while messages are under way.
 pub(crate) const ONE_LOSS: u32 = 1;
 pub(crate) const ONE_DUPLICATE: u32 = 1 << 8;
 pub(crate) const ONE_CRASH: u32 = 1 << 16;
 pub(crate) const ONE_EARLY: u32 = 1 << 24;
 
-/// Whether the budget allows for one more of a kind.
+/// Whether the budget allows one more of a kind.
 pub(crate) fn affords(budget: u32, one: u32) -> bool {
     budget & (one * 0xff) != 0
 }
 
-/// What the search asks of an algorithm; all in numbers, so that the search is compiled once.
+/// The interface of an algorithm to the search: numbers only, so that the search is compiled once.
 pub(crate) trait Steps: Send {
-    /// The state in which the system starts.
+    /// The initial state of the system.
     fn start(&mut self) -> Vec<u32>;
-    /// What stands on a node, and what it can do by itself.
+    /// The state of a node, and the moves it can make by itself.
     fn slot(&mut self, slot: u32) -> SlotInfo;
-    /// What is on its way to a node.
+    /// The messages under way to a node.
     fn inbox(&mut self, inbox: u32) -> InboxInfo;
-    /// What a message can do to a node: one outcome for every combination of picks.
+    /// The effects of a message on a node: one outcome for every combination of picks.
     fn deliver(&mut self, slot: u32, envelope: u32) -> Vec<Outcome>;
     /// The inbox with one more message.
     fn push(&mut self, inbox: u32, envelope: u32) -> u32;
 }
 
-/// What stands on a node.
+/// The state of a node.
 pub(crate) struct SlotInfo {
-    /// What can happen to the node at any time, apart from deliveries.
+    /// Moves that are always possible, apart from deliveries.
     pub(crate) moves: Vec<Move>,
-    /// What can happen only while a message is under way.
+    /// Moves that are possible only while a message is under way.
     pub(crate) when_busy: Vec<Move>,
-    /// What can happen only when none is.
+    /// Moves that are possible only when none is.
     pub(crate) when_silent: Vec<Move>,
     pub(crate) census: Census,
-    /// Its client has had all its turns.
+    /// Its client has made and finished all its requests.
     pub(crate) done: bool,
-    /// Its client has not asked for anything yet.
+    /// Its client has not made any request yet.
     pub(crate) fresh: bool,
-    /// What it becomes when a tick passes; `None` if something must happen first, or if time does not count.
+    /// The slot after a tick; `None` if something must happen first, or if time is not modelled.
     pub(crate) ticked: Option<u32>,
 }
 
-/// Something that can happen to a node.
+/// A move of a node.
 pub(crate) struct Move {
     pub(crate) cause: Cause,
-    /// The part of the budget that it takes; 0 if it may always happen.
+    /// The part of the budget that it takes; 0 if it is always possible.
     pub(crate) cost: u32,
-    /// As the first request of all it is like another one with the groups renamed, and need not be explored.
+    /// As the very first request it equals another one with the groups renamed, and need not be explored.
     pub(crate) renamed: bool,
     pub(crate) outcome: Outcome,
 }
 
-/// What sets off a move.
+/// The cause of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     Request(ClientId, Groups),
@@ -77,10 +77,10 @@ pub(crate) enum Cause {
     Restart,
 }
 
-/// What a node does.
+/// The outcome of a move.
 pub(crate) struct Outcome {
     pub(crate) slot: u32,
-    /// To whom, and what.
+    /// The messages it sends, as (receiver, envelope).
     pub(crate) sends: Box<[(u32, u32)]>,
     /// A bit for each note of the algorithm.
     pub(crate) notes: u64,
@@ -88,24 +88,24 @@ pub(crate) struct Outcome {
     pub(crate) picks: Box<[u32]>,
 }
 
-/// What is on its way to a node.
+/// The messages under way to a node.
 pub(crate) struct InboxInfo {
-    /// The messages that can arrive next, each with the inbox that is left.
+    /// The messages that can arrive next, each with the remaining inbox.
     pub(crate) arrivals: Vec<(u32, u32)>,
     pub(crate) census: Census,
-    /// What it becomes when a tick passes; `None` if a message must arrive first, or if time does not count.
+    /// The inbox after a tick; `None` if a message must arrive first, or if time is not modelled.
     pub(crate) ticked: Option<u32>,
 }
 
-/// A node with what the checker allows it.
+/// A node with its remaining allowance in the search.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Slot<A: Algorithm> {
     node: NodeId,
     seat: Seat<A>,
     requests_left: u8,
-    /// How often each timer has run out while messages were under way.
+    /// How often each timer has expired while messages were under way.
     fired: Vec<u8>,
-    /// Where time counts: how long the client has been inside, and how long each timer still runs.
+    /// Where time is modelled: how long the client has been inside, and how long each timer still runs.
     inside_for: u8,
     runs_for: Vec<u8>,
 }
@@ -115,11 +115,11 @@ struct Slot<A: Algorithm> {
 struct Envelope<M> {
     from: NodeId,
     message: M,
-    /// Where time counts: how long it has been under way.
+    /// Where time is modelled: how long it has been under way.
     age: u8,
 }
 
-/// Numbers for values, in the order in which they come up.
+/// Numbers for values, in the order of their first occurrence.
 struct Numbered<T> {
     values: Vec<T>,
     numbers: FastMap<T, u32>,
@@ -185,7 +185,7 @@ impl<A: Algorithm> Model<A> {
         })
     }
 
-    /// A message under way, and who sent it.
+    /// A message under way, and its sender.
     pub(crate) fn envelope(&self, envelope: u32) -> (NodeId, &A::Message) {
         let Envelope { from, message, .. } = &self.envelopes.values[envelope as usize];
         (*from, message)
@@ -195,13 +195,14 @@ impl<A: Algorithm> Model<A> {
         self.envelopes.values[envelope as usize].from
     }
 
-    /// Keeps the time of what a node just did.
+    /// Updates the times of a node after a step.
     fn keep_time(&self, slot: &mut Slot<A>, effects: &[Effect<A>]) {
         let Some(Pace { delay, section }) = self.pace else { return };
         for effect in effects {
             match effect {
                 Effect::Enter(_) => slot.inside_for = 0,
-                // One tick more, so that what arrives just in time is there before the timer runs out.
+                // One more tick, so that a message that arrives just in time comes before the expiry of the
+                // timer.
                 Effect::Arm(timer, wait) => {
                     slot.runs_for[*timer] = (wait.hops * delay + wait.sections * section + 1).min(250) as u8;
                 }
@@ -242,8 +243,8 @@ impl<A: Algorithm> Model<A> {
         Some(self.inboxes.number((node, older)))
     }
 
-    /// By sender; in order among the messages of one sender as they are, out of order by number, so that the same
-    /// messages are always the same inbox.
+    /// Sorts by sender. Messages of one sender stay in order in FIFO channels, and are sorted by number
+    /// otherwise, so that the same messages always make the same inbox.
     fn sort(&self, envelopes: &mut [u32]) {
         envelopes.sort_by_key(|&envelope| (self.sender(envelope), if self.reorder { envelope } else { 0 }));
     }
@@ -256,7 +257,7 @@ impl<A: Algorithm> Model<A> {
         Census::new(self.setting.nodes, self.setting.groups)
     }
 
-    /// What comes of an event, for every combination of picks. `prepare` changes what the checker counts.
+    /// The outcomes of an event, for every combination of picks. `prepare` updates the counts of the checker.
     fn outcomes(&mut self, slot: u32, event: &Event<A>, prepare: impl Fn(&mut Slot<A>)) -> Vec<Outcome> {
         let mut script = Script::default();
         let mut outcomes = Vec::new();
@@ -315,8 +316,8 @@ impl<A: Algorithm> Model<A> {
             Cause::Restart => Event::Restart,
         };
         let outcomes = self.outcomes(id, &event, prepare);
-        // Groups are but names as long as each request names one (of sets an algorithm may prefer the first) and none is
-        // exclusive.
+        // Groups are interchangeable as long as each request names one (an algorithm may prefer the first of
+        // a set) and none is exclusive.
         let names = !self.any_of && A::INFO.clients == Clients::OneEach;
         let renamed = names && matches!(cause, Cause::Request(_, groups) if groups != self.wishes[0]);
         to.extend(outcomes.into_iter().map(|outcome| Move { cause, cost, renamed, outcome }));
@@ -324,9 +325,9 @@ impl<A: Algorithm> Model<A> {
 }
 
 impl<A: Algorithm> Model<A> {
-    /// What the clients of a node can do.
+    /// The moves of a node's clients.
     fn client_moves(&mut self, id: u32, slot: &Slot<A>, moves: &mut Vec<Move>) {
-        // Which number a client has makes no difference, so the lowest that is idle asks.
+        // Clients are interchangeable, so the idle one with the lowest number makes the request.
         let asker = slot.seat.idle_client();
         if slot.requests_left > 0 && asker < self.clients {
             for groups in self.wishes.clone() {
@@ -360,7 +361,7 @@ impl<A: Algorithm> Steps for Model<A> {
                 self.slots.number(Slot { node, seat, requests_left, fired, inside_for: 0, runs_for })
             })
             .collect();
-        // The empty inbox of a node gets the node's number: the search relies on it to see silence.
+        // The empty inbox of a node gets the node's number: the search relies on this to detect silence.
         let inboxes: Vec<u32> = (0..nodes).map(|node| self.inboxes.number((node, Vec::new()))).collect();
         slots.into_iter().chain(inboxes).chain([self.budget]).collect()
     }
@@ -406,7 +407,7 @@ impl<A: Algorithm> Steps for Model<A> {
         for (index, &envelope) in envelopes.iter().enumerate() {
             let (from, message) = self.envelope(envelope);
             A::count_message(message, node, &mut census);
-            // In order, only the oldest from each sender can arrive; out of order any, equal ones once.
+            // In FIFO order, only the oldest from each sender can arrive; otherwise any, equal ones once.
             let blocked = envelopes[..index]
                 .iter()
                 .any(|&earlier| earlier == envelope || (!self.reorder && self.sender(earlier) == from));

@@ -1,5 +1,5 @@
-//! The checker by an algorithm's name. The code for every algorithm is made here, once, and not again in each program
-//! that uses it.
+//! The checker by an algorithm's name. The code for every algorithm is instantiated here, once, and not again
+//! in each program that uses it.
 
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Setting, SettingError, Step, Violation};
@@ -28,7 +28,7 @@ impl Trace {
         registry::visit(name, Record { setting, faulty, violation, steps })
     }
 
-    /// Takes the steps once more, by the algorithm that the trace names.
+    /// Replays the steps, with the algorithm that the trace names.
     pub fn replay_named(&self) -> Result<Replay, BadTrace> {
         registry::visit(&self.algorithm, Take(self)).map_err(|error| BadTrace(error.to_string()))?
     }

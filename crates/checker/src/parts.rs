@@ -1,19 +1,19 @@
-//! What the numbered parts do, as far as one thread has asked, and what follows from a state. Asking again costs no
-//! lock.
+//! The behaviour of the numbered parts, cached per thread, and the successors of a state. A cached answer
+//! needs no lock.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::fast_hash::FastMap;
 use crate::model::{Cause, InboxInfo, Move, ONE_DUPLICATE, ONE_LOSS, Outcome, SlotInfo, Steps, affords};
 
-/// What leads from one state to the next.
+/// A transition from one state to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// A move of a node, by its place in the list of moves and, behind them, those for silence or its opposite.
+    /// A move of a node, by its index in the list of moves followed by those for silence or its opposite.
     Move { node: usize, index: usize },
-    /// A client gives up: a move, too, but nobody can count on it.
+    /// A client cancels: a move that progress must not depend on.
     GiveUp { node: usize, index: usize },
-    /// A delivery, by its place in the list of outcomes.
+    /// A delivery, by its index in the list of outcomes.
     Deliver { node: usize, envelope: u32, index: usize },
     /// A message is lost.
     Lose { node: usize, envelope: u32 },
@@ -23,13 +23,13 @@ pub(crate) enum Link {
     Tick,
 }
 
-/// The parts that one thread knows.
+/// The parts that one thread has cached.
 pub(crate) struct Parts<'a> {
     steps: &'a Mutex<dyn Steps>,
     pub(crate) nodes: usize,
     slots: Vec<Option<Box<SlotInfo>>>,
     inboxes: Vec<Option<Box<InboxInfo>>>,
-    /// By slot and envelope: where in `outcomes` to look.
+    /// By slot and envelope: the index in `outcomes`.
     delivered: FastMap<u64, usize>,
     outcomes: Vec<Vec<Outcome>>,
     /// By inbox and envelope: the inbox with that message added.
@@ -43,7 +43,7 @@ pub(crate) fn is_silent(state: &[u32], nodes: usize) -> bool {
 }
 
 impl SlotInfo {
-    /// What can happen to the node, apart from deliveries.
+    /// The moves of the node, apart from deliveries.
     pub(crate) fn moves(&self, silent: bool) -> impl Iterator<Item = &Move> {
         self.moves.iter().chain(if silent { &self.when_silent } else { &self.when_busy })
     }
@@ -54,7 +54,7 @@ fn pair(first: u32, second: u32) -> u64 {
 }
 
 fn ask<'a>(steps: &'a Mutex<dyn Steps>) -> MutexGuard<'a, dyn Steps + 'static> {
-    // A thread that panics in here ends the whole search, so a poisoned lock is never used for long.
+    // A thread that panics here ends the whole search, so a poisoned lock is never used for long.
     steps.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -88,7 +88,7 @@ impl<'a> Parts<'a> {
         known(&mut self.inboxes, id, || ask(self.steps).inbox(id))
     }
 
-    /// What a message can do to a node.
+    /// The outcomes of a message at a node.
     pub(crate) fn outcomes(&mut self, slot: u32, envelope: u32) -> &[Outcome] {
         let index = *self.delivered.entry(pair(slot, envelope)).or_insert_with(|| {
             self.outcomes.push(ask(self.steps).deliver(slot, envelope));
@@ -97,7 +97,7 @@ impl<'a> Parts<'a> {
         &self.outcomes[index]
     }
 
-    /// Calls `emit` with everything that can come next; with what the node did, unless it was the network.
+    /// Calls `emit` with every successor, and with the outcome unless only the network changed.
     pub(crate) fn expand(&mut self, state: &[u32], mut emit: impl FnMut(Link, &[u32], Option<&Outcome>)) {
         let nodes = self.nodes;
         let budget = state[2 * nodes];
@@ -146,7 +146,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Sets `next` to what the state becomes when a tick passes, if it may.
+    /// Sets `next` to the state after a tick, if a tick is possible.
     fn tick(&mut self, state: &[u32]) -> bool {
         let nodes = self.nodes;
         let mut next = std::mem::take(&mut self.next);
@@ -159,7 +159,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Works out the states after one state.
+/// Computes the successors of one state.
 struct After<'a> {
     steps: &'a Mutex<dyn Steps>,
     nodes: usize,
@@ -169,7 +169,7 @@ struct After<'a> {
 }
 
 impl After<'_> {
-    /// What comes of an outcome at a node.
+    /// The successor by an outcome at a node.
     fn outcome(&mut self, node: usize, outcome: &Outcome) -> &mut [u32] {
         self.copy();
         self.next[node] = outcome.slot;
@@ -180,7 +180,7 @@ impl After<'_> {
         self.next
     }
 
-    /// What comes of a change in what is on its way to a node.
+    /// The successor by a change of a node's inbox.
     fn inbox(&mut self, node: usize, inbox: u32, cost: u32) -> &[u32] {
         self.copy();
         self.next[self.nodes + node] = inbox;

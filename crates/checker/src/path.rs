@@ -1,4 +1,4 @@
-//! Turns a way through the numbered states into steps that any driver can take.
+//! Turns a path through the numbered states into steps that any driver can take.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Pat
     for (node, cause, picks) in causes {
         let node = node as u32;
         let envelope = |envelope: u32| {
-            // The search keeps no ages: the oldest of equal messages will do.
+            // The search keeps no ages: any of equal messages will do, so the oldest is taken.
             let (from, message) = model.envelope(envelope);
             let channel = world.channels.get(&(from, node)).into_iter().flatten();
             let overtakes = channel.take_while(|other| *other != message).count();
@@ -52,7 +52,7 @@ enum What {
     Duplicate(u32),
 }
 
-/// What happened to which node, with which picks.
+/// The cause of each step, with its node and picks.
 fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, What, Vec<u32>)> {
     let mut parts = Parts::new(model, nodes);
     let mut causes = Vec::new();

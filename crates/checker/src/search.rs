@@ -1,4 +1,4 @@
-//! Breadth first over all states, so that the first violation found is one of the nearest.
+//! Breadth-first search over all states, so that the first violation found is one of the nearest.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,10 +12,10 @@ use crate::model::Steps;
 use crate::parts::{Link, Parts};
 use crate::store::{Batch, StateId, Store};
 
-/// So many states are taken from the frontier at once.
+/// This many states are taken from the frontier at once.
 const CHUNK: usize = 256;
 
-/// What a search found.
+/// The result of a search.
 pub(crate) struct SearchResult {
     pub(crate) states: u64,
     pub(crate) transitions: u64,
@@ -25,17 +25,18 @@ pub(crate) struct SearchResult {
     pub(crate) notes: u64,
     pub(crate) most_inside: u32,
     pub(crate) longest_queue: u32,
-    /// What is wrong, if anything, and the way there.
+    /// The violation, if any, and the path to it.
     pub(crate) violation: Option<(Violation, Path)>,
 }
 
-/// The way to a violation: states from the start on, and the link that violates if it is not a state that does.
+/// The path to a violation: the states from the start, and the violating link if the violation is not in a
+/// state.
 pub(crate) struct Path {
     pub(crate) states: Vec<Vec<u32>>,
     pub(crate) last: Option<Link>,
 }
 
-/// A violation, before the way to it is known.
+/// A violation whose path is not known yet.
 struct Candidate {
     violation: Violation,
     state: StateId,
@@ -50,11 +51,12 @@ struct Worker<'a> {
     census: Census,
     /// The states of the next level, each with its id in front.
     found: Vec<u32>,
-    /// What follows from the states visited since the last time the store was asked,
+    /// The successors of the states visited since the last update of the store.
     batch: Batch,
-    /// and where in it each of those states ends, with whether everybody is served in it.
+    /// For each of those states: its id, whether all clients are served in it, and where its successors end
+    /// in the batch.
     ends: Vec<(StateId, bool, usize)>,
-    /// Where in it a client has given up: not a way to have everybody served.
+    /// The indices in the batch of successors by a cancellation, which progress must not depend on.
     given_up: Vec<usize>,
     log: Log,
     transitions: u64,
@@ -86,7 +88,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Counts a state and checks the properties of its counts. Returns whether everybody has been served.
+    /// Counts a state and checks the properties of its counts. Returns whether all clients have been served.
     fn inspect(&mut self, id: StateId, state: &[u32]) -> bool {
         let nodes = self.parts.nodes;
         let mut done = true;
@@ -116,7 +118,7 @@ impl<'a> Worker<'a> {
         });
     }
 
-    /// Explores a state: what it violates, and what follows from it.
+    /// Explores a state: checks it and computes its successors.
     fn visit(&mut self, id: StateId, state: &[u32]) {
         let done = self.inspect(id, state);
         let Worker { parts, terms, batch, given_up, transitions, notes, by_link, .. } = self;
@@ -125,7 +127,7 @@ impl<'a> Worker<'a> {
             *transitions += 1;
             can_go_on |= match link {
                 Link::Lose { .. } | Link::Duplicate { .. } | Link::GiveUp { .. } => false,
-                // A move that takes from the budget may happen or not; nobody can count on it.
+                // A move that takes from the budget may or may not happen, so progress must not depend on it.
                 Link::Move { .. } | Link::Deliver { .. } => next[next.len() - 1] == state[state.len() - 1],
                 Link::Tick => next != state,
             };
@@ -149,7 +151,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Puts what follows from the states visited into the store, and into the log.
+    /// Puts the successors of the visited states into the store, and into the log.
     fn settle(&mut self) {
         let Worker { store, batch, ends, given_up, log, found, .. } = self;
         store.insert_all(batch, |next_id, next| {
@@ -166,7 +168,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// What the threads of one level share.
+/// The state that the threads of one level share.
 struct Level<'a> {
     chunks: Vec<&'a [u32]>,
     next_chunk: AtomicUsize,
@@ -198,7 +200,7 @@ impl Level<'_> {
     }
 }
 
-/// Searches until everything is explored, something is violated or there are too many states.
+/// Searches until everything is explored, a property is violated or there are too many states.
 pub(crate) fn search(
     steps: &Mutex<dyn Steps>,
     job: &Job,
@@ -237,8 +239,8 @@ pub(crate) fn search(
         }
         cut |= level.stop.load(Ordering::Relaxed);
         frontier = workers.iter_mut().map(|worker| std::mem::take(&mut worker.found)).collect();
-        // A link that violates ends a path as long as those to the states of the next level. What a state
-        // violates (two inside, say) tells a reader more, so that level is still looked at.
+        // A violating link ends a path as long as those to the states of the next level. A violation in a
+        // state (two clients inside, for example) tells a reader more, so that level is still inspected.
         let linked = workers.iter().any(|worker| worker.by_link.is_some());
         if cut || last_level || frontier.iter().all(Vec::is_empty) {
             break;

@@ -1,17 +1,17 @@
-//! The states found so far: fixed rows of numbers in shards, each behind its own lock, so that several threads can
-//! add to it at once.
+//! The states found so far: fixed rows of numbers in shards, each behind its own lock, so that several
+//! threads can add to it at once.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::fast_hash::hash_words;
 
-/// Where a state is kept: the shard in the upper bits, the row in the lower ones.
+/// The id of a state: the shard in the upper bits, the row in the lower ones.
 pub(crate) type StateId = u32;
 
 const SHARD_BITS: u32 = 6;
 const ROW_BITS: u32 = 32 - SHARD_BITS;
 const SHARDS: usize = 1 << SHARD_BITS;
-/// So many rows are allocated at once, so that growing copies nothing.
+/// This many rows are allocated at once, so that growing copies nothing.
 const ROWS_PER_CHUNK: usize = 1 << 8;
 
 pub(crate) struct Store {
@@ -19,7 +19,7 @@ pub(crate) struct Store {
     width: usize,
 }
 
-/// States on their way into the store.
+/// States to be added to the store.
 pub(crate) struct Batch {
     width: usize,
     states: Vec<u32>,
@@ -47,7 +47,7 @@ impl Batch {
         self.hashes.len()
     }
 
-    /// The ids of the states, in the order in which they were added, once they are in the store.
+    /// The ids of the states, in the order in which they were added to the batch, once they are in the store.
     pub(crate) fn ids(&self) -> &[StateId] {
         &self.ids
     }
@@ -84,7 +84,8 @@ fn shard_of(hash: u64) -> usize {
 }
 
 struct Shard {
-    /// Open addressing; 0 is empty, otherwise the upper half is part of the hash and the lower half the row + 1.
+    /// Open addressing; 0 is empty, otherwise the upper half is part of the hash and the lower half the row +
+    /// 1.
     table: Vec<u64>,
     /// The rows: `width` numbers of state and one for the parent.
     chunks: Vec<Box<[u32]>>,
@@ -98,11 +99,11 @@ impl Store {
     }
 
     fn shard(&self, index: usize) -> MutexGuard<'_, Shard> {
-        // A thread that panics in here ends the whole search, so a poisoned lock is never used for long.
+        // A thread that panics here ends the whole search, so a poisoned lock is never used for long.
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a state unless it is there.
+    /// Adds a state unless it is already there.
     pub(crate) fn insert(&self, state: &[u32], parent: StateId) -> StateId {
         let mut batch = Batch::new(self.width);
         batch.add(state, parent);
@@ -110,10 +111,10 @@ impl Store {
         batch.ids[0]
     }
 
-    /// Adds all states of a batch that are not there, and sets their ids. Calls `new` with each that was not there.
+    /// Adds all new states of a batch, and sets the ids of all. Calls `new` with each new state.
     ///
-    /// Shard by shard, so that each is locked once; and in each shard all places are looked at before any is
-    /// changed: these looks do not wait for each other, and they are what takes the time.
+    /// Works shard by shard, so that each is locked once. In each shard all places are read before any is
+    /// changed: these reads do not wait for each other, and they take most of the time.
     pub(crate) fn insert_all(&self, batch: &mut Batch, mut new: impl FnMut(StateId, &[u32])) {
         batch.sort_by_shard();
         let Batch { states, parents, hashes, ids, order, .. } = batch;
@@ -146,12 +147,12 @@ impl Store {
         (row[..self.width].to_vec(), row[self.width])
     }
 
-    /// How many states there are.
+    /// The number of states.
     pub(crate) fn len(&self) -> u64 {
         (0..SHARDS).map(|index| self.shard(index).rows as u64).sum()
     }
 
-    /// How much memory they take.
+    /// The memory that they take.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = |shard: &Shard| {
             8 * shard.table.len() + 4 * shard.chunks.len() * ROWS_PER_CHUNK * (self.width + 1)
@@ -186,7 +187,7 @@ impl Shard {
         &self.chunks[row / ROWS_PER_CHUNK][start..=start + width]
     }
 
-    /// Reads what stands where a state with this hash would be.
+    /// Reads the table entry where a state with this hash would be.
     fn look(&self, hash: u64) -> u64 {
         self.table[hash as usize & (self.table.len() - 1)]
     }

@@ -1,5 +1,5 @@
-//! A run as a file: what was set, which steps were taken, what they led to. Written by the drivers, replayed and
-//! printed by `tokenwood trace`.
+//! A run as a file: its setting, its steps and their effects. The drivers write it; `tokenwood trace` replays
+//! and prints it.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::job::Job;
 const FORMAT: &str = "tokenwood-trace";
 const VERSION: u32 = 1;
 
-/// A run as it is written to a file.
+/// A run in the form of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     format: String,
@@ -27,7 +27,7 @@ pub struct Trace {
     /// The property that is violated at the end, if any.
     pub violated: Option<String>,
     detail: Option<String>,
-    /// What happened, in order.
+    /// The steps, in order.
     pub steps: Vec<TraceStep>,
 }
 
@@ -36,7 +36,7 @@ pub struct Trace {
 pub struct TraceStep {
     /// The step, in the notation of schedules.
     pub step: String,
-    /// What it led to, a line each.
+    /// Its effects, a line each.
     pub shows: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ impl Trace {
         serde_json::to_string_pretty(self).expect("a trace has only text and numbers") + "\n"
     }
 
-    /// What was set.
+    /// The setting of the run.
     pub fn setting(&self) -> Setting {
         Setting {
             nodes: self.nodes,
@@ -120,13 +120,13 @@ impl Trace {
         }
     }
 
-    /// What went wrong in the end, in one line.
+    /// The violation at the end, in one line.
     pub fn verdict(&self) -> Option<String> {
         let violated = self.violated.as_ref()?;
         Some(format!("{violated}: {}", self.detail.as_deref().unwrap_or("")))
     }
 
-    /// Takes the steps once more.
+    /// Replays the steps.
     pub fn replay<A: Algorithm>(&self) -> Result<Replay, BadTrace> {
         let refused = |error: &dyn fmt::Display| BadTrace(format!("this trace cannot be replayed: {error}"));
         let mut world = World::<A>::new(&self.setting(), self.faulty).map_err(|error| refused(&error))?;
@@ -140,7 +140,7 @@ impl Trace {
             last = happened.violation.map(|violation| violation.property);
         }
         let confirmed = match self.violated.as_deref().map(Property::named) {
-            // That no run leads on is not seen in one of them.
+            // A single run cannot show that the end is not reachable.
             None | Some(Some(Property::EndReachable)) => true,
             Some(Some(property)) => last == Some(property) || world.violates(property),
             Some(None) => false,
@@ -149,11 +149,12 @@ impl Trace {
     }
 }
 
-/// What a trace led to when it was replayed.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// What happened at each step, a line each.
+    /// The effects of each step, a line each.
     pub shows: Vec<Vec<String>>,
-    /// Whether they lead to the violation that the trace names, if it names one that a single run can show.
+    /// Whether the steps lead to the violation that the trace names, if that is one that a single run can
+    /// show.
     pub confirmed: bool,
 }

@@ -14,49 +14,50 @@ use crate::lock_arguments::{LOST, LockArguments};
 use crate::output::{note, say};
 use crate::{force_command, table};
 
-/// Take a lock and leave it held, for scripts
+/// Acquire a lock and leave it held, for scripts
 ///
-/// Prints the grant, which 'tokenwood release' gives back and 'tokenwood renew' prolongs. Nobody watches over it: when its
-/// time has run out, somebody else may hold the lock, so stop before. 'tokenwood run' is safer where it can be used. Exit
-/// code: 75 if the lock was not had in time.
+/// Prints the grant: 'tokenwood release' releases it, 'tokenwood renew' prolongs it. No process watches over it: when its ttl
+/// has run out, another client may hold the lock, so stop before. 'tokenwood run' is safer where it can be used. Exit code
+/// 75: timed out waiting for the lock, or --try found it held.
 #[derive(Args)]
 pub(crate) struct AcquireArguments {
     #[command(flatten)]
     lock: LockArguments,
-    /// How long it is held if it is not renewed
+    /// How long the lock is held unless it is renewed
     #[arg(long, value_parser = duration, default_value = "60s")]
     ttl: Duration,
     #[command(flatten)]
     shown: Shown,
 }
 
-/// Prolong what 'tokenwood acquire' has taken, by the time it was taken for
+/// Hold a grant of 'tokenwood acquire' for another ttl from now
 ///
-/// Exit code: 76 if it is not held any more.
+/// Exit code 76: the grant is no longer held.
 #[derive(Args)]
 pub(crate) struct RenewArguments {
-    /// What 'tokenwood acquire' has printed
+    /// The grant that 'tokenwood acquire' printed
     grant: Detached,
     #[command(flatten)]
     shown: Shown,
 }
 
-/// Release what 'tokenwood acquire' has taken, or with --force what anybody holds
+/// Release a grant of 'tokenwood acquire', or with --force revoke a lock from its holder
 ///
-/// With --force the holder is told that it has lost the lock, and somebody else is let in when it has let go, or has certainly
-/// stopped to believe that it holds it. Exit code: 76 if it was not held any more.
+/// With --force the node tells the holder that it has lost the lock. The next waiter is granted the lock when the holder has
+/// released it, or when the holder has certainly stopped counting on it. Exit code 76: the grant was no longer held, or with
+/// --force no client holds the lock.
 #[derive(Args)]
 pub(crate) struct ReleaseArguments {
-    /// What 'tokenwood acquire' has printed; with --force the name of a lock
+    /// The grant that 'tokenwood acquire' printed; with --force the name of a lock
     #[arg(value_name = "GRANT|NAME")]
     what: String,
-    /// Take it away from whoever holds it; nodes write down who asked for that
+    /// Revoke the lock from its holder; the node logs the address that ordered it
     #[arg(long)]
     force: bool,
-    /// Which of the slots, if several are held
+    /// Which slot, if several are held
     #[arg(long, requires = "force")]
     slot: Option<u32>,
-    /// Do not wait until the holder knows: this breaks exclusion, and only fences tell the two apart
+    /// Do not wait until the holder knows: this breaks exclusion, and only fences tell the two holders apart
     #[arg(long, requires = "force")]
     now: bool,
     #[command(flatten)]
@@ -112,11 +113,11 @@ pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
     }
 }
 
-/// The node says no: then it is held no longer. If no node says anything, nobody knows.
+/// A refusal says that the grant is no longer held. Without an answer that is not known.
 fn not_held(error: Error) -> Result<u8> {
     match error {
         Error::Refused(refusal) => {
-            note!("tokenwood: not held any more: {refusal}");
+            note!("tokenwood: the grant is no longer held: {refusal}");
             Ok(LOST)
         }
         error => Err(error.into()),

@@ -1,4 +1,4 @@
-//! `tokenwood algorithms`: what there is.
+//! `tokenwood algorithms`: lists them.
 
 use algorithms::info::{Kind, Needs, Order, Timing, Tokens};
 use algorithms::{Info, registry};
@@ -10,7 +10,7 @@ use crate::check_arguments::Format;
 use crate::output::say;
 use crate::{Ended, table};
 
-/// List all algorithms: kind, source, what they need of the network, message cost.
+/// List all algorithms: kind, source, needs of the network, message cost.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// A table for people, JSON for scripts

@@ -33,22 +33,22 @@ pub(crate) struct Arguments {
     /// With --peers: which cores servers and clients run on
     #[arg(long, value_enum, default_value_t = Placement::Any, requires = "peers")]
     placement: Placement,
-    /// How many rounds of each; the figure in the middle counts [default: 3, with --peers 6]
+    /// How many rounds of each; the median counts [default: 3, with --peers 6]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
     /// About how long each round measures
     #[arg(long, value_parser = duration, default_value = "1s")]
     time: Duration,
-    /// How many names for the memory of names
+    /// How many names the scenario about their memory uses
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
     names: u32,
     /// Write the figures to a file, to compare later ones with
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show beside each figure what it was in this file
+    /// Show beside each figure its value in this file
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// End with exit code 1 if something promised did not hold
+    /// End with exit code 1 if a promise did not hold
     #[arg(long)]
     strict: bool,
     /// A table for people, JSON for scripts

@@ -42,9 +42,9 @@ const MOST_VARIANTS: usize = 12;
 /// Numbers worth trying beside the default, for options that are numbers.
 const NUMBERS: &[(&str, &str)] = &[("inform", "2")];
 
-/// Values that no load makes sensible: a line has the longest ways of all trees, and who begins with the same token as
-/// everybody else waits for it; a room that is not closed saves messages at the cost of whoever waits for its end, to forget
-/// a room saves memory only, and only writers hand it off.
+/// Values that no load makes sensible: a line has the longest paths of all trees; nodes that all begin with the same token
+/// wait for it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves
+/// memory only; and only writers hand it off.
 const SENSELESS: &[(&str, &str)] =
     &[("shape", "line"), ("first", "same"), ("close", "no"), ("forget", "yes"), ("hand-off", "yes")];
 

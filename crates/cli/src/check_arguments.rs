@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 /// Explore every run of an algorithm at a small size, and check every property in every state.
 ///
-/// Exit code: 0 all properties hold and everything was explored; 1 a property is violated (the shortest way there is printed and saved); 2 wrong usage; 3 stopped at a limit without a violation.
+/// Exit code: 0 all properties hold and everything was explored; 1 a property is violated (the shortest run that shows it is printed and saved); 2 wrong usage; 3 stopped at a limit without a violation.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The algorithm ('tokenwood algorithms' lists them), or partitioned(NAME)
@@ -19,10 +19,10 @@ pub(crate) struct Arguments {
     /// How many nodes [default: 3]
     #[arg(long, short = 'n')]
     nodes: Option<u32>,
-    /// How many may be inside at once (k) [default: 1]
+    /// How many clients may be in the critical section at once (k) [default: 1]
     #[arg(long, short = 'k')]
     tokens: Option<u32>,
-    /// How often each node asks, at most [default: 1]
+    /// How many requests each node makes, at most [default: 1]
     #[arg(long, short = 'r')]
     requests: Option<u32>,
     /// How many groups, for group mutual exclusion [default: 1]
@@ -31,38 +31,38 @@ pub(crate) struct Arguments {
     /// A request may name several groups and be served in any of them
     #[arg(long)]
     pub(crate) any_of: bool,
-    /// So many clients of a node wait or are inside at the same time, at most, where it serves several [default: 1]
+    /// How many clients of a node wait or are inside at the same time, at most, where it serves several [default: 1]
     #[arg(long)]
     clients: Option<u32>,
-    /// Clients that wait may give up, where the algorithm lets them
+    /// Waiters may cancel, where the algorithm allows it
     #[arg(long)]
     cancels: bool,
     /// Messages between two nodes arrive in order (the default is the weakest order the algorithm says it needs)
     #[arg(long, conflicts_with = "reorder")]
     fifo: bool,
-    /// Messages overtake each other
+    /// Messages may overtake each other
     #[arg(long)]
     reorder: bool,
-    /// So many messages may be lost [default: 0]
+    /// How many messages may be lost [default: 0]
     #[arg(long)]
     loss: Option<u32>,
-    /// So many messages may arrive twice [default: 0]
+    /// How many messages may arrive twice [default: 0]
     #[arg(long)]
     duplicates: Option<u32>,
-    /// Nodes may crash and come back so many times [default: 0]
+    /// How many times nodes may crash and restart [default: 0]
     #[arg(long)]
     crashes: Option<u32>,
-    /// Each timer may run out so many times while messages are under way, and always when none is; 0 turns timers
-    /// off. Default: 2 if something may go wrong or nothing works without timers, else 0
+    /// How many times each timer may expire while messages are under way; when none is, it always may. 0 turns timers off
+    /// [default: 2 with faults or if the algorithm relies on timers, else 0]
     #[arg(long)]
     firings: Option<u32>,
-    /// Timers may run out so many times in all while messages are under way [default: 2]
+    /// How many times timers may expire in all while messages are under way [default: 2]
     #[arg(long)]
     early: Option<u32>,
-    /// Time counts: a message takes at most so many ticks (for algorithms that rely on time; 1 if they need it)
+    /// Time counts: a message takes at most this many ticks [default: 1 if the algorithm relies on time]
     #[arg(long, value_name = "TICKS")]
     delay: Option<u32>,
-    /// Time counts: a critical section takes exactly so many ticks
+    /// Time counts: a critical section takes exactly this many ticks
     #[arg(long, value_name = "TICKS")]
     section: Option<u32>,
     /// An option of the algorithm, as name=value
@@ -74,13 +74,13 @@ pub(crate) struct Arguments {
     /// Short for --set choose=random or --set choose=last-seen
     #[arg(long)]
     choose: Option<String>,
-    /// Put a printed error back (see --list-defects); all other flags default to what shows it
+    /// Put a defect back (see --list-defects); all other flags default to what shows it
     #[arg(long)]
     defect: Option<String>,
-    /// Ask for this property alone
+    /// Check this property alone
     #[arg(long)]
     property: Option<String>,
-    /// Stop at so many states (each costs about 100 bytes)
+    /// Stop at this many states (each costs about 100 bytes)
     #[arg(long, default_value_t = 100_000_000)]
     pub(crate) max_states: u64,
     /// How many threads search (default: all cores)
@@ -92,20 +92,20 @@ pub(crate) struct Arguments {
     /// Where to save the trace of a violation (default: NAME.trace.json here)
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Instead of exploring everything, take so many random runs, with delays over three orders of magnitude
+    /// Instead of exploring everything, take this many random runs, with delays over three orders of magnitude
     #[arg(long, value_name = "RUNS")]
     pub(crate) random: Option<u64>,
     /// The first seed of random runs [default: 1]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// In random runs, clients pause so many times as long as everything else takes: 1 is heavy load, 100 light
+    /// In random runs, clients pause this many times as long as everything else takes: 1 is heavy load, 100 light
     /// [default: 1]
     #[arg(long)]
     pub(crate) pause: Option<u64>,
     /// Run the standard suite (or, with --random, the standard random runs) of all algorithms, or of the one named
     #[arg(long)]
     pub(crate) all: bool,
-    /// List the errors of the printed texts that can be put back
+    /// List the defects that can be put back: errors of the papers, and mutants
     #[arg(long)]
     pub(crate) list_defects: bool,
 }
@@ -124,8 +124,8 @@ impl Arguments {
         }
     }
 
-    /// How many random runs are wanted, from which seed, with which pauses; `None` to explore everything. A defect
-    /// that shows only at random is looked for there.
+    /// How many random runs to take, from which seed, with which pauses; `None` to explore everything. A defect that shows
+    /// only in random runs is looked for there.
     pub(crate) fn random_runs(&self, info: &Info) -> Option<Random> {
         let (runs, seed, pause) = match self.defect(info).map(|defect| defect.shows) {
             Some(Shows::Random(_, seed)) => (Some(1), seed, 1),
@@ -176,7 +176,10 @@ impl Arguments {
         case.any_of |= self.any_of;
         case.cancels |= self.cancels;
         if info.clients == Clients::OneEach && (case.clients != 1 || case.cancels) {
-            bail!("{} serves one client at each node, which waits until it may enter", info.name);
+            bail!(
+                "{} serves one client per node, which cannot cancel: leave out --clients and --cancels",
+                info.name
+            );
         }
         if self.reorder || self.fifo {
             case.reorder = Some(self.reorder);
@@ -196,7 +199,7 @@ impl Arguments {
     }
 }
 
-/// Random runs that are wanted.
+/// The random runs to take.
 pub(crate) struct Random {
     pub(crate) runs: u64,
     pub(crate) seed: u64,

@@ -68,7 +68,7 @@ pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
     let network = if *reorders { "messages in any order" } else { "messages in order (FIFO)" };
     say!("{name}: {}, {network}", describe(checked));
     say!(
-        "{} states, {} steps between them, depth {}, {seconds:.2} s ({} states/s), {} bytes a state\n",
+        "{} states, {} transitions, depth {}, {seconds:.2} s ({} states/s), {} bytes a state\n",
         grouped(finding.states),
         grouped(finding.transitions),
         finding.depth,
@@ -121,7 +121,7 @@ fn describe(checked: &Checked) -> String {
         words.push(format!("up to {} clients at each node", case.clients));
     }
     if case.cancels {
-        words.push("who may give up".to_string());
+        words.push("which may cancel".to_string());
     }
     words.extend(case.setting.options.iter().map(|(name, value)| format!("{name}={value}")));
     words.extend(case.setting.defect.iter().map(|defect| format!("with defect {defect}")));
@@ -131,7 +131,7 @@ fn describe(checked: &Checked) -> String {
     );
     if case.firings > 0 {
         let (each, all) = (case.firings, case.early);
-        words.push(format!("timers run out early up to {each} times each and {all} in all, and in silence"));
+        words.push(format!("timers expire early up to {each} times each and {all} in all, and in silence"));
     }
     if let Some(pace) = case.pace {
         let (delay, section) = (count(pace.delay, "tick"), count(pace.section, "tick"));

@@ -1,4 +1,4 @@
-//! Clients that are processes of their own, and the ledger of what they write down.
+//! Clients that are processes of their own, and the ledger of what they record.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Everything must have ended after so long.
+/// Everything must have ended after this long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Starts clients.
@@ -51,8 +51,9 @@ impl Crew {
         let number = self.started;
         let mut command = Command::from(command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().context("clients cannot be started")?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().context("clients say nothing")?);
+        let mut child = command.spawn().context("cannot start clients")?;
+        let (stdin, stdout) =
+            (child.stdin.take(), child.stdout.take().context("clients have no standard output")?);
         let (ledger, history) = (self.ledger.clone(), self.history.clone());
         let scribe = tokio::spawn(async move {
             let mut lines = BufReader::new(stdout).lines();
@@ -76,12 +77,12 @@ impl Process {
     /// Sends a signal to it.
     pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
         let process = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        kill_process(process.context("clients have ended")?, signal).context("clients get no signal")
+        kill_process(process.context("clients have ended")?, signal).context("cannot send clients a signal")
     }
 
-    /// Kills it. Whoever was inside there is so until it is dead.
+    /// Kills it. Its clients hold their locks until it is dead.
     pub(crate) async fn kill(mut self, ledger: &Mutex<Ledger>) -> Result<()> {
-        self.child.kill().await.context("clients cannot be killed")?;
+        self.child.kill().await.context("cannot kill clients")?;
         let died = storm::now();
         _ = self.scribe.await;
         lock(ledger).died(self.number, died);
@@ -92,7 +93,7 @@ impl Process {
     pub(crate) async fn end(mut self, ledger: &Mutex<Ledger>) -> Result<Option<String>> {
         let wrong = match timeout(PATIENCE, self.child.wait()).await {
             Ok(status) => {
-                let status = status.context("clients cannot be waited for")?;
+                let status = status.context("cannot wait for clients")?;
                 (!status.success()).then(|| format!("process {} ended with {status}", self.number))
             }
             Err(_) => Some(format!("process {} does not end", self.number)),
@@ -106,7 +107,7 @@ impl Process {
     }
 }
 
-/// The ledger, whoever writes into it.
+/// The ledger, locked.
 pub(crate) fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
     ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }

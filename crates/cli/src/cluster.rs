@@ -87,13 +87,13 @@ pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<PeerStatus>> {
     for endpoint in endpoints.named() {
         match ask(&endpoint, Question::Status).await {
             Ok(Told::Status { node, mut members }) => {
-                // The way that has just worked is better than the one that is told to others.
+                // The endpoint that has just worked is better than the advertised one.
                 let asked = members.iter_mut().find(|member| member.id == node.node);
                 asked.into_iter().for_each(|asked| asked.endpoint = Some(endpoint.clone()));
                 return Ok(members);
             }
             Ok(_) => {
-                tried.push((endpoint, "it answers something else: is it of another version?".to_string()));
+                tried.push((endpoint, "unexpected answer: is it of another version?".to_string()));
             }
             Err(error) => tried.push((endpoint, reason(error))),
         }
@@ -105,7 +105,7 @@ pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<PeerStatus>> {
 async fn connect(endpoint: Option<&str>) -> Result<Observer, String> {
     match endpoint {
         Some(endpoint) => Observer::connect(endpoint).await.map_err(reason),
-        None => Err("nobody has told yet where clients reach it".to_string()),
+        None => Err("its address for clients is not known yet".to_string()),
     }
 }
 
@@ -128,7 +128,7 @@ impl<T> Answered<T> {
         self.endpoint.as_deref().unwrap_or("–")
     }
 
-    /// What there is to say in JSON about whoever did not answer.
+    /// A node that gave no answer, as JSON.
     pub(crate) fn silence(&self) -> Option<Value> {
         let why = self.answer.as_ref().err()?;
         Some(json!({ "node": self.id, "endpoint": self.endpoint, "error": why }))
@@ -151,7 +151,7 @@ pub(crate) fn note_silence<T>(answers: &[Answered<T>]) -> u8 {
         return 0;
     }
     note!(
-        "tokenwood: what is shown is without those nodes; if they are gone for good, 'tokenwood members remove ID'"
+        "tokenwood: the output is without those nodes; remove a node that is gone for good with 'tokenwood members remove ID'"
     );
     NO_ANSWER
 }

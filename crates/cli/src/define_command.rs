@@ -1,4 +1,4 @@
-//! `tokenwood define`, `resize`, `undefine` and `definitions`: what names stand for, for all.
+//! `tokenwood define`, `resize`, `undefine` and `definitions`: what names stand for, for all clients.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::locks_command::kind;
 use crate::output::say;
 use crate::{Ended, table};
 
-/// Say for all what a name stands for
+/// Define what a name stands for, for all clients
 ///
-/// From then on whoever asks for something else is refused, and 'tokenwood run NAME' needs no number. Without a definition a name
-/// stands for whatever is asked first, as long as somebody uses it. If it is in use as something else, the definition
-/// counts when nobody uses it any more.
+/// From then on requests for something else are refused, and 'tokenwood run NAME' needs no number. Without a definition the
+/// first request decides what a name stands for, for as long as clients use it. If the name is in use as something else, the
+/// definition takes effect when no client uses it any more.
 #[derive(Args)]
 pub(crate) struct DefineArguments {
     /// The name
@@ -32,10 +32,10 @@ pub(crate) struct DefineArguments {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// A semaphore with so many slots, or a mutex with one
+    /// A semaphore with K slots, or a mutex with one
     #[arg(long, short = 'k', value_name = "K")]
     slots: Option<u32>,
-    /// A room: everybody inside is in the same group
+    /// A room: all holders are in the same group
     #[arg(long)]
     room: bool,
     /// A read-write lock
@@ -53,21 +53,21 @@ impl What {
     }
 }
 
-/// Give another number of slots to what is defined as a mutex or a semaphore, while it is in use
+/// Change the number of slots of a defined mutex or semaphore, in use or not
 ///
-/// With more slots, whoever waits is let in. With fewer, nobody loses anything: whoever holds a slot that goes keeps it, and nobody
-/// gets it after that.
+/// With more slots, waiters are granted the new ones. With fewer, no client loses its slot: a holder keeps a slot that goes
+/// until it releases it, and no client is granted it after that.
 #[derive(Args)]
 pub(crate) struct ResizeArguments {
     /// The name
     name: String,
-    /// How many may hold it at once from now on
+    /// How many clients may hold it at once from now on
     slots: u32,
     #[command(flatten)]
     asking: Asking,
 }
 
-/// End the definition of a name: when nobody uses it any more, it stands for whatever is asked first
+/// End the definition of a name: once no client uses it, the next request decides what it stands for
 #[derive(Args)]
 pub(crate) struct UndefineArguments {
     /// The name
@@ -97,12 +97,12 @@ pub(crate) fn undefine(UndefineArguments { name, asking }: &UndefineArguments) -
     Ok(Ended::Well)
 }
 
-/// Says what was agreed on.
+/// Prints what the cluster agreed on.
 fn tell(asking: &Asking, name: &str, definition: Option<Definition>) {
     match (asking.format, definition) {
         (Format::Json, _) => say!("{}", as_json(name, definition)),
         (Format::Table, Some(definition)) => say!("{name} is {definition} from now on"),
-        (Format::Table, None) => say!("{name} is not defined any more"),
+        (Format::Table, None) => say!("{name} is no longer defined"),
     }
 }
 
@@ -111,7 +111,7 @@ fn as_json(name: &str, definition: Option<Definition>) -> Value {
     json!({ "name": name, "kind": kind.map(|kind| kind.0), "slots": kind.map(|kind| kind.1) })
 }
 
-/// What the first node tells that answers.
+/// The definitions, from the first node that answers.
 async fn definitions(asking: &Asking) -> Result<Vec<(Arc<str>, Definition)>> {
     let mut tried = Vec::new();
     for endpoint in asking.endpoints() {
@@ -132,7 +132,7 @@ pub(crate) fn list(asking: &Asking) -> Result<Ended> {
         return Ok(Ended::Well);
     }
     if definitions.is_empty() {
-        say!("Nothing is defined: names stand for whatever is asked first.");
+        say!("No name is defined: the first request decides what a name stands for.");
         return Ok(Ended::Well);
     }
     let heading = ["name", "is"].map(str::to_string).to_vec();

@@ -24,10 +24,10 @@ pub(crate) struct Arguments {
     /// How many nodes
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     nodes: u32,
-    /// Each node is a process of its own: kill one and see what happens
+    /// Run each node as a process of its own: kill one and see what happens
     #[arg(long)]
     processes: bool,
-    /// How long leases of nodes last: what a node that dies holds is free again about that much later
+    /// The length of node leases: what the clients of a dead node held is free again about that much later
     #[arg(long, default_value = "3s")]
     lease: Length,
     /// Write a JSON file with ids, process ids and endpoints when the cluster is ready
@@ -64,7 +64,7 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
     }
     ready(arguments, &running)?;
     until_stopped().await?;
-    // One node after the other is gone then, and that is no news.
+    // Nodes that end one after the other are not worth a log line.
     log::close();
     cluster.stop().await;
     Ok(())
@@ -74,7 +74,7 @@ async fn processes(arguments: &Arguments) -> Result<()> {
     let mut tries = 1;
     let (mut nodes, running) = loop {
         match launch(arguments).await {
-            // Somebody took a port before the node that it was meant for.
+            // Another process took a port before the node that it was meant for.
             Err(error) if tries < TRIES && format!("{error:#}").contains(PORT_IN_USE) => tries += 1,
             launched => break launched?,
         }
@@ -115,10 +115,10 @@ async fn launch(arguments: &Arguments) -> Result<(Nodes, Vec<Running>)> {
     Ok((nodes, running))
 }
 
-/// So many times ports are chosen.
+/// How many times ports are chosen.
 const TRIES: u32 = 5;
 
-const NO_PORT: &str = "no port on 127.0.0.1 can be listened at";
+const NO_PORT: &str = "cannot listen at any port of 127.0.0.1";
 
 /// Ports for the clients of so many nodes: the usual ones if they are free, otherwise whatever is.
 async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
@@ -135,11 +135,11 @@ async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
     Ok(listeners)
 }
 
-/// Says what to type next.
+/// Prints what to type next.
 fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
     let count = running.len();
     let what = if count == 1 { "A node is".to_string() } else { format!("A cluster of {count} nodes is") };
-    output::announce(format_args!("{what} ready. Ctrl-C ends it, and with it everything it remembers.\n\n"));
+    output::announce(format_args!("{what} ready. Ctrl-C ends it and discards its state.\n\n"));
     for Running { id, pid, endpoint } in running {
         output::announce(format_args!("  node {id}  {endpoint}  (process {pid})\n"));
     }
@@ -157,7 +157,7 @@ fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
     output::announce(format_args!(
         "  tokenwood run backup -- sleep 10          # one at a time\n  \
            tokenwood run gpu --slots 2 -- sleep 10   # two at a time: start three\n  \
-           tokenwood locks                           # who holds what, and who waits\n"
+           tokenwood locks                           # holders and waiters\n"
     ));
     match &arguments.ready_file {
         Some(file) => write_ready_file(file, running),
@@ -175,7 +175,7 @@ fn alias(program: &Path, search: &OsStr) -> Option<String> {
     (installed.as_ref() != Some(&program)).then(|| format!("alias tokenwood='{path}'"))
 }
 
-/// Whole or not at all: whoever waits for it may read it as soon as it is there.
+/// Whole or not at all: a program that waits for it may read it as soon as it is there.
 fn write_ready_file(file: &Path, running: &[Running]) -> Result<()> {
     let nodes: Vec<_> = running
         .iter()
@@ -187,7 +187,7 @@ fn write_ready_file(file: &Path, running: &[Running]) -> Result<()> {
     fs::rename(&unfinished, file).with_context(cannot)
 }
 
-/// Waits for Ctrl-C or a polite request to end.
+/// Waits for a signal that asks this program to end.
 pub(crate) async fn until_stopped() -> Result<()> {
     Signals::listen()?.next().await;
     Ok(())

@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client::{Options, Tokenwood};
 
-/// The ports that clients look at if they are told nothing, on this machine.
+/// The ports that clients try by default, on this machine.
 pub(crate) const USUAL_PORTS: std::ops::Range<u16> = 7710..7713;
 
-/// What to say first if no node answers.
+/// The beginning of the error if no node answers.
 pub(crate) const NO_CLUSTER: &str =
     "is a cluster running? 'tokenwood dev' starts one here; --endpoint names another";
 
@@ -43,7 +43,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("no threads can be started")
+        .context("cannot start threads")
 }
 
 /// Reads a length of time: `500ms`, `10s`, `2m`, `1h`.

@@ -1,4 +1,4 @@
-//! What this program finds around it: variables, and limits.
+//! The environment of this program: variables and limits.
 
 use clap::Command;
 use clap::builder::Resettable;
@@ -30,9 +30,9 @@ pub(crate) fn mind_faults() {
     for name in [client::clock::FAKE, control::SLOW_DISK, node::faults::FAULT] {
         let set = std::env::var_os(name).is_some_and(|value| !value.is_empty());
         if set && node::FAULTS {
-            tracing::warn!(target: "tokenwood", "{name} is set: this node fails as it is told to");
+            tracing::warn!(target: "tokenwood", "{name} is set: this node injects its faults");
         } else if set {
-            tracing::warn!(target: "tokenwood", "{name} is ignored: only builds for tests look at it");
+            tracing::warn!(target: "tokenwood", "{name} is ignored: this build has no faults");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `tokenwood errata`: puts every printed error back, one after the other, and tells what it leads to.
+//! `tokenwood errata`: puts every defect back, one after the other, and prints what it leads to.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use simulator::random::{RandomJob, run_named};
 use crate::check_command::{check, command};
 use crate::{Ended, output, table};
 
-/// Put every printed error back, one after the other, and write what it leads to (as docs/errata.md).
+/// Put every defect back, one after the other, and print what it leads to (as docs/errata.md).
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Only this algorithm
@@ -26,11 +26,11 @@ const RUNS: u64 = 200;
 const PREFACE: &str = "\
 # Errors of the printed texts
 
-Written by `tokenwood errata`, which puts each error back and lets the checker find what it does; a test keeps this page
+Written by `tokenwood errata`, which puts each defect back and lets the checker find what it does; a test keeps this page
 true to it. The number of a text is its number in the README's list of papers; \"mutant\" is an error that no text
-makes but an implementer easily could. Nodes count from 0. How to read a step: `req2` node 2 asks, `1>0` the oldest
-message from 1 to 0 is delivered, `1>0#1` the second oldest is, `exit1` node 1 leaves, `tmo1` its timer runs out,
-`lose1>0` a message is lost, `crash1` and `restart1` speak for themselves, `/1` is what the algorithm picked.
+makes but an implementer easily could. Nodes count from 0. How to read a step: `req2` node 2 requests, `1>0` the oldest
+message from 1 to 0 is delivered, `1>0#1` the second oldest is, `exit1` node 1 leaves, `tmo1` its timer expires,
+`lose1>0` a message is lost, `crash1` node 1 crashes, `restart1` it restarts, `/1` is what the algorithm picked.
 ";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {

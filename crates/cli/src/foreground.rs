@@ -26,17 +26,17 @@ pub(crate) struct Foreground {
     terminal: Option<File>,
     /// Whether the command has the terminal, or had it when it was suspended.
     given: bool,
-    /// Somebody wants the command to be suspended.
+    /// The command was asked to suspend.
     suspended: bool,
     /// Something happened to the command: it may have been stopped.
     changes: unix::Signal,
-    /// Somebody types Ctrl-Z, and the command does not have the terminal.
+    /// Ctrl-Z was typed, and the command does not have the terminal.
     suspend: unix::Signal,
 }
 
 impl Foreground {
     pub(crate) fn new(group: Pid) -> Result<Foreground> {
-        let listen = |kind| signal(kind).context("signals cannot be listened for");
+        let listen = |kind| signal(kind).context("cannot listen for signals");
         let mut foreground = Foreground {
             group,
             terminal: File::options().read(true).write(true).open("/dev/tty").ok(),
@@ -54,7 +54,7 @@ impl Foreground {
     /// Lets the command have the terminal, and suspends this program with it, for ever.
     pub(crate) async fn look_after(&mut self, guard: &Guard) {
         loop {
-            // It may have been stopped before anybody listened.
+            // It may have been stopped before this program listened.
             if let Some(signal) = self.stopped_by() {
                 self.stopped(signal, guard);
                 // Where nothing stops this program, a command that wants the terminal in vain shall not keep it busy.
@@ -79,8 +79,8 @@ impl Foreground {
 
     fn stopped(&mut self, signal: Signal, guard: &Guard) {
         let wants_terminal = signal == Signal::TTIN || signal == Signal::TTOU;
-        // A command that is a program like this one stops itself for good when it is suspended; others are stopped like that by
-        // somebody who will wake them.
+        // A command that is a program like this one sends itself SIGSTOP when it is suspended; others are stopped like that by a
+        // process that will continue them.
         let suspended = signal == Signal::TSTP
             || signal == Signal::STOP && (self.suspended || self.terminal_is_of(self.group));
         if !wants_terminal && !suspended {
@@ -112,8 +112,8 @@ impl Foreground {
         self.given = self.terminal.as_ref().is_some_and(|terminal| tcsetpgrp(terminal, self.group).is_ok());
     }
 
-    /// Takes the terminal back from the command, if it has it. Whoever does so from the background is stopped, unless it is deaf to that: so a
-    /// thread of its own does it, and nothing else is.
+    /// Takes the terminal back from the command, if it has it. A process that does so from the background is stopped unless it
+    /// blocks SIGTTOU: a thread of its own blocks it, and no other thread does.
     pub(crate) fn take_back(&self) {
         let Some(terminal) = self.terminal.as_ref().filter(|_| self.terminal_is_of(self.group)) else {
             return;
@@ -128,7 +128,7 @@ impl Foreground {
     }
 }
 
-/// Stops this program until somebody wakes it. Whoever leads a session has nobody above who would.
+/// Stops this program until another process continues it. A session leader has no process above that would.
 fn suspend_myself(signal: Signal) {
     if getsid(None).is_ok_and(|session| session != getpid()) {
         _ = kill_current_process_group(signal);

@@ -15,7 +15,7 @@ use crate::locks_command::{client_cells, client_json, kind};
 use crate::output::say;
 use crate::table;
 
-/// Show what a name stands for, where its tokens are, who holds it and who waits for it
+/// Show one name: what it stands for, where its tokens are, its holders and waiters
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The name of the lock
@@ -31,9 +31,9 @@ struct Found<'a> {
     definition: Option<Definition>,
     /// The node at which each token is, and the nodes that wait for it there.
     tokens: BTreeMap<u32, (u32, &'a [u32])>,
-    /// Those who hold, with their node, the longest first,
+    /// The holders with their nodes, the longest first,
     holders: Vec<(u32, &'a Held)>,
-    /// and those who wait.
+    /// and the waiters.
     waiters: Vec<(u32, &'a Held)>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Found<'a> {
                 listings.extend(here.iter().map(|listing| (answered.id, listing)));
             }
         }
-        // What the name stands for its home decides; other nodes may for a moment take it for something else.
+        // The home decides what the name stands for; other nodes may be behind for a moment.
         let at_home = listings.iter().find(|(node, _)| Some(*node) == home);
         let definition = at_home.or(listings.first()).map(|(_, listing)| listing.definition);
         let tokens = listings.iter().flat_map(|(node, listing)| {
@@ -80,11 +80,11 @@ impl<'a> Found<'a> {
         Found { name, home, definition, tokens, holders, waiters }
     }
 
-    /// Says it for people; what nobody does only if all nodes have answered.
+    /// Prints it for people. That no client uses the name is said only if all nodes have answered.
     fn say(&self, complete: bool) {
         let home = self.home.map_or_else(String::new, |home| format!("at home at node {home}"));
         let Some(definition) = self.definition else {
-            let used = if complete { "nobody uses it" } else { "not used at the nodes that answered" };
+            let used = if complete { "no client uses it" } else { "not in use at the nodes that answered" };
             say!("{}: {used}; {home}", self.name);
             return;
         };
@@ -108,7 +108,7 @@ impl<'a> Found<'a> {
         }
         if self.holders.is_empty() && self.waiters.is_empty() {
             if complete {
-                say!("Nobody holds it or waits for it.");
+                say!("No client holds it or waits for it.");
             }
             return;
         }

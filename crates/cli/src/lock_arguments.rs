@@ -1,4 +1,4 @@
-//! What to hold and how long to wait for it, as `run` and `acquire` are told.
+//! The flags of `run` and `acquire`: which lock to acquire, and how long to wait for it.
 
 use std::time::Duration;
 
@@ -11,33 +11,33 @@ use crate::endpoints::{Endpoints, duration};
 use crate::output::note;
 use crate::signals::Signals;
 
-/// The lock was not had in time.
+/// Exit code: timed out waiting for the lock, or `--try` found it held.
 pub(crate) const NOT_HAD: u8 = 75;
-/// The lock was held, and is not any more.
+/// Exit code: the lock is lost.
 pub(crate) const LOST: u8 = 76;
 
-/// What to hold.
+/// Which lock to hold.
 #[derive(Args)]
 pub(crate) struct LockArguments {
     /// The name of the lock
     pub(crate) name: String,
-    /// How many may hold it at once; everybody has to say the same [default: as many as it is defined to have, or 1]
+    /// How many clients may hold it at once; all clients must give the same number [default: as it is defined, or 1]
     #[arg(long, short = 'k', value_name = "K")]
     slots: Option<u32>,
-    /// Hold a room instead, in this group: together with everybody in the same, never with others. Several, as A,B or
-    /// repeated: in whichever of them opens first
+    /// Hold a room instead, in this group: together with clients of the same group, never with others. With several, as
+    /// A,B or repeated, in the first of them that opens
     #[arg(long = "group", value_name = "GROUP", value_delimiter = ',', conflicts_with_all = ["slots", "shared", "exclusive"])]
     groups: Vec<String>,
-    /// Hold a read-write lock instead, together with others who say --shared
+    /// Hold a read-write lock instead, as a reader: together with other readers
     #[arg(long, conflicts_with_all = ["slots", "exclusive"])]
     shared: bool,
-    /// Hold a read-write lock instead, alone
+    /// Hold a read-write lock instead, as a writer: alone
     #[arg(long, conflicts_with = "slots")]
     exclusive: bool,
-    /// Wait so long at most, for instance 10s [default: for ever]
+    /// Time out after this long, for instance 10s [default: wait for ever]
     #[arg(long, value_parser = duration, conflicts_with = "try_once")]
     wait: Option<Duration>,
-    /// Do not wait for anybody
+    /// Do not wait: fail if another client holds the lock
     #[arg(long = "try")]
     try_once: bool,
     #[command(flatten)]
@@ -45,8 +45,8 @@ pub(crate) struct LockArguments {
 }
 
 impl LockArguments {
-    /// Takes it, in a session that lives so long by itself. If it was not had, or somebody wants this program to end,
-    /// the exit code that says so.
+    /// Acquires the lock in a session with this ttl. If it is not granted, or a signal asks this program to end, the exit
+    /// code that says so.
     pub(crate) async fn take(&self, ttl: Duration) -> Result<Result<Guard, u8>> {
         let mut signals = Signals::listen()?;
         let tokenwood = self.endpoints.connect(Options { ttl }).await?;
@@ -58,7 +58,7 @@ impl LockArguments {
                 None => lock.acquire().await,
             }
         };
-        // Whoever is asked to end while it waits gives up first, so that it is not let in when it is gone.
+        // A waiter that is asked to end cancels first, so that it is not granted the lock when it is gone.
         let taken = tokio::select! {
             taken = taking => taken,
             signal = signals.next() => return Ok(Err(ended_by(signal))),
@@ -66,10 +66,21 @@ impl LockArguments {
         match taken {
             Ok(guard) => Ok(Ok(guard)),
             Err(error) if error.is_taken() => {
-                note!("tokenwood: {}: {error}", self.name);
+                note!("tokenwood: {}", self.not_granted());
                 Ok(Err(NOT_HAD))
             }
             Err(error) => Err(error).context(self.name.clone()),
+        }
+    }
+
+    /// Why the lock was not granted, and what to do next.
+    fn not_granted(&self) -> String {
+        let name = &self.name;
+        match self.wait {
+            Some(wait) => {
+                format!("timed out after {wait:?} waiting for lock '{name}'; see 'tokenwood locks'")
+            }
+            None => format!("lock '{name}' is held by another client; leave out --try to wait for it"),
         }
     }
 
@@ -94,7 +105,7 @@ impl LockArguments {
     }
 }
 
-/// The exit code of whoever was ended by a signal.
+/// The exit code of a program that was ended by a signal.
 pub(crate) fn ended_by(signal: Signal) -> u8 {
     u8::try_from(128 + signal.as_raw()).unwrap_or(u8::MAX)
 }

@@ -1,4 +1,4 @@
-//! `tokenwood locks` and `tokenwood status`: who holds what, and how the nodes are doing.
+//! `tokenwood locks` and `tokenwood status`: holders and waiters, and the state of the nodes.
 
 use std::cmp::Reverse;
 
@@ -25,11 +25,11 @@ pub(crate) fn list(asking: &Asking) -> Result<u8> {
     let clients = listings(&answers)
         .flat_map(|(id, listing)| listing.clients.iter().map(move |client| (id, listing, client)));
     let mut clients: Vec<(u32, &Listing, &Held)> = clients.collect();
-    // Whoever holds something before those who wait for it, and who came first before those who came later.
+    // Holders of a name before its waiters, and the first to come first.
     clients
         .sort_by_key(|(_, listing, client)| (&listing.name, client.granted.is_none(), Reverse(client.since)));
     if clients.is_empty() && is_complete(&answers) {
-        say!("Nobody holds or waits for anything.");
+        say!("No client holds or waits for a lock.");
     } else if !clients.is_empty() {
         let heading = ["name", "does", "client", "slot", "fence", "for", "node"].map(str::to_string).to_vec();
         let rows = clients.into_iter().map(|(id, listing, client)| row(id, listing, client));
@@ -125,7 +125,7 @@ pub(crate) fn status(asking: &Asking) -> Result<u8> {
         let mut row = vec![answered.id.to_string(), answered.place().to_string()];
         match &answered.answer {
             Ok(Told::Status { node, members }) => row.extend(status_cells(node, members)),
-            Ok(_) => row.push("answers something else: of another version?".to_string()),
+            Ok(_) => row.push("unexpected answer: is it of another version?".to_string()),
             Err(why) => row.push(format!("no answer: {why}")),
         }
         rows.push(row);

@@ -1,6 +1,6 @@
 //! The log of a node, on standard error. Libraries emit events of `tracing`; this writes them.
 //!
-//! Whatever reads the log may stop to (a terminal does after Ctrl-S) or go away: the node never waits for it. An event is captured
+//! The reader of the log may stop (a terminal does after Ctrl-S) or go away: the node never waits for it. An event is captured
 //! where it happens and put into a queue; a thread of its own makes a line of it and writes that. What the queue cannot take is
 //! left out and counted. Lines of the audit are never filtered, and have room of their own in the queue.
 
@@ -111,7 +111,7 @@ fn write(queue: &Queue, format: Format) {
         if left_out > 0 {
             lines += &lines_left_out(left_out).line(format);
         }
-        // All of it at once, so that lines of several threads do not mix. If nothing reads it, there is nobody to tell.
+        // All of it at once, so that lines of several threads do not mix. If nothing reads it, there is nothing to be done.
         if !CLOSED.load(Ordering::Relaxed) {
             _ = std::io::stderr().write_all(lines.as_bytes());
         }

@@ -77,16 +77,16 @@ enum Command {
     Acquire(acquire_command::AcquireArguments),
     Renew(acquire_command::RenewArguments),
     Release(acquire_command::ReleaseArguments),
-    /// List who holds what and who waits, at all nodes of the cluster
+    /// List holders and waiters at all nodes of the cluster
     Locks(cluster::Asking),
     Inspect(inspect_command::Arguments),
     Watch(watch_command::Arguments),
     Define(define_command::DefineArguments),
     Resize(define_command::ResizeArguments),
     Undefine(define_command::UndefineArguments),
-    /// List what names are defined as
+    /// List all definitions
     Definitions(cluster::Asking),
-    /// Show how all nodes of the cluster are doing
+    /// Show the state of all nodes of the cluster
     Status(cluster::Asking),
     Members(members_command::Arguments),
     Node(node_command::Arguments),
@@ -98,7 +98,7 @@ enum Command {
     OrdealClient(ordeal::editor::Arguments),
     #[command(hide = true)]
     OrdealStrangers(ordeal::strangers::process::Arguments),
-    /// A command that says all the time that it runs
+    /// A command that prints the time until it is killed
     #[command(hide = true)]
     OrdealBeat,
     #[command(hide = true)]
@@ -118,7 +118,7 @@ enum Command {
 /// How a command ended, beyond errors in its usage.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Ended {
-    /// Everything asked for is so.
+    /// All that was checked holds.
     Well = 0,
     /// Stopped at a limit, nothing violated so far.
     Unknown = 3,
@@ -132,32 +132,32 @@ Tokenwood: locks without a coordinator, and the workbench for the algorithms beh
 Locks:
   tokenwood dev                                     a cluster of three nodes on this machine, to try things
   tokenwood run backup -- ./backup.sh               run a command while holding a lock
-  tokenwood run gpu --slots 2 -- ./train.sh         at most two at once
-  tokenwood locks                                   who holds what, and who waits
-  tokenwood inspect gpu                             everything about one of them
-  tokenwood watch                                   what happens, as it happens
-  tokenwood status                                  how the nodes are doing
-  tokenwood members                                 who belongs to the cluster; 'members invite' adds a node
+  tokenwood run gpu --slots 2 -- ./train.sh         at most two holders at once
+  tokenwood locks                                   holders and waiters of all locks
+  tokenwood inspect gpu                             everything about one lock
+  tokenwood watch                                   events at all nodes, as they happen
+  tokenwood status                                  the state of all nodes
+  tokenwood members                                 the nodes of the cluster; 'members invite' adds one
   grant=$(tokenwood acquire backup --quiet)         hold a lock in a script, then
-  tokenwood release $grant                          give it back
-  tokenwood define gpu --slots 4                    say for all what a name stands for, and change it
-  tokenwood resize gpu 8                            while it is in use
-  tokenwood release --force gpu --slot 3            take a lock away from whoever holds it
-  tokenwood bench                                   what locks cost here, beside a bare round trip
-  tokenwood bench --peers                           the same workloads with Redis, etcd and ZooKeeper beside
+  tokenwood release $grant                          release it
+  tokenwood define gpu --slots 4                    define a name for all clients
+  tokenwood resize gpu 8                            change its number of slots, in use or not
+  tokenwood release --force gpu --slot 3            revoke a lock from its holder
+  tokenwood bench                                   measure what locks cost, beside a bare round trip
+  tokenwood bench --peers                           measure Redis, etcd and ZooKeeper beside it
   tokenwood storm                                   kill clients, cut connections, and check that locks hold
-  tokenwood swarm --runs 1000                       the same with nodes that die, in simulated time
-  tokenwood ordeal                                  and with real ones: killed, stopped, cut off, out of disk
+  tokenwood swarm --runs 1000                       whole clusters with faults, in simulated time
+  tokenwood ordeal                                  real nodes: killed, stopped, cut off, out of disk
 
 The workbench:
-  tokenwood algorithms                              what there is: kind, source, needs, cost
+  tokenwood algorithms                              list the algorithms: kind, source, needs, cost
   tokenwood check naimi-trehel --nodes 3            explore every run of three nodes
   tokenwood check bulgannawar-vaidya --nodes 3 --tokens 2 --requests 2
   tokenwood check bulgannawar-vaidya --defect holding-not-set
-                                                    put a printed error back and see what it does
+                                                    put a defect back and see what it does
   tokenwood trace FILE                              replay what a check found, step by step
-  tokenwood check --list-defects                    the errors of the printed texts
-  tokenwood errata                                  put them all back and tell what each leads to
+  tokenwood check --list-defects                    list the defects: errors of the papers, and mutants
+  tokenwood errata                                  put all of them back and print what each leads to
   tokenwood check --all                             the standard suite
 
   tokenwood simulate bulgannawar-vaidya --rate 0.1  how long clients wait, how many messages it takes
@@ -165,10 +165,10 @@ The workbench:
                                                     which algorithm fits a load
   tokenwood sweep raymond-k --vary rate=0.01..1x10 --out load.csv
                                                     measure every combination; resumable, shardable
-  tokenwood reproduce --all --quick --out report    the papers' figures and claims, computed anew
+  tokenwood reproduce --all --quick --out report    the papers' figures and claims, computed again
   tokenwood reproduce --sockets --out sockets       the thesis' experiment with nine processes over TCP
 
-'tokenwood COMMAND --help' says more.
+'tokenwood COMMAND --help' describes one command.
 ";
 
 fn main() -> ExitCode {
@@ -180,7 +180,7 @@ fn main() -> ExitCode {
     };
     let ended = match command {
         Command::Dev(arguments) => dev_command::run(&arguments),
-        // It ends as the command that it runs.
+        // It ends as its command does.
         Command::Run(arguments) => return finish(run_command::run(&arguments)),
         Command::Acquire(arguments) => return finish(acquire_command::acquire(&arguments)),
         Command::Renew(arguments) => return finish(acquire_command::renew(&arguments)),

@@ -1,4 +1,4 @@
-//! `tokenwood members`: who belongs to the cluster, and how that is changed.
+//! `tokenwood members`: the nodes of the cluster, and how they change.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::endpoints::{NO_CLUSTER, duration, runtime};
 use crate::output::say;
 use crate::{Ended, cluster, table};
 
-/// Show who belongs to the cluster; invite nodes, remove them
+/// Show the nodes of the cluster; invite or remove nodes, change the length of leases
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -27,22 +27,22 @@ pub(crate) struct Arguments {
 enum Change {
     /// Invite one more node: start it with 'tokenwood node --join INVITATION'
     Invite {
-        /// How long the invitation can be used
+        /// How long the invitation is valid
         #[arg(long, default_value = "24h", value_parser = duration)]
         lasts: Duration,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Forget a node that was stopped, for good; its number is never used again
+    /// Remove a stopped node for good; its number is never used again
     Remove {
-        /// Its number
+        /// The number of the node
         id: u32,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Change how long leases of nodes last
+    /// Change the length of node leases
     Lease {
-        /// How long: what a node that dies holds is free again about that much later
+        /// The new length: what the clients of a dead node held is free again about that much later
         #[arg(value_parser = duration)]
         lasts: Duration,
         #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         None => show(&arguments.asking),
         Some(Change::Invite { lasts, asking }) => invite(*lasts, asking),
         Some(Change::Remove { id, asking }) => {
-            change(asking, &Question::Remove(*id), &format!("Node {id} is forgotten."))
+            change(asking, &Question::Remove(*id), &format!("Node {id} is removed."))
         }
         Some(Change::Lease { lasts, asking }) => {
             service::leases::validate_lease(*lasts)?;
@@ -84,7 +84,7 @@ fn show(asking: &Asking) -> Result<Ended> {
     rows.extend(cluster.invited.iter().map(|id| vec![id.to_string(), "invited".to_string()]));
     table::print(&rows);
     if cluster.leader.is_none() {
-        say!("\nNobody leads: members cannot change until a majority of the voters is there again.");
+        say!("\nNo node leads: members cannot change until a majority of the voters is back.");
     }
     Ok(Ended::Well)
 }
@@ -93,7 +93,7 @@ fn row(node: &ClusterNode, leader: Option<u32>) -> Vec<String> {
     let state = match (node.incarnation, leader == Some(node.id)) {
         (Some(_), true) => "member, leads",
         (Some(_), false) => "member",
-        (None, true) => "leads, no member yet",
+        (None, true) => "leads, not a member yet",
         (None, false) => "away",
     };
     let votes = if node.votes { "yes" } else { "no" };
@@ -153,7 +153,7 @@ fn change(asking: &Asking, question: &Question, said: &str) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
-const OTHER_VERSION: &str = "the node answers something else: is it of another version?";
+const OTHER_VERSION: &str = "unexpected answer from the node: is it of another version?";
 
 /// Asks the first node that answers.
 fn ask(asking: &Asking, question: &Question) -> Result<Told> {

@@ -22,21 +22,22 @@ use crate::{Ended, environment, fail_stop, log, output};
 
 /// Run one node of a cluster
 ///
-/// A new cluster: start all its nodes with the same list of members (--member), each with its --id and an empty folder
-/// (--data). One more node: 'tokenwood members invite' gives an invitation to start it with (--join). Again: the folder knows
-/// to whom it belongs.
+/// To found a cluster, start all its nodes with the same list of members (--member), each with its --id and an empty folder
+/// (--data). To add a node, start it with an invitation of 'tokenwood members invite' (--join). To restart a node, name its
+/// folder (--data), which knows its id and its cluster.
 ///
-/// Flags override the environment, and that overrides the file. An empty variable counts as not set.
+/// Flags override the environment, which overrides the file. An empty variable counts as not set.
 ///
-/// SIGTERM and Ctrl-C: the node hands over what it holds and ends with 0; a second one ends it at once. SIGHUP: nothing but a
-/// line in the log. Exit code 2: it cannot start, and says why. Exit code 70: it failed (a panic, a task that ended, a part that
-/// hangs, a disk that does not write), said why and ended at once, so that the others go on without it: start it again.
+/// On SIGTERM and Ctrl-C the node hands off its tokens, leaves and ends with 0; a second signal ends it at once. SIGHUP is
+/// logged and ignored. Exit code 2: the node cannot start, and says why. Exit code 70: the node failed (a panic, a task that
+/// ended, a part that hangs, a disk that does not write), said why and ended at once, so that the other nodes go on without
+/// it; start it again.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A file that says what the flags below say; --print-config shows how it is written
+    /// A file with the settings that the flags below set; --print-config shows its format
     #[arg(long, value_name = "FILE", env = "TOKENWOOD_CONFIG")]
     config: Option<PathBuf>,
-    /// Show what is in effect as a file that can be used, and end
+    /// Print the settings in effect, as a file for --config, and exit
     #[arg(long)]
     print_config: bool,
     /// The name of the cluster, the same on all its nodes [default: tokenwood]
@@ -45,13 +46,13 @@ pub(crate) struct Arguments {
     /// The number of this node [default: the one in its folder or its invitation]
     #[arg(long, env = "TOKENWOOD_ID")]
     id: Option<u32>,
-    /// The folder where this node keeps what the cluster has agreed on [default: tokenwood-data]
+    /// The folder where this node stores what the cluster agrees on [default: tokenwood-data]
     #[arg(long, value_name = "FOLDER", env = "TOKENWOOD_DATA")]
     data: Option<PathBuf>,
-    /// Join a cluster with this invitation, which 'tokenwood members invite' gave; it counts once
+    /// Join a cluster with this invitation of 'tokenwood members invite'; it can be used once
     #[arg(long, value_name = "INVITATION", env = "TOKENWOOD_JOIN", conflicts_with = "members")]
     join: Option<Invitation>,
-    /// A member of a new cluster and where its peers reach it, as ID=HOST:PORT; name all, this node included
+    /// A member of a new cluster and where its peers reach it, as ID=HOST:PORT; list all members, this node included
     #[arg(
         long = "member",
         value_name = "ID=HOST:PORT",
@@ -73,21 +74,21 @@ pub(crate) struct Arguments {
     /// this machine, the host of this member with that port]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_ADVERTISE")]
     advertise: Option<Address>,
-    /// How long leases of nodes last in a new cluster: what a node that dies holds is free again about that much later, and a
-    /// node that cannot reach the others for that long loses what its clients hold [default: 3s]
+    /// The length of node leases in a new cluster: what the clients of a dead node held is free again about that much later,
+    /// and a node that cannot reach the others for that long loses what its clients hold [default: 3s]
     #[arg(long, env = "TOKENWOOD_LEASE")]
     lease: Option<Length>,
-    /// How long a token that nobody uses stays where it was used last before it goes home [default: 10s]
+    /// How long an idle token stays where it was used last before it goes home [default: 10s]
     #[arg(long, env = "TOKENWOOD_LINGER")]
     linger: Option<Length>,
-    /// How long a name that nobody uses is remembered [default: 10s]
+    /// How long the node remembers an unused name [default: 10s]
     #[arg(long, env = "TOKENWOOD_KEEP_IDLE")]
     keep_idle: Option<Length>,
     /// What to log on standard error: error, warn, info, debug or trace, and everything above it. Consensus is quiet below
     /// debug; forced releases are always logged (target audit) [default: info]
     #[arg(long, value_name = "LEVEL", env = "TOKENWOOD_LOG")]
     log_level: Option<Threshold>,
-    /// How to log: lines for people, or an object of JSON per line with timestamp, level, target, message and fields
+    /// The log format: text for people, or json: one object per line with timestamp, level, target, message and fields
     /// [default: text]
     #[arg(
         long,
@@ -111,14 +112,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     environment::allow_most_files();
     let runtime = runtime()?;
     let served = runtime.block_on(serve(settings, arguments.join.clone()));
-    // Nothing that matters runs any more, and nothing is waited for that hangs.
+    // Nothing that matters still runs, and a task that hangs must not delay the end.
     runtime.shutdown_timeout(LAST_TASKS);
     log::finish();
     served?;
     Ok(Ended::Well)
 }
 
-/// A node that ends waits so long for what its runtime still does.
+/// How long a node that ends waits for the last tasks of its runtime.
 const LAST_TASKS: Duration = Duration::from_millis(500);
 
 /// What is in effect: flags and environment over the file over defaults.
@@ -133,7 +134,7 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
     let known = known.map(|identity| (identity.node, identity.cluster)).or(invited);
     let Some(id) = arguments.id.or(file.id).or(known.as_ref().map(|(id, _)| *id)) else {
         bail!(
-            "which node is this? Say it with --id, TOKENWOOD_ID or 'id = …' in the file of --config; or name its folder \
+            "which node is this? Set --id, TOKENWOOD_ID or 'id = …' in the file of --config, or name its folder \
              with --data"
         );
     };
@@ -193,10 +194,10 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
     let (linger, keep_idle, limits) = (settings.linger.0, settings.keep_idle.0, settings.limits);
     ignore_hang_ups()?;
     let hearts = Hearts::default();
-    fail_stop::watch(hearts.clone()).context("no thread for the watchdog")?;
+    fail_stop::watch(hearts.clone()).context("cannot start the thread of the watchdog")?;
     let for_peers = listen(&address, "peers").await?;
     let for_clients = listen(&clients, "clients").await?;
-    let listens = for_clients.local_addr().context("where clients are listened for is not known")?;
+    let listens = for_clients.local_addr().context("the address for clients is not known")?;
     let advertised = match settings.advertise {
         Some(advertise) => advertise.to_string(),
         None => advertised(listens, &settings.reached_at),
@@ -226,7 +227,7 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
     tokio::select! {
         stopped = until_asked_to_end() => stopped?,
         why = host.control().failed() => fail_stop::stop(&format!(
-            "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
+            "this node no longer takes part in the control plane: {why}. Fix that, and start it again"
         )),
     }
     // A second request to end is one to end at once.
@@ -239,7 +240,7 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
 
 /// A terminal that is gone does not end a node.
 fn ignore_hang_ups() -> Result<()> {
-    let mut hang_ups = signal(SignalKind::hangup()).context("signals cannot be listened for")?;
+    let mut hang_ups = signal(SignalKind::hangup()).context("cannot listen for signals")?;
     tokio::spawn(async move {
         while hang_ups.recv().await.is_some() {
             tracing::info!(target: "tokenwood", "SIGHUP: ignored, the node goes on");
@@ -248,14 +249,14 @@ fn ignore_hang_ups() -> Result<()> {
     Ok(())
 }
 
-/// Waits for Ctrl-C or a polite request to end.
+/// Waits for Ctrl-C or SIGTERM.
 async fn until_asked_to_end() -> Result<()> {
     let mut signals = Signals::listen()?;
     while signals.next().await == Signal::HUP {}
     Ok(())
 }
 
-/// What to tell clients who ask where this node is: every address of a machine is none that they could use.
+/// The address to advertise to clients: a wildcard address is none that they could use.
 fn advertised(listens: SocketAddr, mine: &Address) -> String {
     if listens.ip().is_unspecified() {
         format!("{}:{}", mine.host(), listens.port())
@@ -264,7 +265,7 @@ fn advertised(listens: SocketAddr, mine: &Address) -> String {
     }
 }
 
-/// What a node says last that cannot listen.
+/// The end of the error of a node that cannot listen.
 pub(crate) const PORT_IN_USE: &str = "is the port in use?";
 
 async fn listen(address: &Address, whom: &str) -> Result<TcpListener> {

@@ -1,4 +1,4 @@
-//! How a node is set up: the file, written in TOML with the names of the flags, and what is in effect in the end.
+//! The configuration of a node: the file, in TOML with the names of the flags, and the settings in effect.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -158,7 +158,7 @@ impl fmt::Display for Settings {
         writeln!(f, "# The name of the cluster, the same on all its nodes.")?;
         writeln!(f, "cluster = {}\n", text(&self.cluster))?;
         writeln!(f, "# The number of this node.\nid = {}\n", self.id)?;
-        writeln!(f, "# The folder where it keeps what the cluster has agreed on.")?;
+        writeln!(f, "# The folder where this node stores what the cluster agrees on.")?;
         writeln!(f, "data = {}\n", text(&self.data.display()))?;
         writeln!(f, "# Where to listen for peers.\nlisten = {}\n", text(&self.listen))?;
         writeln!(f, "# Where peers reach this node.\nreached_at = {}\n", text(&self.reached_at))?;
@@ -170,19 +170,16 @@ impl fmt::Display for Settings {
                 text(advertise)
             )?;
         }
-        writeln!(f, "# How long leases of nodes last in a new cluster.\nlease = {}\n", text(&self.lease))?;
-        writeln!(f, "# How long a token that nobody uses stays where it was used last before it goes home.")?;
+        writeln!(f, "# The length of node leases in a new cluster.\nlease = {}\n", text(&self.lease))?;
+        writeln!(f, "# How long an idle token stays where it was used last before it goes home.")?;
         writeln!(f, "linger = {}\n", text(&self.linger))?;
-        writeln!(f, "# How long a name that nobody uses is remembered.")?;
+        writeln!(f, "# How long the node remembers an unused name.")?;
         writeln!(f, "keep_idle = {}\n", text(&self.keep_idle))?;
         writeln!(f, "# What to log: error, warn, info, debug or trace, and everything above it.")?;
         writeln!(f, "log_level = {}\n", text(&self.log_level.name()))?;
-        writeln!(f, "# How: text for people, json for programs.")?;
+        writeln!(f, "# The log format: text for people, json for programs.")?;
         writeln!(f, "log_format = {}\n", text(&self.log_format.name()))?;
-        writeln!(
-            f,
-            "# How much clients can make this node keep: docs/service.md says what each bound is for."
-        )?;
+        writeln!(f, "# How much clients can make this node keep: docs/service.md explains each bound.")?;
         writeln!(f, "[limits]")?;
         if let Ok(serde_json::Value::Object(limits)) = serde_json::to_value(&self.limits) {
             limits.iter().try_for_each(|(name, most)| writeln!(f, "{name} = {most}"))?;

@@ -185,7 +185,7 @@ impl Nodes {
             }
             None => None,
         };
-        let mut child = command.spawn().context("a node cannot be started")?;
+        let mut child = command.spawn().context("cannot start a node")?;
         let last_words = LastWords::listen_to(child.stderr.take(), log);
         self.nodes.insert(id, Node { child, last_words, _unread: unread, ended: false });
         Ok(())
@@ -196,7 +196,7 @@ impl Nodes {
         self.plan.places[id as usize].log = log;
     }
 
-    /// Those that run, as far as this program wants them to.
+    /// The nodes that run and were not asked to end.
     pub(crate) fn running(&self) -> Vec<u32> {
         self.nodes.iter().filter(|(_, node)| !node.ended).map(|(id, _)| *id).collect()
     }
@@ -205,10 +205,10 @@ impl Nodes {
     pub(crate) fn signal(&self, id: u32, signal: Signal) -> Result<()> {
         let node = self.nodes.get(&id).with_context(|| format!("node {id} does not run"))?;
         let process = Pid::from_raw(node.child.id().cast_signed()).context("a node has no process id")?;
-        kill_process(process, signal).with_context(|| format!("node {id} gets no signal"))
+        kill_process(process, signal).with_context(|| format!("cannot send node {id} a signal"))
     }
 
-    /// Ends a node with this signal and waits until it is gone; then without asking. Returns how it ended.
+    /// Ends a node with this signal and waits until it is gone, or kills it. Returns how it ended.
     pub(crate) async fn end(&mut self, id: u32, signal: Signal, patience: Duration) -> Result<ExitStatus> {
         self.signal(id, signal)?;
         let node = self.nodes.get_mut(&id).with_context(|| format!("node {id} does not run"))?;
@@ -221,7 +221,7 @@ impl Nodes {
             if Instant::now() > until {
                 node.child.kill()?;
                 node.child.wait()?;
-                bail!("node {id} does not end within {patience:?} after {signal:?}{}", node.last_words);
+                bail!("node {id} did not end within {patience:?} after {signal:?}{}", node.last_words);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -282,7 +282,7 @@ impl LastWords {
                 stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
             {
                 if let Some(log) = &mut log {
-                    // Whoever reads it later wants to know when.
+                    // With the time, for those who read it later.
                     _ = writeln!(log, "{} {line}", clock::machine_now().0);
                 } else if line.contains(AUDIT) {
                     // A person who tries things sees what was forced.
@@ -299,7 +299,7 @@ impl fmt::Display for LastWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &**self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             "" => Ok(()),
-            last => write!(f, "; it said last: {last}"),
+            last => write!(f, "; its last line: {last}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What nodes and clients go through in `tokenwood ordeal`: one file for each kind of trouble, and what they share.
+//! The scenarios of `tokenwood ordeal`: one file for each kind of fault, and what they share.
 
 mod clocks;
 mod crashes;
@@ -20,7 +20,7 @@ use anyhow::Result;
 use field::Setup;
 use report::Report;
 
-/// Something that a cluster goes through.
+/// Faults that a cluster has to stand.
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     /// What it is, in a line.
@@ -62,15 +62,15 @@ macro_rules! scenario {
 pub(crate) const SCENARIOS: [Scenario; 16] = [
     scenario!(
         "holder",
-        "the node of a holder is killed: how soon the next one holds, and who knew",
+        "the node of a holder is killed: how soon the next client holds, and whether the old one knew",
         failover::holder
     ),
     scenario!("holder-3s", "the same with leases of three seconds", failover::holder_3s),
-    scenario!("kills", "nodes are killed, also the one that leads, and come back", crashes::kills),
+    scenario!("kills", "nodes are killed, also the leader, and come back", crashes::kills),
     scenario!("pauses", "nodes are stopped for longer than their lease, and go on", pauses::pauses),
     scenario!(
         "attack",
-        "clients are stopped inside and write when they go on: the attack on etcd's locks",
+        "holders are stopped and write when they go on: the attack on etcd's locks",
         pauses::attack
     ),
     Scenario {
@@ -81,10 +81,10 @@ pub(crate) const SCENARIOS: [Scenario; 16] = [
             partitions::partitions
         )
     },
-    scenario!("rolling", "all nodes are restarted politely, one after the other", crashes::rolling),
+    scenario!("rolling", "all nodes are restarted with SIGTERM, one after the other", crashes::rolling),
     scenario!("waves", "all nodes are killed, one after the other, then at once", crashes::waves),
     scenario!("majority", "a majority is killed; two come back", crashes::majority),
-    scenario!("leader", "the node that leads is killed while others contend for a lock", failover::leader),
+    scenario!("leader", "the leader is killed while other nodes contend for a lock", failover::leader),
     Scenario {
         needs_faults: true,
         ..scenario!(
@@ -103,7 +103,7 @@ pub(crate) const SCENARIOS: [Scenario; 16] = [
     },
     Scenario {
         needs_networks: true,
-        ..scenario!("full-disk", "the disk of a voter fills up, and has room again", disks::full_disk)
+        ..scenario!("full-disk", "the disk of a voter is full, and then has room again", disks::full_disk)
     },
     Scenario {
         needs_faults: true,
@@ -120,7 +120,7 @@ pub(crate) const SCENARIOS: [Scenario; 16] = [
     ),
     scenario!(
         "strangers",
-        "strangers do what they can at every port while nodes are killed: friends hardly notice",
+        "strangers misbehave at every port while nodes are killed: other clients hardly notice",
         strangers::strangers
     ),
 ];

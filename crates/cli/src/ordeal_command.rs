@@ -1,4 +1,4 @@
-//! `tokenwood ordeal`: real nodes, real clients and everything that can go wrong, judged afterwards.
+//! `tokenwood ordeal`: real nodes, real clients and faults of every kind, judged afterwards.
 
 use std::time::Duration;
 
@@ -18,31 +18,31 @@ use crate::{Ended, table};
 /// Kill, stop, cut off, starve and crowd real nodes, and check that locks hold
 ///
 /// Starts nodes and clients as processes of their own, each node in a network of its own where that is allowed. Clients
-/// count up numbers in a store, under locks: once in a store that checks fences, once in one that does not. What goes wrong
-/// depends on the scenario. Afterwards it is judged from what all of them wrote down: whether ever more were inside than
-/// may be, whether fences rose, whether an update was lost, and whether everybody was served in the end.
+/// increment numbers in a store, under locks: once in a store that checks fences, once in one that does not. The faults
+/// depend on the scenario. Afterwards a judge checks what all clients recorded: never too many holders, fences that rise, no
+/// lost update, and every client served in the end.
 ///
-/// Nothing outside is touched: networks and small disks are made in namespaces that end with this program, clocks run wrong
-/// only in single processes, and only in builds with the feature 'faults'. Exit code 1 if anything is wrong, 3 if something could not be run. If anything is wrong,
-/// what happened is kept in a folder.
+/// Nothing outside is touched: networks and small disks are made in namespaces that end with this program, and clocks run
+/// wrong only in single processes, and only in builds with the feature 'faults'. Exit code 1 if anything is wrong, 3 if a
+/// scenario could not be run. If anything is wrong, a folder keeps the history and the logs.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// What to go through; everything if nothing is named
+    /// Which scenarios to run; all of them if none is named
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
-    /// Show what there is, and end
+    /// List the scenarios and exit
     #[arg(long)]
     list: bool,
-    /// What everything left to chance is drawn from
+    /// The seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How long things go wrong in each scenario; less than 10 is a short look
+    /// How long each scenario injects faults; below 10, each takes a short form
     #[arg(long, value_name = "N", default_value_t = 30)]
     seconds: u64,
     /// How many nodes
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=9))]
     nodes: u32,
-    /// How long leases of nodes last, where the scenario does not say
+    /// The length of node leases, where the scenario does not set it
     #[arg(long, value_parser = duration, default_value = "1s")]
     lease: Duration,
     /// A table for people, JSON for scripts
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let chosen = chosen(&arguments.scenarios)?;
     let cannot = match (arguments.inside, arguments.outside) {
         (true, _) => None,
-        (_, true) => Some("--outside was said".to_string()),
+        (_, true) => Some("--outside was given".to_string()),
         _ => network::cannot(),
     };
     if !arguments.inside && cannot.is_none() {
@@ -94,10 +94,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         }
     });
     let Some(reports) = reports? else {
-        // By now everything that ran has ended; of no use is what it left behind.
+        // By now everything that ran has ended; what it left behind is of no use.
         chosen.iter().for_each(|scenario| _ = std::fs::remove_dir_all(folder(scenario.name)));
         remove_my_folder(arguments);
-        bail!("ended before its time");
+        bail!("stopped before the end: nothing is reported");
     };
     remove_my_folder(arguments);
     tell(arguments, &reports);
@@ -114,7 +114,7 @@ fn remove_my_folder(arguments: &Arguments) {
 fn chosen(names: &[String]) -> Result<Vec<&'static Scenario>> {
     for name in names {
         if !SCENARIOS.iter().any(|scenario| scenario.name == name) {
-            bail!("there is no scenario '{name}': 'tokenwood ordeal --list' shows what there is");
+            bail!("there is no scenario '{name}'; 'tokenwood ordeal --list' lists them");
         }
     }
     let is_chosen = |scenario: &&Scenario| names.is_empty() || names.iter().any(|name| name == scenario.name);
@@ -161,6 +161,6 @@ fn tell(arguments: &Arguments, reports: &[Report]) {
     table::print(&rows);
     for report in reports {
         report.wrong.iter().for_each(|wrong| say!("WRONG in {}: {wrong}", report.scenario));
-        report.evidence.iter().for_each(|folder| say!("What happened is in {folder}"));
+        report.evidence.iter().for_each(|folder| say!("History and logs are in {folder}"));
     }
 }

@@ -22,7 +22,7 @@ macro_rules! draw {
 
 pub(crate) use {draw, note, say};
 
-/// Prints; ends the program if nobody listens any more.
+/// Prints; ends the program if standard output has no reader any more.
 pub(crate) fn print(text: Arguments<'_>) {
     if let Err(error) = std::io::stdout().write_fmt(text) {
         if error.kind() != ErrorKind::BrokenPipe {
@@ -33,7 +33,7 @@ pub(crate) fn print(text: Arguments<'_>) {
     }
 }
 
-/// Says where a cluster is that serves from now on. It goes on serving also if nobody hears that.
+/// Prints where a cluster is that serves from now on. It goes on serving also if that has no reader.
 pub(crate) fn announce(text: Arguments<'_>) {
     _ = std::io::stdout().write_fmt(text);
 }

@@ -151,7 +151,7 @@ fn program(name: &str) -> Option<PathBuf> {
 
 /// Addresses on this machine that nothing listens at, all different.
 fn free_ports(count: usize) -> Result<Vec<String>> {
-    let cannot = "no port on 127.0.0.1 can be listened at";
+    let cannot = "cannot listen at any port of 127.0.0.1";
     let taken: Result<Vec<TcpListener>, _> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
     let taken = taken.context(cannot)?;
     taken.iter().map(|listener| Ok(listener.local_addr().context(cannot)?.to_string())).collect()

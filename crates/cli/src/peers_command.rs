@@ -127,7 +127,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Workload>> {
 
 impl Placement {
     fn cores(self) -> Result<Cores> {
-        let all = cpu::cores().context("cannot tell which cores there are")?;
+        let all = cpu::cores().context("cannot find out which cores there are")?;
         match (self, &all[..]) {
             (Placement::Any, _) => Ok(Cores { servers: all.clone(), clients: all }),
             (Placement::OneCore, [first, ..]) => Ok(Cores { servers: vec![*first], clients: vec![*first] }),

@@ -1,5 +1,5 @@
-//! A line on standard error that says how far a long computation has come. Silent if nobody looks at it: logs of
-//! schedulers stay short.
+//! A line on standard error that shows the progress of a long computation. Silent without a terminal: logs of schedulers
+//! stay short.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};

@@ -103,8 +103,10 @@ fn summary(name: &str, case: &Case, runs: &Runs, seconds: f64) -> String {
     } else {
         String::new()
     };
-    let verdict =
-        runs.violation.as_ref().map_or("no violation, nobody stuck".to_string(), |(seed, violation, _)| {
+    let verdict = runs
+        .violation
+        .as_ref()
+        .map_or("no violation, no client stuck".to_string(), |(seed, violation, _)| {
             format!("VIOLATED with seed {seed}: {violation}")
         });
     format!(
@@ -151,7 +153,7 @@ fn print(name: &str, runs: &Runs, seconds: f64, file: &std::path::Path) {
         grouped(runs.steps),
     );
     match &runs.violation {
-        None => say!("No violation, nobody left waiting. (Random runs show no more than that.)"),
+        None => say!("No violation, no client left waiting. (Random runs prove no more than that.)"),
         Some((seed, violation, trace)) => {
             say!("Violated with seed {seed} after {} steps: {violation}", trace.steps.len());
             let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// So many runs of each, from so many seeds
+    /// How many runs of each, each from its own seed
     #[arg(long, default_value_t = 5)]
     seeds: u64,
     /// A table for people, JSON for scripts
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         recommend_report::print(&plan, &ranking, &refused, seconds);
     }
     if ranking.is_empty() {
-        bail!("no algorithm fits: every one has a reason above; change what it names");
+        bail!("no algorithm fits: the reasons are above; change the load or the faults they name");
     }
     Ok(Ended::Well)
 }

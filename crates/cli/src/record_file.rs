@@ -40,8 +40,7 @@ impl Record {
     }
 
     pub(crate) fn parse(text: &str) -> Result<Record> {
-        let record: Record =
-            serde_json::from_str(text).context("this is not a record of a run that can be read")?;
+        let record: Record = serde_json::from_str(text).context("this is not a readable record of a run")?;
         if record.version != VERSION {
             bail!("this record has version {}, this program reads {VERSION}", record.version);
         }

@@ -21,19 +21,20 @@ impl ReportFolder {
     pub(crate) fn prepare(path: &Path) -> Result<ReportFolder> {
         let shown = path.display();
         let elsewhere = "choose another with --out";
-        fs::create_dir_all(path).with_context(|| format!("cannot make the folder '{shown}', {elsewhere}"))?;
+        fs::create_dir_all(path)
+            .with_context(|| format!("cannot create the folder '{shown}': {elsewhere}"))?;
         let marker = path.join(MARKER);
         let mut found =
-            fs::read_dir(path).with_context(|| format!("cannot read the folder '{shown}', {elsewhere}"))?;
+            fs::read_dir(path).with_context(|| format!("cannot read the folder '{shown}': {elsewhere}"))?;
         if !marker.exists() && found.next().is_some() {
-            bail!("the folder '{shown}' holds files that are no report, {elsewhere}");
+            bail!("the folder '{shown}' holds files that are not a report: {elsewhere}");
         }
         let folder = ReportFolder { path: path.to_path_buf() };
         // A marker that was there stays as it is: it still says what is in the folder.
         let trial = path.join(".tokenwood-trial");
         fs::write(&trial, "")
             .and_then(|()| fs::remove_file(&trial))
-            .with_context(|| format!("cannot write to the folder '{shown}', {elsewhere}"))?;
+            .with_context(|| format!("cannot write to the folder '{shown}': {elsewhere}"))?;
         if !marker.exists() {
             folder.mark(&[], &Value::Null)?;
         }

@@ -1,4 +1,4 @@
-//! `tokenwood reproduce`: the figures, tables and claims of the papers, computed anew and written as a report.
+//! `tokenwood reproduce`: the figures, tables and claims of the papers, computed again and written as a report.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -21,9 +21,9 @@ use crate::report_folder::ReportFolder;
 use crate::sockets_command;
 use crate::table::{self, grouped};
 
-/// Compute the figures, tables and claims of the papers anew, and write a report with all of it.
+/// Compute the figures, tables and claims of the papers again, and write a report.
 ///
-/// The folder gets index.html, which needs no other file, and each chart as SVG, PNG and CSV. A report that is already there is replaced. The same command gives the same files on every run and any number of cores, but for --sockets, which measures.
+/// The folder gets index.html, which needs no other file, and each chart as SVG, PNG and CSV. A report that is already there is replaced. The same command gives the same files on every run and any number of cores, except with --sockets, which measures.
 ///
 /// Exit code: 0 written, whatever the verdicts are; 1 a property was violated in a run; 2 wrong usage, or a run over sockets failed.
 #[derive(Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// All exhibits
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// List the exhibits and do nothing
+    /// List the exhibits and exit
     #[arg(long)]
     list: bool,
     /// The thesis' experiment (figures 30 and 31, tables I and II) with processes over TCP, beside its simulation
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// A coarse version: fewer points, fewer entries, fewer seeds
     #[arg(long)]
     quick: bool,
-    /// So many runs of each point, from so many seeds [default: 20; 3 if quick]
+    /// How many runs of each point, each from its own seed [default: 20; 3 with --quick]
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
     /// The folder to write the report to
@@ -79,9 +79,9 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
-    // The parser would let it pass: what is required gives way to what it conflicts with.
+    // The parser accepts it: a conflict overrides a requirement.
     if let (false, Some(flag)) = (arguments.sockets, arguments.experiment.given()) {
-        bail!("{flag} is for --sockets; say --sockets instead of naming exhibits, or leave it out");
+        bail!("{flag} is for --sockets: add --sockets instead of exhibits, or leave {flag} out");
     }
     let all = figures::exhibits();
     if arguments.list {
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         return Ok(Ended::Well);
     }
     if arguments.names.is_empty() && !arguments.all && !arguments.sockets {
-        bail!("say which exhibits, or --all, or --sockets; 'tokenwood reproduce --list' lists them");
+        bail!("name exhibits, or use --all or --sockets; 'tokenwood reproduce --list' lists them");
     }
     let effort = arguments.effort()?;
     if arguments.sockets {
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     for point in &points {
         point.validate().with_context(|| format!("{}: a point cannot be simulated", point.algorithm))?;
     }
-    let out = arguments.out.as_deref().context("say where to write to with --out")?;
+    let out = arguments.out.as_deref().context("name the folder to write to with --out")?;
     let folder = ReportFolder::prepare(out)?;
     let began = Instant::now();
     let (results, run) = simulate(arguments, &effort, points)?;
@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 /// The experiment of the thesis: first the processes, then the simulation with what they measured.
 fn over_sockets(arguments: &Arguments, effort: &Effort) -> Result<Ended> {
     let runs = arguments.experiment.runs(effort)?;
-    let out = arguments.out.as_deref().context("say where to write to with --out")?;
+    let out = arguments.out.as_deref().context("name the folder to write to with --out")?;
     let folder = ReportFolder::prepare(out)?;
     let outcome = arguments.experiment.measure(&runs)?;
     let points = outcome.measured.iter().map(|measured| sockets::point(measured, effort.seeds)).collect();

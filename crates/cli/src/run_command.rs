@@ -19,8 +19,8 @@ use crate::signals::Signals;
 /// Run a command while holding a lock
 ///
 /// The command finds TOKENWOOD_SLOT and TOKENWOOD_FENCE in its environment, and with --group TOKENWOOD_GROUP. Exit code:
-/// that of the command; 75 if the lock was not had in time; 76 if it was lost, and the command with everything it had
-/// started was ended before anybody else could hold the lock.
+/// that of the command; 75: timed out waiting for the lock, or --try found it held; 76: the lock was lost, and the command
+/// with everything it had started was ended before another client could hold the lock.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -58,10 +58,10 @@ async fn hold(arguments: &Arguments, guard: Guard) -> Result<u8> {
     let mut foreground = Foreground::new(group)?;
     let status = loop {
         tokio::select! {
-            status = child.wait() => break Some(status.context("the command cannot be waited for")?),
+            status = child.wait() => break Some(status.context("cannot wait for the command")?),
             signal = signals.next() => {
                 _ = kill_process_group(group, signal);
-                // Whoever is suspended would notice only later.
+                // A suspended command would notice only later.
                 _ = kill_process_group(group, Signal::CONT);
             }
             () = foreground.look_after(&guard) => {}
@@ -76,8 +76,8 @@ async fn hold(arguments: &Arguments, guard: Guard) -> Result<u8> {
     Ok(status.map_or(LOST, exit_code))
 }
 
-/// Ends everything the command has started: politely, and then not. There is a twentieth of the time to live until
-/// somebody else may be let in, or a tenth of a second if that is longer; half of it is for the polite way.
+/// Ends everything the command has started: with SIGTERM, then with SIGKILL. Another client may be granted the lock after a
+/// twentieth of the ttl, or a tenth of a second if that is longer; half of that time is for SIGTERM.
 async fn end(child: &mut Child, group: Pid, ttl: Duration) {
     _ = kill_process_group(group, Signal::TERM);
     let polite = (ttl / 40).max(Duration::from_millis(50));

@@ -1,4 +1,5 @@
-//! Processes that are the nodes of a run over sockets: `tokenwood seat`, which nobody types, and whoever starts and ends them.
+//! Processes that are the nodes of a run over sockets: `tokenwood seat`, which this program starts itself, and what starts
+//! and ends them.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 /// Runs an algorithm in processes of their own, which have ended when this returns. Says how many entries there were so far.
 pub(crate) async fn in_processes(name: &str, plan: &Plan, progress: impl FnMut(u64)) -> Result<Vec<Report>> {
     let listener = TcpListener::bind("127.0.0.1:0").await;
-    let listener = listener.context("no port on 127.0.0.1 can be listened at")?;
+    let listener = listener.context("cannot listen at any port of 127.0.0.1")?;
     let collector = listener.local_addr()?.to_string();
     let mut seats = Seats(Vec::new());
     for node in 0..plan.setting.nodes {
@@ -74,8 +75,7 @@ impl Seats {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["seat", "--collector", collector, "--node", &node.to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        self.0
-            .push(command.spawn().with_context(|| format!("the process of node {node} cannot be started"))?);
+        self.0.push(command.spawn().with_context(|| format!("cannot start the process of node {node}"))?);
         Ok(())
     }
 

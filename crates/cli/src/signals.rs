@@ -15,7 +15,7 @@ pub(crate) struct Signals {
 impl Signals {
     /// From now on they do not end this program by themselves.
     pub(crate) fn listen() -> Result<Signals> {
-        let listen = |kind| signal(kind).context("signals cannot be listened for");
+        let listen = |kind| signal(kind).context("cannot listen for signals");
         Ok(Signals {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,

@@ -1,4 +1,4 @@
-//! `tokenwood simulate`: runs an algorithm under a load and tells what it costs.
+//! `tokenwood simulate`: runs an algorithm under a load and prints what it costs.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// So many runs, from so many seeds; errors are those of the mean over them
+    /// How many runs, each from its own seed; errors are those of the mean over them
     #[arg(long, default_value_t = 1)]
     seeds: u64,
     /// Do not check the properties: for measuring speed only
@@ -151,7 +151,11 @@ fn print(point: &Point, summary: &Summary, seconds: f64, trace: &Path, asked_for
     row("time to enter", with_error(summary.time_to_enter), String::new());
     row("  half wait at most", wait(50.0), String::new());
     row("  99 in 100 wait at most", wait(99.0), String::new());
-    row("  longest", format!("{:.4}", summary.longest_wait), "those included that had not ended".to_string());
+    row(
+        "  longest",
+        format!("{:.4}", summary.longest_wait),
+        "including those that had not ended".to_string(),
+    );
     row("messages per entry", with_error(summary.messages_per_entry), kinds.join(", "));
     row("words per message", with_error(summary.words_per_message), String::new());
     row("words per entry", with_error(summary.words_per_entry), String::new());
@@ -160,7 +164,7 @@ fn print(point: &Point, summary: &Summary, seconds: f64, trace: &Path, asked_for
         with_error(summary.sync_delay),
         "from an exit to the entry it makes possible".to_string(),
     );
-    row("response time", with_error(summary.response), "from asking to leaving".to_string());
+    row("response time", with_error(summary.response), "from request to exit".to_string());
     if matches!(point.plan.workload, Workload::Once(_)) {
         row(
             "until all is over",

@@ -28,22 +28,22 @@ const RATES: std::ops::RangeInclusive<f64> = 0.00001..=1000.0;
 #[derive(Args)]
 #[command(next_help_heading = "With --sockets")]
 pub(crate) struct Experiment {
-    /// An algorithm; again for several [default: bulgannawar-vaidya and raymond-k]
+    /// An algorithm; repeat it for several [default: bulgannawar-vaidya and raymond-k]
     #[arg(long = "algorithm", value_name = "NAME")]
     algorithms: Vec<String>,
     /// How many processes [default: 9]
     #[arg(long, value_name = "N")]
     nodes: Option<u32>,
-    /// How many may be inside at once [default: 3]
+    /// How many clients may be in the critical section at once [default: 3]
     #[arg(long, value_name = "K")]
     tokens: Option<u32>,
-    /// How often each node enters [default: 200; 20 if quick]
+    /// How many times each node enters [default: 200; 20 with --quick]
     #[arg(long, value_name = "N")]
     entries: Option<u32>,
-    /// How often a client that has left asks again, per millisecond [default: those of the thesis, times 100; see docs/reproduction.md]
+    /// How often a client that has left requests again, per millisecond [default: those of the thesis, times 100; see docs/reproduction.md]
     #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
     rates: Vec<f64>,
-    /// Hold messages up until they have taken so long: 6.5ms for the thesis' network [default: as fast as they are]
+    /// Delay messages until they have taken this long: 6.5ms for the thesis' network [default: no delay]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     hop: Option<Duration>,
     /// Keep a record of each run in this folder; 'tokenwood trace FILE' replays it
@@ -127,7 +127,7 @@ impl Experiment {
         let mut runs = Vec::new();
         for (number, algorithm) in algorithms.iter().enumerate() {
             if algorithms[..number].contains(algorithm) {
-                bail!("--algorithm {algorithm} is there twice");
+                bail!("--algorithm {algorithm} is given twice");
             }
             let setting = sockets::setting(algorithm, nodes, self.tokens.unwrap_or(thesis.tokens));
             workbench::validate(algorithm, &setting).map_err(|error| anyhow!(error))?;
@@ -138,7 +138,7 @@ impl Experiment {
             };
             let info = registry::info(algorithm).map_err(|error| anyhow!(error))?;
             if info.relies_on_timers() {
-                // These suspect nobody and only set a pace, so that they should be about as long as things take.
+                // These timers detect no failures and only set a pace: about as long as messages and sections take.
                 plan.longest_delay = plan.shortest_delay + Duration::from_millis(1);
                 plan.longest_section = 2 * plan.section;
             }
@@ -154,7 +154,7 @@ impl Experiment {
     pub(crate) fn measure(&self, runs: &[Planned]) -> Result<Outcome> {
         if let Some(folder) = &self.record {
             let cannot =
-                || format!("cannot make the folder '{}', choose another with --record", folder.display());
+                || format!("cannot create the folder '{}': choose another with --record", folder.display());
             fs::create_dir_all(folder).with_context(cannot)?;
         }
         let began = Instant::now();

@@ -1,5 +1,5 @@
 //! `tokenwood storm`: a cluster and many clients as processes, some of which are killed, connections that are cut, and a
-//! judge who finds out whether anybody was ever inside who should not have been.
+//! judge that finds out whether a slot ever had two holders.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex};
@@ -20,12 +20,12 @@ use crate::endpoints::{duration, runtime};
 use crate::node_processes::{Nodes, Place};
 use crate::output::say;
 
-/// Shake a cluster and check that its locks hold
+/// Kill clients, cut connections, and check that locks hold
 ///
-/// Starts nodes and clients as processes of their own. Clients take, try, wait, give up and leave at random; some are
-/// killed without warning; connections of clients and between nodes are cut all the time. Afterwards it is judged from what
-/// all of them wrote down: whether ever more were inside than may be, whether fences rose, whether every wait ended, and
-/// whether the nodes remember anything that nobody uses. Exit code 1 if anything is wrong.
+/// Starts nodes and clients as processes of their own. Clients acquire, try, wait, cancel and release at random; some are
+/// killed without warning; connections of clients and between nodes are cut all the time. Afterwards a judge checks what all
+/// clients recorded: never too many holders, fences that rise, and every wait ended. The nodes must remember nothing that no
+/// client uses. Exit code 1 if anything is wrong.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// How many nodes
@@ -34,13 +34,13 @@ pub(crate) struct Arguments {
     /// How many clients, ten to a process
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1000))]
     clients: u64,
-    /// How long
+    /// How long it lasts
     #[arg(long, value_parser = duration, default_value = "60s")]
     time: Duration,
     /// How long a session lives without its client
     #[arg(long, value_parser = duration, default_value = "3s")]
     ttl: Duration,
-    /// What everything left to chance is drawn from
+    /// The seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// A table for people, JSON for scripts
@@ -61,13 +61,13 @@ pub(crate) struct ClientArguments {
     ttl: Duration,
 }
 
-/// So many clients are in a process.
+/// How many clients share a process.
 const TOGETHER: u64 = 10;
-/// About every so often a process is killed,
+/// About how often a process is killed,
 const KILLS: Duration = Duration::from_millis(1500);
 /// and a connection is cut.
 const CUTS: Duration = Duration::from_millis(40);
-/// What nobody uses is forgotten after so long at each of two steps.
+/// Nodes forget unused names after this long at each of two steps.
 const SOON: &str = "500ms";
 
 /// Lives as clients until standard input ends.
@@ -100,9 +100,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             })
         ),
         Format::Table => {
-            say!("{} times somebody was inside, as they wrote down themselves.", ledger.stays());
+            say!("Clients recorded {} grants.", ledger.stays());
             say!(
-                "Of those who lived: {} let in, {} sent away, {} gave up, {} lost their session.",
+                "Clients that were not killed: {} granted, {} refused, {} gave up, {} lost their session.",
                 tally.granted,
                 tally.refused,
                 tally.given_up,
@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             say!("{killed} processes were killed, {cut} connections cut.");
             wrong.iter().for_each(|wrong| say!("WRONG: {wrong}"));
             if wrong.is_empty() {
-                say!("Never too many inside, fences rose, every wait ended, and nothing was left behind.");
+                say!("Never too many holders, fences rose, every wait ended, and nothing was left behind.");
             }
         }
     }
@@ -180,7 +180,7 @@ async fn rage(arguments: &Arguments) -> Result<Outcome> {
 async fn places(nodes: u32) -> Result<(Vec<Place>, Vec<Proxy>)> {
     let (mut places, mut proxies, mut taken) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..nodes {
-        let cannot = "no port on 127.0.0.1 can be listened at";
+        let cannot = "cannot listen at any port of 127.0.0.1";
         let peers = TcpListener::bind("127.0.0.1:0").await.context(cannot)?;
         let clients = TcpListener::bind("127.0.0.1:0").await.context(cannot)?;
         let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string());
@@ -212,7 +212,7 @@ impl Crowd {
     }
 }
 
-/// Waits until no node remembers anything. What is wrong if that does not come.
+/// Waits until no node remembers anything. What is left if that does not happen.
 async fn left_behind(places: &[Place], ttl: Duration) -> Result<Option<String>> {
     let deadline = Instant::now() + 2 * ttl + PATIENCE / 6;
     loop {
@@ -220,7 +220,7 @@ async fn left_behind(places: &[Place], ttl: Duration) -> Result<Option<String>> 
         for place in places {
             let mut observer = Observer::connect(&place.clients).await?;
             let Told::Status { node, .. } = observer.ask(Question::Status).await? else {
-                bail!("the node at {} answers something else", place.clients);
+                bail!("unexpected answer from the node at {}", place.clients);
             };
             counts.0 += node.sessions;
             counts.1 += node.requests;

@@ -14,13 +14,13 @@ use crate::check_arguments::Format;
 use crate::output::{note, say};
 use crate::{Ended, swarm_exhaustive, table};
 
-/// Run whole clusters with faults in simulated time, and judge what their clients believe
+/// Run whole clusters with faults in simulated time, and check that locks hold
 ///
-/// Each seed draws a cluster, resources, clients, delays, clocks, and what goes wrong: nodes that die, stand still and come back,
+/// Each seed draws a cluster, resources, clients, delays, clocks, and faults: nodes that die, stand still and come back,
 /// partitions in both directions or one, leaders that change, nodes that join and leave, connections that are slow or cut, clients
-/// that vanish. The nodes decide with the code of production. What fails is made smaller, and the last line says how to see it
-/// again. Exit code 0 if all is well, 1 if somebody was inside who should not have been, 3 if somebody was not
-/// served in the end or something was not forgotten.
+/// that vanish. The nodes run the code of production. A run that fails is shrunk, and the last line is the command that repeats
+/// it. Exit code 0 if all is well, 1 if there were too many holders or another violation, 3 if a client was not served in the
+/// end or something was not forgotten.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The first seed [default: 1; with --defect one that shows it]
@@ -29,21 +29,21 @@ pub(crate) struct Arguments {
     /// How many seeds, from the first upwards [default: 100; with --defect 1; with --minutes as many as there is time for]
     #[arg(long)]
     runs: Option<u64>,
-    /// Stop after so many minutes; with --runs, after whichever comes first
+    /// Stop after this many minutes; with --runs, when the first limit is reached
     #[arg(long)]
     minutes: Option<u64>,
-    /// By how many percent clocks are off at most; beyond 10 too many may be inside, but fences must not fall
+    /// By how many percent clocks are off at most; beyond 10 there may be too many holders, but fences must not fall
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=90))]
     drift: u64,
-    /// Plan this instead of what is drawn, as NAME=NUMBER,…: nodes, clients, names, slots, groups, cuts, stalls, deaths, naps,
+    /// Set these parts of the plan instead of drawing them, as NAME=NUMBER,…: nodes, clients, names, slots, groups, cuts, stalls, deaths, naps,
     /// crashes, pauses, partitions, joins, leaves, elections, lease-changes, late-news, split, contradict, lease, section, hop,
     /// lasts; with --exhaustive: nodes, slots, groups, clients, askers, rounds, failures, timers, sample, most-states
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) with: String,
-    /// Leave out this rule of the protocol, to see that it is needed
+    /// Leave out a rule of the protocol, to see that it is needed (see --defects)
     #[arg(long, value_parser = named)]
     pub(crate) defect: Option<Defect>,
-    /// List the rules that can be left out
+    /// List the defects: rules that can be left out
     #[arg(long)]
     defects: bool,
     /// Instead of drawing: explore everything that can happen to a small cluster, in every order
@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
 }
 
 fn named(name: &str) -> Result<Defect, String> {
-    Defect::named(name).ok_or_else(|| "no such rule: 'tokenwood swarm --defects' lists them".to_string())
+    Defect::named(name).ok_or_else(|| "no such defect: 'tokenwood swarm --defects' lists them".to_string())
 }
 
 /// What all runs gave together.
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let limit = arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes));
     let (next, sum) = (AtomicU64::new(0), Mutex::new(Sum::default()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    // What a run that fails says goes into its line.
+    // A panic is reported in the line of its run.
     std::panic::set_hook(Box::new(|_| {}));
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -156,7 +156,7 @@ impl Arguments {
     }
 }
 
-/// The shortest command that was found to show the failure of a seed.
+/// The shortest command found that shows the failure of a seed.
 fn again(arguments: &Arguments, seed: u64) -> String {
     let plan = arguments.plan(seed).unwrap_or_else(|_| arguments.drawn(seed));
     let smallest = swarm::shrunk(&plan, seed);
@@ -221,7 +221,7 @@ impl Sum {
         self.stuck.extend(happened.stuck.into_iter().map(|stuck| (seed, stuck)));
     }
 
-    /// Now and then a line says how far it has come.
+    /// Notes now and then how many runs are done.
     fn progress(&self, arguments: &Arguments, begun: Instant) {
         if self.runs.is_multiple_of(100) && self.runs < arguments.runs() {
             let of = arguments.runs.map_or(String::new(), |runs| format!(" of {runs}"));
@@ -235,7 +235,7 @@ impl Sum {
         format!("{hours:.1} simulated hours, {faster:.0} for each real one")
     }
 
-    /// The first seed that shows something wrong; a violation rather than somebody who is stuck.
+    /// The first seed that shows something wrong; a violation rather than a stuck client.
     fn first_wrong(&self) -> Option<u64> {
         let first = |of: &[(u64, String)]| of.iter().map(|(seed, _)| *seed).min();
         first(&self.violations).or(first(&self.stuck))
@@ -279,18 +279,18 @@ impl Sum {
         let [joined, left, resized, forced, watched, missed] = numbers.map(table::grouped);
         say!("{} runs, {}.", table::grouped(self.runs), self.pace(begun));
         say!(
-            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were excluded alive, {joined} joined, {left} left, {partitions} partitions, {elections} changes of the leader, {resized} definitions, {forced} forced releases; watchers saw {watched} events and missed {missed}."
+            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were excluded alive, {joined} joined, {left} left, {partitions} partitions, {elections} leader changes, {resized} definitions, {forced} forced releases; watchers saw {watched} events and missed {missed}."
         );
         if arguments.drift > 10 {
             let times = table::grouped(self.excused);
             say!(
-                "Clocks were off by more than the bound: {times} times too many were inside. Fences did not fall unless it says so."
+                "Clocks were off by more than the bound: {times} times there were too many holders. Fences did not fall unless listed as a violation."
             );
         }
         let (violations, stuck) = (self.violations.len(), self.stuck.len());
         say!("{violations} violations, {stuck} stuck.");
         if let Some(smallest) = smallest {
-            say!("Again, as small as was found: {smallest}");
+            say!("Smallest plan found that fails: {smallest}");
         }
     }
 }

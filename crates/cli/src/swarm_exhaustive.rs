@@ -11,7 +11,7 @@ use crate::output::{note, say};
 use crate::swarm_command::Arguments;
 use crate::{Ended, table};
 
-/// A line says how far it has come when so many states more are known.
+/// How many new states there are between two lines of progress.
 const TOLD_EVERY: u64 = 50_000;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
@@ -19,12 +19,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if let Some(defect) = arguments.defect {
         match Size::that_shows(defect) {
             Some(shows) => size = shows,
-            None => bail!("that takes clocks or a control plane: leave out --exhaustive"),
+            None => bail!("this defect needs clocks or a control plane: leave out --exhaustive"),
         }
     }
     size.adjust(&arguments.with).map_err(|wrong| anyhow!("--with: {wrong}"))?;
     let (begun, mut told) = (Instant::now(), 0);
-    // What a node that fails says is what is found.
+    // A panic of a node is a finding.
     std::panic::set_hook(Box::new(|_| {}));
     let found = explore(&size, |so_far| {
         if so_far.states - told >= TOLD_EVERY {
@@ -66,11 +66,11 @@ fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
     let Size { nodes, clients, askers, rounds, failures, timers, .. } = size;
     let clients = (nodes * clients).min(*askers);
     say!(
-        "{nodes} nodes, {kind}, {clients} clients that ask {rounds} times, {failures} failures, {timers} timers:"
+        "{nodes} nodes, {kind}, {clients} clients that acquire {rounds} times, {failures} failures, {timers} timers:"
     );
     let [states, steps, sampled] = [found.states, found.steps, found.sampled].map(table::grouped);
     say!(
-        "{states} states, {steps} steps, {} deep, up to {} views, from {sampled} looked whether everybody is served; {:.1} s.",
+        "{states} states, {steps} steps, {} deep, up to {} views; from {sampled} states checked that every client is served; {:.1} s.",
         found.depth,
         found.views,
         begun.elapsed().as_secs_f64()
@@ -80,7 +80,7 @@ fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
             say!("WRONG after {} steps: {wrong}", way.len());
             way.iter().for_each(|step| say!("  {step}"));
         }
-        None if found.complete => say!("All of it, and nothing is wrong."),
-        None => say!("Not all of it: --with most-states=… explores more. Nothing is wrong so far."),
+        None if found.complete => say!("Exhausted: nothing is wrong."),
+        None => say!("Not exhausted: nothing is wrong so far. --with most-states=… explores more."),
     }
 }

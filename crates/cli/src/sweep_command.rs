@@ -26,7 +26,7 @@ Examples:
     tokenwood sweep bulgannawar-vaidya --vary nodes=10..100:10 --vary choose=random,last-seen \\
         --tokens 5 --cs 1 --out sizes.csv
 
-  Interrupted? The same command goes on where it was. load.journal has a line for each finished point.
+  Interrupted? The same command resumes. load.journal has a line for each finished point.
 
   In parts, as a job array; the merged files are the same bytes as those of one run:
     sbatch --array=1-20 --cpus-per-task=4 --wrap 'tokenwood sweep raymond-k --vary nodes=10..1000:10 \\
@@ -43,7 +43,7 @@ docs/sweeps.md describes the files.";
 
 /// Simulate every combination of algorithms and varied parameters, on all cores, resumable.
 ///
-/// The points are the product of the names and of all --vary, the last changing fastest. Each is run from the same seeds. Results go to --out as CSV and, beside it, as JSON; the same command gives the same bytes on any number of cores, after any interruption, and in parts. Finished points are kept in a journal beside them, so that the same command goes on where it was interrupted.
+/// The points are the product of the names and of all --vary, the last changing fastest. Each is run from the same seeds. Results go to --out as CSV and, beside it, as JSON; the same command gives the same bytes on any number of cores, after any interruption, and in parts. Finished points are kept in a journal beside them, so that the same command resumes after an interruption.
 ///
 /// Exit code: 0 measured; 1 a property was violated in a point (the others are measured all the same); 2 wrong usage, nothing was simulated.
 #[derive(Args)]
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// The first seed, the same for all points
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// So many runs of each point, from so many seeds; errors are those of the mean over them
+    /// How many runs of each point, each from its own seed; errors are those of the mean over them
     #[arg(long, default_value_t = 1)]
     seeds: u64,
     /// Leave out combinations that an algorithm refuses, such as more tokens than nodes
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let files = Files::new(&arguments.out)?;
     let header = Header::new(sweep, shard.unwrap_or(Shard::WHOLE));
     let path = files.journal(shard);
-    // A shard writes no results, so what is there is in nobody's way.
+    // A shard writes no results, so existing ones do not matter.
     let fresh = || if shard.is_some() { Ok(()) } else { files.refuse_existing() };
     let (journal, contents) = Journal::open(&path, &header, &fresh)?;
     let parts = Parts { header: &header, points: &points };
@@ -124,7 +124,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Refuses a journal whose points are not those of this sweep: somebody has changed it.
+    /// Refuses a journal whose points are not those of this sweep: it was edited.
     fn refuse_strangers(&self, contents: &Contents) -> Result<()> {
         for row in contents.rows.values() {
             let point = &self.points[(row.point - 1) as usize];

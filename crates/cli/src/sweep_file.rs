@@ -92,7 +92,7 @@ impl Header {
         let name = file.display();
         let value: Value = serde_json::from_str(line).unwrap_or_default();
         if value["format"] != FORMAT {
-            bail!("{name} is no journal of 'tokenwood sweep': move it away or use another name");
+            bail!("{name} is not a journal of 'tokenwood sweep': move it away or use another name");
         }
         if value["version"] != VERSION {
             let versions = format!("journal version {}, this one knows {VERSION}", value["version"]);
@@ -101,7 +101,7 @@ impl Header {
             );
         }
         serde_json::from_value(value).map_err(|why| {
-            anyhow!("the first line of {name} is damaged ({why}): move the file away to begin anew")
+            anyhow!("the first line of {name} is damaged ({why}): move the file away to start again")
         })
     }
 
@@ -133,7 +133,7 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Reads a journal that nobody is going to continue. An incomplete last line is left out.
+    /// Reads a journal that is not going to be continued. An incomplete last line is left out.
     pub(crate) fn of_file(file: &Path) -> Result<Contents> {
         refuse_devices(file)?;
         let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -254,7 +254,7 @@ impl Journal {
 /// Refuses folders, and devices that one could read for ever.
 fn refuse_devices(path: &Path) -> Result<()> {
     if path.exists() && !path.is_file() {
-        bail!("{} is no ordinary file: move it away or use another name", path.display());
+        bail!("{} is not an ordinary file: move it away or use another name", path.display());
     }
     Ok(())
 }

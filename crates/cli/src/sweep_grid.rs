@@ -73,7 +73,7 @@ impl Varied {
 fn range(from: &str, rest: &str, whole: bool) -> Result<Vec<String>> {
     let number = |text: &str| match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
-        _ => Err(anyhow!("'{text}' is no number: write FROM..TO:STEP or FROM..TO*FACTOR")),
+        _ => Err(anyhow!("'{text}' is not a number: write FROM..TO:STEP or FROM..TO*FACTOR")),
     };
     // An 'x' instead of the '*' spares the quotes in a shell.
     let (to, step, times) = match (rest.split_once(':'), rest.split_once(['*', 'x'])) {
@@ -336,8 +336,8 @@ mod tests {
         assert!(values("rate=").contains("a value is missing"));
         assert!(values("rate=1,,2").contains("a value is missing"));
         assert!(values("rate=1,1").contains("twice"));
-        assert!(values("rate=a..3").contains("'a' is no number"));
-        assert!(values("rate=1..inf").contains("no number"));
+        assert!(values("rate=a..3").contains("'a' is not a number"));
+        assert!(values("rate=1..inf").contains("not a number"));
         assert!(values("rate=3..1").contains("above its end"));
         assert!(values("rate=1..3:0").contains("must be above 0"));
         assert!(values("rate=0..3*2").contains("begins above 0"));

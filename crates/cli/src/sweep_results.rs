@@ -60,7 +60,7 @@ impl Files {
         for file in [&self.csv, &self.json] {
             if file.exists() {
                 let name = file.display();
-                bail!("{name} is there already, without a journal: move it away or choose another --out");
+                bail!("{name} exists already, without a journal: move it away or choose another --out");
             }
         }
         Ok(())
@@ -71,9 +71,7 @@ impl Files {
         for (file, text) in [(&self.csv, &results.csv), (&self.json, &results.json)] {
             if file.exists() && fs::read(file).ok().as_deref() != Some(text.as_bytes()) {
                 let name = file.display();
-                bail!(
-                    "{name} is there already and says something else: move it away or choose another --out"
-                );
+                bail!("{name} exists already and differs: move it away or choose another --out");
             }
         }
         Ok(())

@@ -17,7 +17,7 @@ use crate::table::grouped;
 
 /// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step.
 ///
-/// The steps are taken once more by the algorithm as it is now; those of a record must have the very effects that they had in the processes, and messages must arrive as they were sent. Steps read: req2 node 2 asks; 1>0 the oldest message from 1 to 0 is delivered; exit1 node 1 leaves; tmo1 its timer runs out; lose1>0 a message is lost; crash1, restart1; /2 is what the algorithm picked.
+/// The algorithm as it is now takes the steps again. Those of a record must have the same effects as in the processes, and messages must arrive as they were sent. Steps read: req2 node 2 requests; 1>0 the oldest message from 1 to 0 is delivered; exit1 node 1 leaves; tmo1 its timer expires; lose1>0 a message is lost; crash1, restart1; /2 is what the algorithm picked.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The file

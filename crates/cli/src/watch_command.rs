@@ -1,4 +1,4 @@
-//! `tokenwood watch`: what happens at all nodes, as it happens.
+//! `tokenwood watch`: the events at all nodes, as they happen.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,20 +18,20 @@ use crate::output::{note, say};
 use crate::signals::Signals;
 use crate::{Ended, force_command};
 
-/// A node that does not answer is tried again after so long.
+/// A node that does not answer is tried again after this long.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Show what happens at all nodes as it happens: who waits, is let in, leaves, gives up, and whose session ends
+/// Print each event at all nodes as it happens: waits, grants, releases, losses, requests given up, ends of sessions
 ///
-/// Ends with Ctrl-C. If this program does not keep up, it says how much it missed.
+/// Ctrl-C ends it. If this program does not keep up, it says how many events it missed.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Only what happens to these names
+    /// Only events of these names
     names: Vec<String>,
-    /// Also what happens to names that begin like this
+    /// Also events of names that begin with this
     #[arg(long = "prefix", value_name = "PREFIX")]
     prefixes: Vec<String>,
-    /// End after so many events
+    /// End after this many events
     #[arg(long, value_name = "N")]
     count: Option<u64>,
     /// A line for people, a line of JSON for scripts
@@ -82,10 +82,10 @@ async fn watch(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Watches a node, again and again, until nobody wants to know any more.
+/// Watches a node, again after each failure, until the receiver is gone.
 async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, Said)>) {
     let Some(endpoint) = member.endpoint else {
-        let why = "nobody has told yet where clients reach it".to_string();
+        let why = "its address for clients is not known yet".to_string();
         _ = sender.send((member.id, Said::Silent(why))).await;
         return;
     };
@@ -98,7 +98,7 @@ async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, S
             }
             Err(error) => error,
         };
-        // It is said once that it does not answer, not every second.
+        // It is noted once that it does not answer, not every second.
         if !silent && sender.send((member.id, Said::Silent(reason(error)))).await.is_err() {
             return;
         }
@@ -143,7 +143,7 @@ fn in_words(seen: &Seen) -> String {
     match seen {
         Seen::Missed(events) => format!("missed {events} events: this program did not keep up"),
         Seen::Event(Event::SessionEnded { session, ran_out: true }) => {
-            format!("session {} ran out", session.number)
+            format!("session {} expired", session.number)
         }
         Seen::Event(Event::SessionEnded { session, .. }) => format!("session {} closed", session.number),
         Seen::Event(Event::ForceReleased(released)) => released.to_string(),
@@ -152,7 +152,7 @@ fn in_words(seen: &Seen) -> String {
                 Change::Waits => ("waits", wish(want)),
                 Change::Granted(grant) => ("granted", format!("{}{}", by(grant), group(want, Some(grant)))),
                 Change::Released(grant) => ("released", by(grant)),
-                Change::Lost(grant) => ("lost", format!("{}: its session ran out", by(grant))),
+                Change::Lost(grant) => ("lost", format!("{}: its session expired", by(grant))),
                 Change::GaveUp(refusal) => ("gave up", refusal.to_string()),
                 Change::TakenAway(grant) => ("lost", format!("{}: released by force", by(grant))),
             };

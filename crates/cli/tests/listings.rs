@@ -112,7 +112,7 @@ fn a_node_that_gives_no_answer_is_named_and_makes_the_command_fail() {
         let cluster = &cluster;
         scope.spawn(move || {
             let partial = cluster.run(1, &["inspect", "nobody-knows"]);
-            assert!(!text(&partial.stdout).contains("nobody uses it"), "{}", text(&partial.stdout));
+            assert!(!text(&partial.stdout).contains("no client uses it"), "{}", text(&partial.stdout));
         });
     });
     kill("-CONT", cluster.pids[2]);

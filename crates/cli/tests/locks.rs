@@ -53,7 +53,7 @@ fn the_command_decides_the_exit_code_unless_the_lock_is_not_had() {
 }
 
 #[test]
-fn whoever_loses_its_node_loses_the_lock_and_its_command_is_ended() {
+fn a_client_that_loses_its_node_loses_the_lock_and_its_command_ends() {
     let cluster = Cluster::start("lost", 3, true);
     let log = cluster.folder.0.join("log");
     let script =
@@ -104,7 +104,7 @@ fn slots_that_contradict_what_is_in_use_are_refused() {
             let refused = cluster.run(node, &[&["run", "gpu"], other, &["--", "true"]].concat());
             assert_eq!(code(&refused), 2, "{other:?}: {}", error(&refused));
             let said = error(&refused);
-            assert!(said.contains("gpu: this is a semaphore with 2 slots, and in use as such"), "{said}");
+            assert!(said.contains("gpu: the name is in use as a semaphore with 2 slots"), "{said}");
             assert_eq!(said.lines().count(), 1, "{said}");
         }
     }
@@ -113,7 +113,7 @@ fn slots_that_contradict_what_is_in_use_are_refused() {
 }
 
 #[test]
-fn nobody_there_or_somebody_else() {
+fn no_node_there_or_another_program() {
     for arguments in [
         &["status"][..],
         &["locks"],

@@ -108,7 +108,7 @@ fn a_node_says_who_else_has_rights_to_its_folder_and_how_to_mend_it() {
 fn nothing_is_said_of_a_folder_that_the_node_made() {
     let nodes = Nodes::start("own-rights", 1, |_, _| {});
     nodes.until_logged(0, "view 1 with nodes 0");
-    assert!(!nodes.log(0).contains("rights"), "{}", nodes.log(0));
+    assert!(!nodes.log(0).contains("other users"), "{}", nodes.log(0));
 }
 
 /// Nodes that are asked to end with the test.

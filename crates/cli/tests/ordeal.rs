@@ -43,7 +43,7 @@ fn locks_hold_when_nodes_and_clients_are_killed_stopped_and_cut_off() {
     let run = scenarios.map(|scenario| clean(&told, scenario).is_some());
     assert_eq!(code, Some(if run.contains(&false) { 3 } else { 0 }), "{told:#}");
     let attack = clean(&told, "attack").unwrap();
-    assert!(attack["too_late_for_the_store"].as_u64().unwrap() > 0, "nobody came too late: {attack}");
+    assert!(attack["too_late_for_the_store"].as_u64().unwrap() > 0, "no write came too late: {attack}");
     assert!(attack["lost_updates_without_fences"].as_u64().unwrap() > 0, "the attack does nothing: {attack}");
 }
 

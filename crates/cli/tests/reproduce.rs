@@ -52,7 +52,7 @@ fn exhibits_are_listed_for_people_and_scripts() {
 fn wrong_usage_is_told_before_anything_is_done() {
     let folder = Folder::new("usage");
     for (arguments, said) in [
-        ("--out report", "say which exhibits, or --all"),
+        ("--out report", "name exhibits, or use --all"),
         ("no-such-figure --out report", "there is no exhibit 'no-such-figure'"),
         ("--all --quick", "--out"),
         ("--all --seeds 0 --out report", "--seeds must be between 1"),
@@ -72,7 +72,7 @@ fn a_folder_that_cannot_be_made_is_told_at_once() {
         let output = folder.reproduce(&format!("--all --out {out}"));
         assert_eq!(code(&output), 2);
         let said = text(&output.stderr);
-        assert!(said.contains("cannot make the folder") && said.contains("choose another"), "{said}");
+        assert!(said.contains("cannot create the folder") && said.contains("choose another"), "{said}");
     }
     assert_eq!(fs::read_to_string(folder.0.join("file")).unwrap(), "mine");
 }
@@ -85,7 +85,7 @@ fn a_folder_with_other_files_is_left_alone() {
     fs::write(foreign.join("index.html"), "mine").unwrap();
     let output = folder.reproduce("--all --out thesis");
     assert_eq!(code(&output), 2);
-    assert!(text(&output.stderr).contains("holds files that are no report"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("holds files that are not a report"), "{}", text(&output.stderr));
     assert_eq!(files(&foreign), BTreeMap::from([("index.html".to_string(), b"mine".to_vec())]));
 }
 
@@ -104,7 +104,7 @@ fn the_same_files_on_every_run_and_any_number_of_threads() {
         let output =
             folder.reproduce_on(threads, &format!("{wanted} --quick --seeds 1 --out {out} --format json"));
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-        assert!(output.stderr.is_empty(), "quiet if nobody looks: {}", text(&output.stderr));
+        assert!(output.stderr.is_empty(), "quiet without a terminal: {}", text(&output.stderr));
         let told: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(told.as_array().unwrap().len(), names.len());
         let written = files(&folder.0.join(out));

@@ -62,7 +62,7 @@ fn every_node_is_asked_whichever_is_named() {
 #[test]
 fn everything_about_a_name() {
     let cluster = Cluster::start("inspect", 3, false);
-    assert!(cluster.says(0, &["inspect", "model"]).contains("nobody uses it; at home at node "));
+    assert!(cluster.says(0, &["inspect", "model"]).contains("no client uses it; at home at node "));
     let held = cluster.says(1, &["acquire", "model", "--group", "v1,v2", "--quiet"]);
     let mut waits = cluster.client(2, &["run", "model", "--group", "v3", "--", "true"]).spawn().unwrap();
     cluster.until("model", 1, 1);
@@ -115,9 +115,9 @@ fn a_grant_is_passed_on_prolonged_and_given_back() {
     for command in ["release", "renew"] {
         let gone = tool(command);
         assert_eq!(code(&gone), 76);
-        assert!(error(&gone).contains("not held any more"), "{}", error(&gone));
+        assert!(error(&gone).contains("no longer held"), "{}", error(&gone));
     }
-    // Nobody renews it: then it is lost, and somebody else is let in.
+    // It is not renewed: then it is lost, and another client is granted the lock.
     let taken = cluster.json(0, &["acquire", "x", "--ttl", "600ms"]);
     assert_eq!(code(&cluster.run(1, &["run", "x", "--wait", "10s", "--", "true"])), 0);
     let late = Command::new(TOKENWOOD).args(["release", taken["grant"].as_str().unwrap()]).output().unwrap();
@@ -128,7 +128,7 @@ fn a_grant_is_passed_on_prolonged_and_given_back() {
 }
 
 #[test]
-fn whoever_is_interrupted_while_it_waits_is_not_let_in_later() {
+fn a_client_interrupted_while_it_waits_is_granted_nothing_later() {
     let cluster = Cluster::start("interrupted", 1, false);
     let held = cluster.says(0, &["acquire", "x", "--quiet"]);
     for arguments in [&["acquire", "x"][..], &["run", "x", "--", "true"]] {
@@ -169,7 +169,7 @@ fn clusters_that_start_at_once_do_not_fight_over_ports() {
     });
 }
 
-/// Somebody who watches, once it does.
+/// A watcher, once it watches all nodes.
 fn watch(cluster: &Cluster, arguments: &[&str]) -> Child {
     let mut command = cluster.client(0, &[&["watch", "--format", "json"], arguments].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -191,7 +191,7 @@ fn what_happens_at_any_node_is_seen_as_it_happens() {
     assert_eq!(code(&cluster.run(2, &["run", "backup", "--wait", "30ms", "--", "true"])), 75);
     cluster.says(0, &["run", "other", "--", "true"]);
     cluster.says(0, &["run", "jobs/1", "--shared", "--", "true"]);
-    // Nobody keeps the grant alive, so it is lost, and somebody else is let in.
+    // The grant is not renewed, so it is lost, and another client is granted the lock.
     cluster.says(0, &["run", "backup", "--wait", "10s", "--", "true"]);
     assert_eq!(seen(&mut two).count(), 2);
     assert!(two.wait().unwrap().success());
@@ -222,7 +222,7 @@ fn what_happens_at_any_node_is_seen_as_it_happens() {
     assert_eq!((&refused["kind"], refused["why"].is_string()), (&Value::from("mutex"), true));
 }
 
-/// What somebody who watches sees.
+/// The events that a watcher prints.
 fn seen(watcher: &mut Child) -> impl Iterator<Item = Value> {
     let lines = BufReader::new(watcher.stdout.take().unwrap()).lines();
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())

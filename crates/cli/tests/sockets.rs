@@ -28,7 +28,7 @@ fn is_there(pid: u32) -> bool {
     fs::exists(format!("/proc/{pid}")).unwrap()
 }
 
-/// Whether all have ended, after some patience.
+/// Whether all have ended, within some seconds.
 fn all_end(pids: &[u32]) -> bool {
     (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(10));

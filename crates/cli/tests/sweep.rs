@@ -123,7 +123,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
         let mut command = folder.command(&format!("{SMALL} --out t{threads}.csv"));
         let output = command.env("RAYON_NUM_THREADS", threads).output().unwrap();
         assert_eq!(code(&output), 0);
-        assert!(output.stderr.is_empty(), "no progress where nobody looks");
+        assert!(output.stderr.is_empty(), "no progress without a terminal");
     }
     for other in ["t2", "t5"] {
         assert_eq!(folder.read("t1.csv"), folder.read(&format!("{other}.csv")));
@@ -179,10 +179,10 @@ fn journals_that_do_not_belong_together_are_not_merged() {
     let other = folder.read("a.1-of-2.journal").replacen("\"program\":\"", "\"program\":\"9.", 1);
     folder.write("d.journal", &other);
     assert!(folder.refused("merge a.1-of-2.journal d.journal --out c.csv").contains("one version"));
-    assert!(folder.refused("merge b.csv --out c.csv").contains("no journal of 'tokenwood sweep'"));
+    assert!(folder.refused("merge b.csv --out c.csv").contains("not a journal of 'tokenwood sweep'"));
     folder.write("b.journal", &journal);
     folder.write("c.json", "mine");
-    assert!(folder.refused("merge b.journal --out c.csv").contains("c.json is there already"));
+    assert!(folder.refused("merge b.journal --out c.csv").contains("c.json exists already"));
     assert_eq!((folder.read("c.json").as_str(), folder.has("c.csv")), ("mine", false));
     assert!(folder.refused("merge nothing.journal --out e.csv").contains("cannot read nothing.journal"));
 }
@@ -218,7 +218,7 @@ fn killed_in_the_middle_it_goes_on_where_it_was() {
     let spawned = folder.command(&command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut child = Guard(spawned);
     wait_for_lines(&journal, 4, &mut child.0);
-    // While it runs, nobody else can write there.
+    // While it runs, no other process can write there.
     let error = text(&folder.run(&command).stderr);
     let ended = child.0.try_wait().unwrap().is_some();
     assert!(error.contains("in use by another process") || ended, "{error}");
@@ -311,9 +311,12 @@ fn a_journal_that_is_not_of_this_sweep_is_left_alone() {
         (journal.replacen("\"version\":1", "\"version\":2", 1), "journal version 2, this one knows 1"),
         (journal.replacen("\"program\":\"", "\"program\":\"9.", 1), "finish it with that"),
         (journal.replacen("\"seeds\":1", "\"sides\":1", 1), "the first line of a.journal is damaged"),
-        (journal.replacen("tokenwood sweep journal", "something else", 1), "no journal of 'tokenwood sweep'"),
-        ("my notes\n".to_string(), "no journal of 'tokenwood sweep'"),
-        ("my notes".to_string(), "no journal of 'tokenwood sweep'"),
+        (
+            journal.replacen("tokenwood sweep journal", "something else", 1),
+            "not a journal of 'tokenwood sweep'",
+        ),
+        ("my notes\n".to_string(), "not a journal of 'tokenwood sweep'"),
+        ("my notes".to_string(), "not a journal of 'tokenwood sweep'"),
         (format!("{}\n{}\n{}\n", lines[0], &lines[1][..50], lines[2]), "line 2 of a.journal is damaged"),
         (journal.replace("\"point\":2", "\"point\":3"), "point 3 does not belong here"),
         (journal.replace("\"point\":2", "\"point\":1"), "contradicts"),
@@ -331,7 +334,7 @@ fn a_journal_that_is_not_of_this_sweep_is_left_alone() {
     assert!(folder.well(&command).contains("2 were there already"));
     // Results without a journal may be anything.
     folder.write("b.json", "mine");
-    assert!(folder.refused(&format!("{sweep} --out b.csv")).contains("b.json is there already"));
+    assert!(folder.refused(&format!("{sweep} --out b.csv")).contains("b.json exists already"));
     assert_eq!((folder.read("b.json").as_str(), folder.has("b.journal")), ("mine", false));
 }
 
@@ -376,8 +379,8 @@ fn wrong_usage_is_refused_before_anything_is_done() {
     assert!(folder.is_empty(), "nothing is written");
     fs::create_dir(folder.0.join("a.json")).unwrap();
     fs::create_dir(folder.0.join("b.journal")).unwrap();
-    assert!(folder.refused("sweep naimi-trehel --out b.csv").contains("b.journal is no ordinary file"));
-    assert!(folder.refused("merge b.journal --out c.csv").contains("b.journal is no ordinary file"));
+    assert!(folder.refused("sweep naimi-trehel --out b.csv").contains("b.journal is not an ordinary file"));
+    assert!(folder.refused("merge b.journal --out c.csv").contains("b.journal is not an ordinary file"));
     assert!(folder.refused("sweep naimi-trehel --out a.csv").contains("a.json is a folder"));
     assert!(folder.refused("merge a.journal --out nowhere/a.csv").contains("there is no folder nowhere"));
 }

@@ -1,4 +1,4 @@
-//! Output that nobody reads: a watcher that is suspended, a log whose reader is gone. Nodes and commands go on.
+//! Output that is not read: a watcher that is suspended, a log whose reader is gone. Nodes and commands go on.
 
 mod cluster;
 mod folder;
@@ -31,7 +31,7 @@ fn a_suspended_watcher_stops_nobody() {
         }
         true
     });
-    assert!(busy, "the node serves nobody any more");
+    assert!(busy, "the node does not serve any more");
     let mut next = cluster.client(0, &["run", "y", "--", "true"]).spawn().unwrap();
     let served = ended_within(&mut next, SOON);
     let ends = cluster.ends();
@@ -104,7 +104,7 @@ fn a_watcher_goes_on_when_nobody_reads_its_notes() {
     assert_eq!(ended_within(&mut watcher, SOON).and_then(|status| status.code()), Some(0));
 }
 
-/// A watcher, once it watches all nodes. From then on nobody reads its standard error.
+/// A watcher, once it watches all nodes. From then on its standard error is not read.
 fn watch(cluster: &Cluster, arguments: &[&str]) -> Child {
     let mut command = cluster.client(0, &[&["watch"], arguments].concat());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

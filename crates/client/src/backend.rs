@@ -1,4 +1,4 @@
-//! What a guard needs of whoever it is from: a session at a node far away, or a node in this process.
+//! What a guard needs of its origin: a session at a remote node, or a node in this process.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -37,7 +37,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Whether it is known that what this request held is lost.
     fn has_lost(&self, request: u64) -> bool;
 
-    /// What is lost of this session, as it happens.
+    /// What this session loses, as it is lost.
     fn lost(&self) -> watch::Receiver<Losses>;
 }
 
@@ -59,9 +59,9 @@ impl Losses {
         self.taken_away.push(request);
     }
 
-    /// Nobody needs to know any more whether what this request held is lost.
+    /// No guard needs to know any more whether what this request held is lost.
     pub fn let_go(losses: &watch::Sender<Losses>, request: u64) {
-        // Hardly anything is ever taken away, and a look is cheaper than a change.
+        // Revocations are rare, and a look is cheaper than a change.
         if !losses.borrow().taken_away.is_empty() {
             losses.send_if_modified(|losses| {
                 losses.taken_away.retain(|taken_away| *taken_away != request);

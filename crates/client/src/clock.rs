@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use service::Time;
 
-/// How the clock of this process runs wrong: `RATE`, or `RATE,STEP@AFTER` with both in seconds. `1.08` is 8 % too fast,
-/// `1,-2@5` goes back by two seconds when the process is five seconds old. Only builds with the feature `faults` look at it.
+/// How the clock of this process runs wrong: `RATE`, or `RATE,STEP@AFTER` with both in seconds. `1.08` is 8 %
+/// too fast, `1,-2@5` goes back by two seconds when the process is five seconds old. Only builds with the
+/// feature `faults` read it.
 pub const FAKE: &str = "TOKENWOOD_FAKE_CLOCK";
 
 /// Now, as this process sees it.

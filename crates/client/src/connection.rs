@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
-/// A connection must stand after so long.
+/// A connection must be established within this time.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 
 /// How much is read at once.
@@ -25,7 +25,7 @@ pub(crate) struct Connection {
     pub(crate) reader: Reader,
     /// Shared by all that write to it.
     pub(crate) writer: Arc<OwnedWriteHalf>,
-    /// The version that was agreed on.
+    /// The version that both ends agreed on.
     pub(crate) version: u8,
 }
 
@@ -41,7 +41,7 @@ impl Connection {
     pub(crate) async fn open(endpoint: &str) -> Result<Connection, String> {
         match timeout(GREETING_LIMIT, Connection::greet(endpoint)).await {
             Ok(connection) => connection,
-            Err(_) => Err(format!("nothing heard within {} s", GREETING_LIMIT.as_secs())),
+            Err(_) => Err(format!("no answer within {} s", GREETING_LIMIT.as_secs())),
         }
     }
 
@@ -60,7 +60,9 @@ impl Connection {
             }
             let read = stream.read_buf(incoming.buffer()).await.map_err(|error| error.to_string())?;
             if read == 0 {
-                return Err("it hung up: not a Tokenwood node, or one that is stopping".to_string());
+                return Err(
+                    "it closed the connection: not a Tokenwood node, or one that is stopping".to_string()
+                );
             }
         };
         match welcome {
@@ -96,7 +98,7 @@ impl Connection {
             if let Some(heard) = self.reader.next().map_err(|error| error.to_string())? {
                 return Ok(heard);
             }
-            self.reader.read().await.map_err(|_| "it hung up".to_string())?;
+            self.reader.read().await.map_err(|_| "it closed the connection".to_string())?;
         }
     }
 }
@@ -107,9 +109,10 @@ impl Reader {
         self.incoming.next(self.version)
     }
 
-    /// Waits for bytes and takes them in. Can be given up and called again: nothing is lost.
+    /// Waits for bytes and takes them in. Can be cancelled and called again: nothing is lost.
     ///
-    /// One system call for what is there: a read that does not fill the buffer also says that there is no more.
+    /// One system call for what has arrived: a read that does not fill the buffer also says that there is no
+    /// more.
     pub(crate) async fn read(&mut self) -> Result<(), Broken> {
         poll_fn(|context| self.poll_read(context)).await
     }

@@ -12,13 +12,15 @@ use crate::clock;
 use crate::error::Error;
 use crate::observer::Observer;
 
-/// A grant that is held without a program that keeps it alive; [`Guard::detach`](crate::Guard::detach) makes one.
+/// A grant that is held without a program that keeps it alive; [`Guard::detach`](crate::Guard::detach) makes
+/// one.
 ///
-/// **What to know about time.** Nobody watches over it: it is held for as long as [`Detached::renew`] says, and whoever uses
-/// it has to have stopped by then. That time is counted from before the node was asked, on the clock of this machine, and not a
-/// moment longer. It holds as long as the node that keeps it is there: if that node dies or is stopped, somebody else is let in
-/// about a lease later, and nobody can tell a script. Where that matters, whatever is protected checks fences
-/// ([`crate::fence::Gate`]), or a program holds the lock itself and learns of its loss ([`crate::Guard::lost`]).
+/// **What to know about time.** No program watches over it. It is held for as long as [`Detached::renew`]
+/// says, and its user has to have stopped by then. That time is counted from before the node was asked, on
+/// the clock of this machine. It holds as long as the node that keeps the grant runs: if that node dies or is
+/// stopped, another client is granted the slot about a lease later, and a script cannot be told. Where that
+/// matters, let the protected resource check fences ([`crate::fence::Gate`]), or let a program hold the lock
+/// itself and learn of its loss ([`crate::Guard::lost`]).
 ///
 /// As text it is `node.incarnation.session.request.fence@host:port`, which shells leave as it is:
 ///
@@ -68,7 +70,8 @@ impl Detached {
         }
     }
 
-    /// Says something, then that somebody is there: the answer to that says that all was heard.
+    /// Sends `first`, then a keep-alive. The answer to the keep-alive confirms that the node has heard all of
+    /// it.
     async fn keep_alive(&self, observer: &mut Observer, first: &[ToNode]) -> Result<u64, Error> {
         const SEQUENCE: u64 = 1;
         let keep_alive = ToNode::KeepAlive { session: self.session, sequence: SEQUENCE, settled: 0 };
@@ -106,13 +109,13 @@ impl fmt::Display for Detached {
     }
 }
 
-/// A text that is no grant.
+/// A text that is not a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAGrant(String);
 
 impl fmt::Display for NotAGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a grant: pass on what 'tokenwood acquire' has printed", self.0)
+        write!(f, "'{}' is not a grant: pass what 'tokenwood acquire' printed", self.0)
     }
 }
 

@@ -9,7 +9,7 @@ use service::Refusal;
 pub enum Error {
     /// The node refused.
     Refused(Refusal),
-    /// The session was lost while waiting: the node could not be reached for longer than the session lives.
+    /// The session was lost while waiting: the node was unreachable for longer than the ttl.
     Lost,
     /// No node could be reached: each endpoint with the reason.
     NoNode(Vec<(String, String)>),
@@ -17,20 +17,21 @@ pub enum Error {
     CannotDetach,
     /// The node at this endpoint does not answer.
     NoAnswer {
-        /// Where,
+        /// The endpoint.
         endpoint: String,
-        /// and why, in words.
+        /// Why it does not answer, in words.
         why: String,
     },
 }
 
 impl Error {
-    /// Whether the resource was not had because others have it, so that it makes sense to try later.
+    /// Whether the request failed only because other clients hold the resource, so that a later try may
+    /// succeed.
     pub fn is_taken(&self) -> bool {
         matches!(self, Error::Refused(Refusal::NotFree | Refusal::TimedOut))
     }
 
-    /// Whether it is the node that cannot serve anybody at the moment: another may.
+    /// Whether the node cannot serve any client at the moment; another node may.
     pub(crate) fn is_of_node(&self) -> bool {
         matches!(self, Error::Lost | Error::Refused(Refusal::NoLease | Refusal::Leaving))
     }
@@ -40,9 +41,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Refused(refusal) => refusal.fmt(f),
-            Error::Lost => f.write_str("the node could not be reached for longer than the session lives"),
+            Error::Lost => {
+                f.write_str("the session is lost: its node was unreachable for longer than the ttl")
+            }
             Error::CannotDetach => f.write_str(
-                "only what a session to another process holds, and nothing beside, can be detached: connect once more",
+                "only a grant that is alone in a session of a connection can be detached: connect once more",
             ),
             Error::NoNode(tried) if tried.is_empty() => {
                 f.write_str("no endpoint was named: give at least one, as host:port")

@@ -1,8 +1,8 @@
-//! For the side of whatever is protected: lets nobody in who was overtaken.
+//! For the protected resource: refuses holders that have been overtaken.
 //!
-//! A lock alone cannot stop a program that was paused in the middle of a write and wakes up after somebody else has
-//! been let in. What it writes to can: it remembers the highest fence that it has seen for each slot, and refuses lower
-//! ones.
+//! A lock alone cannot stop a program that was paused in the middle of a write and resumes after another
+//! client was granted the lock. The resource that it writes to can: it remembers the highest fence that it
+//! has seen for each slot, and refuses lower ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,25 +13,29 @@ pub struct Gate {
     highest: BTreeMap<u32, u64>,
 }
 
-/// Somebody comes too late: a later holder has been here.
+/// The fence is too low: a later holder has been here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLate {
-    /// The fence that was shown,
+    /// The fence of this attempt.
     pub shown: u64,
-    /// and the highest that was seen before.
+    /// The highest fence seen before.
     pub highest: u64,
 }
 
 impl fmt::Display for TooLate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fence {} comes after {}: its holder has lost the lock", self.shown, self.highest)
+        write!(
+            f,
+            "fence {} is below {}, which was seen before: its holder has lost the lock",
+            self.shown, self.highest
+        )
     }
 }
 
 impl std::error::Error for TooLate {}
 
 impl Gate {
-    /// A gate that nobody has passed.
+    /// A gate that has seen no fence.
     pub fn new() -> Gate {
         Gate::default()
     }

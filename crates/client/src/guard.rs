@@ -51,26 +51,27 @@ impl Guard {
         self.grant.group
     }
 
-    /// Whether it is lost: somebody else may hold it soon. Decided by the clock at this moment, also after a long pause.
+    /// Whether the grant is lost: another client may hold the slot soon. Decided by the clock at this moment,
+    /// also after a long pause.
     pub fn is_lost(&self) -> bool {
         self.backend.has_lost(self.request) || !self.backend.is_alive()
     }
 
-    /// Comes true when it is lost, before anybody else is let in: nobody could be reached for too long, or an operator took it
-    /// away by force. Stop what you are doing then, and drop the guard.
+    /// Completes when the grant is lost, before another client is granted the slot: the node was unreachable
+    /// for too long, or an operator revoked the grant. Stop the protected work then, and drop the guard.
     pub async fn lost(&self) {
         let mut lost = self.backend.lost();
         // An error says that the session is gone, which is the same.
         _ = lost.wait_for(|losses| losses.include(self.request)).await;
     }
 
-    /// Leaves it held without this program: the node keeps it until its session has not been kept alive for its time to
-    /// live, or until whoever has the handle releases it. Returns the handle, and for how long it is held from now on
-    /// unless it is renewed; see [`Detached`] for what that means. If this fails, it is released, or will be when its time has
-    /// run out.
+    /// Leaves the grant held without this program. The node keeps it until its session has had no keep-alive
+    /// for its ttl, or until a program with the handle releases it. Returns the handle, and how long the
+    /// grant is held from now on unless it is renewed; see [`Detached`] for what that means. If this fails,
+    /// the grant is released, or will be when its ttl has run out.
     ///
-    /// The session goes with it, so the [`Tokenwood`](crate::Tokenwood) it is from must hold nothing else and wait for
-    /// nothing; it opens another session when it is used again.
+    /// The session goes with it, so the [`Tokenwood`](crate::Tokenwood) it is from must hold nothing else and
+    /// wait for nothing; it opens another session when it is used again.
     pub async fn detach(self) -> Result<(Detached, Duration), Error> {
         if self.is_lost() {
             return Err(Error::Lost);

@@ -15,7 +15,7 @@
 //!
 //! // One at a time.
 //! let guard = tokenwood.mutex("jobs/nightly-backup").acquire().await?;
-//! println!("inside with fence {}", guard.fence());
+//! println!("granted with fence {}", guard.fence());
 //! guard.release(); // or let it go out of scope
 //!
 //! // At most two at a time; each knows which of the two it is.
@@ -23,7 +23,7 @@
 //! println!("on GPU {}", gpu.slot());
 //! # drop(gpu);
 //!
-//! // Whoever does not want to wait is told so.
+//! // A try does not wait.
 //! let leader = tokenwood.mutex("leader").try_acquire().await?;
 //! let second = tokenwood.mutex("leader").try_acquire().await;
 //! assert!(second.is_err_and(|error| error.is_taken()));
@@ -31,7 +31,7 @@
 //! // Work until it is done, or the lock is lost, whichever comes first.
 //! tokio::select! {
 //!     () = async { /* work */ } => println!("done"),
-//!     () = leader.lost() => println!("somebody else may lead soon"),
+//!     () = leader.lost() => println!("another may lead soon"),
 //! }
 //!
 //! // Many readers or one writer.
@@ -40,7 +40,7 @@
 //! assert!(book.write().try_acquire().await.is_err());
 //! # drop((one, other));
 //!
-//! // Everybody inside is in the same group; whoever accepts several says so.
+//! // All holders are in the same group; a request can accept several.
 //! let stage = tokenwood.room("stage");
 //! let red = stage.group("red").acquire().await?;
 //! let any = stage.any_of(["blue", "red"]).acquire().await?;
@@ -49,10 +49,10 @@
 //! # Ok::<(), client::Error>(()) }).unwrap();
 //! ```
 //!
-//! **What holds.** Nobody else is let in before this guard is released or [`Guard::lost`] has come true: the client
-//! counts the time it was promised on its own clock, and needs no message to know. A program that may be paused for
-//! longer than its session lives should pass the fence along to whatever it changes, and have it checked there:
-//! [`fence::Gate`] does that.
+//! **The guarantee.** No other client is granted the slot before this guard is released or [`Guard::lost`]
+//! has completed: the client counts the promised time on its own clock, and needs no message to know. A
+//! program that may be paused for longer than its ttl should pass the fence along with every write, and have
+//! it checked there: [`fence::Gate`] does that.
 
 #![forbid(unsafe_code)]
 

@@ -29,7 +29,7 @@ pub struct RwLock {
     name: Arc<str>,
 }
 
-/// A room: everybody inside is in the same group.
+/// A room: all holders are in the same group.
 #[derive(Clone, Debug)]
 pub struct Room {
     tokenwood: Tokenwood,
@@ -62,7 +62,7 @@ impl Room {
         Room { tokenwood, name: name.into() }
     }
 
-    /// The room in this group: shared with everybody in the same, never with others.
+    /// The room in this group. It is shared with holders of the same group, never with others.
     pub fn group(&self, group: &str) -> Lock {
         self.any_of([group])
     }
@@ -117,18 +117,18 @@ impl Lock {
         }
     }
 
-    /// Waits for so long at most.
+    /// Waits at most this long.
     pub async fn acquire_within(&self, patience: Duration) -> Result<Guard, Error> {
         self.ask(Patience::For(patience)).await
     }
 
-    /// Does not wait for anybody to leave; a slot that is free at another node is found.
+    /// Does not wait for a release. A slot that is free at another node is found.
     pub async fn try_acquire(&self) -> Result<Guard, Error> {
         self.ask(Patience::Try).await
     }
 
-    /// Asks one node after the other until one can answer: a node that leaves, or loses touch with the cluster, sends those who
-    /// ask away, and they go on at another. Who does not want to wait asks one other node.
+    /// Asks one node after another until one answers. A node that is leaving or has no lease refuses, and the
+    /// request moves to another node. A request that does not wait tries one other node.
     async fn ask(&self, patience: Patience) -> Result<Guard, Error> {
         let until = match patience {
             Patience::For(patience) => Some(clock::now() + patience),
@@ -185,6 +185,6 @@ impl Lock {
     }
 }
 
-/// After a node sent somebody away, so long before the next try; then twice as long each time, up to a limit.
+/// The pause after the first refusal by a node. It doubles with each further refusal, up to a limit.
 const FIRST_RETRY: Duration = Duration::from_millis(20);
 const LONGEST_RETRY: Duration = Duration::from_millis(250);

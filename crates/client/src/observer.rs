@@ -1,4 +1,4 @@
-//! Asking how things are, and watching what happens: a connection to a node without a session.
+//! Queries to a node, and events from it: a connection without a session.
 
 use std::cmp::Reverse;
 use std::future::Future;
@@ -15,24 +15,25 @@ use tokio::time::timeout;
 use crate::connection::Connection;
 use crate::error::Error;
 
-/// A node that does not answer for so long is given up on.
+/// A node that does not answer within this time counts as not answering.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
-/// What nodes have to agree on may take until another of them leads.
+/// A commit may take until another leader is elected.
 const AGREEMENT_LIMIT: Duration = Duration::from_secs(10);
 
-/// A connection to one node, to ask how things are and to watch what happens. It holds nothing, and the node does not count it as a client.
+/// A connection to one node, for queries and events. It holds nothing, and the node does not count it as a
+/// client.
 pub struct Observer {
     endpoint: String,
     connection: Connection,
     last_question: u64,
 }
 
-/// What somebody who watches sees.
+/// What a watcher receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Something that happened.
+    /// An event at the node.
     Event(Event),
-    /// So many things happened here that were not told, because this program did not keep up.
+    /// This many events were dropped here, because this program did not keep up.
     Missed(u64),
 }
 
@@ -74,8 +75,8 @@ impl Observer {
         }
     }
 
-    /// All clients that hold or wait at the node, by names. What changes while the node tells may be in it or not; a client that
-    /// is there all the time is in it once.
+    /// All clients that hold or wait at the node, by name. A client that comes or goes during the listing may
+    /// be in it or not; any other client is in it once.
     pub async fn list(&mut self) -> Result<Vec<Listing>, Error> {
         let mut listings = Listings::default();
         loop {
@@ -134,25 +135,26 @@ impl Observer {
     fn something_else(&self, told: Told) -> Error {
         self.no_answer(match told {
             Told::NotDone(why) => why,
-            _ => "it answers something else: is it of another version?".to_string(),
+            _ => "unexpected answer: does the node run another version?".to_string(),
         })
     }
 
-    /// Says what a name stands for from now on, for all: `None` for nothing in particular. Comes back when the nodes have agreed
-    /// on it. Of what is defined already only the number of slots can change.
+    /// Defines a name for the whole cluster; `None` removes its definition. Returns when the change is
+    /// committed. A defined name can change only its number of slots.
     pub async fn define(&mut self, name: &str, definition: Option<Definition>) -> Result<(), Error> {
         self.order(Order::Define { name: name.into(), definition }).await.map(drop)
     }
 
-    /// Gives so many slots to what is defined as a mutex or a semaphore. Whoever is inside by a slot that goes stays until it
-    /// leaves. Comes back when the nodes have agreed on it.
+    /// Changes the number of slots of a defined mutex or semaphore. A client that holds a removed slot keeps
+    /// it until it releases it. Returns when the change is committed.
     pub async fn resize(&mut self, name: &str, slots: u32) -> Result<(), Error> {
         self.order(Order::Resize { name: name.into(), slots }).await.map(drop)
     }
 
-    /// Takes away what a client holds at this node by this slot with this fence, as [`Observer::inspect`] tells. The holder is told,
-    /// and somebody else is let in when it has let go, or has certainly stopped to believe that it holds anything; with
-    /// `at_once` right away, **which breaks exclusion**: the holder may not know yet.
+    /// Revokes the grant of a client at this node, by slot and fence, as [`Observer::inspect`] lists them.
+    /// The holder is told. The slot is granted again when the holder has released it, or when the holder's
+    /// promise has certainly run out. With `at_once` the slot is granted immediately, **which breaks
+    /// exclusion**: the holder may not know yet.
     pub async fn force_release(
         &mut self,
         name: &str,
@@ -180,7 +182,8 @@ impl Observer {
         }
     }
 
-    /// Begins to watch: from now on [`Observer::next`] has what happens at the node, or what the filter shows of it.
+    /// Begins to watch: from now on [`Observer::next`] returns the node's events, or those that the filter
+    /// shows.
     pub async fn watch(&mut self, filter: Filter) -> Result<(), Error> {
         self.say(&[ToNode::Watch(filter)]).await?;
         loop {
@@ -192,7 +195,8 @@ impl Observer {
         }
     }
 
-    /// Waits for the next thing that happens, after [`Observer::watch`]. Can be given up and called again: nothing is lost.
+    /// Waits for the next event, after [`Observer::watch`]. Can be cancelled and called again: nothing is
+    /// lost.
     pub async fn next(&mut self) -> Result<Seen, Error> {
         loop {
             let heard = self.connection.next().await;
@@ -204,7 +208,7 @@ impl Observer {
         }
     }
 
-    /// Says something, all of it at once.
+    /// Sends these messages, all at once.
     pub(crate) async fn say(&mut self, said: &[ToNode]) -> Result<(), Error> {
         let mut bytes = Vec::new();
         said.iter().for_each(|said| frame::put(self.connection.version, said, &mut bytes));
@@ -217,7 +221,7 @@ impl Observer {
     }
 }
 
-const REPEATS: &str = "it tells the same again and again: is it of another version?";
+const REPEATS: &str = "it repeats the same page: does the node run another version?";
 
 /// Pages of listings, put together.
 #[derive(Default)]
@@ -227,7 +231,7 @@ struct Listings {
 }
 
 impl Listings {
-    /// Adds a page. Says whether there is another.
+    /// Adds a page. Returns whether there is another.
     fn add(&mut self, page: Page) -> Result<bool, String> {
         let Page { listings, next } = page;
         for mut listing in listings {
@@ -263,6 +267,6 @@ async fn within<T>(
     answer: impl Future<Output = Result<T, String>>,
 ) -> Result<T, Error> {
     let answer = timeout(limit, answer).await;
-    let answer = answer.unwrap_or_else(|_| Err(format!("nothing heard within {} s", limit.as_secs())));
+    let answer = answer.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs())));
     answer.map_err(|why| Error::NoAnswer { endpoint: endpoint.to_string(), why })
 }

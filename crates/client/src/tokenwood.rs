@@ -26,8 +26,8 @@ enum Source {
 /// How a session is to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How long the session lives when the node hears nothing of it: so long after a crash of this program somebody
-    /// else is let in, and so long the node may be out of reach without harm.
+    /// How long the session lives without a keep-alive. This long after a crash of this program, another
+    /// client can be granted what it held; this long, the node may be unreachable without harm.
     pub ttl: Duration,
 }
 
@@ -73,8 +73,8 @@ impl Tokenwood {
         Lock::any_slot(self.clone(), name)
     }
 
-    /// A semaphore: so many holders at a time. Everybody has to name the same number, and if it is defined, that of the
-    /// definition.
+    /// A semaphore with this many slots. All clients have to name the same number, and if the name is
+    /// defined, that of the definition.
     pub fn semaphore(&self, name: &str, slots: u32) -> Lock {
         Lock::new(self.clone(), name, Definition::Slots(slots))
     }
@@ -84,7 +84,7 @@ impl Tokenwood {
         RwLock::new(self.clone(), name)
     }
 
-    /// A room: everybody inside is in the same group.
+    /// A room: all holders are in the same group.
     pub fn room(&self, name: &str) -> Room {
         Room::new(self.clone(), name)
     }
@@ -109,8 +109,8 @@ impl Tokenwood {
         }
     }
 
-    /// This session's node lets nobody in at the moment: whoever asks next does so by another session. What is held by this
-    /// one is held as before.
+    /// This session's node grants nothing at the moment: later requests use another session. What this
+    /// session holds stays held.
     pub(crate) async fn turn_from(&self, backend: &Arc<dyn Backend>) {
         let is_it = |address: *const ()| std::ptr::addr_eq(address, Arc::as_ptr(backend));
         match &*self.source {

@@ -1,4 +1,4 @@
-//! The requests of a session that wait for their answers, and who is woken when bytes arrive.
+//! The requests of a session that wait for their answers, and which of them is woken when bytes arrive.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -27,7 +27,7 @@ struct Waiter {
 pub enum Waits {
     /// Nothing waits for it any more: the session is lost.
     NotAnyMore,
-    /// For the first time: nobody was woken for it yet.
+    /// For the first time: no waiter was woken for it yet.
     First,
     /// Again.
     Again,
@@ -73,7 +73,7 @@ impl Waiters {
         }
     }
 
-    /// Says who is to be woken when the answer is there.
+    /// Registers the waker to call when the answer has arrived.
     pub fn wait(&mut self, request: u64, waker: &Waker) {
         if let Some(waiter) = self.0.get_mut(&request) {
             waiter.waker = Some(waker.clone());
@@ -98,7 +98,7 @@ pub(crate) struct Bell(Mutex<Wakers>);
 struct Wakers {
     task: Option<Waker>,
     waiter: Option<Waker>,
-    /// It rang for the waiter, and nobody has read since.
+    /// It rang for the waiter, and no task has read since.
     rang: bool,
 }
 
@@ -117,7 +117,7 @@ impl Bell {
         self.lock().waiter = Some(waker.clone());
     }
 
-    /// All that is there is about to be read.
+    /// All that has arrived is about to be read.
     pub(crate) fn is_answered(&self) {
         self.lock().rang = false;
     }

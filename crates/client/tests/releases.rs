@@ -9,7 +9,7 @@ use node::LocalCluster;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-/// Says to a program of its own how it is to end, and where the cluster is.
+/// Tells a child process how to end, and where the cluster is.
 const ENDING: &str = "TOKENWOOD_TEST_ENDING";
 /// Sessions live far longer than any test waits.
 const LONG: Options = Options { ttl: Duration::from_secs(60) };
@@ -100,7 +100,7 @@ async fn from_one_lock_to_the_next() {
     let fence = first.fence();
     let second = one.mutex("second").acquire_after(first).await.unwrap();
     assert!(can_be_had(&other, "first").await.fence() > fence);
-    // The same again: whoever waits is served in between.
+    // The same again: the waiter is served in between.
     let waiter = tokio::spawn(async move { can_be_had(&other, "second").await.fence() });
     tokio::time::sleep(Duration::from_millis(50)).await;
     let between = second.fence();
@@ -127,7 +127,7 @@ async fn giving_up_on_the_next_lock_releases_the_one_before_and_leaves_nothing()
         drop(can_be_had(&other, "held").await);
     }
     drop(taken);
-    // What was given up is not granted to anybody.
+    // A cancelled request is not granted.
     drop(can_be_had(&other, "taken").await);
     cluster.stop().await;
 }

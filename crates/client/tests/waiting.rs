@@ -15,9 +15,9 @@ use tokio::time::{sleep, timeout};
 
 /// What is about to happen has happened by then, also on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
-/// A session that is as old as this has sent its first keep-alive,
+/// A session of this age has sent its first keep-alive.
 const AFTER_KEEP_ALIVE: Duration = Duration::from_millis(1200);
-/// and sends none for so long.
+/// For this long after that, it sends none.
 const NEXT_KEEP_ALIVE: Duration = Duration::from_secs(2);
 
 /// Counts how often it was woken, and does nothing else about it.

@@ -82,7 +82,7 @@ async fn measure(folder: &std::path::Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whoever leads and can prove it.
+/// The leader that can prove it.
 async fn leader(nodes: &BTreeMap<u32, Control>) -> (u32, Leadership) {
     loop {
         for (node, control) in nodes {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use openraft::SnapshotPolicy;
 use service::Time;
 
-/// The log is cut off whenever it has grown by so many entries.
+/// The log is cut off whenever it has grown by this many entries.
 const ENTRIES_PER_SNAPSHOT: u64 = 500;
 /// So many entries stay behind a snapshot, for peers that are a little late.
 const ENTRIES_KEPT: u64 = 100;
 /// How many entries travel in one message.
 const ENTRIES_PER_MESSAGE: u64 = 64;
-/// Snapshots travel in pieces of so many bytes: each fits into a frame.
+/// Snapshots travel in pieces of this many bytes: each fits into a frame.
 const SNAPSHOT_PIECE: u64 = 512 * 1024;
 
 /// A node of the control plane.
@@ -21,13 +21,13 @@ const SNAPSHOT_PIECE: u64 = 512 * 1024;
 pub struct Config {
     /// The name of the cluster.
     pub cluster: String,
-    /// The number of this node, for ever: a node that lost its folder comes back under a new one.
+    /// The number of this node, for ever: a node that lost its folder joins again under a new one.
     pub node: u32,
     /// Where everything is kept.
     pub folder: PathBuf,
     /// How long things may take.
     pub timing: Timing,
-    /// How long leases last in a cluster that has not agreed on it yet.
+    /// How long leases last in a cluster that has not committed it yet.
     pub lease: Option<Duration>,
     /// What leases are counted on: a clock that also counts time asleep.
     pub clock: fn() -> Time,
@@ -36,31 +36,34 @@ pub struct Config {
 /// How long things may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// A leader says so often that it is there; it waits as long for an answer.
+    /// The interval of the leader's heartbeats, and how long it waits for an answer.
     pub heartbeat: Duration,
-    /// Who hears nothing from a leader for so long, and a random time of a quarter to half as long again, wants to lead.
+    /// A node that hears nothing from a leader for this long, and a random time of a quarter to half as long
+    /// again, stands for election.
     pub election: Duration,
 }
 
 impl Default for Timing {
-    /// Slow disks flush for hundreds of milliseconds: who is too impatient loses its leader over it.
+    /// Slow disks flush for hundreds of milliseconds: with shorter times such a flush would replace the
+    /// leader.
     fn default() -> Timing {
         Timing { heartbeat: Duration::from_millis(250), election: Duration::from_secs(2) }
     }
 }
 
 impl Timing {
-    /// For leases of this length: a leader is replaced soon enough that nobody's lease runs out over it.
+    /// For leases of this length: a leader is replaced soon enough that no lease runs out over it.
     pub fn for_lease(lease: Duration) -> Timing {
         Timing { heartbeat: lease / 30, election: lease / 5 }
     }
 
-    /// What has not been agreed on for so long may take for ever.
+    /// What has not been committed for this long may never be.
     pub(crate) fn patience(&self) -> Duration {
         2 * self.election
     }
 
-    /// A connection that nothing comes back from for so long is made anew: in time, before anybody wants to lead because of it.
+    /// A connection that receives nothing for this long is opened again, before a node stands for election
+    /// because of it.
     pub(crate) fn silence(&self) -> Duration {
         self.election / 2
     }
@@ -81,8 +84,8 @@ impl fmt::Display for ConfigError {
             ConfigError::Cluster(refusal) => write!(f, "the cluster's name: {refusal}"),
             ConfigError::Timing(Timing { heartbeat, election }) => write!(
                 f,
-                "an election after {election:?} and heartbeats every {heartbeat:?}: choose at least 1 ms, and at least five \
-                 heartbeats before an election"
+                "the election timeout is {election:?} and the heartbeat {heartbeat:?}: choose a heartbeat of \
+                 at least 1 ms, and an election timeout of at least five heartbeats"
             ),
         }
     }
@@ -102,13 +105,15 @@ impl Config {
         Ok(openraft::Config {
             cluster_name: self.cluster.clone(),
             heartbeat_interval: millis(heartbeat),
-            // Openraft waits for the longest of these times, because nobody gives its vote away before, and then for one
-            // between the two. Votes have to be counted within the shorter one, and are flushed to disk before.
+            // Openraft waits for the longest of these times, because no voter gives its vote away before, and
+            // then for one between the two. Votes have to be counted within the shorter one, and are flushed
+            // to disk before.
             election_timeout_min: millis(election / 2),
             election_timeout_max: millis(election * 3 / 4),
             install_snapshot_timeout: millis(self.timing.patience()),
             max_payload_entries: ENTRIES_PER_MESSAGE,
-            // Who is further behind gets the snapshot; it has to be more than what lies between two of them.
+            // A node further behind gets the snapshot; this has to be more than what lies between two of
+            // them.
             replication_lag_threshold: 2 * ENTRIES_PER_SNAPSHOT,
             snapshot_policy: SnapshotPolicy::LogsSinceLast(ENTRIES_PER_SNAPSHOT),
             snapshot_max_chunk_size: SNAPSHOT_PIECE,

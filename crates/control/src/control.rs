@@ -37,10 +37,12 @@ mod tests;
 /// So many questions to the leader wait at once.
 const ASKS: usize = 1024;
 
-/// The control plane of a node: it takes part in agreeing, knows what was agreed on, and whether this node leads.
+/// The control plane of a node: it takes part in consensus, knows what is committed, and whether this node
+/// leads.
 ///
-/// The first node of a cluster calls [`Control::found`], once. All others only start: the leader finds them when it
-/// has been told to ([`Control::admit`]), and they hear from it. After a restart everybody only starts.
+/// The first node of a cluster calls [`Control::found`], once. All others only start: the leader finds them
+/// when it has been told to ([`Control::admit`]), and they hear from it. After a restart all nodes only
+/// start.
 pub struct Control {
     plane: Plane,
     tasks: Mutex<JoinSet<()>>,
@@ -89,7 +91,7 @@ impl Control {
         tasks.spawn(leading::lead(plane.clone(), asked));
         let control = Control { plane, tasks: Mutex::new(tasks) };
         if cluster_id.is_none() && control.plane.is_initialized().await {
-            // Founding was interrupted before anybody heard of it.
+            // Founding was interrupted before another node heard of it.
             let drawn = control.draw_cluster_id().await.map_err(|error| stopped(error.to_string()))?;
             *control.plane.local.cluster_id.lock().await = Some(drawn);
         }
@@ -105,7 +107,8 @@ impl Control {
         if !voters.contains_key(&self.plane.config.node) {
             return Err(FoundError::NotAmong);
         }
-        // Nobody is called before the number of the cluster is on disk, and nobody gives us theirs meanwhile.
+        // No node is called before the number of the cluster is on disk, and no caller gives us another one
+        // meanwhile.
         let mut cluster_id = self.plane.local.cluster_id.lock().await;
         if cluster_id.is_some() || self.plane.is_initialized().await {
             return Err(FoundError::Already);
@@ -122,15 +125,15 @@ impl Control {
         Ok(())
     }
 
-    /// Serves whoever connects to this listener, until the control plane is stopped.
+    /// Serves all connections to this listener, until the control plane is stopped.
     pub fn listen(&self, listener: TcpListener) {
         let mut tasks = self.tasks.lock().expect("nobody panics while holding it");
         tasks.spawn(self.plane.clone().listen(listener));
     }
 
-    /// Serves a connection of a port that is shared, until it ends. `read` was read from it already, to find out whether
-    /// it [is for us](crate::is_for_us); `place` is dropped when the caller has said who it is. `refused` is told what was
-    /// refused to it.
+    /// Serves a connection of a port that is shared, until it ends. `read` was read from it already, to find
+    /// out whether it [is for us](crate::is_for_us); `place` is dropped when the caller has identified
+    /// itself. `refused` is called with what was refused to it.
     pub async fn serve(
         &self,
         stream: TcpStream,
@@ -141,35 +144,35 @@ impl Control {
         self.plane.serve(stream, read, place, refused).await
     }
 
-    /// What was agreed on, as far as it was applied here.
+    /// What is committed, as far as it was applied here.
     pub fn registry(&self) -> watch::Receiver<Arc<Registry>> {
         self.plane.registry.clone()
     }
 
-    /// Under which leadership this node leads, if it does. It says so only when everything that was agreed on before is
-    /// applied here, and may go on saying so for a while after another node was elected: see
+    /// The leadership under which this node leads, if it does. It is set only when everything that was
+    /// committed before is applied here, and may stay set for a while after another node was elected: see
     /// [`Control::prove_leadership`].
     pub fn leadership(&self) -> watch::Receiver<Option<Leadership>> {
         self.plane.leadership.clone()
     }
 
-    /// Until when somebody else may have confirmed leases, for a node that leads under this leadership: see
+    /// Until when another leader may have confirmed leases, for a node that leads under this leadership: see
     /// [`service::leases::Votes`].
     pub fn others_led_until(&self, leadership: Leadership) -> Time {
         self.plane.local.others_led_until(leadership.term, (self.plane.config.clock)())
     }
 
-    /// Who leads, as far as this node knows.
+    /// The leader, as far as this node knows.
     pub fn leader(&self) -> Option<u32> {
         self.plane.leader()
     }
 
-    /// Who votes, as far as this node knows.
+    /// The voters, as far as this node knows.
     pub fn voters(&self) -> BTreeSet<u32> {
         self.plane.voters()
     }
 
-    /// Everybody who hears what is agreed on, with their addresses, as far as this node knows.
+    /// All nodes that receive the log, with their addresses, as far as this node knows.
     pub fn nodes(&self) -> BTreeMap<u32, String> {
         self.plane.nodes()
     }
@@ -185,7 +188,8 @@ impl Control {
         self.plane.is_initialized().await
     }
 
-    /// Why consensus has stopped at this node, if it has: most likely it cannot write to its folder. It has to be started anew.
+    /// Why consensus has stopped at this node, if it has: most likely it cannot write to its folder. It has
+    /// to be restarted.
     pub fn failure(&self) -> Option<String> {
         let metrics = self.plane.raft.metrics();
         let running = &metrics.borrow().running_state;
@@ -200,14 +204,14 @@ impl Control {
         why.ok().flatten().unwrap_or_else(|| "it has ended".to_owned())
     }
 
-    /// Proposes an entry and waits until it is agreed on and applied here. Definitions are passed on to whoever leads; what
-    /// was decided under a leadership is proposed only where that is.
+    /// Proposes an entry and waits until it is committed and applied here. Definitions are forwarded to the
+    /// leader; what was decided under a leadership is proposed only by its leader.
     pub async fn propose(&self, entry: Entry) -> Result<Applied, ProposeError> {
         self.plane.propose(entry).await
     }
 
-    /// Shows that this node led, under this leadership, at some time after this was called, and that everything agreed
-    /// on up to then is applied here. Asks a majority of the voters; writes nothing.
+    /// Proves that this node led, under this leadership, at some time after this was called, and that
+    /// everything committed up to then is applied here. Asks a majority of the voters; writes nothing.
     pub async fn prove_leadership(&self, leadership: Leadership) -> Result<(), NotLeading> {
         self.plane.prove_leadership(leadership).await
     }
@@ -220,7 +224,7 @@ impl Control {
         }
     }
 
-    /// Asks whoever leads to make this node a member. To be said again until it is one.
+    /// Asks the leader to make this node a member. To be repeated until it is one.
     pub async fn enter(&self, member: MemberEntry) -> Result<(), AskError> {
         self.tell_leader(ForLeader::Enter { id: self.plane.config.node, member }).await
     }
@@ -230,12 +234,13 @@ impl Control {
         self.tell_leader(ForLeader::Goodbye(identity)).await
     }
 
-    /// Leases are to last so long.
+    /// Changes how long leases last.
     pub async fn change_lease(&self, lasts: Duration) -> Result<(), AskError> {
         self.tell_leader(ForLeader::Lasts(lasts)).await
     }
 
-    /// Invites a node that does not belong to the cluster yet, once, for so long.
+    /// Invites a node that does not belong to the cluster yet. The invitation counts once, and expires after
+    /// `lasts`.
     pub async fn invite(&self, lasts: Duration) -> Result<Invitation, AskError> {
         match self.plane.ask_leader(ForLeader::Invite { lasts }).await {
             Response::Invited { id, secret, cluster_id, nodes } => {
@@ -278,24 +283,24 @@ impl Control {
         }
     }
 
-    /// Lets a node hear what is agreed on, at this address; or gives one that does another address. At the leader only.
-    /// Waits until it has heard everything.
+    /// Admits a node at this address, so that it receives the log; or changes the address of a node that
+    /// does. At the leader only. Waits until the node has received everything.
     pub async fn admit(&self, node: u32, address: &str) -> Result<(), ChangeError> {
         self.plane.admit(node, address).await
     }
 
-    /// From now on these nodes vote, and no others; the others still hear what is agreed on. At the leader only. All have been
+    /// Makes these nodes the voters; all other nodes still receive the log. At the leader only. All have been
     /// admitted before.
     pub async fn change_voters(&self, voters: &BTreeSet<u32>) -> Result<(), ChangeError> {
         self.plane.change_voters(voters).await
     }
 
-    /// A node that does not vote hears no longer what is agreed on. At the leader only.
+    /// Stops sending the log to a node that does not vote. At the leader only.
     pub async fn dismiss(&self, node: u32) -> Result<(), ChangeError> {
         self.plane.dismiss(node).await
     }
 
-    /// Stops taking part, closes the files and lets go of the folder.
+    /// Stops taking part, closes the files and releases the folder.
     pub async fn stop(&self) {
         // What it waits for has then ended, whether well or not.
         _ = self.plane.raft.shutdown().await;
@@ -306,7 +311,7 @@ impl Control {
         tokio::task::spawn_blocking(move || disk.stop()).await.expect("closing does not panic");
     }
 
-    /// If nobody else votes, nobody else can lead: there is nothing to wait for.
+    /// If no other node votes, no other node can lead: there is nothing to wait for.
     async fn lead_alone(&self) -> Result<(), Fatal<u64>> {
         let raft = &self.plane.raft;
         let voters = raft
@@ -317,7 +322,7 @@ impl Control {
         Ok(())
     }
 
-    /// Gives the cluster a number, which is on disk before anybody hears of it.
+    /// Draws a number for the cluster. It is on disk before another node hears of it.
     async fn draw_cluster_id(&self) -> io::Result<u64> {
         let drawn = folder::drawn()?;
         self.plane.disk.belongs_to(drawn).await?;

@@ -1,7 +1,7 @@
 //! What is on disk: votes, log and snapshot in one database file, written by a thread of its own.
 //!
-//! Everything that waits is written in one transaction, so a burst costs one flush; whoever asked learns of it only after the
-//! flush. Nothing is read from here but once, when it is opened.
+//! Everything that waits is written in one transaction, so a burst costs one flush; callers are answered only
+//! after the flush. The file is read only once, when it is opened.
 
 use std::io;
 use std::path::Path;
@@ -25,8 +25,8 @@ const LOG: TableDefinition<u64, &[u8]> = TableDefinition::new("log");
 /// What there is one of.
 const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 
-/// Every flush takes so many milliseconds longer, as on a disk that is busy: to see what comes of it. Only builds with the
-/// feature `faults` look at it.
+/// Every flush takes this many milliseconds longer, as on a busy disk. Only builds with the feature `faults`
+/// read it.
 pub const SLOW_DISK: &str = "TOKENWOOD_SLOW_DISK";
 
 /// The name of the one thread that may panic: a program that ends when a thread does leaves it alone.
@@ -54,7 +54,7 @@ pub(crate) struct Found {
 /// Something to write.
 pub(crate) enum Write {
     Vote(Vote),
-    /// Need not be on disk at once: whoever leads knows better. It goes with the next write.
+    /// Need not be on disk at once: the leader knows better. It goes with the next write.
     Committed(Option<LogId>),
     Append(Vec<LogEntry>),
     /// Removes this entry and all after it.
@@ -76,7 +76,7 @@ impl Tell {
         match self {
             Tell::Nobody => {}
             Tell::Raft(flushed) => flushed.log_io_completed(result),
-            // Whoever asked may have gone.
+            // The caller may have gone.
             Tell::Caller(sender) => _ = sender.send(result),
         }
     }
@@ -135,7 +135,7 @@ impl Disk {
         receiver.await.unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// Writes what waits, closes the files and lets go of the folder.
+    /// Writes what waits, closes the files and releases the folder.
     pub(crate) fn stop(&self) {
         // The thread may have ended already.
         _ = self.jobs.send(Job::Stop);
@@ -165,7 +165,7 @@ fn slow() -> Option<Duration> {
     let millis = std::env::var(SLOW_DISK).ok().filter(|millis| !millis.is_empty())?;
     // A test of a slow disk must not go on with a quick one.
     let millis =
-        millis.parse().unwrap_or_else(|_| panic!("{SLOW_DISK}: '{millis}' is no number of milliseconds"));
+        millis.parse().unwrap_or_else(|_| panic!("{SLOW_DISK}: '{millis}' is not a number of milliseconds"));
     Some(Duration::from_millis(millis))
 }
 
@@ -249,7 +249,7 @@ fn commit(database: &Database, writes: &[Write], flush: bool) -> Result<(), Stri
     commit().map_err(|error| error.to_string())
 }
 
-/// Whether a later snapshot is there: one that came from the leader while this one was made.
+/// Whether a later snapshot exists: one that came from the leader while this one was made.
 fn is_older(kept: &Kept, there: Option<redb::AccessGuard<'_, &[u8]>>) -> bool {
     let there: Option<Kept> = there.and_then(|there| frame::whole(there.value()).ok());
     there.is_some_and(|(meta, _)| meta.last_log_id > kept.0.last_log_id)
@@ -286,7 +286,7 @@ fn check_a_copy(folder: &Folder) -> Result<(), FolderError> {
         let mut database =
             Database::builder().create_with_backend(copy).map_err(|error| error.to_string())?;
         if !database.check_integrity().map_err(|error| error.to_string())? {
-            return Err("its check sums are wrong".to_owned());
+            return Err("its checksums are wrong".to_owned());
         }
         read(&database, mark).map(|_| ())
     };
@@ -309,7 +309,7 @@ fn read(database: &Database, mark: u64) -> Result<Found, String> {
         Ok::<_, String>(value.map(|value| value.value().to_owned()))
     };
     if get(MARK)?.as_deref() != Some(mark.to_le_bytes().as_slice()) {
-        return Err("it was made for another folder".to_owned());
+        return Err("it belongs to another folder".to_owned());
     }
     let mut found = Found {
         vote: decoded(get(VOTE)?)?,

@@ -1,4 +1,4 @@
-//! Why something did not happen, each in a line that says what to do.
+//! Errors of the control plane. Each says in a line what to do.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::Config(error) => error.fmt(f),
             StartError::Folder(error) => error.fmt(f),
-            StartError::Raft(error) => write!(f, "consensus does not start: {error}"),
+            StartError::Raft(error) => write!(f, "the control plane does not start: {error}"),
         }
     }
 }
@@ -46,12 +46,10 @@ pub enum FoundError {
 impl fmt::Display for FoundError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FoundError::Voters(count) => write!(f, "{count} voters: name 1, 3, 5 or 7"),
-            FoundError::NotAmong => {
-                f.write_str("the node that founds a cluster is one of its voters: name it too")
-            }
+            FoundError::Voters(count) => write!(f, "a cluster cannot have {count} voters: name 1, 3, 5 or 7"),
+            FoundError::NotAmong => f.write_str("the founding node is not among the voters: name it too"),
             FoundError::Already => {
-                f.write_str("this node belongs to a cluster already: start it without founding one")
+                f.write_str("this node already belongs to a cluster: start it without founding one")
             }
             FoundError::Stopped(why) => write!(f, "the control plane has stopped: {why}"),
         }
@@ -60,8 +58,8 @@ impl fmt::Display for FoundError {
 
 impl std::error::Error for FoundError {}
 
-/// Why a proposal was not agreed on. It may be later all the same, unless it was too long: whoever proposes it again looks
-/// at the registry first.
+/// Why a proposal was not committed. It may still commit later, unless it was too long: look at the registry
+/// before proposing it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProposeError {
     /// Another node leads.
@@ -71,24 +69,26 @@ pub enum ProposeError {
     },
     /// No majority answered in time.
     Unknown,
-    /// Longer than what can be agreed on.
+    /// The entry is longer than the limit.
     TooLong(usize),
-    /// The control plane of this node, or of the one that leads, has stopped.
+    /// The control plane of this node, or of the leader, has stopped.
     Stopped(String),
 }
 
 impl fmt::Display for ProposeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProposeError::NotLeading { leader: Some(leader) } => write!(f, "node {leader} leads: ask it"),
+            ProposeError::NotLeading { leader: Some(leader) } => {
+                write!(f, "node {leader} is the leader: ask it")
+            }
             ProposeError::NotLeading { leader: None } => {
-                f.write_str("no node leads at the moment: try again in some seconds")
+                f.write_str("there is no leader at the moment: try again in a few seconds")
             }
             ProposeError::Unknown => f.write_str(
-                "no majority of the voters answered: it may be agreed on later, look before trying again",
+                "no majority of the voters answered: the entry may still commit, so look before trying again",
             ),
             ProposeError::TooLong(bytes) => {
-                write!(f, "{bytes} bytes, where {LONGEST_ENTRY} can be agreed on at once")
+                write!(f, "the entry has {bytes} bytes, and the limit is {LONGEST_ENTRY}")
             }
             ProposeError::Stopped(why) => write!(f, "the control plane has stopped: {why}"),
         }
@@ -97,7 +97,7 @@ impl fmt::Display for ProposeError {
 
 impl std::error::Error for ProposeError {}
 
-/// Why the voters are as they were, or on the way.
+/// Why the voters have not changed, or not yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeError {
     /// Not 1, 3, 5 or 7 voters.
@@ -108,22 +108,26 @@ pub enum ChangeError {
     Unheard(u32),
     /// Another change is under way.
     InProgress,
-    /// It was not agreed on.
+    /// The change was not committed.
     Propose(ProposeError),
 }
 
 impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ChangeError::Voters(count) => write!(f, "{count} voters: name 1, 3, 5 or 7"),
+            ChangeError::Voters(count) => {
+                write!(f, "a cluster cannot have {count} voters: name 1, 3, 5 or 7")
+            }
             ChangeError::Unknown(node) => write!(f, "node {node} is not known: admit it first"),
             ChangeError::Unheard(node) => {
                 write!(
                     f,
-                    "node {node} was admitted, but does not answer: see whether it runs, and at that address"
+                    "node {node} was admitted, but does not answer: check that it runs, and at that address"
                 )
             }
-            ChangeError::InProgress => f.write_str("another change is under way: try again when it is done"),
+            ChangeError::InProgress => {
+                f.write_str("another change of the voters is in progress: try again when it is done")
+            }
             ChangeError::Propose(error) => error.fmt(f),
         }
     }
@@ -137,16 +141,16 @@ pub struct NotLeading;
 
 impl fmt::Display for NotLeading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this node does not lead, or cannot reach a majority of the voters")
+        f.write_str("this node is not the leader, or cannot reach a majority of the voters")
     }
 }
 
 impl std::error::Error for NotLeading {}
 
-/// Why whoever leads did not do what it was asked.
+/// Why the leader did not carry out a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AskError {
-    /// Nobody leads, as far as this node knows, or whoever does cannot be reached.
+    /// There is no leader, as far as this node knows, or the leader is unreachable.
     NoLeader,
     /// It refused.
     Refused(String),
@@ -164,9 +168,9 @@ impl AskError {
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AskError::NoLeader => {
-                f.write_str("no node leads at the moment, or it cannot be reached: try again in some seconds")
-            }
+            AskError::NoLeader => f.write_str(
+                "there is no leader at the moment, or it is unreachable: try again in a few seconds",
+            ),
             AskError::Refused(why) => f.write_str(why),
         }
     }

@@ -1,8 +1,8 @@
-//! The data folder: whose it is, and that nobody else uses it.
+//! The data folder: its owner, and the lock that keeps other processes out.
 //!
-//! A small text file says which cluster and node the folder belongs to. It is written before anything else, and
-//! compared before anything else is touched: what belongs to somebody else, was written by a newer program, or makes no
-//! sense is left as it is.
+//! A small text file says which cluster and node the folder belongs to. It is written before anything else,
+//! and compared before anything else is touched: a folder that belongs to another node, was written by a
+//! newer program, or is malformed stays unchanged.
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 /// The format of the folder that this program reads and writes.
 pub const FORMAT: u32 = 1;
 
-/// Only this user sees into the folder,
+/// Only this user has access to the folder.
 const FOLDER_RIGHTS: u32 = 0o700;
-/// and reads and writes what is in it.
+/// Only this user reads and writes the files in it.
 const FILE_RIGHTS: u32 = 0o600;
 /// What others may have been given.
 const OTHERS_RIGHTS: u32 = 0o077;
@@ -103,17 +103,17 @@ impl fmt::Display for FolderError {
             }
             FolderError::NewerFormat { path, found } => write!(
                 f,
-                "{} has format {found}, this program knows up to {FORMAT}: start a newer one",
+                "{} has format {found}, and this program supports at most {FORMAT}: start a newer one",
                 path.display()
             ),
             FolderError::NotOurs(path) => write!(
                 f,
-                "{} has files in it, but does not say whose it is: name an empty folder, or bring back its file '{IDENTITY}'",
+                "{} is not empty and has no file '{IDENTITY}': name an empty folder, or restore that file",
                 path.display()
             ),
             FolderError::Damaged { path, what } => write!(
                 f,
-                "{} is damaged ({what}): move the folder away and let the node join anew, under a new id",
+                "{} is damaged ({what}): move the folder away and let the node join again, under a new id",
                 path.display()
             ),
         }
@@ -143,13 +143,13 @@ impl Folder {
             Ok(found) if found.is_empty() => {}
             Ok(found) => tracing::warn!(
                 target: "control",
-                "other users have rights to {}, where secrets are kept: chmod -R go-rwx {}",
+                "other users have access to {}, where secrets are kept: run chmod -R go-rwx {}",
                 found.join(", "),
                 quoted(path)
             ),
             Err(error) => tracing::warn!(
                 target: "control",
-                "who has rights to {} cannot be seen: {error}",
+                "cannot check the permissions of {}: {error}",
                 path.display()
             ),
         }
@@ -158,11 +158,11 @@ impl Folder {
 
     fn take(path: &Path, cluster: &str, node: u32) -> Result<Folder, FolderError> {
         let io = |doing| move |error| FolderError::Io { doing, path: path.to_owned(), error };
-        make(path).map_err(io("make the folder"))?;
+        make(path).map_err(io("create the folder"))?;
         let text = match fs::read(path.join(IDENTITY)) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(io("read what belongs to whom in")(error)),
+            Err(error) => return Err(io("read the identity in")(error)),
         };
         if text.is_none() && has_foreign_files(path).map_err(io("list"))? {
             return Err(FolderError::NotOurs(path.to_owned()));
@@ -172,7 +172,7 @@ impl Folder {
         let text = fs::read(path.join(IDENTITY)).ok().or(text);
         let Some(text) = text else {
             let identity = Identity { cluster: cluster.to_owned(), cluster_id: None, node };
-            let mark = drawn().map_err(io("draw a number for"))?;
+            let mark = drawn().map_err(io("draw a random number for"))?;
             let path = path.to_owned();
             let folder = Folder { path, identity, mark, has_database: false, _lock: lock };
             folder.write()?;
@@ -199,7 +199,7 @@ impl Folder {
         self.path.join(DATABASE)
     }
 
-    /// Whether the database was made; otherwise what is there of it was never used.
+    /// Whether the database was created. If not, any database file in the folder was never used.
     pub(crate) fn has_database(&self) -> bool {
         self.has_database
     }
@@ -245,7 +245,7 @@ pub fn whose(path: &Path) -> Result<Option<Identity>, FolderError> {
     match fs::read(path.join(IDENTITY)) {
         Ok(text) => parse(path, &text).map(|(identity, ..)| Some(identity)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(FolderError::Io { doing: "read whose it is:", path: path.to_owned(), error }),
+        Err(error) => Err(FolderError::Io { doing: "read the identity in", path: path.to_owned(), error }),
     }
 }
 
@@ -258,14 +258,14 @@ fn text(Identity { cluster, cluster_id, node }: &Identity, mark: u64, has_databa
     format!("{text}check {:016x}\n", service::name::number(&text))
 }
 
-/// A number that nobody drew before, and nobody can guess: invitations are secret.
+/// An unpredictable random number: invitations are secret.
 pub(crate) fn drawn() -> io::Result<u64> {
     let mut bytes = [0; 8];
     getrandom::getrandom(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Makes a folder that only this user sees into. One that is there stays as it is.
+/// Creates a folder that only this user has access to. An existing folder stays as it is.
 fn make(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -337,14 +337,14 @@ fn has_foreign_files(path: &Path) -> io::Result<bool> {
 
 fn parse(path: &Path, text: &[u8]) -> Result<(Identity, u64, bool), FolderError> {
     let damaged = |what: &str| FolderError::Damaged { path: path.join(IDENTITY), what: what.to_owned() };
-    let text = std::str::from_utf8(text).map_err(|_| damaged("not text"))?;
+    let text = std::str::from_utf8(text).map_err(|_| damaged("it is not text"))?;
     let mut lines = text.lines();
     let mut field = |name: &str| {
         let line = lines.next().and_then(|line| line.strip_prefix(name));
         line.ok_or_else(|| damaged(&format!("no line '{}'", name.trim_end())))
     };
     field(TITLE)?;
-    let format: u32 = field("format ")?.parse().map_err(|_| damaged("no number of a format"))?;
+    let format: u32 = field("format ")?.parse().map_err(|_| damaged("the format is not a number"))?;
     if format > FORMAT {
         return Err(FolderError::NewerFormat { path: path.to_owned(), found: format });
     }
@@ -355,14 +355,14 @@ fn parse(path: &Path, text: &[u8]) -> Result<(Identity, u64, bool), FolderError>
     let has_database = field("database ")?.parse();
     let cluster_id = match id {
         "none" => None,
-        id => Some(u64::from_str_radix(id, 16).map_err(|_| damaged("no number of a cluster"))?),
+        id => Some(u64::from_str_radix(id, 16).map_err(|_| damaged("the cluster id is not a number"))?),
     };
     let (Ok(node), Ok(mark), Ok(has_database)) = (node, mark, has_database) else {
-        return Err(damaged("not numbers where they should be"));
+        return Err(damaged("a value is not of its type"));
     };
     let identity = Identity { cluster, cluster_id, node };
     if text != self::text(&identity, mark, has_database) {
-        return Err(damaged("its check number is wrong"));
+        return Err(damaged("its checksum is wrong"));
     }
     Ok((identity, mark, has_database))
 }

@@ -10,16 +10,16 @@ use service::frame;
 /// What the word begins with: the version of the rest.
 const PREFIX: &str = "tw1-";
 
-/// What a node needs to join a cluster: who it will be, and whom to ask.
+/// What a node needs to join a cluster: its id, and the nodes to ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
-    /// The name of the cluster,
+    /// The name of the cluster.
     pub cluster: String,
-    /// and the number it was given when it was founded.
+    /// The number that the cluster was given when it was founded.
     pub cluster_id: u64,
     /// The id of the node that was invited.
     pub id: u32,
-    /// Shows that it was.
+    /// The secret that proves the invitation.
     pub secret: u128,
     /// Nodes to ask, with their addresses.
     pub nodes: BTreeMap<u32, String>,
@@ -40,7 +40,7 @@ pub struct NoInvitation;
 
 impl fmt::Display for NoInvitation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this is not an invitation, or not all of it: it begins with {PREFIX}")
+        write!(f, "this is not a complete invitation: copy the whole word, which begins with {PREFIX}")
     }
 }
 

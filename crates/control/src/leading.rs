@@ -1,7 +1,8 @@
-//! What a node does while it leads: it confirms leases, decides on views, lets nodes join and keeps the voters in order.
+//! What a node does while it leads: it confirms leases, decides on views, admits nodes and maintains the
+//! voters.
 //!
-//! The decisions are those of [`service::leases`]; this lets them happen. Everything belongs to one leadership, and is
-//! forgotten with it.
+//! [`service::leases`] decides; this module is its driver. All state belongs to one leadership, and is
+//! dropped with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -22,9 +23,9 @@ use crate::plane::Plane;
 use crate::voters;
 use crate::wire::{ForLeader, Response};
 
-/// So often the voters are looked at.
+/// How often the voters are checked.
 const UPKEEP: Duration = Duration::from_secs(1);
-/// A voter that has been away for so many leases is replaced, if somebody can.
+/// A voter that has been absent for this many leases is replaced, if another node can be.
 const MISSED_AFTER: u32 = 10;
 
 /// A question to the leader, and where its answer goes.
@@ -113,7 +114,7 @@ impl<'a> Reign<'a> {
         let (mut leadership, mut registry) = (self.plane.leadership.clone(), self.plane.registry.clone());
         registry.mark_changed();
         if let Some(lease) = self.plane.config.lease.filter(|_| registry.borrow().epoch == 0) {
-            // Before anybody has one.
+            // Before any node has a lease.
             self.step(Input::Lasts(lease));
         }
         loop {
@@ -154,7 +155,7 @@ impl<'a> Reign<'a> {
         }
     }
 
-    /// Lets something happen, and does what is wanted.
+    /// Passes an input to the state machine, and carries out its effects.
     fn step(&mut self, input: Input) {
         let (now, registry) = (self.now(), self.registry());
         let mut out = Vec::new();
@@ -239,7 +240,9 @@ impl<'a> Reign<'a> {
         }
         match self.plane.nodes().get(&id) {
             Some(_) if self.leases.keeps_out(self.now(), id) => {
-                let why = format!("node {id} did not reach all others, and has to wait before it comes back");
+                let why = format!(
+                    "node {id} did not reach all other members: it has to wait before it joins again"
+                );
                 _ = answer.send(Response::Refused(why));
             }
             Some(address) if *address == member.address => {
@@ -254,7 +257,7 @@ impl<'a> Reign<'a> {
                 });
             }
             None => {
-                _ = answer.send(Response::Refused(format!("node {id} is not known here: invite it first")));
+                _ = answer.send(Response::Refused(format!("node {id} is not known: invite it first")));
             }
         }
     }
@@ -317,7 +320,7 @@ async fn invite(plane: Plane, lasts: Duration) -> Response {
     let secret = match (folder::drawn(), folder::drawn()) {
         (Ok(high), Ok(low)) => u128::from(high) << 64 | u128::from(low),
         (Err(error), _) | (_, Err(error)) => {
-            return Response::Refused(format!("no secret can be drawn: {error}"));
+            return Response::Refused(format!("cannot draw a secret: {error}"));
         }
     };
     let invitation = Invitation { secret, until: unix_seconds().saturating_add(lasts.as_secs()) };
@@ -329,9 +332,7 @@ async fn invite(plane: Plane, lasts: Duration) -> Response {
         Response::Proposed(Applied::OutOfBounds) => Response::Refused(format!(
             "{MOST_INVITATIONS} invitations are open already, or all ids are used: wait until some have expired"
         )),
-        Response::Proposed(_) => {
-            Response::Refused("somebody else was invited meanwhile: try again".to_owned())
-        }
+        Response::Proposed(_) => Response::Refused("another node was invited first: try again".to_owned()),
         other => other,
     }
 }
@@ -347,7 +348,7 @@ async fn withdraw_expired(plane: &Plane) {
     }
 }
 
-/// Somebody comes with an invitation. It counts once; but whoever used it may say the same again.
+/// A node joins with an invitation. The invitation counts once, but its user may repeat the request.
 async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response {
     if let Err(why) = MemberEntry::new(0, &address, "").validate() {
         return Response::Refused(why);
@@ -357,14 +358,18 @@ async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response 
     }
     let invitation = plane.registry.borrow().invitations.get(&id).cloned();
     if invitation.as_ref().is_none_or(|invitation| invitation.secret != secret) {
-        return Response::Refused("this invitation is not known: it was used or withdrawn".to_owned());
+        return Response::Refused(
+            "this invitation is not known: it was used or withdrawn, ask for a new one".to_owned(),
+        );
     }
     if invitation.is_some_and(|invitation| invitation.until < unix_seconds()) {
-        return Response::Refused("this invitation is too old: ask for a new one".to_owned());
+        return Response::Refused("this invitation has expired: ask for a new one".to_owned());
     }
     match plane.propose_here(Entry::Invite { id, invitation: None }).await {
         Response::Proposed(Applied::Yes) => {}
-        Response::Proposed(_) => return Response::Refused("this invitation was used just now".to_owned()),
+        Response::Proposed(_) => {
+            return Response::Refused("this invitation was just used: ask for a new one".to_owned());
+        }
         other => return other,
     }
     match plane.admit(id, &address).await {
@@ -374,7 +379,8 @@ async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response 
     }
 }
 
-/// A node is to be forgotten for good. It is no member any more; its vote goes to somebody else if need be.
+/// Removes a node for good. It is not a member any more. If it is a voter, another node replaces it where
+/// possible.
 async fn remove(plane: Plane, id: u32) -> Response {
     let refused = |why: String| Response::Refused(why);
     let registry = plane.registry.borrow().clone();
@@ -389,7 +395,7 @@ async fn remove(plane: Plane, id: u32) -> Response {
         let present = registry.members.keys().copied().collect();
         let wanted = voters::wanted(&current, &present, &BTreeSet::new(), &BTreeSet::from([id]), leader);
         let Some(wanted) = wanted else {
-            return refused(format!("node {id} is the last that votes"));
+            return refused(format!("node {id} is the last voter: it cannot be removed"));
         };
         if let Err(error) = plane.change_voters(&wanted).await {
             return refused(error.to_string());

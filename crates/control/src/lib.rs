@@ -1,9 +1,9 @@
 //! The control plane: what Tokenwood's nodes agree on, by consensus, kept on disk. Nothing per lock.
 //!
-//! What is agreed on is `service::registry`, which is pure; how it is agreed on is openraft's business. This crate puts files
-//! and sockets around both: a data folder that says whose it is ([`folder`]), a log that is flushed before
-//! anything is acknowledged, and one connection per peer. It decides nothing: who is in a view, and when a lease has run
-//! out, is decided by `service::leases`.
+//! The registry is `service::registry`, which is pure; consensus is openraft's part. This crate puts files
+//! and sockets around both: a data folder that names its owner ([`folder`]), a log that is flushed before
+//! anything is acknowledged, and one connection per peer. It decides nothing: `service::leases` decides who
+//! is in a view, and when a lease has run out.
 //!
 //! Begin with [`Control`]. `docs/control.md` says in words what is stored and what survives what.
 

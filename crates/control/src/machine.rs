@@ -1,6 +1,6 @@
-//! What was agreed on, applied in order: the registry, and snapshots of it.
+//! Applies committed entries in order: the registry, and snapshots of it.
 //!
-//! The registry lives in memory. After a start it is made again from the last snapshot and the entries behind it.
+//! The registry lives in memory. After a start it is rebuilt from the last snapshot and the entries after it.
 
 use std::io::{self, Cursor};
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl RaftSnapshotBuilder<Types> for Builder {
     }
 }
 
-/// Writes a snapshot, and only then says that it is there: the log behind it is cut off.
+/// Writes a snapshot, and reports it only after that: the log before it is then cut off.
 async fn keep(disk: &Disk, kept: &Kept) -> Result<(), StorageError> {
     let written = disk.written(Write::Snapshot(Box::new(kept.clone()))).await;
     written.map_err(|error| StorageIOError::write_snapshot(Some(kept.0.signature()), &error).into())

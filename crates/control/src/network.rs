@@ -1,5 +1,5 @@
-//! The calling side: one connection per peer, which carries any number of questions at once and is made anew when it
-//! breaks.
+//! The calling side: one connection per peer. It carries any number of requests at once, and is opened again
+//! when it breaks.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -40,13 +40,13 @@ pub(crate) struct Local {
     pub(crate) mark: u64,
     /// The number of the cluster, once it is known and on disk.
     pub(crate) cluster_id: tokio::sync::Mutex<Option<u64>>,
-    /// A connection that nothing comes back from for so long is given up.
+    /// A connection that receives nothing for this long is closed.
     pub(crate) patience: Duration,
     /// How long to leave a peer alone that could not be reached.
     pub(crate) pause: Duration,
     /// What leases are counted on.
     pub(crate) clock: fn() -> Time,
-    /// When it last helped somebody to lead, and what it heard of others about that with their votes.
+    /// When this node last supported a leader, and what other voters reported about that with their votes.
     pub(crate) voting: Mutex<(Support, Votes)>,
 }
 
@@ -55,7 +55,7 @@ impl Local {
         self.voting.lock().expect("nobody panics while holding it")
     }
 
-    /// Helps somebody to lead, or is about to: see [`Support::given`].
+    /// This node supports a leader, or is about to: see [`Support::given`].
     pub(crate) fn supports(&self) {
         self.voting().0.given((self.clock)());
     }
@@ -65,7 +65,7 @@ impl Local {
         self.voting().0.quiet((self.clock)())
     }
 
-    /// Somebody has given its vote.
+    /// A voter has given its vote.
     fn elected_by(&self, term: u64, quiet: Duration) {
         let mut voting = self.voting();
         let own = voting.0.last();
@@ -159,8 +159,8 @@ pub(crate) struct Peer {
     line: tokio::sync::Mutex<Option<Line>>,
 }
 
-/// Questions without an answer, and since when nothing at all has come back. Whoever asked may stop waiting long before
-/// it is clear that the connection is dead.
+/// Requests without an answer, and since when nothing at all has come back. A caller may stop waiting long
+/// before it is clear that the connection is dead.
 #[derive(Default)]
 struct Questions {
     waiting: BTreeMap<u64, oneshot::Sender<Response>>,
@@ -189,7 +189,7 @@ pub(crate) enum CallError {
 }
 
 impl Peer {
-    /// Asks, and waits for the answer; whoever cannot wait for ever stops waiting.
+    /// Sends a request and waits for the answer; the caller bounds the wait.
     pub(crate) async fn call(&self, request: &Request) -> Result<Response, CallError> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let bytes = wire::encode(number, request);
@@ -203,7 +203,7 @@ impl Peer {
         receiver.await.map_err(|_| CallError::Broken)
     }
 
-    /// The connection, made anew if need be.
+    /// The connection, opened again if necessary.
     async fn line(&self) -> io::Result<(mpsc::Sender<Vec<u8>>, Pending)> {
         let mut line = self.line.lock().await;
         if line.as_ref().is_none_or(|line| line.outgoing.is_closed()) {
@@ -220,7 +220,7 @@ impl Peer {
 
     async fn connect(&self) -> io::Result<Line> {
         let cluster_id = *self.local.cluster_id.lock().await;
-        let cluster_id = cluster_id.ok_or_else(|| io::Error::other("this node has no cluster yet"))?;
+        let cluster_id = cluster_id.ok_or_else(|| io::Error::other("this node belongs to no cluster yet"))?;
         let mut stream = TcpStream::connect(&self.address).await?;
         stream.set_nodelay(true)?;
         let (from, cluster) = (self.local.node, self.local.cluster.clone());
@@ -228,7 +228,7 @@ impl Peer {
         let hello = Hello { version: VERSION, cluster, cluster_id, from, to };
         let mark = wire::greet(&mut stream, &hello).await?;
         if !self.known.is_the_same(self.target, mark) {
-            return Err(io::Error::other("it lost its folder: it has to come back under a new id"));
+            return Err(io::Error::other("it lost its folder: it has to join again under a new id"));
         }
         let (outgoing, waiting) = mpsc::channel(WAITING);
         let (pending, patience) = (Pending::default(), self.local.patience);
@@ -240,14 +240,14 @@ impl Peer {
                 () = read_answers(reading, &answers, patience) => {}
                 () = write_questions(writing, waiting, patience) => {}
             }
-            // Nobody waits any longer for an answer from here.
+            // No caller waits any longer for an answer from here.
             answers.lock().expect("nobody panics while holding it").waiting.clear();
         });
         Ok(Line { outgoing, pending, _task: task })
     }
 }
 
-/// Somebody waits for an answer; when not any more, the question is forgotten.
+/// A caller waits for an answer; when it stops waiting, the request is forgotten.
 struct Waiting<'a> {
     pending: &'a Pending,
     number: u64,
@@ -282,7 +282,7 @@ async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, patience: Du
             match incoming.next::<(u64, Response)>(VERSION) {
                 Ok(Some((number, response))) => {
                     let asked = questions().waiting.remove(&number);
-                    // Whoever asked may have stopped waiting.
+                    // The caller may have stopped waiting.
                     _ = asked.map(|sender| sender.send(response));
                 }
                 Ok(None) => break,
@@ -328,11 +328,11 @@ impl Caller {
         }
     }
 
-    /// The other end answered with something that is no answer to this.
+    /// The other end sent an answer that does not fit the request.
     fn unfit<E: std::error::Error>(&self, response: Response) -> Failed<E> {
         let what = match response {
             Response::Failed(what) => what,
-            _ => "an answer to another question".to_owned(),
+            _ => "unexpected answer".to_owned(),
         };
         Unreachable::new(&io::Error::other(what)).into()
     }

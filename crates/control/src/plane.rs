@@ -1,4 +1,4 @@
-//! What all parts of the control plane share: consensus, the peers, what was agreed on, who leads.
+//! What all parts of the control plane share: consensus, the peers, the registry, the leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::network::{Local, Peers};
 use crate::types::{self, Raft};
 use crate::wire::{ForLeader, Request, Response};
 
-/// The longest entry that can be agreed on: it fits into a message together with what goes around it.
+/// The longest entry that can be committed: it fits into a message together with what goes around it.
 pub(crate) const LONGEST_ENTRY: usize = LONGEST_BODY - 1024;
 
 /// A cheap handle: clones are the same.
@@ -35,20 +35,20 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    /// Who leads, as far as this node knows.
+    /// The leader, as far as this node knows.
     pub(crate) fn leader(&self) -> Option<u32> {
         let leader = self.raft.metrics().borrow().current_leader;
         leader.and_then(|leader| u32::try_from(leader).ok())
     }
 
-    /// Who votes, as far as this node knows.
+    /// The voters, as far as this node knows.
     pub(crate) fn voters(&self) -> BTreeSet<u32> {
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow();
         metrics.membership_config.membership().voter_ids().filter_map(|id| u32::try_from(id).ok()).collect()
     }
 
-    /// Everybody who hears what is agreed on, with their addresses, as far as this node knows.
+    /// All nodes that receive the log, with their addresses, as far as this node knows.
     pub(crate) fn nodes(&self) -> BTreeMap<u32, String> {
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow();
@@ -115,7 +115,7 @@ impl Plane {
         if *self.leadership.borrow() == Some(leadership) { Ok(()) } else { Err(NotLeading) }
     }
 
-    /// Asks whoever leads.
+    /// Asks the leader.
     pub(crate) async fn ask_leader(&self, question: ForLeader) -> Response {
         match self.leader() {
             Some(leader) if leader == self.config.node => self.ask_here(question).await,
@@ -139,7 +139,7 @@ impl Plane {
         self.call_peer(node, &address, request).await
     }
 
-    /// Asks a node that is not known yet to ask whoever leads.
+    /// Asks a node that is not known yet to ask the leader.
     pub(crate) async fn call_at(&self, node: u32, address: &str, question: ForLeader) -> Response {
         self.call_peer(node, address, &Request::PassOn(question)).await
     }

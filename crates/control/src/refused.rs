@@ -36,18 +36,20 @@ pub enum Refused {
     },
 }
 
-/// Is told what was refused. Must not wait.
+/// Called with what was refused. Must not block.
 pub type OnRefused = Arc<dyn Fn(Refused) + Send + Sync>;
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NoGreeting(error) => write!(f, "no greeting for consensus: {error}"),
+            Refused::NoGreeting(error) => write!(f, "no greeting for the control plane: {error}"),
             Refused::Caller { hello, why } => {
                 let Hello { version, cluster, from, to, .. } = hello;
-                write!(f, "node {from} calls for consensus, but ")?;
+                write!(f, "node {from} connects to the control plane, but ")?;
                 match why {
-                    CallRefusal::Version { here } => write!(f, "speaks version {version}, this node {here}"),
+                    CallRefusal::Version { here } => {
+                        write!(f, "speaks version {version}, this node version {here}")
+                    }
                     CallRefusal::Cluster { here } => {
                         write!(f, "belongs to cluster '{cluster}', this node to '{here}'")
                     }
@@ -56,8 +58,8 @@ impl fmt::Display for Refused {
                     CallRefusal::Folder => f.write_str("this node cannot write to its data folder"),
                 }
             }
-            Refused::Frame { from, why } => write!(f, "node {from} sends what makes no sense: {why}"),
-            Refused::Question { from, why } => write!(f, "node {from} asks for consensus, but {why}"),
+            Refused::Frame { from, why } => write!(f, "node {from} sent a malformed frame: {why}"),
+            Refused::Question { from, why } => write!(f, "node {from} asked the control plane: {why}"),
         }
     }
 }

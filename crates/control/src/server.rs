@@ -23,11 +23,11 @@ use crate::wire::{self, CallRefusal, Hello, Request, Response, VERSION};
 const CONNECTIONS: usize = 1024;
 /// How many questions of one connection are answered at once.
 const AT_ONCE: usize = 32;
-/// A caller that has been silent for so long is forgotten; it connects again when it needs to.
+/// A caller that has been silent for this long is disconnected; it connects again when it needs to.
 const IDLE: Duration = Duration::from_secs(120);
 
 impl Plane {
-    /// Serves whoever calls, until it is dropped.
+    /// Serves all callers, until it is dropped.
     pub(crate) async fn listen(self, listener: TcpListener) {
         let mut connections = JoinSet::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
@@ -163,7 +163,7 @@ impl Plane {
             Request::Vote(rpc)
                 if rpc.last_log_id.is_some_and(|last| last.index > 0) && !self.is_initialized().await =>
             {
-                Response::Failed("it knows nothing yet, and does not vote".to_owned())
+                Response::Failed("it has no log yet, and does not vote".to_owned())
             }
             Request::Vote(rpc) => match self.raft.vote(rpc).await {
                 Ok(vote) => Response::Vote { vote, quiet: self.local.quiet() },
@@ -178,7 +178,9 @@ impl Plane {
             Request::Leader(question) => self.ask_here(question).await,
             Request::PassOn(question) => self.ask_leader(question).await,
             // A view is decided under one leadership and must not reach another.
-            Request::Propose(_) => Response::Failed("only definitions are proposed for others".to_owned()),
+            Request::Propose(_) => {
+                Response::Failed("only definitions can be proposed through another node".to_owned())
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The log as openraft wants it: all of it in memory, because it is short, and everything also on disk.
 //!
-//! The log is cut off behind every snapshot, so memory and file stay small however much is agreed on.
+//! The log is cut off behind every snapshot, so memory and file stay small however much is committed.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -34,9 +34,9 @@ struct Memory {
 impl LogStore {
     /// Continues what was found on disk.
     ///
-    /// A node that led when it stopped has to be elected anew: openraft would let it go on under the same leadership, but
-    /// what it had decided under that, and whom it had refused, is forgotten. Its vote for itself stands; that a majority
-    /// had agreed does not.
+    /// A node that led when it stopped has to be elected again. Openraft would let it continue under the same
+    /// leadership, but what it had decided under that, and which members it had refused, is forgotten. Its
+    /// vote for itself stays; that a majority had confirmed it does not.
     pub(crate) fn new(node: u32, disk: Arc<Disk>, found: Found) -> LogStore {
         let Found { mut vote, committed, purged, log, snapshot: _ } = found;
         if let Some(vote) = &mut vote {

@@ -1,4 +1,4 @@
-//! What consensus is about, in openraft's terms: the entries of the registry, agreed on by numbered nodes.
+//! The types of consensus, in openraft's terms: entries of the registry, committed by numbered nodes.
 
 use std::io::Cursor;
 
@@ -6,7 +6,7 @@ use openraft::impls::{BasicNode, OneshotResponder, TokioRuntime};
 use service::registry::{Applied, Entry as Proposal, Leadership};
 
 openraft::declare_raft_types!(
-    /// Entries of the registry are agreed on, and what became of them is the answer.
+    /// Entries of the registry are committed, and the result of applying them is the answer.
     pub(crate) Types:
         D = Proposal,
         R = Applied,

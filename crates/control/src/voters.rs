@@ -1,4 +1,4 @@
-//! Who hears what is agreed on, and who votes: how that is changed, and when it should be.
+//! Which nodes receive the log, and which of them vote: how that is changed, and when it should be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use tokio::time::timeout;
 use crate::error::{ChangeError, ProposeError};
 use crate::plane::Plane;
 
-/// How many voters there can be, the most that there are nodes for: as many may fail as are left over by a majority. More than
-/// that make agreeing slower and little safer.
+/// How many voters there can be. The highest number that there are nodes for is used: a minority of them may
+/// fail. More voters would make commits slower and little safer.
 pub(crate) const NUMBERS: [usize; 4] = [1, 3, 5, 7];
 
-/// Who votes of so many: as many as there should be, those with the lowest ids.
+/// The voters among these nodes: as many as there should be, those with the lowest ids.
 pub fn of(nodes: impl IntoIterator<Item = u32>) -> BTreeSet<u32> {
     let nodes: BTreeSet<u32> = nodes.into_iter().collect();
     let number = number(nodes.len());
@@ -25,8 +25,9 @@ fn number(nodes: usize) -> usize {
     NUMBERS.into_iter().filter(|number| *number <= nodes).max().unwrap_or(0)
 }
 
-/// Who should vote, if not those who do. `present` are the nodes that take part now, `missed` those that have not for
-/// so long that they should be replaced, `removed` those that never will again. The one that leads stays if it may.
+/// The voters that there should be, if not the present ones. `present` are the nodes that take part now,
+/// `missed` those that have been absent for so long that they should be replaced, `removed` those that never
+/// return. The leader stays if possible.
 pub(crate) fn wanted(
     voters: &BTreeSet<u32>,
     present: &BTreeSet<u32>,
@@ -45,7 +46,7 @@ pub(crate) fn wanted(
     }
     let mut enough = number(wanted.len() + spare.clone().count()).max(1);
     if removed.is_disjoint(voters) {
-        // Fewer only if somebody leaves for good: whoever is away comes back.
+        // Fewer only if a voter leaves for good: an absent voter comes back.
         enough = enough.max(voters.len());
     }
     wanted.extend(spare.take(enough.saturating_sub(wanted.len())));
@@ -147,11 +148,11 @@ mod tests {
     }
 
     #[test]
-    fn who_is_missed_is_replaced_if_somebody_can() {
+    fn a_missing_voter_is_replaced_if_another_node_can() {
         check(&[0, 1, 2], &[0, 1], &[2], &[], None);
         check(&[0, 1, 2], &[0, 1, 3], &[2], &[], Some(&[0, 1, 3]));
         check(&[0, 1, 2], &[0, 3], &[1, 2], &[], Some(&[0, 2, 3]));
-        // Whoever is away only for a moment stays.
+        // A voter that is absent only for a moment stays.
         check(&[0, 1, 2], &[0, 1, 3], &[], &[], None);
     }
 

@@ -53,9 +53,9 @@ pub struct Hello {
     pub cluster: String,
     /// The number that the cluster was given when it was founded.
     pub cluster_id: u64,
-    /// Who calls.
+    /// The calling node.
     pub from: u32,
-    /// Who is wanted.
+    /// The node that it wants.
     pub to: u32,
 }
 
@@ -74,9 +74,9 @@ pub enum CallRefusal {
     },
     /// Its cluster has the same name, but is another one.
     ClusterId,
-    /// It wants somebody else.
+    /// It wants another node.
     Mistaken {
-        /// Who is here.
+        /// The node here.
         here: u32,
     },
     /// The node cannot write to its data folder.
@@ -88,7 +88,10 @@ impl fmt::Display for CallRefusal {
         match self {
             CallRefusal::Version { here } => write!(f, "it speaks version {here} of consensus"),
             CallRefusal::Cluster { here } => write!(f, "it belongs to cluster '{here}'"),
-            CallRefusal::ClusterId => f.write_str("it belongs to another cluster of the same name (a node that lost its folder joins anew: tokenwood members invite)"),
+            CallRefusal::ClusterId => f.write_str(
+                "it belongs to another cluster of the same name (a node that lost its folder joins again: \
+                 tokenwood members invite)",
+            ),
             CallRefusal::Mistaken { here } => write!(f, "it is node {here}"),
             CallRefusal::Folder => f.write_str("it cannot write to its data folder"),
         }
@@ -105,11 +108,11 @@ pub(crate) enum Request {
     Propose(Proposal),
     /// For the node that is asked, which has to lead.
     Leader(ForLeader),
-    /// For whoever leads, as far as the node that is asked knows.
+    /// For the leader, as far as the node that is asked knows it.
     PassOn(ForLeader),
 }
 
-/// A question to whoever leads.
+/// A request to the leader.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ForLeader {
     Renew(Renewal),
@@ -127,14 +130,14 @@ pub(crate) enum Response {
     Append(AppendEntriesResponse<u64>),
     Vote {
         vote: VoteResponse<u64>,
-        /// For how long it has helped nobody to lead.
+        /// For how long it has supported no leader.
         quiet: Duration,
     },
     Snapshot(Result<InstallSnapshotResponse<u64>, InstallSnapshotError>),
     Proposed(Applied),
-    /// Whoever was asked does not lead.
+    /// The node that was asked does not lead.
     NotLeading(Option<u32>),
-    /// Nobody can tell what becomes of it.
+    /// Whether it will commit cannot be known.
     Unknown,
     /// It cannot be answered.
     Failed(String),

@@ -31,7 +31,7 @@ fn config(folder: &Temporary, cluster: &str, node: u32) -> Config {
     }
 }
 
-/// A cluster of one, with something agreed on, that was stopped.
+/// A cluster of one, with something committed, that was stopped.
 async fn used_folder() -> Temporary {
     let folder = Temporary::new();
     let control = Control::start(config(&folder, "prod", 1)).await.unwrap();
@@ -69,7 +69,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[tokio::test]
-async fn a_folder_of_somebody_else_is_refused() {
+async fn a_folder_of_another_node_is_refused() {
     let folder = used_folder().await;
     assert!(matches!(refused(&folder, "test", 1).await, FolderError::OtherCluster { .. }));
     assert!(matches!(refused(&folder, "prod", 2).await, FolderError::OtherNode { .. }));

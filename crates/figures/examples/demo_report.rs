@@ -1,5 +1,5 @@
-//! Writes a report of charts that are hard to draw into a folder, to be looked at after a change to the drawing:
-//! `cargo run --package tokenwood-figures --example demo_report -- FOLDER`.
+//! Writes a report of charts that are hard to draw into a folder, to be looked at after a change to the
+//! drawing: `cargo run --package tokenwood-figures --example demo_report -- FOLDER`.
 
 #[path = "../tests/demo/mod.rs"]
 mod demo;

@@ -1,8 +1,8 @@
-//! Curves set beside each other: by how much a simulation misses a formula, and which way a curve goes.
+//! Comparison of curves: by how much a simulation misses a formula, and how a curve runs.
 
 use crate::page::{Claim, Dot, Origin, Series, Verdict};
 
-/// A simulated value that is so near to a formula's confirms it.
+/// A simulated value this close to a formula's confirms it.
 pub(crate) const NEAR: f64 = 0.02;
 
 /// A curve.
@@ -10,8 +10,8 @@ pub(crate) fn series(label: &str, origin: Origin, dots: Vec<Dot>) -> Series {
     Series { label: label.to_string(), origin, dots }
 }
 
-/// A claim that a formula describes what was simulated at the same places: it reproduces if nowhere more than
-/// [`NEAR`] off (or three standard errors), and otherwise differs by the range it is off.
+/// A claim that a formula describes the simulation at the same x values: it reproduces if it is nowhere more
+/// than [`NEAR`] off (or three standard errors), and otherwise differs by the range of the deviations.
 pub(crate) fn formula(source: &'static str, says: &str, formula: &[Dot], simulated: &[Dot]) -> Claim {
     let off = |(formula, simulated): (&Dot, &Dot)| (simulated.y - formula.y) / formula.y;
     let compared = || formula.iter().zip(simulated).filter(|(formula, _)| formula.y > 0.0);
@@ -52,7 +52,7 @@ pub(crate) fn never_rises(dots: &[Dot]) -> bool {
     dots.windows(2).all(|pair| pair[1].y <= pair[0].y + 1e-9)
 }
 
-/// From where to where a curve goes, in words.
+/// The course of a curve from its start to its end, in words.
 pub(crate) fn course(name: &str, dots: &[Dot]) -> String {
     match (dots.first(), dots.last()) {
         (Some(first), Some(last)) => {
@@ -62,7 +62,7 @@ pub(crate) fn course(name: &str, dots: &[Dot]) -> String {
     }
 }
 
-/// A number without digits that nobody reads.
+/// A number without insignificant digits.
 pub(crate) fn short(number: f64) -> String {
     let whole = (number - number.round()).abs() < 5e-4;
     if whole || number.abs() >= 1000.0 {

@@ -1,5 +1,5 @@
-//! Ours: the three decision mechanisms that the thesis leaves as future work (001 ch. IV sec. C, ch. VII; 003 sec. 5):
-//! which token to ask for, how many nodes to inform and when, and whom.
+//! Ours: the three decision mechanisms that the thesis leaves as future work (001 ch. IV sec. C, ch. VII; 003
+//! sec. 5): which token to ask for, how many nodes to inform and when, and which ones.
 
 mod lasting;
 mod paired;
@@ -17,7 +17,7 @@ pub fn exhibits() -> Vec<Exhibit> {
 
 const RATES: [f64; 11] = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0];
 
-/// A way to decide, with the name that it has in the report.
+/// An instantiation of the decisions, with its name in the report.
 #[derive(Clone, Copy)]
 struct Instance {
     name: &'static str,
@@ -35,7 +35,7 @@ const BALANCED: Instance = Instance { name: "balanced", options: &[("tuning", "b
 
 /// The model of the thesis at this rate, with this instantiation.
 fn point(effort: &Effort, instance: Instance, rate: f64) -> Point {
-    // Fewer entries than this would hardly show more than how it began.
+    // Fewer entries than this would show little more than the initial state.
     let entries = effort.entries(5000).max(2000);
     let mut plan = Plan { rate, entries, warmup: 500, ..Plan::default() };
     let options = instance.options.iter();
@@ -84,7 +84,7 @@ mod tests {
         (exhibit.draw)(effort, &Results::new(points, summaries))
     }
 
-    /// Every exhibit draws whatever it asked for, also from a single seed.
+    /// Every exhibit draws all its points, also from a single seed.
     #[test]
     fn exhibits_draw() {
         for exhibit in exhibits() {
@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    /// At light load, where the published ones spend two messages on INFORM, ours is better than both in both respects,
-    /// and it does not depend on a lucky start.
+    /// At light load, where the published ones spend two messages on INFORM, ours is better than both in both
+    /// respects, and it does not depend on a lucky start.
     #[test]
     fn balanced_beats_both_at_light_load() {
         let effort = Effort { seeds: 3, quick: false };
@@ -128,7 +128,7 @@ mod tests {
                 );
             }
         }
-        // Without INFORM everything hangs on how it began.
+        // Without INFORM everything depends on the initial state.
         let (lucky, unlucky) = (run(FROZEN, "spread"), run(FROZEN, "same"));
         assert!(unlucky.time_to_enter.mean > 2.0 * lucky.time_to_enter.mean);
     }

@@ -1,9 +1,11 @@
-//! Text 002: messages of the binary tree at light, medium and high load, formulas and simulation, swaps apart.
+//! Text 002: messages of the binary tree at light, medium and high load, formulas and simulation, swaps
+//! apart.
 //!
-//! The text has no times, only counts; here a message takes one unit and so does a critical section, and processors take
-//! none. Light load is one request at a time, from a node drawn at random; high load is everybody at once, again and
-//! again (bursts), or everybody asking again as soon as they have left (saturation); medium load is one node of each
-//! level at once. The swaps (SNPM) cost messages of their own, ROOT and PARENT, which the text does not count.
+//! The text has no times, only counts; here a message takes one unit and so does a critical section, and
+//! processors take none. Light load is one request at a time, from a node drawn at random; high load is a
+//! request of every node at once, again and again (bursts), or a new request of every client as soon as it
+//! has left (saturation); medium load is one node of each level at once. The swaps (SNPM) cost messages of
+//! their own, ROOT and PARENT, which the text does not count.
 
 mod formulas;
 mod loads;
@@ -23,7 +25,7 @@ const LIGHT_SIZES: [u32; 12] = [3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128];
 const SIZES: [u32; 7] = [3, 7, 15, 31, 63, 127, 255];
 /// Complete trees for all algorithms.
 const OTHER_SIZES: [u32; 5] = [7, 15, 31, 63, 127];
-/// What is simulated beside the text's own: those of table 2 that we have, and three more.
+/// The algorithms simulated beside the text's own: those of table 2 that we have, and three more.
 const OTHERS: [&str; 8] = [
     "lamport",
     "ricart-agrawala",
@@ -119,7 +121,7 @@ fn simulated(label: &str, sizes: &[u32], estimate: impl Fn(u32) -> Estimate) -> 
 
 fn chart(suffix: &'static str, title: &str, series: Vec<Series>) -> Part {
     let upwards = "messages for each entry";
-    // One algorithm is a matter of a few messages, all of them are not.
+    // One algorithm takes a few messages, all of them span several orders of magnitude.
     let y = if suffix.is_empty() { Axis::linear(upwards) } else { Axis::logarithmic(upwards) };
     Part::Chart(Chart { suffix, title: title.to_string(), x: Axis::logarithmic("nodes (N)"), y, series })
 }
@@ -142,15 +144,15 @@ fn draw_light(effort: &Effort, results: &Results) -> Page {
         without_swaps(results.of(&last_leaf(nodes)))
     });
     let counted =
-        simulated("lacbt, whoever asks, without swaps' messages", &sizes, |nodes| without_swaps(of(nodes)));
+        simulated("lacbt, a random node, without swaps' messages", &sizes, |nodes| without_swaps(of(nodes)));
     let mean = by_formula("3 × mean depth, ours", &sizes, formulas::light_mean);
-    let whole = simulated("lacbt, whoever asks, all messages", &sizes, |nodes| all(of(nodes)));
+    let whole = simulated("lacbt, a random node, all messages", &sizes, |nodes| all(of(nodes)));
     let claims = vec![
         formula(SOURCE, "a leaf that asks alone: 3(⌈log N⌉ − 1) messages", &printed.dots, &leaf.dots).because(
             "The last level is ⌊log N⌋ hops away: the same, except that it is a hop more, and three messages, where N is a \
              power of two. (The text adds N ≤ 3; it must mean N ≥ 3.)",
         ),
-        formula("ours", "whoever asks alone: three messages for each hop of the depth", &mean.dots, &counted.dots)
+        formula("ours", "a lone request: three messages for each hop of the depth", &mean.dots, &counted.dots)
             .because("The text gives only the worst case."),
         swap_cost(SOURCE, &counted.dots, &whole.dots),
     ];
@@ -317,7 +319,8 @@ fn logarithmic(dots: &[Dot]) -> Claim {
     let most = steps.iter().copied().fold(0.0, f64::max);
     let list: Vec<String> = steps.iter().map(|step| short(*step)).collect();
     let found = format!("each doubling of N adds {} messages", list.join(", "));
-    // The depth grows by one with each doubling, and three messages take each hop; a little more for what swaps add.
+    // The depth grows by one with each doubling, and each hop takes three messages; a little more for the
+    // swaps.
     Claim::holds("002 sec. 7", "messages grow with the logarithm of N", most <= 4.0, found)
 }
 
@@ -325,7 +328,7 @@ fn logarithmic(dots: &[Dot]) -> Claim {
 mod tests {
     use super::*;
 
-    /// Without swaps the formulas that are right are right to the message.
+    /// Without swaps the correct formulas are exact to the message.
     #[test]
     fn without_swaps_the_series_and_the_medium_load_are_exact() {
         let effort = Effort { seeds: 1, quick: true };

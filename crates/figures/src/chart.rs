@@ -10,7 +10,7 @@ use scale::{Ends, Scale};
 use style::Style;
 
 const WIDTH: f64 = 900.0;
-/// The height of the field in which the curves are.
+/// The height of the plot area.
 const FIELD: f64 = 385.0;
 const EDGE: f64 = 16.0;
 const TITLE_SIZE: f64 = 16.0;
@@ -18,11 +18,11 @@ const LABEL_SIZE: f64 = 14.0;
 const TICK_SIZE: f64 = 12.5;
 const LEGEND_SIZE: f64 = 13.0;
 const NOTE_SIZE: f64 = 11.5;
-/// The length of a line in the legend, and what is free behind an entry.
+/// The length of a line in the legend, and the space behind an entry.
 const SAMPLE: f64 = 34.0;
 const GAP: f64 = 26.0;
 const MOST_COLUMNS: usize = 4;
-/// An error bar spans so many standard errors to each side: 95 in 100 intervals hold the true mean.
+/// An error bar spans this many standard errors to each side: a 95 % confidence interval.
 const ERRORS: f64 = 1.96;
 
 /// A chart as SVG.
@@ -35,7 +35,7 @@ pub fn png(chart: &Chart) -> Vec<u8> {
     png::write(&lay_out(chart))
 }
 
-/// The field of the curves and how values map to it.
+/// The plot area, and the mapping of values to it.
 struct Field {
     left: f64,
     right: f64,
@@ -75,7 +75,7 @@ fn lay_out(chart: &Chart) -> Scene {
     scene
 }
 
-/// Whether a dot has a place: numbers there are, and above 0 where each step multiplies.
+/// Whether a dot can be drawn: it has finite coordinates, positive ones on a logarithmic axis.
 fn drawable(chart: &Chart, dot: &Dot) -> bool {
     let fits = |value: f64, logarithmic: bool| value.is_finite() && (value > 0.0 || !logarithmic);
     fits(dot.x, chart.x.logarithmic) && fits(dot.y, chart.y.logarithmic)
@@ -91,7 +91,7 @@ fn field(chart: &Chart, top: f64) -> Field {
     let dots = || chart.series.iter().flat_map(|series| &series.dots).filter(|dot| drawable(chart, dot));
     let x: Vec<f64> = dots().map(|dot| dot.x).collect();
     let mut y: Vec<f64> = dots().map(|dot| dot.y).collect();
-    // Bars may make room above; below only where there is something below 0 anyway.
+    // Error bars may extend the axis upwards; downwards only where there are values below 0 anyway.
     let below = y.iter().any(|value| *value < 0.0);
     let bars = || dots().filter_map(error_bar);
     y.extend(bars().map(|(_, high)| high));
@@ -152,7 +152,7 @@ fn draw_curves(scene: &mut Scene, chart: &Chart, field: &Field, styles: &[Style]
     let place = |dot: &Dot| (field.across(dot.x), field.up(dot.y));
     for drawn in [Origin::Simulated, Origin::Measured, Origin::Formula] {
         for (series, style) in chart.series.iter().zip(styles).filter(|(series, _)| series.origin == drawn) {
-            // A value that has no place leaves a gap.
+            // A value that cannot be drawn leaves a gap.
             for piece in series.dots.split(|dot| !drawable(chart, dot)).filter(|piece| piece.len() > 1) {
                 let places: Vec<Place> = piece.iter().map(place).collect();
                 style.draw_line(scene, &places);
@@ -176,11 +176,11 @@ fn draw_curves(scene: &mut Scene, chart: &Chart, field: &Field, styles: &[Style]
 fn draw_bar(scene: &mut Scene, field: &Field, (x, middle): Place, (low, high): (f64, f64), colour: Colour) {
     const HALF: f64 = 3.5;
     let top = field.up(high).max(field.top);
-    // A bar that the mark covers would only blur its shape.
+    // A bar inside the mark would only blur its shape.
     if middle - top <= style::RADIUS {
         return;
     }
-    // On a logarithmic axis what reaches 0 reaches the bottom.
+    // On a logarithmic axis a bar that reaches 0 reaches the bottom.
     let bottom = field.up(low);
     let ends_inside = bottom.is_finite() && bottom <= field.bottom;
     let bottom = if ends_inside { bottom } else { field.bottom };
@@ -196,7 +196,7 @@ fn hint(series: &Series, dot: &Dot) -> String {
     format!("{}: {} at {}{error}", series.label, short(dot.y), short(dot.x))
 }
 
-/// Four digits that count.
+/// Four significant digits.
 fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -210,7 +210,7 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
-/// Draws the legend in as many columns as fit, and says where it ends.
+/// Draws the legend in as many columns as fit, and returns where it ends.
 fn draw_legend(scene: &mut Scene, chart: &Chart, styles: &[Style], top: f64) -> f64 {
     const LINE: f64 = 18.0;
     let most = WIDTH - 2.0 * EDGE - SAMPLE - 8.0;
@@ -250,7 +250,7 @@ fn draw_legend(scene: &mut Scene, chart: &Chart, styles: &[Style], top: f64) -> 
     end
 }
 
-/// What has to be known to read the picture.
+/// What a reader has to know to read the chart.
 fn notes(chart: &Chart) -> Vec<String> {
     let dots = || chart.series.iter().flat_map(|series| &series.dots);
     let has = |origin: Origin| chart.series.iter().any(|series| series.origin == origin);

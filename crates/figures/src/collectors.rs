@@ -1,15 +1,18 @@
-//! Text 000: time and messages of the group collectors against tokens, groups and nodes, formulas and simulation.
+//! Text 000: time and messages of the group collectors against tokens, groups and nodes, formulas and
+//! simulation.
 //!
-//! **The system.** The captions say "q = 8 and largest n = 128". In case 2 each of the q groups has twice the requests
-//! of the one before, and eight such groups with the largest at 128 are 1, 2, 4 … 128: so n there is the N of a group
-//! and not the size of the system. (An axis of figures 12 to 15 goes to 2000, which none of the formulas reaches if 128
-//! nodes ask in all; with N = 128 and Q = 8 two do, 2NQ + 4Q at 2080 and case 2 as printed at 1994.) Those who ask send a message to their collector, so no collector asks; and each group
-//! that asks costs a message to the global collector, so its own group is not among them. 128 requests then need groups
-//! of 129 nodes, and with as many groups as the text wants the system has 129² = 16,641 nodes.
+//! **The system.** The captions say "q = 8 and largest n = 128". In case 2 each of the q groups has twice the
+//! requests of the previous one, and eight such groups with the largest at 128 are 1, 2, 4 … 128: so n there
+//! is the N of a group and not the size of the system. (An axis of figures 12 to 15 goes to 2000, which none
+//! of the formulas reaches if 128 nodes ask in total; with N = 128 and Q = 8 two do, 2NQ + 4Q at 2080 and
+//! case 2 as printed at 1994.) Requesters send a message to their collector, so no collector makes a request;
+//! and each requesting group costs a message to the global collector, so its own group is not among them. 128
+//! requests then need groups of 129 nodes, and with as many groups as the text wants the system has 129² =
+//! 16,641 nodes.
 //!
-//! **The round.** All requests are made at the same moment, once, and the run ends when the last message has been
-//! handled: that is when the last token is back at the global collector, which is what the text's Time means. Messages
-//! are all of the round. With constant times nothing is left to chance, so one seed is enough.
+//! **The round.** All requests are made at the same moment, once, and the run ends when the last message has
+//! been handled: that is when the last token is back at the global collector, which is what the text's Time
+//! means. Messages are all of the round. With constant times nothing is random, so one seed is enough.
 
 mod claims;
 mod cost;
@@ -26,7 +29,7 @@ use crate::page::{Axis, Chart, Dot, Origin, Page, Part, Series};
 use crate::{Effort, Exhibit, Results};
 use formulas::{MESSAGE, Round, SECTION, equal, halved};
 
-/// The nodes of a group: a collector and the most that ask.
+/// The nodes of a group: a collector and the largest number of requesters.
 const GROUP: u32 = LARGEST + 1;
 const LARGEST: u32 = 128;
 const GROUPS: u32 = 8;
@@ -70,14 +73,14 @@ struct Figure {
     measure: Measure,
 }
 
-/// Whether all groups have as many requests, or each half of the next.
+/// Whether all groups have the same number of requests, or each half of the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Case {
     One,
     Two,
 }
 
-/// What the axis to the right counts.
+/// The quantity on the x axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Against {
     Tokens,
@@ -85,19 +88,20 @@ enum Against {
     Nodes,
 }
 
-/// What the axis upwards counts.
+/// The quantity on the y axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     Time,
     Messages,
 }
 
-/// Who is simulated.
+/// The simulated algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contender {
-    /// `collectors`, tokens going along their queues: step 3 of the scenario.
+    /// `collectors`, with tokens that follow their queues: step 3 of the scenario.
     Queue,
-    /// `collectors`, tokens going back to the collector after each section, so that it can deal again: step 7.
+    /// `collectors`, with tokens that return to the collector after each critical section, so that it can
+    /// deal again: step 7.
     Collector,
     /// `chaudhuri-edward`.
     Edward,
@@ -105,7 +109,7 @@ enum Contender {
 
 type Formula = fn(&Round) -> f64;
 
-/// The curves of a figure, each at the same places.
+/// The curves of a figure, all at the same x values.
 struct Curves {
     rounds: Vec<Round>,
     printed: Vec<Dot>,
@@ -115,7 +119,7 @@ struct Curves {
     /// Only in case 2.
     collector: Vec<Dot>,
     simulated_edward: Vec<Dot>,
-    /// Only where chance is shown.
+    /// Only where random times are shown.
     chance: Vec<Dot>,
 }
 
@@ -156,7 +160,7 @@ impl Figure {
         }
     }
 
-    /// Whether the figure also shows what becomes of the time if M and E are averages and not always the same.
+    /// Whether the figure also shows the time if M and E are averages of random times.
     fn shows_chance(self) -> bool {
         self.number == 4
     }
@@ -295,7 +299,7 @@ impl Figure {
 }
 
 impl Contender {
-    /// A round, once.
+    /// A single round.
     fn point(self, round: &Round) -> Point {
         let (algorithm, options): (&str, &[(&str, &str)]) = match self {
             Contender::Queue => ("collectors", &[("share", "collect")]),
@@ -310,7 +314,7 @@ impl Contender {
     }
 }
 
-/// A round in a system of so many nodes, with M and E as in the text.
+/// A round in a system of this size, with M and E as in the text.
 fn round_of(nodes: u32, tokens: u32, options: &[(&str, &str)], workload: Workload) -> Plan {
     let mut setting = Setting::new(nodes, tokens);
     setting.options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
@@ -351,7 +355,7 @@ mod tests {
         assert_eq!(figure(14), (Case::Two, Against::Nodes, Measure::Time));
     }
 
-    /// What was simulated is what our formulas say, to the message and the tick, for both ways of asking.
+    /// The simulation agrees with our formulas, to the message and the tick, for both kinds of requests.
     #[test]
     fn our_formulas_are_exact_where_tokens_go_along_their_queues() {
         for sizes in [equal(3, 7), equal(1, 5), halved(4, 9), halved(3, 2)] {

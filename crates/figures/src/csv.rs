@@ -1,4 +1,4 @@
-//! The numbers behind charts and tables, for whoever wants to draw them differently.
+//! The numbers behind charts and tables, for readers who want to draw them differently.
 
 use crate::escape::cell;
 use crate::page::{Chart, Origin, Table};
@@ -15,7 +15,7 @@ pub fn chart(chart: &Chart) -> String {
     text
 }
 
-/// A table as it is.
+/// A table as CSV.
 pub fn table(table: &Table) -> String {
     let mut text = String::new();
     for row in std::iter::once(&table.columns).chain(&table.rows) {

@@ -1,6 +1,6 @@
 //! Text inside HTML, SVG and CSV.
 
-/// With everything replaced that HTML and SVG would take for their own.
+/// Escapes all characters with a meaning in HTML and SVG.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -10,7 +10,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '&' => escaped.push_str("&amp;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // What XML does not allow at all.
+            // Characters that XML does not allow at all.
             control if control < ' ' && !matches!(control, '\n' | '\r' | '\t') => escaped.push(' '),
             other => escaped.push(other),
         }

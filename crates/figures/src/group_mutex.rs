@@ -1,7 +1,8 @@
-//! Text 004: group mutual exclusion with dynamic request sets: messages, concurrency, switches, delay, faults.
+//! Text 004: group mutual exclusion with dynamic request sets: messages, concurrency, switches, delay,
+//! faults.
 //!
-//! Times are counted as the text counts them: a message takes t_m = 1, a critical section t_c = 5, processors cost
-//! nothing.
+//! Times are counted as the text counts them: a message takes t_m = 1, a critical section t_c = 5, processors
+//! cost nothing.
 
 mod faults;
 mod load;
@@ -15,11 +16,11 @@ use simulator::{Plan, Point};
 use crate::page::{Dot, Origin, Series};
 use crate::{Effort, Exhibit};
 
-/// A message takes so long,
+/// The delay of a message.
 const T_M: f64 = 1.0;
-/// and a critical section so long.
+/// The length of a critical section.
 const T_C: f64 = 5.0;
-/// So many nodes, where they are not what varies.
+/// The number of nodes, where it does not vary.
 const NODES: u32 = 20;
 const GROUPS: [u32; 4] = [1, 2, 5, 20];
 const RATES: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
@@ -32,7 +33,7 @@ pub fn exhibits() -> Vec<Exhibit> {
     all
 }
 
-/// The text's model with so many nodes and groups.
+/// The text's model with this many nodes and groups.
 fn plan(effort: &Effort, nodes: u32, groups: u32, rate: f64) -> Plan {
     let mut plan = Plan::of(&DrsGme::INFO);
     (plan.setting.nodes, plan.setting.groups, plan.rate) = (nodes, groups, rate);
@@ -57,7 +58,7 @@ fn series(label: String, origin: Origin, dots: Vec<Dot>) -> Series {
     Series { label, origin, dots }
 }
 
-/// The same value everywhere.
+/// A constant curve.
 fn level(label: &str, value: f64, from: f64, to: f64) -> Series {
     series(label.to_string(), Origin::Formula, vec![Dot::exact(from, value), Dot::exact(to, value)])
 }

@@ -1,8 +1,9 @@
-//! The figures, tables and claims of the papers, computed anew by the simulator and set beside what the papers say.
+//! The figures, tables and claims of the papers, recomputed by the simulator and set beside the printed ones.
 //!
-//! An [`Exhibit`] is one of them: it names the points that have to be simulated and then draws a [`Page`] from the
-//! results. [`exhibits`] lists all of them. This crate runs nothing by itself and writes no picture without being asked:
-//! `tokenwood reproduce` collects the points of all exhibits wanted, simulates each once, and hands the results round.
+//! An [`Exhibit`] is one of them: it names the points to simulate and then draws a [`Page`] from the results.
+//! [`exhibits`] lists all of them. This crate runs nothing and writes no file by itself: `tokenwood
+//! reproduce` collects the points of all requested exhibits, simulates each once, and passes the results to
+//! each exhibit.
 
 #![forbid(unsafe_code)]
 
@@ -33,30 +34,30 @@ pub struct Exhibit {
     pub id: &'static str,
     /// Where it is printed, such as "001 fig. 10"; or "ours".
     pub source: &'static str,
-    /// What it shows, in a line.
+    /// What it shows, in one line.
     pub title: &'static str,
-    /// What has to be simulated for it.
+    /// The points to simulate for it.
     pub points: fn(&Effort) -> Vec<Point>,
-    /// What it shows, once that is done.
+    /// Draws it from the results.
     pub draw: fn(&Effort, &Results) -> Page,
 }
 
 /// How much work to put into each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// So many seeds.
+    /// The number of seeds.
     pub seeds: u64,
-    /// Only a few points to a curve and a few entries to a point.
+    /// Whether a curve has only a few points and a point only a few entries.
     pub quick: bool,
 }
 
 impl Effort {
-    /// So many entries to a point, or a tenth of that if it has to be quick.
+    /// The number of entries for a point, or a tenth of it in a quick run.
     pub fn entries(&self, entries: u64) -> u64 {
         if self.quick { (entries / 10).max(1) } else { entries }
     }
 
-    /// All of these values, or every third if it has to be quick (the first and the last always).
+    /// All of these values, or every third in a quick run (the first and the last always).
     pub fn thin<T: Copy>(&self, values: &[T]) -> Vec<T> {
         if !self.quick || values.len() <= 4 {
             return values.to_vec();

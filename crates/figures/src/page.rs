@@ -1,12 +1,12 @@
-//! What an exhibit shows: charts, tables, text, and claims with a verdict. Plain data; drawing is somebody else's
-//! business.
+//! The content of an exhibit: charts, tables, text, and claims with a verdict. Plain data; other modules draw
+//! it.
 
-/// What an exhibit shows.
+/// The content of an exhibit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// Charts, tables and text, in the order of the report.
     pub parts: Vec<Part>,
-    /// What the paper says about it, and what we found.
+    /// What the paper claims about it, and what we found.
     pub claims: Vec<Claim>,
 }
 
@@ -17,20 +17,21 @@ pub enum Part {
     Chart(Chart),
     /// Rows and columns.
     Table(Table),
-    /// Paragraphs, with an empty line between them. One that has line breaks is shown line by line, as a listing.
+    /// Paragraphs, with an empty line between them. One that has line breaks is shown line by line, as a
+    /// listing.
     Text(String),
 }
 
 /// Curves over one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// Added to the exhibit's name for the names of files; empty if it is the only chart.
+    /// A suffix to the exhibit's name for file names; empty if it is the only chart.
     pub suffix: &'static str,
     /// What it shows.
     pub title: String,
-    /// The axis to the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// The axis upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
@@ -39,9 +40,9 @@ pub struct Chart {
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it counts, with its unit.
+    /// Its quantity, with its unit.
     pub label: String,
-    /// Whether each step multiplies.
+    /// Whether the scale is logarithmic.
     pub logarithmic: bool,
 }
 
@@ -50,13 +51,13 @@ pub struct Axis {
 pub struct Series {
     /// Its name in the legend.
     pub label: String,
-    /// How it came about.
+    /// Its origin.
     pub origin: Origin,
     /// Its points, from left to right.
     pub dots: Vec<Dot>,
 }
 
-/// How a curve came about. They are drawn differently, so that nobody takes a formula for a measurement.
+/// The origin of a curve. Each is drawn differently, so that a formula cannot be taken for a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Simulated: a line with marks and error bars.
@@ -72,18 +73,18 @@ pub enum Origin {
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dot {
-    /// To the right.
+    /// The horizontal coordinate.
     pub x: f64,
-    /// Upwards.
+    /// The vertical coordinate.
     pub y: f64,
-    /// The standard error of that; 0 for formulas.
+    /// The standard error of `y`; 0 for formulas.
     pub error: f64,
 }
 
 /// Rows and columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Added to the exhibit's name for the name of its file; empty if it is the only table.
+    /// A suffix to the exhibit's name for the file name; empty if it is the only table.
     pub suffix: &'static str,
     /// What it shows.
     pub title: String,
@@ -93,18 +94,18 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Something that a paper says, and what we found.
+/// A claim of a paper, and what we found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Where it says so, such as "001 ch. V sec. B.1".
+    /// Where the paper makes it, such as "001 ch. V sec. B.1".
     pub source: &'static str,
-    /// What it says, in our words.
+    /// The claim, in our words.
     pub says: String,
     /// What we found, with numbers.
     pub found: String,
     /// How the two compare.
     pub verdict: Verdict,
-    /// Why, where we know.
+    /// The reason, where we know it.
     pub reason: String,
 }
 
@@ -113,9 +114,9 @@ pub struct Claim {
 pub enum Verdict {
     /// As claimed, within the error or the claim's own "about".
     Reproduces,
-    /// The same in kind, but by how much it differs.
+    /// The same in kind, but different in amount.
     Differs(String),
-    /// Not so.
+    /// Not as claimed.
     DoesNot,
 }
 
@@ -123,7 +124,7 @@ impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Verdict::Reproduces => f.write_str("reproduces"),
-            // An amount, or in which way.
+            // An amount, or a direction.
             Verdict::Differs(how) if how.starts_with(['+', '-', '−', '±']) => {
                 write!(f, "differs by {how}")
             }
@@ -135,20 +136,20 @@ impl std::fmt::Display for Verdict {
 }
 
 impl Axis {
-    /// With equal steps.
+    /// An axis with equal steps.
     pub fn linear(label: &str) -> Axis {
         Axis { label: label.to_string(), logarithmic: false }
     }
 
-    /// With steps that multiply.
+    /// An axis with logarithmic steps.
     pub fn logarithmic(label: &str) -> Axis {
         Axis { label: label.to_string(), logarithmic: true }
     }
 }
 
 impl Claim {
-    /// Compares a number with the paper's: it reproduces within `tolerance` (a share of the paper's number), and
-    /// otherwise differs by so many percent.
+    /// Compares a number with the paper's: it reproduces within `tolerance` (a share of the paper's number),
+    /// and otherwise differs by a percentage.
     pub fn number(source: &'static str, says: &str, printed: f64, ours: f64, tolerance: f64) -> Claim {
         let off = (ours - printed) / printed;
         let verdict = if off.abs() <= tolerance {
@@ -159,7 +160,7 @@ impl Claim {
         Claim { source, says: says.to_string(), found: format!("{ours:.3}"), verdict, reason: String::new() }
     }
 
-    /// A claim that is so or is not.
+    /// A claim that holds or does not.
     pub fn holds(source: &'static str, says: &str, holds: bool, found: String) -> Claim {
         let verdict = if holds { Verdict::Reproduces } else { Verdict::DoesNot };
         Claim { source, says: says.to_string(), found, verdict, reason: String::new() }

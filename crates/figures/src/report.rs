@@ -1,6 +1,6 @@
-//! Everything that `tokenwood reproduce` writes: pictures and numbers of every exhibit, and one page with all of it
-//! that needs no other file. Nothing in it depends on when, where or on how many cores it was made, but for what was
-//! measured over sockets.
+//! All files of `tokenwood reproduce`: pictures and numbers of every exhibit, and one self-contained page
+//! with all of them. Except for measurements over sockets, nothing in it depends on when, where or on how
+//! many cores it was made.
 
 mod exhibit_html;
 mod html;
@@ -14,33 +14,33 @@ use crate::{Effort, Exhibit, Page, Results, chart, csv};
 /// What was run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The command that does it again.
+    /// The command that repeats the run.
     pub command: String,
     /// The program's version.
     pub version: String,
-    /// How much work was put in.
+    /// The effort of the run.
     pub effort: Effort,
-    /// How many points were simulated.
+    /// The number of simulated points.
     pub points: u64,
-    /// How many entries were measured in all of them.
+    /// The number of measured entries in all of them.
     pub entries: u64,
-    /// How many messages were simulated for that.
+    /// The number of simulated messages.
     pub messages: u64,
-    /// What was measured over sockets, in a line; `None` if all of it is simulated.
+    /// What was measured over sockets, in one line; `None` if everything is simulated.
     pub measured: Option<String>,
 }
 
-/// An exhibit, once it is drawn.
+/// An exhibit with its drawn page.
 pub struct Shown {
     /// Its name on the command line and of its files.
     pub id: &'static str,
     /// Where it is printed.
     pub source: &'static str,
-    /// What it shows, in a line.
+    /// What it shows, in one line.
     pub title: &'static str,
-    /// What it shows.
+    /// Its content.
     pub page: Page,
-    /// What was violated in its runs.
+    /// The violations in its runs.
     pub violations: Vec<String>,
 }
 
@@ -48,18 +48,18 @@ pub struct Shown {
 pub struct File {
     /// Its name in the report's folder.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub content: Vec<u8>,
 }
 
-/// How many claims there are of each verdict.
+/// The number of claims with each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// As claimed.
     pub reproduce: usize,
     /// The same in kind.
     pub differ: usize,
-    /// Not so.
+    /// Not as claimed.
     pub do_not: usize,
 }
 
@@ -125,7 +125,7 @@ impl Shown {
     }
 }
 
-/// All files of a report; the page to begin with is the last, so that it is only there if the others are.
+/// All files of a report. The main page is the last, so that it exists only if the others do.
 pub fn files(run: &Run, shown: &[Shown]) -> Vec<File> {
     let drawn: Vec<Vec<File>> = shown.par_iter().map(Shown::draw).collect();
     let mut files: Vec<File> = drawn.into_iter().flatten().collect();

@@ -1,10 +1,10 @@
-//! What was simulated, found again by what was asked for.
+//! The results of the simulation, by point.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use simulator::{Point, Summary};
 
-/// Points and what came out of them.
+/// Points and their results.
 #[derive(Default)]
 pub struct Results {
     /// By [`key`].
@@ -17,12 +17,12 @@ impl Results {
         Results { summaries: points.into_iter().map(|point| key(&point)).zip(summaries).collect() }
     }
 
-    /// What came out of a point. Every point that an exhibit looks up is one that it asked for.
+    /// The result of a point. An exhibit looks up only points that it has named.
     pub fn of(&self, point: &Point) -> &Summary {
         self.summaries.get(&key(point)).expect("an exhibit draws only what it asked to have simulated")
     }
 
-    /// The properties that were violated in runs of these points, each in a line that says how to see it again.
+    /// The violations in runs of these points, each in a line that says how to reproduce it.
     pub fn violations(&self, points: &[Point]) -> Vec<String> {
         let told = |point: &Point| {
             let (seed, violation) = self.of(point).violation.as_ref()?;
@@ -38,13 +38,14 @@ impl Results {
     }
 }
 
-/// All points that are asked for, each once, in the order in which they were first asked for.
+/// All requested points, each once, in the order of the first request.
 pub fn distinct(points: impl IntoIterator<Item = Point>) -> Vec<Point> {
     let mut seen = BTreeSet::new();
     points.into_iter().filter(|point| seen.insert(key(point))).collect()
 }
 
-/// A text that is the same for the same points only: it names every field, and numbers so that they read back exactly.
+/// A text that differs for different points: it names every field, and writes numbers so that they read back
+/// exactly.
 fn key(point: &Point) -> String {
     format!("{point:?}")
 }

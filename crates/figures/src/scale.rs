@@ -19,16 +19,16 @@ pub fn exhibits() -> Vec<Exhibit> {
     all
 }
 
-/// How much is asked for.
+/// The load.
 #[derive(Clone, Copy, PartialEq)]
 enum Load {
-    /// One at a time.
+    /// One request at a time.
     Light,
-    /// Everybody, always.
+    /// All clients, all the time.
     Full,
 }
 
-/// A point at so many nodes and tokens. The largest systems run from fewer seeds.
+/// A point with this many nodes and tokens. The largest systems run from fewer seeds.
 fn point(effort: &Effort, algorithm: &str, (nodes, tokens): (u32, u32), load: Load) -> Point {
     let mut plan = Plan::default();
     (plan.setting.nodes, plan.setting.tokens) = (nodes, tokens);
@@ -38,15 +38,15 @@ fn point(effort: &Effort, algorithm: &str, (nodes, tokens): (u32, u32), load: Lo
     match load {
         Load::Light => {
             (plan.rate, plan.workload) = (1.0, Workload::Single);
-            // Trees that change are what they become only after everybody has asked several times.
+            // Dynamic trees settle only after all nodes have asked several times.
             plan.warmup = if effort.quick { 4 * n } else { 8 * n };
             plan.entries = effort.entries(4000).max(1000);
         }
         Load::Full => {
             plan.rate = 10.0;
-            // Those who asked at the very beginning wait longer, up to two and a half rounds.
+            // Clients that asked at the very beginning wait longer, up to two and a half rounds.
             plan.warmup = 4 * n;
-            // Whole rounds, so that nobody's turn is left out of the mean.
+            // Whole rounds, so that every node's turn is in the mean.
             plan.entries = effort.entries(2000).max(if n > 10_000 { n } else { 2 * n });
         }
     }
@@ -55,7 +55,7 @@ fn point(effort: &Effort, algorithm: &str, (nodes, tokens): (u32, u32), load: Lo
     Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds }
 }
 
-/// A title from the words of an axis.
+/// A title from the label of an axis.
 fn capitalised(text: &str) -> String {
     text[..1].to_uppercase() + &text[1..]
 }
@@ -64,7 +64,7 @@ fn simulated(label: String, dots: Vec<Dot>) -> Series {
     Series { label, origin: Origin::Simulated, dots }
 }
 
-/// A formula at these places.
+/// A formula at these x values.
 fn formula(label: &str, places: &[u32], value: impl Fn(f64) -> f64) -> Series {
     let dots = places.iter().map(|&x| Dot::exact(f64::from(x), value(f64::from(x)))).collect();
     Series { label: label.to_string(), origin: Origin::Formula, dots }

@@ -1,5 +1,5 @@
-//! A drawing as a list of shapes in layout pixels. A chart is laid out once and then written as [SVG](svg) or painted
-//! as [PNG](png), so that both show the same. No fonts, C libraries or displays are needed on the machine.
+//! A drawing as a list of shapes in layout pixels. A chart is laid out once and then written as [SVG](svg) or
+//! painted as [PNG](png), so that both show the same. It needs no installed fonts, C libraries or displays.
 
 pub(crate) mod font;
 pub(crate) mod png;
@@ -18,16 +18,16 @@ impl Colour {
     pub(crate) const INK: Colour = Colour(34, 34, 34);
     /// Ticks and notes.
     pub(crate) const GREY: Colour = Colour(90, 90, 90);
-    /// Lines that guide the eye.
+    /// Grid lines.
     pub(crate) const FAINT: Colour = Colour(228, 228, 228);
 
-    /// The same, halfway to black: told apart from it where the two lie on each other.
+    /// The same, halfway to black: distinguishable where the two overlap.
     pub(crate) fn darker(self) -> Colour {
         Colour(self.0 / 2, self.1 / 2, self.2 / 2)
     }
 }
 
-/// Which part of a text stands at its place.
+/// Which part of a text is at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -35,7 +35,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// A word or a line of them; its place is on the line on which the letters stand.
+/// A line of text; its place is on the baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
     pub(crate) at: Place,
@@ -50,7 +50,7 @@ pub(crate) struct Text {
 /// Something to draw. Later shapes cover earlier ones.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// A line through places, in strokes and gaps of these lengths; whole if there are none.
+    /// A line through places, with dashes and gaps of these lengths; solid if there are none.
     Line { places: Vec<Place>, width: f64, colour: Colour, dash: &'static [f64] },
     /// A filled polygon without holes.
     Area { places: Vec<Place>, colour: Colour },
@@ -58,7 +58,7 @@ pub(crate) enum Shape {
     Disc { centre: Place, radius: f64, colour: Colour },
     /// A text.
     Text(Text),
-    /// What a reader sees who points at the next so many shapes; only in SVG.
+    /// The tooltip of the next shapes, this many of them; only in SVG.
     Hint { text: String, shapes: usize },
 }
 
@@ -67,7 +67,7 @@ pub(crate) enum Shape {
 pub(crate) struct Scene {
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// What it shows, for those who cannot see it.
+    /// A description for readers who cannot see it.
     pub(crate) title: String,
     pub(crate) shapes: Vec<Shape>,
 }

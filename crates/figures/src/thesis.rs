@@ -1,8 +1,8 @@
-//! Texts 001 and 003: waits, messages and words of four algorithms against the request rate, partitioning, and the
-//! thesis' own implementation.
+//! Texts 001 and 003: waits, messages and words of four algorithms against the request rate, partitioning,
+//! and the thesis' own implementation.
 //!
-//! All figures of chapter V are views of the same few hundred points (`model`); a figure asks for its own curves and
-//! for those that its claims compare it with, and every point is simulated once.
+//! All figures of chapter V are views of the same few hundred points (`model`); a figure asks for its own
+//! curves and for those that its claims compare them with, and every point is simulated once.
 
 mod drawing;
 mod experiment;

@@ -30,7 +30,7 @@ fn charts(shown: &[Shown]) -> Vec<&Chart> {
     parts.filter_map(|part| if let Part::Chart(chart) = part { Some(chart) } else { None }).collect()
 }
 
-/// What a reader sees as `text`, as SVG and HTML have to write it.
+/// `text` as SVG and HTML write it.
 fn written(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -102,7 +102,7 @@ fn png_is_twice_as_large_as_svg_and_not_blank() {
         );
         assert_eq!(width, 1800);
         assert_eq!(rows.len(), height * (width * 3 + 1));
-        // Rows are stored as differences from the one above: where nothing is drawn, there are zeros.
+        // Rows are stored as differences from the one above: zeros where nothing is drawn.
         let drawn = rows.chunks(width * 3 + 1).skip(1).filter(|row| row[1..].iter().any(|byte| *byte != 0));
         assert!(drawn.count() > 100, "{}", chart.title);
     }

@@ -1,4 +1,4 @@
-//! The exhibits of text 004 and of scale: they draw whatever little was simulated, and every number is one.
+//! The exhibits of text 004 and of scale: they draw small results, and every number is finite.
 
 use figures::page::Part;
 use figures::{Effort, Exhibit, Page, Results, Verdict, group_mutex, results, scale};
@@ -10,7 +10,7 @@ fn all() -> Vec<Exhibit> {
     [group_mutex::exhibits(), scale::exhibits()].concat()
 }
 
-/// What little comes out of a point: a few entries of a system of a hundred nodes at most.
+/// A small result of a point: a few entries of a system of at most a hundred nodes.
 fn taste(point: &Point) -> Summary {
     let mut small = point.clone();
     (small.plan.entries, small.plan.warmup) = (40, 0);

@@ -1,4 +1,4 @@
-//! Everything that is shown of texts 000 and 002, from little effort: it can be drawn, and the numbers make sense.
+//! All exhibits of texts 000 and 002, with little effort: they can be drawn, and the numbers make sense.
 
 use figures::{Claim, Effort, Exhibit, Page, Part, Results, Verdict, exhibits, results};
 

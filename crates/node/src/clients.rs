@@ -24,7 +24,7 @@ mod port;
 
 pub(crate) use port::ClientPort;
 
-/// A watcher that lets so much wait to be read is told how much it missed instead.
+/// A watcher that leaves this much unread is told how many events it missed instead.
 const MOST_UNWATCHED: usize = 256 << 10;
 /// From a client that lets so much wait to be read nothing more is taken in: every question costs an answer.
 const MOST_UNANSWERED: usize = 256 << 10;
@@ -35,7 +35,7 @@ const USUAL_BYTES: usize = 16 << 10;
 /// The way to a client far away.
 pub(crate) struct ClientLink {
     stream: TcpStream,
-    /// The version that was agreed on; 0 before the greeting.
+    /// The version that both ends agreed on; 0 before the greeting.
     version: AtomicU8,
     connection: OnceLock<ConnectionId>,
     shared: Weak<Shared>,
@@ -68,7 +68,7 @@ struct Pen {
 /// What came of telling a client something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// The connection has to be written to, and nobody else is about to.
+    /// The connection has to be written to, and no other thread is about to.
     pub(crate) to_flush: bool,
     /// The client has much to read already: the member has to know.
     pub(crate) behind: bool,
@@ -98,7 +98,7 @@ impl ClientLink {
         let mut queue = self.queue();
         let before = queue.bytes.len();
         if let Err(error) = frame::put_if_it_fits(version, what, &mut queue.bytes) {
-            // A frame that is too long would end the connection at the other end, and nobody would know why.
+            // A frame that is too long would end the connection at the other end, without a reason.
             frame::put(version, &instead_of(what, &error), &mut queue.bytes);
         }
         let unread = self.queued(queue.bytes.len() - before, shared);
@@ -208,7 +208,7 @@ impl ClientLink {
         }
     }
 
-    /// Tells the member if the client has read everything after it had not.
+    /// Tells the member if a client that was behind has read everything.
     fn note_catching_up(&self) {
         let caught_up = {
             let mut queue = self.queue();

@@ -31,7 +31,7 @@ pub(crate) fn fresh() -> u64 {
     since.map_or(1, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Tells the member of everything that is agreed on.
+/// Passes every committed change to the member.
 pub(crate) async fn follow_registry(shared: Arc<Shared>) {
     let mut registry = shared.control.registry();
     loop {
@@ -85,7 +85,8 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
     };
 }
 
-/// Whether the leader can be asked. A node that has failed lets its lease run out; a node at which consensus has stopped hears of no view any more, and must not go on for long.
+/// Whether the leader may be asked. A node that has failed lets its lease run out; a node at which consensus
+/// has stopped hears of no further view, and must not continue for long.
 fn may_renew(shared: &Shared) -> bool {
     if shared.failures.any() {
         return false;
@@ -95,7 +96,7 @@ fn may_renew(shared: &Shared) -> bool {
             tracing::error!(
                 target: "node",
                 node = shared.id,
-                "this node no longer takes part in what the cluster agrees on: {why}. Mend that, and start it again"
+                "this node no longer takes part in the control plane: {why}. Fix that, and restart the node"
             );
         }
         return false;

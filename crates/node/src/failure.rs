@@ -1,7 +1,7 @@
 //! A node that has failed: what is wrong, who is told, and the tasks that are watched for it.
 //!
-//! Half a node is worse than none: it keeps its lease and does not do its part. So a node that has failed renews its lease no more,
-//! and its owner is told ([`OnFailure`]); `tokenwood node` ends the process.
+//! Half a node is worse than none: it keeps its lease and does not do its part. So a node that has failed
+//! does not renew its lease, and its owner is told ([`OnFailure`]); `tokenwood node` ends the process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub enum Failure {
     Hangs {
         /// Which.
         part: &'static str,
-        /// For so long.
+        /// For this long.
         limit: Duration,
     },
 }
@@ -42,9 +42,9 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::TaskEnded { task } => write!(f, "the task '{task}' has ended, although the node runs"),
+            Failure::TaskEnded { task } => write!(f, "the task '{task}' has ended while the node is running"),
             Failure::Panicked { task, why } => write!(f, "the task '{task}' panicked: {why}"),
-            Failure::Poisoned => f.write_str("a panic left the member in the middle of something"),
+            Failure::Poisoned => f.write_str("a panic left the member in an inconsistent state"),
             Failure::Hangs { part, limit } => {
                 write!(f, "the {part} hangs: no sign of life for {} ms", limit.as_millis())
             }
@@ -54,11 +54,11 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Called with the first failure of a node, from any thread, perhaps while the member is locked: it must neither block nor panic,
-/// nor call the node.
+/// Called with the first failure of a node, from any thread, perhaps while the member is locked: it must
+/// neither block nor panic, nor call the node.
 ///
-/// The default does nothing more than what always happens: an error in the log, and no renewal of the lease, so that the other
-/// nodes go on without this one. The process belongs to the program that embeds the node, and goes on.
+/// The default does nothing: in any case the error is logged and the lease is not renewed, so that the other
+/// nodes continue without this one. The process belongs to the program that embeds the node, and continues.
 pub struct OnFailure(Box<dyn Fn(&Failure) + Send + Sync>);
 
 impl OnFailure {
@@ -94,7 +94,7 @@ impl Failures {
         self.0.failed.load(Ordering::Relaxed)
     }
 
-    /// The node has failed. What follows from that is not told.
+    /// The node has failed. Later failures follow from the first, and are not reported.
     pub(crate) fn raise(&self, failure: &Failure) {
         if self.0.failed.swap(true, Ordering::Relaxed) {
             return;

@@ -1,4 +1,4 @@
-//! Nodes that fail when they are told to, to see what comes of it. Only in builds with the feature `faults`.
+//! Nodes that fail on request, for tests. Only in builds with the feature `faults`.
 
 use std::sync::Arc;
 

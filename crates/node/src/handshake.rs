@@ -1,4 +1,4 @@
-//! Who may speak to whom, decided from the hellos alone.
+//! Which nodes may talk to each other, decided from the hellos alone.
 
 use service::Identity;
 use service::view::View;
@@ -10,7 +10,7 @@ use crate::wire::{Hello, HelloRefusal, Versions};
 pub struct Local {
     /// The cluster it belongs to.
     pub cluster: String,
-    /// Who it is.
+    /// This node.
     pub me: Identity,
     /// What it speaks.
     pub versions: Versions,

@@ -1,9 +1,9 @@
 //! A running node: a [`Member`] between its peers, its clients and the control plane.
 //!
-//! The member decides everything. A thread with an input (a peer's message, a client's frame, the clock, what was agreed on)
-//! locks the member, lets it decide, and carries out its effects before any other input: so messages leave in the order in
-//! which they were decided. Effects only queue bytes; they are written after the member is free again, by the reactor at the
-//! end of its round, and by any other thread at once.
+//! The member decides everything. A thread with an input (a peer's message, a client's frame, the clock, a
+//! committed entry) locks the member, lets it decide, and carries out its effects before any other input: so
+//! messages leave in the order in which they were decided. Effects only queue bytes; they are written after
+//! the member is free again, by the reactor at the end of its round, and by any other thread at once.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ mod config;
 
 pub use config::{First, HostConfig, StartError, Tune};
 
-/// A part of the node that gives no sign of life for so long hangs.
+/// A part of the node that gives no sign of life for this long hangs.
 const LONGEST_HANG: Duration = Duration::from_secs(1);
 
 /// A running node. Clones are the same; it runs until [`Host::stop`].
@@ -120,7 +120,7 @@ impl Host {
         Ok(host)
     }
 
-    /// Starts consensus, the reactor and the member. Nobody reaches the node yet.
+    /// Starts consensus, the reactor and the member. The node cannot be reached yet.
     async fn prepare(config: HostConfig) -> Result<(Host, First, PathBuf), StartError> {
         let HostConfig { cluster, id, folder, first, lease, hearts, .. } = config;
         let control = control::Config {
@@ -202,7 +202,7 @@ impl Host {
         Ok(())
     }
 
-    /// Waits until this node is a member with a lease, and connected to at least so many others.
+    /// Waits until this node is a member with a lease, and connected to at least this many others.
     pub async fn until_member(&self, others: usize) {
         loop {
             let (ready, peers) = {
@@ -217,7 +217,7 @@ impl Host {
         }
     }
 
-    /// What the cluster agrees on, as this node sees it.
+    /// The control plane, as this node sees it.
     pub fn control(&self) -> &Control {
         &self.shared.control
     }
@@ -244,7 +244,7 @@ impl Host {
         self.shared.happen(|turn| turn.member.leave(turn.now, turn.effects));
         _ = left.wait_for(|left| *left).await;
         if self.shared.control.leadership().borrow().is_some() {
-            // The others learn from the leader's next sign of life that the next view was agreed on.
+            // The other nodes learn from the leader's next heartbeat that the next view is committed.
             let lease = self.shared.control.registry().borrow().lease;
             tokio::time::sleep(lease / 10).await;
         }

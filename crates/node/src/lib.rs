@@ -4,7 +4,7 @@
 //!
 //! - [`link`]: one ordered, exactly-once link to one peer in one view, as a state machine without IO or clock;
 //! - [`wire`]: the bytes of handshakes and frames, and typed errors for bytes that are neither;
-//! - [`handshake`]: who may speak to whom, decided without IO;
+//! - [`handshake`]: which nodes may talk to each other, decided without IO;
 //! - [`transport`]: TCP connections that come and go below links that lose nothing.
 //!
 //! To these, payloads are bytes. On them stands a node of the lock service ([`Host`]): it drives [`service::Member`], which

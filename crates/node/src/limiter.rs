@@ -1,11 +1,12 @@
-//! How many lines strangers may cause: a bucket of tokens for each kind of line, and a count of what was left out.
+//! How many lines strangers may cause: a bucket of tokens for each kind of line, and a count of the lines
+//! left out.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many lines at once,
+/// This many lines may come at once.
 const BURST: u32 = 10;
-/// and one more in so long.
+/// After that, one line in this time.
 const REFILL: Duration = Duration::from_secs(6);
 
 /// The bucket of one kind of line.
@@ -35,7 +36,7 @@ impl Limiter {
         true
     }
 
-    /// How many were left out, if that may be written now.
+    /// How many lines were left out, if that may be written now.
     pub(crate) fn left_out(&self, now: Instant) -> Option<u64> {
         let mut bucket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         bucket.refill(now);

@@ -69,7 +69,7 @@ pub struct Link {
     received: u64,
     /// On this connection, the peer was told that everything up to this number has arrived.
     told: u64,
-    /// The bytes of payloads that arrived and of which the peer was not told.
+    /// The bytes of payloads that arrived and are not acknowledged yet.
     untold_bytes: usize,
     connected: bool,
 }
@@ -80,7 +80,7 @@ pub struct Full;
 
 impl fmt::Display for Full {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the link keeps as much as it may for a peer that does not acknowledge")
+        f.write_str("the link is full: the peer does not acknowledge")
     }
 }
 
@@ -110,7 +110,7 @@ pub enum LinkError {
         /// The last that it was sent.
         sent: u64,
     },
-    /// The peer no longer knows of payloads that it had acknowledged: it is not the process it says it is.
+    /// The peer no longer knows of payloads that it acknowledged: it is not the process it claims to be.
     Forgotten {
         /// What it says to have received.
         received: u64,
@@ -126,13 +126,16 @@ impl fmt::Display for LinkError {
         match self {
             LinkError::LaterView { theirs, ours } => write!(f, "a frame of view {theirs} in view {ours}"),
             LinkError::Gap { expected, first } => {
-                write!(f, "payload {first} came where {expected} was to come")
+                write!(f, "payload {first} came instead of {expected}")
             }
             LinkError::NeverSent { acknowledged, sent } => {
-                write!(f, "payload {acknowledged} is acknowledged, but {sent} was the last sent")
+                write!(f, "the peer acknowledged payload {acknowledged}, but {sent} was the last sent")
             }
             LinkError::Forgotten { received, acknowledged } => {
-                write!(f, "the peer has received {received}, but had acknowledged {acknowledged}")
+                write!(
+                    f,
+                    "the peer says it has received up to {received}, but it had acknowledged {acknowledged}"
+                )
             }
             LinkError::Overflow => f.write_str("payload numbers beyond 64 bits"),
         }
@@ -242,8 +245,8 @@ impl Link {
         Ok(new)
     }
 
-    /// The next batch of queued payloads, with an acknowledgement: as many as fit into so many bytes, but at least
-    /// one, and not more than [`MOST_PAYLOADS`]. `None` if there are none, or no connection.
+    /// The next batch of queued payloads, with an acknowledgement: as many as fit into this many bytes, but
+    /// at least one, and not more than [`MOST_PAYLOADS`]. `None` if there are none, or no connection.
     pub fn take_frame(&mut self, most_bytes: usize) -> Option<Frame<'_>> {
         let from = (self.handed_out - self.acknowledged) as usize;
         if !self.connected || from >= self.kept.len() {
@@ -265,12 +268,12 @@ impl Link {
         Some(Frame { epoch: self.epoch, first, acknowledged: self.received, payloads })
     }
 
-    /// Whether payloads have arrived of which the peer was not told.
+    /// Whether payloads have arrived that are not acknowledged yet.
     pub fn wants_ack(&self) -> bool {
         self.connected && self.received > self.told
     }
 
-    /// Whether so much has arrived of which the peer was not told that it may soon be unable to send. Supposes that
+    /// Whether so much has arrived unacknowledged that the peer may soon be unable to send. Supposes that
     /// both ends have the same limits.
     pub fn wants_ack_now(&self) -> bool {
         let payloads = (self.received - self.told) as usize;

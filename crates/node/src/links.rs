@@ -28,14 +28,14 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Links to nobody yet: the incarnation is in no view.
+    /// Links to no peer yet: the incarnation is in no view.
     pub(crate) fn start(shared: &Arc<Shared>, me: Identity) -> Result<Links, transport::StartError> {
         let (calls, called) = mpsc::channel(CALLS);
         let alone = View { epoch: 0, members: vec![ViewMember::new(me, &shared.address)] };
         let config = transport::Config { limits: LIMITS, ..transport::Config::new(&shared.cluster, me) };
         let door = Arc::new(Door { shared: shared.clone(), me });
         let reactor = ReactorOf::Node(shared.reactor.clone());
-        // An embedded client may be the one that brings this about, on a thread of its own.
+        // An embedded client may be what starts this, on a thread of its own.
         let _inside = shared.runtime.enter();
         let peers = Peers::start_on(reactor, config, alone.into(), called.into(), door)?;
         Ok(Links { peers, calls })

@@ -36,7 +36,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nobody needs it any more, and there is nobody to tell.
+        // The folder is not needed any more, and no caller is left to tell.
         _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,7 +1,7 @@
-//! What a node says about itself: events of `tracing`, for the program around it to write or to drop.
+//! What a node logs: events of `tracing`, for the surrounding program to write or to drop.
 //!
-//! Nothing is said while the member is locked: what it notes is kept, and said when the member is free again. What strangers cause
-//! is limited.
+//! Nothing is logged while the member is locked: its notes are kept, and logged when the member is free
+//! again. What strangers cause is limited.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -18,10 +18,10 @@ use crate::limiter::Limiter;
 use crate::transport::{Notice, Trouble};
 use crate::wire::HelloRefusal;
 
-/// So much of what a stranger said is shown.
+/// This much of a stranger's text is shown.
 const MOST_LETTERS: usize = 200;
 
-/// What a node has to say.
+/// What a node logs, and how much of it.
 #[derive(Default)]
 pub(crate) struct Log {
     node: u32,
@@ -46,7 +46,7 @@ impl Log {
         self.any.store(true, Ordering::Release);
     }
 
-    /// Says what happened to a connection with a peer, or a caller.
+    /// Logs what became of a connection to a peer, or of a caller.
     pub(crate) fn notice(&self, notice: &Notice) {
         let (node, now) = (self.node, Instant::now());
         match notice {
@@ -55,9 +55,9 @@ impl Log {
                     let shown = shown(why);
                     // A peer that has heard of a view before this node has; or after: it belongs to the cluster, and calls again.
                     if matches!(why, Trouble::Refused(HelloRefusal::NotAMember { .. })) {
-                        info!(target: "node", node, %address, "caller from {address} turned away: {shown}");
+                        info!(target: "node", node, %address, "connection from {address} rejected: {shown}");
                     } else {
-                        warn!(target: "node", node, %address, "caller from {address} turned away: {shown}");
+                        warn!(target: "node", node, %address, "connection from {address} rejected: {shown}");
                     }
                 }
             }
@@ -86,13 +86,14 @@ impl Log {
         match refused {
             Refused::Question { .. } => {
                 if self.questions.allows(now) {
-                    warn!(target: "node", node, %address, "question from {address} refused: {}", shown(refused));
+                    let why = shown(refused);
+                    warn!(target: "node", node, %address, "request from {address} refused: {why}");
                 }
             }
             Refused::NoGreeting(_) | Refused::Caller { .. } | Refused::Frame { .. } => {
                 if self.callers.allows(now) {
                     let why = shown(refused);
-                    warn!(target: "node", node, %address, "caller from {address} turned away: {why}");
+                    warn!(target: "node", node, %address, "connection from {address} rejected: {why}");
                 }
             }
         }
@@ -103,18 +104,18 @@ impl Log {
         if self.greetings.allows(Instant::now()) {
             let address = address.map_or("an unknown address".to_owned(), |address| address.to_string());
             let why = shown(why);
-            warn!(target: "node", node = self.node, address, "no greeting of a client from {address}: {why}");
+            warn!(target: "node", node = self.node, address, "no client greeting from {address}: {why}");
         }
     }
 
-    /// Says how much was left out.
+    /// Logs how many lines were left out.
     fn say_left_out(&self, now: Instant) {
         for (limiter, what) in [
-            (&self.callers, "callers turned away"),
-            (&self.questions, "questions about consensus refused"),
-            (&self.greetings, "callers without a greeting of a client"),
-            (&self.no_connections, "tries to connect to peers"),
-            (&self.not_accepted, "failures to accept calls"),
+            (&self.callers, "rejected connections"),
+            (&self.questions, "refused requests to the control plane"),
+            (&self.greetings, "connections without a client greeting"),
+            (&self.no_connections, "failed connections to peers"),
+            (&self.not_accepted, "failures to accept connections"),
         ] {
             if let Some(left_out) = limiter.left_out(now) {
                 warn!(target: "node", node = self.node, left_out, "lines left out: {left_out} {what}");
@@ -123,7 +124,7 @@ impl Log {
     }
 }
 
-/// Says what the member noted, now that it is free.
+/// Logs the notes of the member, now that it is free.
 pub(crate) fn say_notes(shared: &Shared) {
     let log = &shared.log;
     if log.any.load(Ordering::Relaxed) && log.any.swap(false, Ordering::Acquire) {
@@ -132,7 +133,7 @@ pub(crate) fn say_notes(shared: &Shared) {
     }
 }
 
-/// Says now and then how much was left out, also when nothing follows.
+/// Logs now and then how many lines were left out, also when nothing follows.
 pub(crate) async fn keep_counting(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -150,10 +151,10 @@ fn say(shared: &Shared, note: Note) {
         Note::Excluded { while_leased: true } => error!(
             target: "node",
             node,
-            "ALARM: excluded while this node's clock says that its lease lasts: clocks drift too far"
+            "ALARM: excluded before the lease ran out on this node's clock: clocks drift more than allowed"
         ),
         Note::Excluded { while_leased: false } => {
-            warn!(target: "node", node, "excluded from the view: beginning anew");
+            warn!(target: "node", node, "excluded from the view: starting a new incarnation");
         }
         Note::NoLease { lasts, refused } => {
             warn!(target: "node", node, "{}", no_lease(shared, lasts, refused));
@@ -169,7 +170,8 @@ fn say(shared: &Shared, note: Note) {
             "{released}"
         ),
         Note::Breach { peer, why } => {
-            error!(target: "node", node, peer, "node {peer} broke the rules, and is disconnected: {}", shown(&why));
+            let why = shown(&why);
+            error!(target: "node", node, peer, "node {peer} broke the protocol and was disconnected: {why}");
         }
     }
 }
@@ -178,12 +180,12 @@ fn say(shared: &Shared, note: Note) {
 fn no_lease(shared: &Shared, lasts: Duration, refused: Option<String>) -> String {
     let mut reasons = vec![match (refused, shared.control.leader()) {
         (Some(refused), _) => refused,
-        (None, Some(leader)) => format!("node {leader} leads, and has not admitted it yet"),
-        (None, None) => "nobody leads: more than half of the voters have to be there".to_owned(),
+        (None, Some(leader)) => format!("node {leader} is the leader, and has not admitted this node yet"),
+        (None, None) => "there is no leader: a majority of the voters has to run and be reachable".to_owned(),
     }];
     let unreachable = shared.control.unreachable();
     reasons.extend(unreachable.iter().map(|(node, why)| format!("node {node}: {why}")));
-    format!("no lease for {} s, so nothing is granted here. {}", lasts.as_secs(), reasons.join("; "))
+    format!("no lease for {} s, so this node grants nothing: {}", lasts.as_secs(), reasons.join("; "))
 }
 
 /// What a stranger may have caused: no longer than a line, and nothing that a terminal would obey.

@@ -1,7 +1,7 @@
-//! Memory that is not needed any more goes back to the operating system.
+//! Returns memory that is not needed any more to the operating system.
 //!
-//! Allocators keep what was freed in small pieces. After a million names were forgotten that is hundreds of megabytes,
-//! on a machine that others use too.
+//! Allocators keep what was freed in small pieces. After a million names were forgotten that is hundreds of
+//! megabytes, on a machine that others use too.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The port for peers: those of the view, and those who agree on views. The first bytes tell which.
+//! The port for peers: for links of the view, and for consensus. The first bytes tell which.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::transport::{Notice, Trouble};
 /// So many connections of the control plane are open at once: each peer needs one, and the callers that have not said who
 /// they are leave room.
 const CONNECTIONS: usize = 4096;
-/// After so long it must be clear what a caller wants.
+/// A caller has to show what it wants within this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait when the operating system has no connections left to give.
 const EXHAUSTED: Duration = Duration::from_millis(50);
@@ -48,7 +48,7 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Serves a caller, or says why it is turned away.
+/// Serves a caller, or returns why it is rejected.
 async fn serve(mut call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result<(), Trouble> {
     let for_control = timeout(PATIENCE, is_for_control(&mut call)).await;
     if !for_control.unwrap_or(Err(Trouble::TimedOut))? {

@@ -1,12 +1,13 @@
 //! One thread, or one task, that owns the sockets of a node's clients and peers.
 //!
-//! It waits until sockets are ready, visits the [`Source`] of each, and at the end of the round writes once to every
-//! connection that something was queued for. Nothing here can wake itself: a socket that is not ready, or that its
-//! source does not want to read from, costs nothing. A source does a bounded piece of work in a visit and asks for
-//! another round if there is more, so none keeps the others waiting for long.
+//! It waits until sockets are ready, visits the [`Source`] of each, and at the end of the round writes once
+//! to every connection that something was queued for. Nothing here can wake itself: a socket that is not
+//! ready, or that its source does not want to read from, costs nothing. A source does a bounded piece of work
+//! in a visit and asks for another round if there is more, so none keeps the others waiting for long.
 //!
-//! Readiness is told once for each change (edges). A source therefore remembers that its socket may be readable until a
-//! read finds it empty. A write that finds the socket full needs no such care: the next edge visits the source.
+//! Readiness is reported once for each change (edges). A source therefore remembers that its socket may be
+//! readable until a read finds it empty. A write that finds the socket full needs no such care: the next edge
+//! visits the source.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

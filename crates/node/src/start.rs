@@ -1,4 +1,4 @@
-//! How a node comes to its cluster.
+//! How a node joins its cluster.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::host::{First, Shared, StartError};
 const JOIN_TRIES: u32 = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(500);
 
-/// Comes to a cluster, if the node does not belong to one.
+/// Joins a cluster, if the node does not belong to one.
 pub(crate) async fn first(shared: &Arc<Shared>, first: First, folder: PathBuf) -> Result<(), StartError> {
     let (control, id) = (&shared.control, shared.id);
     let belongs = control.belongs().await;
@@ -52,7 +52,7 @@ pub(crate) async fn first(shared: &Arc<Shared>, first: First, folder: PathBuf) -
     }
 }
 
-/// Whenever this node leads: lets those hear what is agreed on who were named as members from the beginning.
+/// Whenever this node leads: admits all nodes that were named as members from the beginning.
 async fn admit_all(shared: Arc<Shared>, members: BTreeMap<u32, String>) {
     let control = &shared.control;
     loop {
@@ -60,7 +60,7 @@ async fn admit_all(shared: Arc<Shared>, members: BTreeMap<u32, String>) {
         let missing: Vec<_> = {
             let registry = control.registry();
             let registry = registry.borrow();
-            // Who was removed stays so.
+            // A removed node stays removed.
             let removed = |id: &u32| registry.incarnations.contains_key(id);
             members.iter().filter(|(id, _)| !known.contains_key(id) && !removed(id)).collect()
         };

@@ -1,9 +1,9 @@
 //! Connections to all peers, below links that lose nothing when they break: what a node sends with.
 //!
-//! [`Peers::start`] begins to listen and to call; of two nodes the one with the lower id calls. Payloads go out with
-//! [`Peers::send`], which never waits, and come in through an [`Inbox`]. A connection that breaks is made anew, and
-//! the link resends what the peer has not acknowledged. Tasks call and greet; connections that stand belong to the
-//! reactor, the thread that reads from all of them.
+//! [`Peers::start`] begins to listen and to call; of two nodes the one with the lower id calls. Payloads go
+//! out with [`Peers::send`], which never waits, and come in through an [`Inbox`]. A broken connection is
+//! opened again, and the link resends what the peer has not acknowledged. Tasks call and greet; connections
+//! that stand belong to the reactor, the thread that reads from all of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,12 +34,12 @@ use outlet::Outlet;
 use peer::{Context, Peer};
 pub use trouble::Trouble;
 
-/// What the transport of a node is told when it starts.
+/// The configuration of a node's transport.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The cluster: nodes of another are refused.
     pub cluster: String,
-    /// Who this node is.
+    /// The identity of this node.
     pub me: Identity,
     /// The protocol versions to offer.
     pub versions: Versions,
@@ -73,15 +73,15 @@ impl Config {
 /// How long things may take.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// A connection over which nothing was heard for so long is given up. Signs of life are three times as frequent.
+    /// A connection that receives nothing for this long is closed. Signs of life are three times as frequent.
     pub patience: Duration,
-    /// A connection must stand after so long.
+    /// A connection must stand after this long.
     pub greeting: Duration,
-    /// After losing a connection, so long before the first new try; then twice as long each time,
+    /// The pause before the first new try after a connection is lost. It doubles with each further try.
     pub first_retry: Duration,
-    /// up to so long.
+    /// The longest pause between two tries.
     pub longest_retry: Duration,
-    /// An acknowledgement waits so long for a payload to travel with.
+    /// An acknowledgement waits this long for a payload to travel with.
     pub acknowledge: Duration,
 }
 
@@ -105,7 +105,7 @@ pub trait Inbox: Send + Sync + 'static {
     /// a node that has just entered another ignores them.
     fn received(&self, from: NodeId, epoch: u64, payloads: &[&[u8]], outbox: &mut Outbox<'_>);
 
-    /// Something happened that is worth a line in a log. Must not wait.
+    /// An event that is worth a line in a log. Must not block.
     fn notice(&self, notice: Notice) {
         let _ = notice;
     }
@@ -114,7 +114,7 @@ pub trait Inbox: Send + Sync + 'static {
 /// What is to be written when everything that came in together has been passed on.
 pub struct Outbox<'a>(pub(crate) &'a mut Dirty);
 
-/// What happens to connections.
+/// Events of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A connection stands.
@@ -138,7 +138,7 @@ pub enum Notice {
         /// Why.
         why: Trouble,
     },
-    /// Someone called and was turned away.
+    /// A caller was rejected.
     TurnedAway {
         /// From where.
         address: SocketAddr,
@@ -152,7 +152,7 @@ pub enum Notice {
     },
     /// A peer is in a later view already. What it sends waits until we are there.
     LaterView {
-        /// Who.
+        /// The peer.
         peer: Identity,
         /// The view.
         epoch: u64,
@@ -163,12 +163,12 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::Connected { peer, resent } => {
-                write!(f, "connected to {peer}, {resent} payloads sent again")
+                write!(f, "connected to {peer}, {resent} payloads resent")
             }
             Notice::Disconnected { peer, why } => write!(f, "connection to {peer} lost: {why}"),
             Notice::NoConnection { peer, why } => write!(f, "no connection to {peer}: {why}"),
-            Notice::TurnedAway { address, why } => write!(f, "caller from {address} turned away: {why}"),
-            Notice::CannotAccept { why } => write!(f, "no calls can be accepted: {why}"),
+            Notice::TurnedAway { address, why } => write!(f, "connection from {address} rejected: {why}"),
+            Notice::CannotAccept { why } => write!(f, "cannot accept connections: {why}"),
             Notice::LaterView { peer, epoch } => write!(f, "{peer} is in view {epoch} already"),
         }
     }
@@ -192,11 +192,11 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StartError::ClusterName { length } => {
-                write!(f, "a cluster name of {length} bytes, where {LONGEST_CLUSTER_NAME} are allowed")
+                write!(f, "the cluster name has {length} bytes, and the limit is {LONGEST_CLUSTER_NAME}")
             }
-            StartError::NotAMember(me) => write!(f, "{me} is no member of the view it starts in"),
+            StartError::NotAMember(me) => write!(f, "{me} is not a member of the view it starts in"),
             StartError::System(kind) => {
-                write!(f, "the operating system does not let it wait for sockets: {kind}")
+                write!(f, "cannot start the thread that waits for sockets: {kind}")
             }
         }
     }
@@ -223,9 +223,9 @@ impl fmt::Display for SendError {
         match self {
             SendError::Full => Full.fmt(f),
             SendError::TooLong { length } => {
-                write!(f, "a payload of {length} bytes, where {LONGEST_PAYLOAD} are allowed")
+                write!(f, "the payload has {length} bytes, and the limit is {LONGEST_PAYLOAD}")
             }
-            SendError::NoSuchPeer(node) => write!(f, "node {node} is no peer in this view"),
+            SendError::NoSuchPeer(node) => write!(f, "node {node} is not a peer in this view"),
         }
     }
 }
@@ -363,8 +363,9 @@ impl Peers {
         self.roster().peers.get(&to).map_or(0, |peer| peer.outlet.kept())
     }
 
-    /// Enters a later view: what is queued or kept for the old one is dropped, links begin anew. Connections to
-    /// incarnations that belong to both views stay. `false`, and nothing changes, if the view is not a later one.
+    /// Enters a later view: what is queued or kept for the old one is dropped, and links start again.
+    /// Connections to incarnations that belong to both views stay. `false`, and nothing changes, if the view
+    /// is not a later one.
     pub fn enter(&self, view: impl Into<Arc<View>>) -> bool {
         let view = view.into();
         if view.epoch <= self.roster().view.epoch {

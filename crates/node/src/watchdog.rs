@@ -1,14 +1,17 @@
 //! Hearts that beat, and a thread that misses them: how a process notices that a part of it hangs.
 //!
-//! A part that must not hang owns a [`Heart`] and beats it at least every [`BEAT`]. [`Watchdog::start`] looks at all hearts
-//! from a thread of the operating system, outside of every runtime. Only ticks that come in time count: a machine that is starved,
-//! a process that was stopped (SIGSTOP) or a laptop that slept delays the watchdog as well, and then it begins to count anew.
+//! A part that must not hang owns a [`Heart`] and beats it at least every [`BEAT`]. [`Watchdog::start`] looks
+//! at all hearts from a thread of the operating system, outside of every runtime. Only ticks that come in
+//! time count: a starved machine, a process that was stopped (SIGSTOP) or a laptop that slept delays the
+//! watchdog as well, and then it starts counting again.
 //!
-//! A turn of the member may be long: a view change with a million names takes seconds, and threads that wait for the member do
-//! not beat meanwhile. So their misses do not count while a turn lasts, and the heart of the member itself has a longer limit.
+//! A turn of the member may be long: a view change with a million names takes seconds, and threads that wait
+//! for the member do not beat meanwhile. So their misses do not count while a turn lasts, and the heart of
+//! the member itself has a longer limit.
 //!
-//! A runtime with several threads goes on beating when a task blocks one of them, but tasks that wait behind it may never run.
-//! Threads have no hearts: the watchdog asks the runtime what each of them does ([`Hearts::watch_threads`]).
+//! A runtime with several threads continues to beat when a task blocks one of them, but tasks that wait
+//! behind it may never run. Threads have no hearts: the watchdog asks the runtime what each of them does
+//! ([`Hearts::watch_threads`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -21,7 +24,8 @@ use crate::failure::Failure;
 
 /// How often a heart should beat.
 pub const BEAT: Duration = Duration::from_millis(50);
-/// A thread of a runtime hangs that a task has blocked for so long. Longer than for hearts: the others go on meanwhile.
+/// A thread of a runtime hangs if a task has blocked it for this long. Longer than for hearts: the other
+/// threads continue meanwhile.
 pub const LONGEST_BLOCK: Duration = Duration::from_secs(3);
 /// How often the watchdog looks.
 const TICK: Duration = Duration::from_millis(100);
@@ -43,7 +47,7 @@ struct All {
 
 struct Beats {
     of: &'static str,
-    /// It hangs if it has not beaten for so long.
+    /// The part hangs if it has not beaten for this long.
     limit: Duration,
     /// It may have to wait for a turn of the member.
     waits: Waits,
@@ -63,14 +67,14 @@ pub enum Waits {
 pub struct Heart(Arc<Beats>);
 
 impl Heart {
-    /// Says that this part is alive: one store, without any order.
+    /// Marks this part as alive: one store, without any order.
     pub fn beat(&self) {
         self.0.beaten.store(true, Ordering::Relaxed);
     }
 }
 
 impl Hearts {
-    /// The heart of a part that has this name. It hangs if it has not beaten for so long.
+    /// The heart of a part that has this name. The part hangs if it has not beaten for this long.
     pub fn heart(&self, of: &'static str, limit: Duration, waits: Waits) -> Heart {
         let heart = Arc::new(Beats { of, limit, waits, beaten: AtomicBool::new(true) });
         self.0.hearts.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&heart));
@@ -142,7 +146,7 @@ impl Watchdog {
         Watchdog { hearts, missed: Vec::new(), threads: Vec::new() }
     }
 
-    /// Looks at all hearts, so long after the last time. Returns which has stopped, and its limit.
+    /// Looks at all hearts, this long after the last time. Returns which has stopped, and its limit.
     fn tick(&mut self, since: Duration) -> Option<(&'static str, Duration)> {
         let late = since > TICK + LATE;
         let turn = self.hearts.0.turn.load(Ordering::Relaxed);

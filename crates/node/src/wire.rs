@@ -31,15 +31,16 @@ pub const VERSIONS: Versions = Versions { lowest: 1, highest: 1 };
 /// What every greeting begins with.
 const MAGIC: [u8; 8] = *b"tokenwd\n";
 
-/// In the place of the version in greetings: their layout is the same in all versions, or they could not be agreed on.
+/// In the place of the version in greetings: their layout is the same in all versions, or no version could be
+/// agreed on.
 const GREETING: u8 = 0;
 
 /// A range of protocol versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Versions {
-    /// The lowest,
+    /// The lowest version.
     pub lowest: u8,
-    /// and the highest.
+    /// The highest version.
     pub highest: u8,
 }
 
@@ -66,9 +67,9 @@ pub struct Hello {
     pub cluster: String,
     /// The view it is in.
     pub epoch: u64,
-    /// Who it is,
+    /// The sender.
     pub from: Identity,
-    /// and who it wants to speak to.
+    /// The node that it wants to talk to.
     pub to: Identity,
     /// In that view it has received every payload of the other up to this number.
     pub received: u64,
@@ -100,27 +101,27 @@ pub enum HelloRefusal {
         /// The called node's.
         called: String,
     },
-    /// The caller wants someone else, perhaps an earlier life of this node.
+    /// The caller wants another node, perhaps an earlier incarnation of this one.
     Mistaken {
-        /// Who was wanted.
+        /// The node that was wanted.
         wanted: Identity,
-        /// Who answers.
+        /// The node that answers.
         called: Identity,
     },
-    /// The caller, or this life of it, does not belong to the view of the called node.
+    /// The caller, or this incarnation of it, does not belong to the view of the called node.
     NotAMember {
-        /// Who calls.
+        /// The caller.
         caller: Identity,
         /// The view.
         epoch: u64,
     },
     /// Of two nodes the one with the lower id calls, and this was the other.
     WrongDirection,
-    /// The answer comes from someone other than who was called.
+    /// The answer comes from another node than the one called.
     Impostor {
-        /// Who was called.
+        /// The node that was called.
         wanted: Identity,
-        /// Who answered.
+        /// The node that answered.
         answered: Identity,
     },
 }
@@ -138,12 +139,16 @@ impl fmt::Display for HelloRefusal {
                 write!(f, "the caller belongs to cluster '{caller}', the called node to '{called}'")
             }
             HelloRefusal::Mistaken { wanted, called } => {
-                write!(f, "{wanted} is wanted, but this is {called}")
+                write!(f, "the caller wants {wanted}, but this is {called}")
             }
-            HelloRefusal::NotAMember { caller, epoch } => write!(f, "{caller} is no member of view {epoch}"),
-            HelloRefusal::WrongDirection => f.write_str("of two nodes the one with the lower id calls"),
+            HelloRefusal::NotAMember { caller, epoch } => {
+                write!(f, "{caller} is not a member of view {epoch}")
+            }
+            HelloRefusal::WrongDirection => {
+                f.write_str("of two nodes, the one with the lower id has to connect")
+            }
             HelloRefusal::Impostor { wanted, answered } => {
-                write!(f, "{wanted} was called, but {answered} answers")
+                write!(f, "{answered} answered instead of {wanted}")
             }
         }
     }

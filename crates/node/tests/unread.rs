@@ -1,7 +1,7 @@
-//! Connections that one end does not read: they cost little, and nobody else notices.
+//! Connections that one end does not read: they cost little, and disturb no other client.
 //!
-//! One test runs at a time, with its tasks on one thread, so that a task that never yields stops the test, and the CPU time
-//! of the process is that of the nodes and clients under test.
+//! One test runs at a time, with its tasks on one thread, so that a task that never yields stops the test,
+//! and the CPU time of the process is that of the nodes and clients under test.
 
 use std::future::Future;
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -107,7 +107,7 @@ fn a_node_that_does_not_read_costs_its_client_nothing_but_the_session() {
     });
 }
 
-/// Holds so many locks with long names that a list of them is more than any buffer takes.
+/// Holds enough locks with long names that a list of them is more than any buffer takes.
 async fn hold_a_thousand(cluster: &LocalCluster) -> Vec<Guard> {
     let near = cluster.hosts[0].embedded();
     let mut held = Vec::new();

@@ -42,7 +42,7 @@ fn ask(request: u64, name: &str) -> Acquire {
     Acquire { request, name: name.into(), definition: Definition::MUTEX, want: Want::Slot, patience }
 }
 
-/// All wait for one name, and run out in another order than they came in.
+/// All wait for one name, and expire in another order than they came in.
 fn sessions_run_out(waiters: u64) {
     let mut core = Core::new(Config::new(0, View::of(1, [0])));
     let mut out = Out::default();
@@ -64,7 +64,7 @@ fn sessions_run_out(waiters: u64) {
     assert_eq!(core.status().requests, 1);
 }
 
-/// A node that is alone holds so many names when another one joins it.
+/// A node that is alone has this many names when another one joins it.
 fn change_views(names: u64) {
     let mut core = Core::new(Config::new(0, View::of(1, [0])));
     let mut out = Out::default();

@@ -1,11 +1,11 @@
-//! The client's side of a session, pure as the node's: when it may believe that it holds something, and what it has to
-//! say again after a broken connection.
+//! The client's side of a session, pure as the node's: until when it holds its grants, and what it has to
+//! send again after a broken connection.
 //!
-//! **The contract.** One value is one session. The driver sends what the methods return over the connection, in order;
-//! passes everything it hears to [`Client::hear`]; calls [`Client::keep_alive`] every [`Client::pace`]; sends what
-//! [`Client::connected`] returns first on every new connection to the same node; and at [`Client::deadline`], on the
-//! client's own clock, tells all holders that they hold nothing any more. That is final: what comes later is for a new
-//! session.
+//! **The contract.** One value is one session. The driver sends what the methods return over the connection,
+//! in order; passes everything it hears to [`Client::hear`]; calls [`Client::keep_alive`] every
+//! [`Client::pace`]; sends what [`Client::connected`] returns first on every new connection to the same node;
+//! and at [`Client::deadline`], on the client's own clock, tells all holders that their grants are lost. That
+//! is final: what comes later is for a new session.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -18,7 +18,8 @@ use crate::refusal::Refusal;
 use crate::session::{Promise, SHORTEST_LIFE, SessionId};
 use crate::time::Time;
 
-/// Holders are told so long before a promise ends, or a twentieth of it if that is longer: telling them takes time.
+/// Holders are told this long before a promise ends, or a twentieth of it if that is longer: telling them
+/// takes time.
 const LEAST_MARGIN: Duration = Duration::from_millis(100);
 
 /// A session as its client sees it.
@@ -37,7 +38,7 @@ pub struct Client {
     last_request: u64,
     asked: BTreeMap<u64, Acquire>,
     held: BTreeMap<u64, Grant>,
-    /// The fences of what was taken away by force, until it is let go of.
+    /// The fences of revoked grants, until they are released.
     revoked: BTreeMap<u64, u64>,
     /// Releases and cancels that the node may not have heard of, each with the keep-alive that will confirm it.
     unconfirmed: VecDeque<(u64, ToNode)>,
@@ -54,14 +55,15 @@ pub enum News {
     Granted(u64, Grant),
     /// A request was refused.
     Refused(u64, Refusal),
-    /// What was held by this request is lost, and nothing else: somebody took it away by force. Stop, and release it.
+    /// The grant of this request was revoked, and nothing else is lost. Stop the protected work, and release
+    /// it.
     Revoked(u64),
     /// The node does not know the session: everything is lost.
     Lost,
 }
 
 impl Client {
-    /// A session that is to live so long without keep-alives.
+    /// A session with this ttl.
     pub fn new(ttl: Duration) -> Client {
         Client {
             defect: None,
@@ -91,7 +93,7 @@ impl Client {
         self.session
     }
 
-    /// How long the session lives without keep-alives.
+    /// The ttl: how long the session lives without keep-alives.
     pub fn ttl(&self) -> Duration {
         self.ttl
     }
@@ -101,8 +103,7 @@ impl Client {
         self.promised.min(self.ttl) / 3
     }
 
-    /// When the client must stop to believe that it holds anything, unless another promise comes; `None` before the
-    /// first.
+    /// When all grants are lost, unless another promise comes; `None` before the first promise.
     pub fn deadline(&self) -> Option<Time> {
         self.deadline
     }
@@ -127,8 +128,8 @@ impl Client {
         self.session.map(|session| ToNode::Close { session })
     }
 
-    /// Leaves the session to itself: the node keeps what it holds until nobody has kept it alive for its time to live.
-    /// `None`, and nothing changes, unless all it holds is by this request, and it waits for nothing.
+    /// Detaches the session: the node keeps its grant until the session has had no keep-alive for its ttl.
+    /// `None`, and nothing changes, unless the session holds only by this request, and waits for nothing.
     pub fn detach(&mut self, request: u64) -> Option<(SessionId, Grant)> {
         let grant = *self.held.get(&request)?;
         if self.held.len() > 1 || !self.asked.is_empty() {
@@ -151,7 +152,7 @@ impl Client {
         said
     }
 
-    /// Says that the client is there.
+    /// A keep-alive.
     pub fn keep_alive(&mut self, now: Time) -> Option<ToNode> {
         let session = self.session.filter(|_| !self.over && !self.is_late(now))?;
         self.sequence += 1;
@@ -262,7 +263,7 @@ impl Client {
 }
 
 impl Client {
-    /// Something was taken away, perhaps before it was known to be held.
+    /// A grant was revoked, perhaps before it was known here.
     fn was_revoked(&mut self, request: u64) -> Option<News> {
         if self.asked.remove(&request).is_some() {
             return Some(News::Refused(request, Refusal::ForceReleased));
@@ -273,8 +274,8 @@ impl Client {
     }
 }
 
-/// Until when a client may believe that it holds something, after a keep-alive that it sent at this moment was answered by a
-/// promise of so many nanoseconds.
+/// Until when a client holds its grants, after a keep-alive that it sent at this moment was answered by a
+/// promise of this many nanoseconds.
 pub fn believed_until(sent: Time, lasts: u64) -> Time {
     let lasts = Duration::from_nanos(lasts);
     sent + lasts.saturating_sub(LEAST_MARGIN.max(lasts / 20))
@@ -318,7 +319,7 @@ mod tests {
     #[test]
     fn the_deadline_counts_from_when_the_keep_alive_was_sent() {
         let mut client = opened();
-        // Sent at 5 s for 10 s, and told half a second before.
+        // Sent at 5 s for 10 s, and the holder is told half a second before the end.
         assert_eq!(client.deadline(), Some(Time(14_500_000_000)));
         client.keep_alive(Time(10 * SECOND));
         client.keep_alive(Time(12 * SECOND));

@@ -1,14 +1,14 @@
-//! The core of a node: what can happen to it, and what comes of it.
+//! The core of a node: its inputs, and the effects of each.
 //!
-//! **The contract.** A driver calls one method for each thing that happens, with the time of its clock, and then
-//! empties [`Out`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
+//! **The contract.** A driver calls one method for each input, with the time of its clock, and then empties
+//! [`Out`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
 //! [`Core::wakes_at`] comes, it calls [`Core::wake`]. The same calls give the same answers, in every driver.
 //!
-//! Sessions and grants follow one rule: the next client is granted a slot only when the holder has released it, or can
-//! certainly not believe any more that it holds it.
+//! Sessions and grants follow one rule: the next client is granted a slot only when the holder has released
+//! it, or when the holder's promise has certainly run out.
 //!
-//! The state is in parts, each a type with its own invariants, in `core/state/`. What the node does is in `core/`,
-//! one file for each topic.
+//! The state is in parts, each a type with its own invariants, in `core/state/`. What the node does is in
+//! `core/`, one file for each topic.
 
 use self::state::{
     Accounts, Admission, Agenda, Chores, Due, Membership, Names, Requests, Sessions, ViewChange,
@@ -45,7 +45,7 @@ pub use messages::{Acquire, Answer, Counts, Out, Patience, PeerMessage, Reply, S
 pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
 
-/// So much that is due is done in one call, so that nobody waits for all of it.
+/// This much that is due is done in one call, so that no client waits for all of it.
 const AT_ONCE: usize = 1024;
 
 /// A node.
@@ -67,7 +67,7 @@ pub struct Core {
     accounts: Accounts,
     chores: Chores,
     change: ViewChange,
-    /// So many clients are told of every event.
+    /// This many clients receive every event.
     watchers: usize,
     counts: Counts,
 }
@@ -132,7 +132,7 @@ impl Core {
         let begun = self.requests.len();
         for _ in 0..AT_ONCE {
             if begun.saturating_sub(self.requests.len()) >= self.slice() {
-                // Sessions that run out together may have many requests together.
+                // Sessions that expire together may have many requests together.
                 return;
             }
             let Some(due) = self.agenda.take_due(now) else { return };

@@ -1,4 +1,4 @@
-//! What happens at a node, for whoever watches.
+//! Events at a node, for watchers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,93 +13,93 @@ use crate::refusal::Refusal;
 use crate::session::SessionId;
 use crate::wish::Want;
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// To a client that holds or waits, or did.
+    /// An event of a request.
     Client {
-        /// Its session,
+        /// The client's session.
         session: SessionId,
-        /// and its number for the request.
+        /// The client's number for the request.
         request: u64,
-        /// The resource,
+        /// The name of the resource.
         name: Arc<str>,
-        /// what that is,
+        /// What the resource is.
         definition: Definition,
-        /// and what the client wants of it.
+        /// What the client wants of it.
         want: Want,
-        /// What happened.
+        /// The change.
         change: Change,
     },
     /// A session has ended.
     SessionEnded {
-        /// Which one.
+        /// The session.
         session: SessionId,
-        /// Nobody kept it alive; otherwise the client ended it.
+        /// Whether the session expired; otherwise the client closed it.
         ran_out: bool,
     },
-    /// Somebody wants a client to lose what it holds.
+    /// A grant was revoked by a forced release.
     ForceReleased(ForceReleased),
 }
 
-/// A grant that is taken away by force, and who wanted that.
+/// A grant that is revoked by a forced release, and who requested that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForceReleased {
-    /// Who wanted it, as far as is known.
+    /// Who requested it, as far as is known.
     pub by: String,
-    /// The session of the holder,
+    /// The session of the holder.
     pub session: SessionId,
-    /// and its number for the request.
+    /// The holder's number for the request.
     pub request: u64,
-    /// The resource,
+    /// The name of the resource.
     pub name: Arc<str>,
-    /// what that is,
+    /// What the resource is.
     pub definition: Definition,
-    /// and by what it is held.
+    /// The revoked grant.
     pub grant: Grant,
-    /// So long from now on it is kept for the holder, unless that lets go before: then it has certainly stopped to believe that it
-    /// holds anything.
+    /// The slot is kept for the holder this long from now on, unless the holder releases it before: by then
+    /// the holder's promise has certainly run out.
     pub ends_in: Duration,
-    /// It was not waited for that: two may believe to hold it.
+    /// The slot was freed without that wait: two clients may hold it.
     pub at_once: bool,
 }
 
 impl fmt::Display for ForceReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ForceReleased { by, session, request, name, grant, ends_in, at_once, .. } = self;
-        write!(f, "forced release of {name}, slot {}, fence {}: asked by {by}", grant.slot, grant.fence)?;
+        write!(f, "forced release of {name}, slot {}, fence {}: requested by {by}", grant.slot, grant.fence)?;
         write!(f, ", held by client {}/{request} of node {}", session.number, session.node)?;
         if *at_once {
-            f.write_str("; at once, so two may believe to hold it")
+            f.write_str("; at once, so two clients may hold it")
         } else {
-            write!(f, "; free when the client lets go, or in {:.1} s", ends_in.as_secs_f64())
+            write!(f, "; free when the client releases it, or in {:.1} s", ends_in.as_secs_f64())
         }
     }
 }
 
-/// What happens to a client.
+/// How a request changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// It was not let in at once, and waits.
+    /// It was not granted at once, and waits.
     Waits,
-    /// It was let in.
+    /// It was granted.
     Granted(Grant),
-    /// It left.
+    /// It was released.
     Released(Grant),
-    /// Its session ran out while it was inside.
+    /// Its session expired while it held the grant.
     Lost(Grant),
-    /// It waits no longer, and was not let in.
+    /// It stopped waiting without a grant.
     GaveUp(Refusal),
-    /// It was taken away by force.
+    /// Its grant was revoked.
     TakenAway(Grant),
 }
 
-/// What somebody wants to see of everything that happens. Nothing named: all of it.
+/// Which events a watcher wants. An empty filter shows all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
-    /// These names,
+    /// Show these names.
     pub names: Vec<String>,
-    /// and all that begin like one of these.
+    /// Show all names that begin with one of these.
     pub prefixes: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Filter {
         self.names.iter().chain(&self.prefixes).map(|name| (name.len() + size_of::<String>()) as u64).sum()
     }
 
-    /// Whether this is to be seen. Sessions have no name: their end is seen by whoever wants to see everything.
+    /// Whether the filter shows this event. The end of a session has no name: only an empty filter shows it.
     pub fn shows(&self, event: &Event) -> bool {
         if self.names.is_empty() && self.prefixes.is_empty() {
             return true;

@@ -30,11 +30,11 @@ pub enum FrameError {
     Empty,
     /// A greeting that is none of ours.
     NotTokenwood,
-    /// A version that was not agreed on.
+    /// Another version than the agreed one.
     Version {
         /// The version in the frame.
         found: u8,
-        /// The one agreed on.
+        /// The agreed version.
         agreed: u8,
     },
     /// Not what it should be.
@@ -47,15 +47,15 @@ impl fmt::Display for FrameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FrameError::TooLong { length, most } => {
-                write!(f, "a body of {length} bytes, where {most} are allowed")
+                write!(f, "a body of {length} bytes, and the limit is {most}")
             }
             FrameError::Empty => f.write_str("an empty body"),
             FrameError::NotTokenwood => f.write_str("not a Tokenwood node"),
             FrameError::Version { found, agreed } => {
-                write!(f, "version {found}, where {agreed} was agreed on")
+                write!(f, "version {found}, and the agreed version is {agreed}")
             }
             FrameError::Malformed(error) => write!(f, "malformed: {error}"),
-            FrameError::TrailingBytes(bytes) => write!(f, "{bytes} bytes too many"),
+            FrameError::TrailingBytes(bytes) => write!(f, "{bytes} trailing bytes"),
         }
     }
 }
@@ -172,7 +172,7 @@ impl Incoming {
         !matches!(first_body(&self.bytes[self.read..], longest), Ok(None))
     }
 
-    /// The next value, if it is there as a whole.
+    /// The next value, if all of it has arrived.
     pub fn next<T: for<'a> Deserialize<'a>>(&mut self, version: u8) -> Result<Option<T>, FrameError> {
         self.next_within(version, LONGEST_BODY)
     }

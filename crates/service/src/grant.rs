@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 /// What a client holds of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// By this slot,
+    /// The slot.
     pub slot: u32,
-    /// with this fence,
+    /// The fence.
     pub fence: u64,
-    /// in this one of the groups that the request named.
+    /// Which of the groups that the request named.
     pub group: u32,
 }
 

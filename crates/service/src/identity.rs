@@ -1,4 +1,4 @@
-//! Who a node is: its id, and which start of it.
+//! The identity of a node: its id, and its incarnation.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The id of a node, in all its incarnations. Algorithms know members by their places in a view instead.
 pub type NodeId = u32;
 
-/// One incarnation of a node: a process that starts anew is another incarnation of the same node.
+/// One incarnation of a node: each start of its process is another incarnation of the same node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// Which node.

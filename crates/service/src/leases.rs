@@ -1,13 +1,14 @@
 //! Leases of nodes: until when a node may grant anything, and when the others may count it as lost.
 //!
-//! A node counts its lease from when it *sent* a renewal ([`Lease`]). The leader confirms renewals in batches, each after a
-//! round that shows that it still leads; nothing is written for that. A node is left out of the next view only when its
-//! lease has certainly run out on every clock, however the leader learned that it might be lost ([`Leases`]).
+//! A node counts its lease from when it *sent* a renewal ([`Lease`]). The leader confirms renewals in
+//! batches, each after a round that proves that it still leads; nothing is written for that. A node is
+//! excluded from the next view only when its lease has certainly run out on every clock, however the leader
+//! learned that it might be lost ([`Leases`]).
 //!
-//! The leader's table belongs to one leadership. Whoever leads next begins with an empty one and waits as long as the
-//! longest lease that anybody may have been promised, counted from when its voters last helped another to lead
-//! ([`Votes`]): that covers a restart of the whole cluster too. This needs that a node that led, stopped and started again
-//! does so under a new leadership.
+//! The leader's table belongs to one leadership. The next leader begins with an empty one and waits as long
+//! as the longest lease that any node may have been promised, counted from when its voters last supported
+//! another leader ([`Votes`]): that covers a restart of the whole cluster too. This requires that a node that
+//! led, stopped and started again leads under a new leadership.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -30,9 +31,9 @@ mod votes;
 pub use lease::Lease;
 pub use votes::{Support, Votes};
 
-/// The shortest lease that can be agreed on: shorter ones would be lost to short pauses of machines.
+/// The shortest lease that can be committed: shorter ones would be lost to short pauses of machines.
 pub const SHORTEST_LEASE: Duration = Duration::from_millis(500);
-/// The longest: what a node that died held is kept from others for so long.
+/// The longest lease: what a dead node held is kept from others for this long.
 pub const LONGEST_LEASE: Duration = Duration::from_secs(600);
 
 /// Refuses a time that leases cannot last.
@@ -41,14 +42,14 @@ pub fn validate_lease(lasts: Duration) -> Result<(), Refusal> {
     if can_be { Ok(()) } else { Err(Refusal::Lease(lasts)) }
 }
 
-/// Nodes whose time is up within so long of each other are left out of one view together.
+/// Nodes whose leases run out within this time of each other are excluded in one view together.
 pub const EXCLUSIONS_WITHIN: Duration = Duration::from_millis(100);
 
-/// Newcomers within so long of each other enter one view together.
+/// Newcomers within this time of each other enter one view together.
 pub const NEWCOMERS_WITHIN: Duration = Duration::from_millis(50);
 
-/// Of a lease, no more than one part of so many counts as spent when a leadership begins: members have the rest for finding whoever
-/// leads, and nobody is left out because an election took long.
+/// When a leadership begins, at most this part of a lease counts as spent: members have the rest of it to
+/// find the leader, and none is excluded because an election took long.
 const SPENT_AT_MOST: u32 = 3;
 
 /// A node renews its lease.
@@ -66,26 +67,26 @@ pub struct Renewal {
     pub missing_ends: Vec<u32>,
 }
 
-/// Something that happens to a leader.
+/// An input of a leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A renewal came.
     Renew(Renewal),
-    /// The round for this batch succeeded: the leader led under the same leadership after the round was asked for, and
-    /// has applied everything that was agreed on until then.
+    /// The round for this batch succeeded: the leader led under the same leadership after the round was asked
+    /// for, and has applied everything that was committed until then.
     Proven(u64),
     /// The round for this batch did not succeed.
     Unproven(u64),
-    /// A member leaves. It grants nothing any more, its clients believe nothing, its tokens are handed over.
+    /// A member leaves. It grants nothing any more, its clients hold nothing, its tokens are handed off.
     Goodbye(Identity),
-    /// Somebody wants to become a member. Says so again and again until it is one.
+    /// A node wants to become a member. It repeats this until it is one.
     Enter {
         /// The node.
         id: u32,
         /// Its incarnation, and where it is reached.
         member: MemberEntry,
     },
-    /// Leases are to last so long from now on.
+    /// Change how long leases last.
     Lasts(Duration),
     /// What was to be proposed has been; whether it counts is in the registry.
     Proposed,
@@ -98,7 +99,7 @@ pub enum Input {
 pub enum Output {
     /// Show, beginning now, that this leadership still stands; the answer names the batch.
     Prove(u64),
-    /// Answer a renewal: the lease lasts so long, from when the node sent it.
+    /// Answer a renewal: the lease lasts this long, from when the node sent it.
     RenewOk {
         /// The node, in its incarnation.
         identity: Identity,
@@ -107,8 +108,8 @@ pub enum Output {
         /// How long the lease lasts.
         lasts: Duration,
     },
-    /// Answer a renewal: no longer. It says nothing about views: a node is excluded by a view that is agreed on, and learns of
-    /// that from the log.
+    /// Answer a renewal: the lease is not renewed. It says nothing about views: a node is excluded by a
+    /// committed view, and learns of that from the log.
     RenewNo {
         /// The node, in its incarnation.
         identity: Identity,
@@ -127,12 +128,13 @@ type Batch = BTreeMap<Identity, Renewal>;
 pub struct Leases {
     leadership: Leadership,
     defect: Option<Defect>,
-    /// When a renewal of each member was last confirmed; or when the member was first seen; or, at the beginning, since when
-    /// nobody else has confirmed anything. Any lease that others confirmed was asked for before that.
+    /// When a renewal of each member was last confirmed; or when the member was first seen; or, at the
+    /// beginning, since when no other leader has confirmed anything. Any lease that others confirmed was
+    /// asked for before that.
     since: BTreeMap<Identity, Time>,
     /// Members that get no lease any more under this leadership.
     refused: BTreeSet<Identity>,
-    /// Those among them whose lease has run out: the next view is without them.
+    /// Those among them whose lease has run out: the next view excludes them.
     lost: BTreeSet<Identity>,
     /// When the next view without them is proposed.
     exclude_at: Option<Time>,
@@ -141,10 +143,10 @@ pub struct Leases {
     /// What the running round confirms.
     running: Option<(u64, Batch)>,
     rounds: u64,
-    /// Who cannot reach whom, and since when.
+    /// Which members cannot reach each other, and since when.
     troubles: trouble::Troubles,
     newcomers: newcomer::Newcomers,
-    /// How long leases are to last, until it is agreed on.
+    /// How long leases are to last, until it is committed.
     wanted: Option<Duration>,
     shortening: Option<Shortening>,
     /// A proposal is under way.
@@ -153,19 +155,20 @@ pub struct Leases {
     propose_after: Time,
 }
 
-/// A shorter time that is promised already. It is agreed on when nobody believes in the longer one any more.
+/// A shorter time that is promised already. It is committed when no lease of the longer time is valid any
+/// more.
 #[derive(Clone, Copy, Debug)]
 struct Shortening {
     to: Duration,
     /// Since when no more than that is promised.
     since: Time,
-    /// Once it was proposed, it may be agreed on at any time, and more must not be promised.
+    /// Once proposed, it may commit at any time, and more must not be promised.
     proposed: bool,
 }
 
 impl Leases {
-    /// A new leadership, whose own first entry has been applied. Nobody else has confirmed a lease that was asked for
-    /// after `since` ([`Votes::since`]).
+    /// A new leadership, whose own first entry has been applied. No other leader has confirmed a lease that
+    /// was asked for after `since` ([`Votes::since`]).
     pub fn new(leadership: Leadership, since: Time, now: Time, registry: &Registry) -> Leases {
         let mut leases = Leases {
             leadership,
@@ -198,14 +201,14 @@ impl Leases {
         Leases { defect, ..self }
     }
 
-    /// Lets something happen. The registry is what has been applied here so far; what is wanted is appended to `out`.
+    /// Takes one input. The registry is what has been applied here so far; effects are appended to `out`.
     pub fn step(&mut self, now: Time, registry: &Registry, input: Input, out: &mut Vec<Output>) {
         self.follow(now, registry);
         match input {
             Input::Renew(renewal) => self.renew(now, registry, renewal, out),
             Input::Proven(round) => self.proven(now, registry, round, out),
             Input::Unproven(round) => {
-                // Whoever asked asks again.
+                // The nodes renew again.
                 self.running.take_if(|(running, _)| *running == round);
                 self.begin_round(out);
             }
@@ -213,7 +216,7 @@ impl Leases {
             Input::Enter { id, .. } if self.keeps_out(now, id) => {}
             Input::Enter { member, .. } if member.validate().is_err() => {}
             Input::Enter { id, member } => self.newcomers.knock(now, id, member),
-            // What cannot be agreed on is not tried: whoever asked was told.
+            // What cannot be committed is not tried: the caller was told.
             Input::Lasts(lasts) if validate_lease(lasts).is_err() => {}
             Input::Lasts(lasts) => self.wanted = Some(lasts),
             Input::Proposed => (self.proposing, self.propose_after) = (false, now + EXCLUSIONS_WITHIN),
@@ -223,12 +226,12 @@ impl Leases {
         self.propose(now, registry, out);
     }
 
-    /// Whether a node is not let in for a while, because it was left out for not reaching others.
+    /// Whether a node must wait before it is admitted, because it was excluded for not reaching others.
     pub fn keeps_out(&self, now: Time, id: u32) -> bool {
         self.troubles.keeps_out(now, id)
     }
 
-    /// When [`Input::Tick`] is due next, if nothing else happens before.
+    /// When [`Input::Tick`] is due next, if no other input comes before.
     pub fn next_tick(&self, registry: &Registry) -> Option<Time> {
         let wait = certainly(registry.lease);
         let counted = self.since.iter().filter(|(member, _)| !self.lost.contains(member));
@@ -240,7 +243,8 @@ impl Leases {
         [lapses, proposal].into_iter().flatten().min()
     }
 
-    /// Takes note of who is a member. Who is new has as long as everybody; who is none any more is forgotten.
+    /// Follows the membership. A new member has as long as the others; one that is no member any more is
+    /// forgotten.
     fn follow(&mut self, now: Time, registry: &Registry) {
         let is_member = |member: &Identity| registry.is_member(*member);
         self.since.retain(|member, _| is_member(member));
@@ -304,7 +308,7 @@ impl Leases {
         }
     }
 
-    /// Who has said goodbye is not waited for.
+    /// The leader does not wait for a member that has said goodbye.
     fn goodbye(&mut self, now: Time, member: Identity) {
         if self.since.contains_key(&member) {
             self.refused.insert(member);
@@ -313,7 +317,8 @@ impl Leases {
         }
     }
 
-    /// Refuses whoever must have lost its lease, for good, and one of two that cannot reach each other.
+    /// Refuses every member whose lease must have run out, for good, and one of two that cannot reach each
+    /// other.
     fn give_up_the_lost(&mut self, now: Time, registry: &Registry) {
         let wait = match self.defect {
             Some(Defect::NoDrift) => registry.lease,
@@ -365,7 +370,7 @@ impl Leases {
         let mut members = registry.members.clone();
         members.retain(|id, member| !self.lost.contains(&member.identity(*id)));
         if members.is_empty() {
-            // There is nobody whose view newcomers would have to wait for.
+            // There is no member whose view newcomers would have to wait for.
             self.newcomers.add_to(&mut members);
         }
         Entry::View { base_epoch: registry.epoch, decided_by: self.leadership, members }
@@ -383,10 +388,10 @@ impl Leases {
         }
     }
 
-    /// How long leases shall last, if that can be agreed on now: a shorter time only when nobody believes in the longer
-    /// one any more, because it is also what everybody waits for.
+    /// How long leases shall last, if that can be committed now: a shorter time only when no lease of the
+    /// longer time is valid any more, because it is also how long all nodes wait.
     fn next_lease(&mut self, now: Time, registry: &Registry) -> Option<Entry> {
-        // Before the first view nobody has been promised anything.
+        // Before the first view no lease was promised.
         let at_once = registry.epoch == 0 || self.defect == Some(Defect::ShorterAtOnce);
         let lasts = match &mut self.shortening {
             Some(shorter) if at_once || now - shorter.since >= certainly(registry.lease) => {

@@ -1,11 +1,12 @@
-//! Tokenwood's lock service, as a pure state machine: what one node decides about sessions, grants and resources.
+//! Tokenwood's lock service, as a pure state machine: what one node decides about sessions, grants and
+//! resources.
 //!
-//! This crate has no network, reads no clock and starts no thread. A driver tells it the time with every call and
-//! carries out what it wants done: tokio in the node, a simulated cluster in tests. Inside, each resource is one of the
-//! algorithms that serve production, run unchanged.
+//! This crate has no network, reads no clock and starts no thread. A driver passes the time with every call
+//! and carries out the effects: tokio in the node, a simulated cluster in tests. Inside, each resource is one
+//! of the algorithms that serve production, run unchanged.
 //!
-//! Begin with [`member`]: everything that a node decides. Inside it, [`core`](mod@core) serves the locks. Then [`session`] for
-//! how long a client may believe that it holds something, and [`resource`] for what is kept about a name.
+//! Begin with [`member`]: everything that a node decides. Inside it, [`core`](mod@core) serves the locks.
+//! Then [`session`] for how long a client holds a grant, and [`resource`] for what is kept about a name.
 
 #![forbid(unsafe_code)]
 

@@ -9,56 +9,57 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A session that lives longer than this without a keep-alive is a long one: nobody may be there to end it.
+/// A session with a longer ttl than this is a long one: there may be no client left to end it.
 pub const LONG_LIFE: Duration = Duration::from_secs(600);
 
-/// How much a node keeps for clients.
+/// How much a node keeps for clients: each field is a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// So many clients are connected,
+    /// Connections of clients.
     pub connections: u64,
-    /// and so many from one address.
+    /// Connections from one address.
     pub client_connections: u64,
-    /// A client that lets so many bytes wait to be read is hung up on: it can connect again and ask.
+    /// A client that leaves this many bytes unread is disconnected: it can connect again and ask.
     pub connection_unread: u64,
-    /// If so many bytes wait to be read by all clients, those that read slowly are hung up on.
+    /// If all clients together leave this many bytes unread, those that read slowly are disconnected.
     pub unread: u64,
-    /// So many sessions are open,
+    /// Open sessions.
     pub sessions: u64,
-    /// of one client,
+    /// Open sessions of one client.
     pub client_sessions: u64,
-    /// and so many listen over one connection.
+    /// Sessions that listen over one connection.
     pub connection_sessions: u64,
-    /// So many sessions live longer than [`LONG_LIFE`],
+    /// Sessions with a ttl longer than [`LONG_LIFE`].
     pub long_sessions: u64,
-    /// of one client.
+    /// Such sessions of one client.
     pub client_long_sessions: u64,
-    /// So many requests hold or wait. One that names groups counts as several: once more for each 256 bytes of them.
+    /// Requests that hold or wait. One that names groups counts as several: once more for each 256 bytes of
+    /// them.
     pub requests: u64,
-    /// So many of one client,
+    /// Such requests of one client.
     pub client_requests: u64,
-    /// and in one session.
+    /// Such requests of one session.
     pub session_requests: u64,
-    /// So many refusals are kept for clients that may not have heard them. Beyond that they are not kept.
+    /// Refusals that are kept for clients that may not have heard them. Further ones are not kept.
     pub refusals: u64,
-    /// So many for one client.
+    /// Such refusals for one client.
     pub client_refusals: u64,
-    /// So many names are known when a client asks for another.
+    /// Names that the node knows when a client asks for another.
     pub names: u64,
-    /// So many slots do semaphores have that clients ask for, beyond the first of each.
+    /// Slots of the semaphores that clients ask for, beyond the first of each.
     pub slots: u64,
-    /// So many for one client.
+    /// Such slots for one client.
     pub client_slots: u64,
-    /// So many names and prefixes can a watcher name.
+    /// Names and prefixes in the filter of one watcher.
     pub filter_names: u64,
-    /// So many bytes do the names and prefixes of all watchers have.
+    /// Bytes of the names and prefixes of all watchers.
     pub filter_bytes: u64,
-    /// So many questions and orders may be on their way to the control plane,
+    /// Requests that wait for the control plane.
     pub errands: u64,
-    /// of one connection.
+    /// Such requests of one connection.
     pub connection_errands: u64,
-    /// So many requests end in one call, at least one; the rest in the next.
+    /// Requests that end in one call, at least one; the rest end in later calls.
     pub slice: usize,
 }
 
@@ -148,16 +149,16 @@ impl Bound {
             | Bound::Requests
             | Bound::Names
             | Bound::Slots => "try another node, or later",
-            Bound::ClientConnections => "use one connection for more, or close some",
-            Bound::ClientSessions | Bound::ConnectionSessions => "use one session for more, or close some",
-            Bound::ClientLongSessions => "use a shorter time to live, or release some",
+            Bound::ClientConnections => "share a connection, or close some",
+            Bound::ClientSessions | Bound::ConnectionSessions => "share a session, or close some",
+            Bound::ClientLongSessions => "use a shorter ttl, or release some",
             Bound::ClientRequests | Bound::SessionRequests => "release or cancel some first",
-            Bound::Refusals | Bound::ClientRefusals => "ask anew",
+            Bound::Refusals | Bound::ClientRefusals => "send the request again",
             Bound::ClientSlots => "use fewer slots, or wait until others are forgotten",
             Bound::FilterNames | Bound::FilterBytes => "watch a prefix, or everything",
-            Bound::Errands | Bound::ConnectionErrands => "wait for the answers to those",
+            Bound::Errands | Bound::ConnectionErrands => "wait for their answers",
             Bound::Definitions => "undefine some",
-            Bound::Fences => "the next view has more",
+            Bound::Fences => "wait for the next view",
         }
     }
 }
@@ -177,12 +178,12 @@ impl fmt::Display for Bound {
             Bound::Names => "too many names are in use at this node",
             Bound::Slots => "semaphores at this node have too many slots",
             Bound::ClientSlots => "semaphores that your address uses have too many slots",
-            Bound::FilterNames => "the filter names too many names and prefixes",
-            Bound::FilterBytes => "watchers of this node name too many bytes of names",
-            Bound::Errands => "too many orders are on their way to the control plane",
-            Bound::ConnectionErrands => "too many orders of this connection are on their way",
+            Bound::FilterNames => "the filter has too many names and prefixes",
+            Bound::FilterBytes => "the names and prefixes of all watchers of this node have too many bytes",
+            Bound::Errands => "too many requests wait for the control plane",
+            Bound::ConnectionErrands => "too many requests of this connection wait for the control plane",
             Bound::Definitions => "too many names are defined",
-            Bound::Fences => "this name has given out all fences of this view",
+            Bound::Fences => "this name has used all its fences of this view",
             Bound::Connections => "too many clients are connected to this node",
             Bound::ClientConnections => "too many clients of your address are connected to this node",
         })

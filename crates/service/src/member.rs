@@ -1,14 +1,14 @@
 //! A member: everything that a node decides, as one state machine without a clock, sockets or tasks.
 //!
-//! **The contract.** A driver calls one method for each thing that happens, with the time of its clock, and then carries out
-//! the [`Effect`]s in their order, before anything else happens. When [`Member::wakes_at`] comes, it calls
-//! [`Member::wake`]. The same calls give the same effects, in every driver: tokio and openraft in the node, simulated time in
-//! the swarm, every order in the exploration.
+//! **The contract.** A driver calls one method for each input, with the time of its clock, and then carries
+//! out the [`Effect`]s in their order, before any other input. When [`Member::wakes_at`] comes, it calls
+//! [`Member::wake`]. The same calls give the same effects, in every driver: tokio and openraft in the node,
+//! simulated time in the swarm, every order in the exploration.
 //!
 //! A member has one [`Core`] for each incarnation, which serves locks. Around it the member decides:
 //!
-//! - what it does about what the cluster agrees on: enter a view, begin a new incarnation when excluded ([`Member::agreed`]);
-//! - when it renews its lease and what it says to the leader (`renewing`);
+//! - how it follows the registry: enter a view, start a new incarnation when excluded ([`Member::agreed`]);
+//! - when it renews its lease and what it tells the leader (`renewing`);
 //! - how it leaves (`leaving`);
 //! - how each frame of a client is answered, and over which connection (`clients`, `connections`, `answers`);
 //! - what it accepts from peers (`peers`).
@@ -44,7 +44,7 @@ pub use renewing::LeaderReply;
 use renewing::Renewing;
 pub use surroundings::{ControlPlane, Nowhere, Surroundings};
 
-/// What a member is told when its process starts.
+/// The configuration of a member, when its process starts.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The name of the cluster.
@@ -93,18 +93,18 @@ pub enum Effect {
     Goodbye(Identity),
     /// Propose this for a client; [`Member::proposed`] follows.
     Propose {
-        /// The connection of the client,
+        /// The connection of the client.
         connection: ConnectionId,
-        /// and its number for the order.
+        /// The client's number for the order.
         number: u64,
         /// What to propose.
         entry: Entry,
     },
     /// See to what an operator asks of the control plane; [`Member::arranged`] follows.
     Arrange {
-        /// The connection of the operator,
+        /// The connection of the operator.
         connection: ConnectionId,
-        /// and its number for the question.
+        /// The operator's number for the question.
         number: u64,
         /// [`Question::Invite`], [`Question::Remove`] or [`Question::Lease`].
         question: Question,
@@ -125,12 +125,12 @@ pub enum Note {
         /// The ids of its members.
         members: Vec<u32>,
     },
-    /// The member was excluded, and begins anew.
+    /// The member was excluded, and starts a new incarnation.
     Excluded {
         /// Its own clock says that its lease still lasts: a clock drifts more than allowed.
         while_leased: bool,
     },
-    /// The member has had no lease for so long, and grants nothing.
+    /// The member has had no lease for this long, and grants nothing.
     NoLease {
         /// How long.
         lasts: Duration,
@@ -169,7 +169,7 @@ pub struct Member {
     out: Out,
     renewing: Renewing,
     standing: Standing,
-    /// What the cluster agreed on, as far as this node has heard.
+    /// The registry, as far as this node has heard.
     registry: Arc<Registry>,
     /// When the view was entered.
     entered: Time,
@@ -259,8 +259,8 @@ impl Member {
         self.look_at_departure(now, effects);
     }
 
-    /// The cluster has agreed on something: to be called with each state of the registry, in the order of the log. States in
-    /// between may be left out. `fresh` is as in [`Member::new`].
+    /// The registry has changed: to be called with each state of it, in the order of the log. States in
+    /// between may be skipped. `fresh` is as in [`Member::new`].
     pub fn agreed(&mut self, registry: &Arc<Registry>, fresh: u64, now: Time, effects: &mut Vec<Effect>) {
         if self.has_left() {
             return;
@@ -297,7 +297,8 @@ impl Member {
         self.renewing.hurry(now);
     }
 
-    /// The cluster goes on without this incarnation: everything that it had is someone else's by now.
+    /// The cluster continues without this incarnation: everything that it had may be granted elsewhere by
+    /// now.
     fn was_excluded(&mut self, fresh: u64, now: Time, effects: &mut Vec<Effect>) {
         if matches!(self.standing, Standing::Leaving(_)) {
             self.standing = Standing::Left;

@@ -19,12 +19,12 @@ pub enum Definition {
     Slots(u32),
     /// Many readers or one writer.
     RwLock,
-    /// Everybody inside is in the same group.
+    /// All holders are in the same group.
     Room,
 }
 
-/// What a definition says but for the number of slots: a name is one of these for as long as somebody uses it, and the number
-/// may change meanwhile.
+/// A definition without the number of slots: a name is one of these for as long as any client uses it, and
+/// the number may change meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// A mutex or a semaphore.
@@ -103,8 +103,8 @@ pub fn home(name: &str, members: impl IntoIterator<Item = u64>) -> NodeId {
     best.map_or(0, |(index, _)| index)
 }
 
-/// A number for a text: the same everywhere and for ever, because nodes of different versions have to agree on it.
-/// Groups of rooms are compared by it.
+/// A number for a text: the same everywhere and for ever, because nodes of different versions have to agree
+/// on it. Groups of rooms are compared by it.
 pub fn number(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,9 +1,9 @@
-//! What clients and nodes say to each other, whatever carries it. Variants are only ever added at the end, so that nodes
-//! and clients of different versions understand what both know.
+//! The messages between clients and nodes, whatever carries them. Variants are only ever added at the end, so
+//! that nodes and clients of different versions understand what both know.
 //!
-//! A connection carries messages in order until it breaks. A session outlives its connections: after a break a client
-//! says again what may not have been heard (every request has a number, and nothing happens twice). A release is not
-//! answered; the next promise on the same connection confirms it.
+//! A connection carries messages in order until it breaks. A session outlives its connections: after a break
+//! a client repeats what may not have been heard (every request has a number, and none is carried out twice).
+//! A release is not answered; the next promise on the same connection confirms it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::session::{Promise, SessionId};
 /// What every connection of a client begins with.
 pub const MAGIC: [u8; 8] = *b"tokenwc\n";
 
-/// The version of greetings: their layout is the same in all versions, or they could not be agreed on.
+/// The version of greetings: their layout is the same in all versions, or no version could be agreed on.
 pub const GREETING: u8 = 0;
 
 /// The versions of this protocol that this program speaks, the lowest and the highest.
@@ -38,7 +38,7 @@ impl Hello {
     /// The hello of this program.
     pub const MINE: Hello = Hello { magic: MAGIC, versions: VERSIONS };
 
-    /// The version to speak with whoever sent this.
+    /// The version to use with the sender of this.
     pub fn agreed(&self) -> Option<u8> {
         let highest = self.versions.1.min(VERSIONS.1);
         (self.magic == MAGIC && highest >= self.versions.0.max(VERSIONS.0)).then_some(highest)
@@ -52,9 +52,9 @@ pub enum Welcome {
     Version {
         /// The highest that both speak.
         version: u8,
-        /// Who answers.
+        /// The node that answers.
         node: u32,
-        /// In which life.
+        /// Its incarnation.
         incarnation: u64,
     },
     /// There is no version in common; the node speaks these.
@@ -66,12 +66,12 @@ pub enum Welcome {
 /// What a client says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToNode {
-    /// Opens a session that lives so long without keep-alives.
+    /// Opens a session with this ttl.
     Open {
         /// How long.
         ttl: Duration,
     },
-    /// Says that the client is there; also tells the node over which connection to answer.
+    /// A keep-alive; it also tells the node over which connection to answer.
     KeepAlive {
         /// Whose session.
         session: SessionId,
@@ -115,7 +115,7 @@ pub enum ToNode {
         /// About what.
         question: Question,
     },
-    /// Wants to be told over this connection of everything that happens from now on, or of what the filter shows.
+    /// Asks for all events from now on over this connection, or for those that the filter shows.
     Watch(Filter),
     /// Wants something changed; the answer names the number.
     Order {
@@ -129,29 +129,29 @@ pub enum ToNode {
 /// What an operator may want changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
-    /// A name is to stand for this from now on; for nothing in particular, if that is all. The nodes agree on it.
+    /// Defines a name, or removes its definition. The cluster commits it.
     Define {
-        /// The name,
+        /// The name.
         name: Arc<str>,
-        /// and what it is to stand for.
+        /// Its definition, or `None` to remove it.
         definition: Option<Definition>,
     },
-    /// What is defined as a mutex or a semaphore is to have so many slots. The nodes agree on it.
+    /// Changes the number of slots of a defined mutex or semaphore. The cluster commits it.
     Resize {
         /// The name.
         name: Arc<str>,
         /// How many.
         slots: u32,
     },
-    /// Whoever holds this at the node that is asked is to lose it.
+    /// Revokes a grant at the node that is asked.
     ForceRelease {
-        /// The name,
+        /// The name.
         name: Arc<str>,
-        /// by this slot,
+        /// The slot.
         slot: u32,
-        /// with this fence: who comes next has another.
+        /// The fence: a later holder has another.
         fence: u64,
-        /// Without waiting until the holder has certainly stopped to believe: that breaks exclusion.
+        /// Without waiting until the holder's promise has certainly run out: that breaks exclusion.
         at_once: bool,
     },
 }
@@ -159,18 +159,18 @@ pub enum Order {
 /// What became of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Done {
-    /// It was agreed on.
+    /// It is committed.
     Agreed,
-    /// These grants are taken away.
+    /// These grants are revoked.
     ForceReleased(Vec<ForceReleased>),
 }
 
 /// What a client may want to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
-    /// How the node is doing, and who belongs to its cluster.
+    /// The status of the node, and the members of its cluster.
     Status,
-    /// Who holds and waits at this node: a page, after the one that ended here.
+    /// Holders and waiters at this node: a page, after the one that ended here.
     List(Option<Cursor>),
     /// What this node knows of a name.
     Inspect {
@@ -179,38 +179,38 @@ pub enum Question {
         /// Where the page before ended.
         after: Option<Cursor>,
     },
-    /// Who belongs to the cluster, who leads it, and how the node that is asked stands in it.
+    /// The nodes of the cluster, the leader, and the state of the node that is asked.
     Cluster,
-    /// Invite a node, for so long.
+    /// Invite a node; the invitation lasts this long.
     Invite(Duration),
     /// Forget a node that was stopped, for good.
     Remove(u32),
-    /// Leases are to last so long.
+    /// Change how long leases last.
     Lease(Duration),
     /// What names are defined as: a page, after this name.
     Definitions(Option<Arc<str>>),
 }
 
-/// Who belongs to the cluster, as far as the node that is asked knows.
+/// The nodes of the cluster, as far as the node that is asked knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
     /// The name of the cluster.
     pub name: String,
-    /// Who answers.
+    /// The node that answers.
     pub asked: u32,
-    /// The number of the latest view,
+    /// The number of the latest view.
     pub epoch: u64,
-    /// and of the one that this node is in; 0 if it is in none.
+    /// The number of the view that this node is in; 0 if it is in none.
     pub in_view: u64,
-    /// How long leases last,
+    /// How long leases last.
     pub lease: Duration,
-    /// and how much is left of this node's.
+    /// How much is left of this node's lease.
     pub lease_left: Duration,
-    /// Who leads.
+    /// The leader.
     pub leader: Option<u32>,
     /// The ids of nodes that were invited and have not come yet.
     pub invited: Vec<u32>,
-    /// Everybody who belongs to it, by id.
+    /// All nodes that belong to it, by id.
     pub nodes: Vec<ClusterNode>,
 }
 
@@ -221,9 +221,9 @@ pub struct ClusterNode {
     pub id: u32,
     /// Where its peers reach it.
     pub address: String,
-    /// Where clients reach it, if it is a member now,
+    /// Where clients reach it, if it is a member now.
     pub clients: Option<String>,
-    /// and in which life.
+    /// Its incarnation, if it is a member now.
     pub incarnation: Option<u64>,
     /// Whether it votes.
     pub votes: bool,
@@ -236,7 +236,7 @@ pub enum ToClient {
     Opened {
         /// Its id.
         session: SessionId,
-        /// Until when the client may believe, counted from when it asked.
+        /// How long the client may hold its grants, counted from when it asked.
         promise: Promise,
     },
     /// A session could not be opened.
@@ -271,11 +271,11 @@ pub enum ToClient {
         /// The answer.
         what: Told,
     },
-    /// From now on the client is told of what happens.
+    /// The client receives events from now on.
     Watching,
-    /// Something happened.
+    /// An event.
     Happened(Event),
-    /// So many things happened that the client was not told of, because it did not keep up.
+    /// This many events were dropped, because the client did not keep up.
     Missed(u64),
     /// What became of an order.
     Done {
@@ -284,7 +284,7 @@ pub enum ToClient {
         /// What became of it.
         result: Result<Done, Refusal>,
     },
-    /// The client is not told of what happens, and why.
+    /// The client does not receive events, for this reason.
     NotWatching(Refusal),
 }
 
@@ -293,21 +293,21 @@ pub enum ToClient {
 pub enum Told {
     /// How the node is doing.
     Status {
-        /// The node itself,
+        /// The node itself.
         node: Status,
-        /// and all members of its cluster, in the order of ids.
+        /// All members of its cluster, in the order of ids.
         members: Vec<PeerStatus>,
     },
-    /// Who holds and waits at this node.
+    /// Holders and waiters at this node.
     List(Page),
     /// What this node knows of a name.
     Inspect {
         /// The node it is at home at.
         home: u32,
-        /// What it is here: nothing, if nobody uses it here.
+        /// Its state at this node: empty, if no client uses it here.
         page: Page,
     },
-    /// Who belongs to the cluster.
+    /// The nodes of the cluster.
     Cluster(Cluster),
     /// What the node that was invited has to be started with.
     Invited(String),

@@ -1,4 +1,4 @@
-//! Why something was not done, for programs to match on and for people to read: each text says what to do next.
+//! Refusals, for programs to match on and for people to read: each text says what to do next.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,37 +11,37 @@ use crate::name::{Definition, LONGEST_NAME, MOST_SLOTS};
 use crate::registry::{LONGEST_INVITATION, SHORTEST_INVITATION};
 use crate::session::{LONGEST_LIFE, SHORTEST_LIFE};
 
-/// Why something was not done.
+/// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
     /// The name is empty.
     NameEmpty,
-    /// The name has so many bytes.
+    /// The name has this many bytes, which is too long.
     NameTooLong(usize),
     /// The name has control characters.
     NameNotPrintable,
-    /// There cannot be so many slots.
+    /// A semaphore cannot have this many slots.
     Slots(u32),
     /// A request for a room names no group.
     NoGroup,
     /// A request names more groups than this.
     TooManyGroups(usize),
-    /// The resource is something else, and in use as that.
+    /// The name is in use as something else.
     Contradicts {
         /// What it is.
         defined: Definition,
         /// What was asked for.
         asked: Definition,
     },
-    /// What is wanted does not go with what the resource is said to be.
+    /// The request does not fit the definition of the resource.
     WantsOther(Definition),
-    /// Somebody else holds it, and the client did not want to wait.
+    /// Another client holds it, and the request does not wait.
     NotFree,
-    /// It was not had in time.
+    /// The request timed out waiting.
     TimedOut,
-    /// The client gave up.
+    /// The client cancelled the request.
     Cancelled,
-    /// There is no such session here (any more).
+    /// There is no such session at this node, or not any more.
     NoSuchSession,
     /// The session has used this request number before.
     RequestUsed(u64),
@@ -58,9 +58,9 @@ pub enum Refusal {
     TooManyRequests(usize),
     /// So many sessions are open at this node already. Said by nodes of before [`Refusal::Bound`].
     TooManySessions(usize),
-    /// A session lives neither as short nor as long as that.
+    /// The ttl of a session is too short or too long.
     TimeToLive,
-    /// The node cannot promise anything now: its own lease has run out.
+    /// The node grants nothing now: its own lease has run out.
     NoLease,
     /// Too much waits to be sent to a node that is out of reach or does not keep up.
     Overloaded,
@@ -75,17 +75,17 @@ pub enum Refusal {
     },
     /// The name is not defined.
     NotDefined,
-    /// Nobody holds that here (any more).
+    /// No client at this node holds that grant, or not any more.
     NobodyHolds,
-    /// It was held, and then taken away by force.
+    /// The grant was revoked by a forced release.
     ForceReleased,
-    /// The cluster could not agree on it, for this reason.
+    /// The cluster did not commit it, for this reason.
     NotAgreed(String),
-    /// Leases cannot last that long, or that short.
+    /// Leases cannot last this long, or this short.
     Lease(Duration),
-    /// An invitation cannot last that long, or that short.
+    /// An invitation cannot last this long, or this short.
     Invitation(Duration),
-    /// A bound was reached: the node keeps no more of this, and so many are allowed.
+    /// A bound was reached: the node keeps no more of this than its limit.
     Bound {
         /// Which bound.
         bound: Bound,
@@ -97,65 +97,71 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NameEmpty => f.write_str("the name is empty: give the resource one"),
+            Refusal::NameEmpty => f.write_str("the name is empty: choose one"),
             Refusal::NameTooLong(bytes) => {
-                write!(f, "the name has {bytes} bytes, and at most {LONGEST_NAME} are allowed")
+                write!(f, "the name has {bytes} bytes, and the limit is {LONGEST_NAME}: choose a shorter one")
             }
-            Refusal::NameNotPrintable => f.write_str("the name has control characters: leave them out"),
+            Refusal::NameNotPrintable => f.write_str("the name has control characters: remove them"),
             Refusal::Slots(slots) => write!(f, "a semaphore has 1 to {MOST_SLOTS} slots, not {slots}"),
-            Refusal::NoGroup => f.write_str("a room is joined in a group: name one"),
-            Refusal::TooManyGroups(most) => write!(f, "a request names at most {most} groups"),
+            Refusal::NoGroup => f.write_str("a request for a room needs a group: name one"),
+            Refusal::TooManyGroups(most) => write!(f, "a request can name at most {most} groups"),
             Refusal::Contradicts { defined, asked } => {
-                write!(f, "this is {defined}, and in use as such; you asked for {asked}")
+                write!(f, "the name is in use as {defined}, not {asked}: ask for that, or use another name")
             }
-            Refusal::WantsOther(definition) => write!(f, "that is not how {definition} is used"),
-            Refusal::NotFree => f.write_str("somebody holds it, and you did not want to wait"),
-            Refusal::TimedOut => f.write_str("not had in time: wait longer, or see who holds it"),
-            Refusal::Cancelled => f.write_str("given up"),
+            Refusal::WantsOther(definition) => {
+                write!(f, "the request does not fit {definition}: check what kind of resource the name is")
+            }
+            Refusal::NotFree => f.write_str(
+                "another client holds it, and the request does not wait: try later, or set a timeout",
+            ),
+            Refusal::TimedOut => f.write_str("timed out waiting: set a longer timeout, or see who holds it"),
+            Refusal::Cancelled => f.write_str("the request was cancelled"),
             Refusal::NoSuchSession => f.write_str(
-                "there is no such session here: it was closed, ran out, or belongs to another node",
+                "no such session at this node: it was closed, has expired, or belongs to another node",
             ),
             Refusal::RequestUsed(number) => {
-                write!(f, "request {number} was used before in this session: number requests upwards")
+                write!(f, "this session has used request number {number} before: use increasing numbers")
             }
-            Refusal::NotHeld => f.write_str("nothing is held by this request"),
+            Refusal::NotHeld => f.write_str("this request holds nothing"),
             Refusal::StaleFence { held, named } => {
-                write!(f, "the grant has fence {held}, not {named}: this release is somebody else's")
+                write!(f, "the grant has fence {held}, not {named}: the release names another grant")
             }
             Refusal::TooManyRequests(most) => {
-                write!(f, "{most} clients hold or wait at this node already: try another, or later")
+                write!(f, "{most} requests hold or wait at this node already: try another node, or later")
             }
             Refusal::TooManySessions(most) => {
-                write!(f, "{most} sessions are open at this node already: try another, or later")
+                write!(f, "{most} sessions are open at this node already: try another node, or later")
             }
             Refusal::TimeToLive => write!(
                 f,
-                "a session lives at least {} ms and at most {} hours",
+                "the ttl of a session is at least {} ms and at most {} hours",
                 SHORTEST_LIFE.as_millis(),
                 LONGEST_LIFE.as_secs() / 3600
             ),
-            Refusal::Overloaded => {
-                f.write_str("another node is out of reach, and too much waits to be sent to it: try later")
-            }
-            Refusal::Leaving => f.write_str("this node is leaving the cluster: try another"),
+            Refusal::Overloaded => f.write_str(
+                "another node is unreachable or slow, and too many messages wait to be sent to it: try later",
+            ),
+            Refusal::Leaving => f.write_str("this node is leaving the cluster: try another node"),
             Refusal::DefinedAs { defined, asked: Definition::Slots(_) } if defined.slots().is_some() => {
-                write!(f, "this is defined as {defined}: ask for that, or without a number")
+                write!(f, "the name is defined as {defined}: ask for that, or name no number of slots")
             }
             Refusal::DefinedAs { defined, asked } => {
-                write!(f, "this is defined as {defined}, not as {asked}: ask for that, or undefine it first")
+                write!(f, "the name is defined as {defined}, not {asked}: ask for that, or undefine it first")
             }
-            Refusal::NotDefined => f.write_str("this is not defined: define it first"),
-            Refusal::NobodyHolds => f.write_str("nobody holds that here any more: see who holds it now"),
-            Refusal::ForceReleased => f.write_str("it was held, and then released by force"),
-            Refusal::NotAgreed(why) => write!(f, "the nodes could not agree on it: {why}"),
+            Refusal::NotDefined => f.write_str("the name is not defined: define it first"),
+            Refusal::NobodyHolds => {
+                f.write_str("no client at this node holds that grant any more: see who holds it now")
+            }
+            Refusal::ForceReleased => f.write_str("the grant was revoked by a forced release"),
+            Refusal::NotAgreed(why) => write!(f, "the cluster did not commit it: {why}"),
             Refusal::Lease(lasts) => not_within(f, "leases last", SHORTEST_LEASE, LONGEST_LEASE, *lasts),
             Refusal::Invitation(lasts) => {
                 not_within(f, "invitations last", SHORTEST_INVITATION, LONGEST_INVITATION, *lasts)
             }
             Refusal::Bound { bound, most } => {
-                write!(f, "{bound}, and {most} are allowed: {}", bound.advice())
+                write!(f, "{bound} (the limit is {most}): {}", bound.advice())
             }
-            Refusal::NoLease => f.write_str("this node has lost touch with the cluster: try another"),
+            Refusal::NoLease => f.write_str("this node has no lease and grants nothing: try another node"),
         }
     }
 }
@@ -167,7 +173,7 @@ fn not_within(
     longest: Duration,
     asked: Duration,
 ) -> fmt::Result {
-    write!(f, "{what} {shortest:?} at least and {longest:?} at most, not {asked:?}")
+    write!(f, "{what} at least {shortest:?} and at most {longest:?}, not {asked:?}")
 }
 
 impl std::error::Error for Refusal {}

@@ -1,8 +1,9 @@
-//! What the cluster agrees on: who is in the view, what resources are, how long leases last. Nothing per lock.
+//! The registry, which the cluster commits: members of the view, definitions, how long leases last. Nothing
+//! per lock.
 //!
-//! Entries are agreed on in order by consensus, whatever does that, and applied by every node alike. A view is decided
-//! by a leader that has waited until the lost node's lease has certainly run out; that decision is worth nothing under
-//! another leader, or after another view. So an entry says what it was based on, and applying it checks that.
+//! Consensus commits entries in order, and every node applies them alike. A leader decides on a view only
+//! after it has waited until the lost node's lease has certainly run out; that decision is void under another
+//! leader, or after another view. So an entry says what it was based on, and applying it checks that.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,9 +18,9 @@ use crate::name::{self, Definition};
 use crate::refusal::Refusal;
 use crate::view::{LAST_EPOCH, View, ViewMember};
 
-/// The shortest time that an invitation lasts,
+/// The shortest time that an invitation lasts.
 pub const SHORTEST_INVITATION: Duration = Duration::from_secs(1);
-/// and the longest: its secret may be read by others meanwhile.
+/// The longest time that an invitation lasts: its secret may be read by others meanwhile.
 pub const LONGEST_INVITATION: Duration = Duration::from_secs(7 * 86_400);
 /// So many invitations can be open.
 pub const MOST_INVITATIONS: usize = 1024;
@@ -45,12 +46,13 @@ pub struct MemberEntry {
     pub address: String,
     /// Where clients reach it.
     pub clients: String,
-    /// The number of the first view that it was in, in this life. Applying a view sets it, whatever was proposed.
+    /// The number of the first view that this incarnation was in. Applying a view sets it, whatever was
+    /// proposed.
     pub joined: u64,
 }
 
 impl MemberEntry {
-    /// A node in this life, reached by its peers and by clients at these addresses.
+    /// An incarnation of a node, with its addresses for peers and for clients.
     pub fn new(incarnation: u64, address: &str, clients: &str) -> MemberEntry {
         let (address, clients) = (address.to_owned(), clients.to_owned());
         MemberEntry { incarnation, address, clients, joined: 0 }
@@ -60,10 +62,10 @@ impl MemberEntry {
     pub fn validate(&self) -> Result<(), String> {
         let longest = self.address.len().max(self.clients.len());
         if longest > LONGEST_ADDRESS {
-            return Err(format!("an address has {longest} bytes, and at most {LONGEST_ADDRESS} are allowed"));
+            return Err(format!("an address has {longest} bytes, and the limit is {LONGEST_ADDRESS}"));
         }
         if self.incarnation > LAST_INCARNATION {
-            return Err(format!("there are no incarnations after {LAST_INCARNATION}: is the clock right?"));
+            return Err(format!("incarnations end at {LAST_INCARNATION}: check the clock of this node"));
         }
         Ok(())
     }
@@ -77,13 +79,13 @@ impl MemberEntry {
 /// A node that may join the cluster, once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
-    /// Whoever knows it may join under this id.
+    /// A node that knows the secret may join under this id.
     pub secret: u128,
-    /// Until then, in seconds since 1970 on the clock of whoever leads.
+    /// Until then, in seconds since 1970 on the clock of the leader.
     pub until: u64,
 }
 
-/// Who led when something was decided: a term, and the node that led in it.
+/// A leadership: a term, and the node that led in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Leadership {
     /// The term.
@@ -92,7 +94,7 @@ pub struct Leadership {
     pub node: u32,
 }
 
-/// Something to agree on.
+/// An entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// The next view.
@@ -101,7 +103,7 @@ pub enum Entry {
         base_epoch: u64,
         /// It was decided under this leadership, and is worth nothing under another.
         decided_by: Leadership,
-        /// Who is in it, by id.
+        /// Its members, by id.
         members: BTreeMap<u32, MemberEntry>,
     },
     /// From now on a name stands for this. Of what is defined only the number of slots can change.
@@ -113,12 +115,12 @@ pub enum Entry {
     },
     /// How long leases last.
     Lease {
-        /// It replaces what was agreed on as number so many, and nothing else: a proposal that was repeated counts once.
+        /// The entry replaces the value with this number only, so that a repeated proposal counts once.
         base: u64,
         /// How long.
         lasts: Duration,
-        /// A shorter time is decided by a leader that has waited until no longer lease is believed in; like a view, that is
-        /// worth nothing under another leadership.
+        /// A leader decides on a shorter time only after it has waited until no lease of the longer time is
+        /// valid; like a view, that decision is void under another leadership.
         decided_by: Leadership,
     },
     /// A node may join under a new id; or `None`: the invitation was used or withdrawn.
@@ -130,12 +132,12 @@ pub enum Entry {
     },
 }
 
-/// What was agreed on so far.
+/// The state that the entries applied so far have produced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registry {
     /// The number of the view; 0 before the first.
     pub epoch: u64,
-    /// Who is in it, by id.
+    /// Its members, by id.
     pub members: BTreeMap<u32, MemberEntry>,
     /// The highest incarnation that each node ever had in a view: an incarnation is never admitted again.
     pub incarnations: BTreeMap<u32, u64>,
@@ -145,7 +147,7 @@ pub struct Registry {
     pub lease: Duration,
     /// How often that was changed.
     pub lease_changes: u64,
-    /// Who may join, by the ids that they will have.
+    /// Open invitations, by the ids of the invited nodes.
     pub invitations: BTreeMap<u32, Invitation>,
 }
 
@@ -154,7 +156,8 @@ pub struct Registry {
 pub enum Applied {
     /// It counts.
     Yes,
-    /// It was decided under another leadership than it was agreed on, or for another view: it changes nothing.
+    /// It was decided under another leadership than it was committed under, or for another view: it changes
+    /// nothing.
     Outdated,
     /// It admits an incarnation that was in a view before and left it, or an older one.
     OldIncarnation,
@@ -180,7 +183,7 @@ impl Applied {
                 let most = MOST_DEFINITIONS as u64;
                 Err(Refusal::Bound { bound: Bound::Definitions, most })
             }
-            _ => Err(Refusal::NotAgreed("something else was agreed on meanwhile: try again".to_string())),
+            _ => Err(Refusal::NotAgreed("another change was committed first: try again".to_string())),
         }
     }
 }
@@ -200,7 +203,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Applies an entry that was agreed on under this leadership.
+    /// Applies an entry that was committed under this leadership.
     ///
     /// Any node may propose anything, so this checks what nodes check before they propose.
     pub fn apply(&mut self, entry: &Entry, agreed_under: Leadership) -> Applied {
@@ -259,7 +262,7 @@ impl Registry {
         Applied::Yes
     }
 
-    /// Whether an entry asks for something that can be, whoever decided it.
+    /// Whether an entry is within bounds, whichever node decided it.
     fn is_within_bounds(&self, entry: &Entry) -> bool {
         match entry {
             Entry::View { members, .. } => members.values().all(|member| member.validate().is_ok()),
@@ -276,7 +279,7 @@ impl Registry {
         }
     }
 
-    /// The lowest id that nobody has had or was promised, and all above it.
+    /// The lowest id above all that a node has had or was promised.
     pub fn next_id(&self) -> u32 {
         let last = |ids: Option<&u32>| ids.map_or(0, |id| id.saturating_add(1));
         last(self.incarnations.keys().next_back()).max(last(self.invitations.keys().next_back()))
@@ -301,7 +304,8 @@ impl Registry {
         View { epoch: self.epoch, members: self.members.iter().map(member).collect() }
     }
 
-    /// Whether this incarnation, or a later one of this node, has been in a view, and is not in the one that is.
+    /// Whether this incarnation, or a later one of this node, has been in a view, and is not in the present
+    /// one.
     fn was_here(&self, id: u32, member: &MemberEntry) -> bool {
         let highest = self.incarnations.get(&id);
         !self.is_member(member.identity(id)) && highest.is_some_and(|highest| member.incarnation <= *highest)

@@ -44,7 +44,7 @@ pub enum Content {
     },
     /// After a change of views, to the home: what the sender has of the resource.
     Report(Report),
-    /// After a change of views, to the home: the oldest waiter here has waited for so many nanoseconds.
+    /// After a view change, to the home: the oldest waiter here has waited for this many nanoseconds.
     Age(u64),
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Resource {
     home: Place,
     run_by: RunBy,
     timers: Timers,
-    /// When something last happened to it.
+    /// When it was last used.
     used: Time,
     /// Whether it is on the list of idle resources.
     listed: bool,
@@ -182,12 +182,12 @@ impl Resource {
         &mut self.timers
     }
 
-    /// When something last happened to it.
+    /// When it was last used.
     pub(crate) fn used(&self) -> Time {
         self.used
     }
 
-    /// Something happens to it now.
+    /// It is used now.
     pub(crate) fn use_at(&mut self, now: Time) {
         self.used = now;
     }

@@ -1,8 +1,9 @@
-//! Sessions: how long a client may believe that it holds something.
+//! Sessions: how long a client holds a grant.
 //!
-//! A grant has no deadline of its own; it lives as long as its session. The client notes when it sent a keep-alive and
-//! counts from there, so it never believes longer than the node: the node lets somebody else in only when so much time
-//! has certainly passed on the client's clock since the last answer. A connection that breaks ends nothing.
+//! A grant has no deadline of its own; it lives as long as its session. The client notes when it sent a
+//! keep-alive and counts the promise from there, so its deadline never comes later than the node's: the node
+//! grants the slot to another client only when the promised time has certainly passed on the client's clock
+//! since the last answer. A broken connection ends nothing.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,18 +17,18 @@ use crate::time::{Time, certainly};
 
 /// The shortest time to live that a session can have: what is shorter would be lost to a short pause.
 pub const SHORTEST_LIFE: Duration = Duration::from_millis(500);
-/// The longest: what a client that died holds is kept from others for so long.
+/// The longest ttl: what a dead client holds is kept from others for this long.
 pub const LONGEST_LIFE: Duration = Duration::from_secs(24 * 3600);
 
-/// A client in this process from which something is taken away has so long to stop.
+/// A client in this process has this long to stop after a revocation.
 const TIME_TO_STOP: Duration = Duration::from_secs(1);
 
 /// A session, for ever: nodes never use a number again, and an incarnation is new at every start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionId {
-    /// The node that keeps it,
+    /// The node that keeps it.
     pub node: u32,
-    /// in this life.
+    /// The incarnation of that node.
     pub incarnation: u64,
     /// Its number there.
     pub number: u64,
@@ -36,17 +37,17 @@ pub struct SessionId {
 /// What a node knows of a session.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// What it makes the node keep counts there; `None` for clients inside this process.
+    /// What it makes the node keep counts there; `None` for clients in this process.
     pub(crate) account: Option<AccountId>,
-    /// How long it lives without a keep-alive; `None` for clients inside this process, which end with it.
+    /// How long it lives without a keep-alive; `None` for clients in this process, which end with it.
     pub ttl: Option<Duration>,
-    /// Until then the client may believe, whatever its clock.
+    /// Until then the client may hold its grants, whatever its clock.
     believed_until: Time,
     /// Until then what it holds is kept for it, even if less could be promised.
     kept_until: Time,
     /// It ends then, for a client in this process that was told.
     over_at: Option<Time>,
-    /// What was taken away by force, until the client has let go of it: it may not have heard.
+    /// Revoked grants that the client has not released yet: it may not have heard.
     revoked: Vec<u64>,
     /// What it holds and waits for: the client's number for each, upwards, with the node's. A plain list, so that a
     /// client that takes and leaves one thing after another costs no memory.
@@ -57,18 +58,19 @@ pub struct Session {
     refused: VecDeque<(u64, Refusal)>,
 }
 
-/// So many refusals are kept at most. Whoever has more requests open at once may have to ask anew.
+/// This many refusals are kept at most. A client with more open requests may have to send some again.
 const MOST_REFUSED: usize = 1024;
 
-/// The answer to a keep-alive: the client may believe for so long, counted from when it sent it.
+/// The answer to a keep-alive: the client holds its grants for this long, counted from when it sent the
+/// keep-alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promise {
     /// Which keep-alive is answered.
     pub sequence: u64,
     /// For how long, in nanoseconds.
     pub lasts: u64,
-    /// What the session holds is kept for so long, in nanoseconds, as long as its node is not lost: longer than can
-    /// be promised, because a node has a lease itself.
+    /// What the session holds is kept for this long, in nanoseconds, as long as its node is not lost: longer
+    /// than can be promised, because a node has a lease itself.
     pub kept: u64,
 }
 
@@ -111,8 +113,8 @@ impl Session {
         }
     }
 
-    /// What is held by a request is taken away by force. Returns until when the client may believe that it holds it:
-    /// every later promise comes after the news.
+    /// Revokes the grant of a request. Returns until when the client may hold it: every later promise comes
+    /// after the news.
     pub(crate) fn revoke(&mut self, request: u64, now: Time) -> Time {
         if !self.revoked.contains(&request) {
             self.revoked.push(request);
@@ -124,7 +126,7 @@ impl Session {
         }
     }
 
-    /// What was taken away by force and not let go of.
+    /// Revoked grants that are not released yet.
     pub(crate) fn revoked(&self) -> &[u64] {
         &self.revoked
     }
@@ -184,7 +186,7 @@ impl Session {
         self.ttl.is_none()
     }
 
-    /// It ends then, whatever happens.
+    /// It ends then, in any case.
     pub(crate) fn end_at(&mut self, time: Time) {
         self.over_at = Some(time);
     }
@@ -208,12 +210,12 @@ impl Session {
         Promise { sequence, lasts: nanos(lasts), kept: nanos(self.ttl.unwrap_or(lasts)) }
     }
 
-    /// When it ends, if no further keep-alive comes: not before the client has certainly stopped to believe.
+    /// When it ends, if no further keep-alive comes: not before the last promise has certainly run out.
     pub fn ends(&self) -> Option<Time> {
         self.over_at.or(self.ttl.map(|_| self.kept_until))
     }
 
-    /// Whether the client can certainly not believe any more that it holds anything.
+    /// Whether all promises to the client have certainly run out.
     pub(crate) fn is_over_for_client(&self, now: Time) -> bool {
         self.over_at.unwrap_or(self.believed_until) <= now
     }

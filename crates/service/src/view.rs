@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use crate::identity::Identity;
 use crate::name;
 
-/// Who is a member, from one change to the next: for the locks and for the links alike.
+/// The members, from one change to the next: for the locks and for the links alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// Its number.
     pub epoch: u64,
-    /// Who is in it, by id. Algorithms know members by their places in this list.
+    /// The members, by id. Algorithms know members by their places in this list.
     pub members: Vec<ViewMember>,
 }
 
 /// A member of a view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewMember {
-    /// Who it is.
+    /// The member's identity.
     pub identity: Identity,
     /// Where its peers reach it, as `host:port`.
     pub address: Arc<str>,

@@ -88,7 +88,7 @@ impl Want {
     }
 }
 
-/// A wish by numbers, as nodes tell each other.
+/// What a client wants, by numbers, as nodes tell each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Numbered {
     /// To read.
@@ -100,7 +100,7 @@ pub enum Numbered {
 }
 
 impl Numbered {
-    /// Whether a client may wish that.
+    /// Whether a client may ask for that.
     pub(crate) fn is_within_limits(&self) -> bool {
         !matches!(self, Numbered::AnyOf(groups) if groups.is_empty() || groups.len() > MOST_GROUPS)
     }

@@ -47,7 +47,7 @@ impl Node {
         std::mem::take(&mut self.effects)
     }
 
-    /// What the client of this connection is told, if anything.
+    /// What the client of this connection is answered, if anything.
     fn tell(&mut self, connection: ConnectionId, frame: ToNode) -> Option<ToClient> {
         let told = self.hear(connection, frame).into_iter();
         told.filter_map(|effect| if let Effect::Tell { frame, .. } = effect { Some(frame) } else { None })
@@ -155,7 +155,7 @@ fn sessions_of_one_address_leave_room_for_others() {
     node.open(one, TTL).unwrap();
 }
 
-/// 100,000 sessions with a day to live shut out everybody else.
+/// 100,000 sessions with a ttl of a day shut out all other clients.
 #[test]
 fn long_sessions_are_few() {
     let mut node = Node::new(Limits { client_long_sessions: 2, ..Limits::default() });
@@ -220,7 +220,7 @@ fn slots_count() {
     assert_eq!(node.ask(a, 3, slots("y", 80)), refused(Bound::ClientSlots, 100));
     assert_eq!(node.ask(b, 1, slots("y", 80)), refused(Bound::Slots, 150));
     assert!(matches!(node.mutex(a, 4, "z"), Some(Reply::Granted(_))), "a mutex has one");
-    // When nobody uses it any more and it is forgotten, its slots count no longer.
+    // When no client uses it any more and it is forgotten, its slots do not count any more.
     node.hear(a.0, ToNode::Close { session: a.1 });
     node.member.wake(&Nowhere, NOW + Duration::from_secs(11), &mut node.effects);
     assert!(matches!(node.ask(b, 2, slots("y", 80)), Some(Reply::Granted(_))));
@@ -321,7 +321,7 @@ fn a_session_with_many_requests_ends_in_slices() {
     }
 }
 
-/// The end of each request is told to all who watch: that counts, too.
+/// The end of each request is told to all watchers: that counts, too.
 #[test]
 fn the_more_clients_watch_the_smaller_are_the_slices() {
     let mut node = Node::new(Limits::default());
@@ -344,7 +344,7 @@ fn the_more_clients_watch_the_smaller_are_the_slices() {
     assert!(told >= 2_000 * 200, "each learns of every end: {told}");
 }
 
-/// Many sessions that run out at once end in slices, too, however few requests each of them has.
+/// Many sessions that expire at once end in slices, too, however few requests each of them has.
 #[test]
 fn sessions_that_run_out_together_end_in_slices() {
     let mut node = Node::new(Limits::default());

@@ -1,4 +1,4 @@
-//! What whoever watches a node is told, in the order in which it happens.
+//! The events that a watcher of a node receives, in their order.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn ask(core: &mut Core, session: SessionId, request: u64, patience: Patience, ou
     core.acquire(session, &ask, Time(0), out).unwrap();
 }
 
-/// Events in short: the session, the request and what happened to it.
+/// Events in short: the session, the request and its change.
 fn told(out: &mut Out) -> Vec<String> {
     let short = |event| match event {
         Event::SessionEnded { session, ran_out: true } => format!("{} ran out", session.number),

@@ -49,7 +49,7 @@ fn no_fence_of_a_view_is_one_of_the_next() {
         let fence = last - 1;
         assert_eq!(replies(&mut out), [Reply::Granted(Grant { slot: 0, fence, group: 0 })]);
         core.release(session, 1, fence, Time(3), &mut out).unwrap();
-        // Nobody else is told of a grant. The node says why, as soon as it is woken.
+        // No other client is told of a grant. The node says why, as soon as it is woken.
         assert_eq!(replies(&mut out), []);
         while core.wakes_at().is_some_and(|at| at <= Time(3)) {
             core.wake(Time(3), &mut out);

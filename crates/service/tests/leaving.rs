@@ -1,4 +1,5 @@
-//! A node that is to leave: nobody is let in any more, and it has left when nobody can believe any more to be inside.
+//! A node that is to leave: it grants nothing any more, and has left when all promises to clients have run
+//! out.
 
 use std::time::Duration;
 

@@ -40,7 +40,7 @@ fn at(millis: u64) -> Time {
     Time(0) + Duration::from_millis(millis)
 }
 
-/// The registry after a view of these incarnations was agreed on.
+/// The registry after a view of these incarnations was committed.
 fn next(registry: &Registry, members: &[(u32, u64)]) -> Arc<Registry> {
     let mut registry = registry.clone();
     let members = members.iter().map(|(id, of)| (*id, MemberEntry::new(*of, "", ""))).collect();
@@ -108,7 +108,7 @@ impl Node {
         self.member.hear(connection, frame, &self.around, at(millis), &mut self.effects);
     }
 
-    /// What it told clients since the last time.
+    /// What it sent to clients since the last time.
     fn told(&mut self) -> Vec<ToClient> {
         let told = std::mem::take(&mut self.effects).into_iter();
         told.filter_map(|effect| if let Effect::Tell { frame, .. } = effect { Some(frame) } else { None })
@@ -194,8 +194,8 @@ fn a_silent_leader_is_asked_again_soon_and_the_log_hears_of_it() {
     assert_eq!(complaints, 2, "after three leases, and again after half a minute");
 }
 
-/// A refused renewal says nothing about views: the leader may be about to exclude the node, or may have been replaced. Only a view
-/// that is agreed on excludes it.
+/// A refused renewal says nothing about views: the leader may be about to exclude the node, or may have been
+/// replaced. Only a committed view excludes it.
 #[test]
 fn a_node_is_excluded_by_a_view_and_by_nothing_else() {
     let mut node = Node::leased(1, LEASE);
@@ -271,7 +271,7 @@ fn clients_of_a_leaving_node_have_a_lease_to_finish() {
     // The last promise lasted no longer than the lease, which is over at 5.9 s; on any clock a little later.
     for millis in 3_100..6_400 {
         node.wake(millis);
-        assert!(!node.effects.iter().any(goodbye), "a client may still believe at {millis}");
+        assert!(!node.effects.iter().any(goodbye), "a client may still hold at {millis}");
     }
     (6_400..6_700).for_each(|millis| node.wake(millis));
     assert!(node.effects.iter().any(goodbye), "now nobody does");
@@ -293,7 +293,7 @@ fn a_node_whose_client_lets_go_says_goodbye_at_once_and_again_until_it_is_heard(
         node.effects.clear();
     }
     assert_eq!(said, 5, "every tenth of a second");
-    // Nobody hears it: it does not wait for ever.
+    // No node hears it: it does not wait for ever.
     node.wake(200 + 10 + 3_000);
     assert!(node.effects.contains(&Effect::Left));
 }

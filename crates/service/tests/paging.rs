@@ -1,4 +1,4 @@
-//! Listings in pages: everything is told once, and each page fits into a frame.
+//! Listings in pages: every client is listed once, and each page fits into a frame.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Node {
         self.core.acquire(self.session, &ask, NOW, &mut self.out).unwrap();
     }
 
-    /// All pages. Between two of them something may happen.
+    /// All pages. Between two of them a change may come.
     fn pages(
         &mut self,
         page: impl Fn(&Core, Option<&Cursor>) -> Page,
@@ -64,7 +64,7 @@ fn length(page: &Page) -> usize {
     bytes.len()
 }
 
-/// The requests that were told, each of which has to be told once.
+/// The requests that were listed, each of which has to be listed once.
 fn told(pages: &[Page]) -> BTreeSet<u64> {
     let listings = pages.iter().flat_map(|page| &page.listings);
     let requests: Vec<u64> =

@@ -1,5 +1,5 @@
-//! Clients that say something again, because they may not have been heard: nothing happens twice, and nobody else is
-//! answered.
+//! Clients that repeat something, because they may not have been heard: nothing is done twice, and no other
+//! client is answered.
 
 use std::time::Duration;
 
@@ -42,8 +42,8 @@ fn an_answer_that_was_not_heard_is_given_again() {
     assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::RequestUsed(1)));
 }
 
-/// The swarm found it: a client that had not heard of its grant asked again when the lease had run out, and was told, after another
-/// node had given the same to another client with a higher fence.
+/// Found by the swarm: a client that had not heard of its grant asked again when the lease had run out, and
+/// was told, after another node had granted the same slot to another client with a higher fence.
 #[test]
 fn a_grant_is_not_told_again_without_a_lease_but_as_soon_as_there_is_one() {
     let config = Config { leased: true, incarnation: 1, ..Config::new(0, View::of(1, [0])) };
@@ -67,7 +67,8 @@ fn a_grant_is_not_told_again_without_a_lease_but_as_soon_as_there_is_one() {
     assert_eq!(answers(&mut out), [], "it is told once");
 }
 
-/// After a restart the numbers of sessions begin anew: whoever comes with an old one must not be taken for somebody else.
+/// After a restart the numbers of sessions start again: a client with an old one must not be taken for
+/// another client.
 #[test]
 fn a_session_of_an_earlier_life_answers_for_nobody() {
     let (mut core, mut out, first, _) = node();

@@ -24,19 +24,19 @@ fn slots(cluster: &Cluster, clients: &[u64]) -> Vec<u32> {
 }
 
 #[test]
-fn whoever_asks_as_it_is_defined_gets_what_is_defined() {
+fn a_request_as_defined_gets_what_is_defined() {
     let mut cluster = Cluster::new(3, 1);
     let alone = cluster.ask(0, None);
     let second = cluster.ask(1, None);
     cluster.settle();
     assert_eq!((slots(&cluster, &[alone, second]).len(), cluster.does(second)), (1, &Does::Waits), "a mutex");
-    // It is defined while somebody is inside: who insists on one at a time is told.
+    // It is defined while a client holds it: a request that insists on one slot is refused.
     cluster.agree(semaphore(3));
     cluster.settle();
     let asked = Definition::MUTEX;
     let defined = Definition::Slots(3);
     assert_eq!(cluster.does(second), &Does::Refused(Refusal::DefinedAs { defined, asked }));
-    assert_eq!(slots(&cluster, &[alone]), [0], "whoever is inside stays");
+    assert_eq!(slots(&cluster, &[alone]), [0], "the holder stays");
     let third = cluster.ask(2, Some(1));
     assert_eq!(cluster.does(third), &Does::Refused(Refusal::DefinedAs { defined, asked }));
     let more: Vec<u64> =
@@ -65,7 +65,7 @@ fn who_is_inside_by_a_slot_that_goes_stays_and_nobody_follows() {
         let before = cluster.grants;
         cluster.leave(*client);
         cluster.settle();
-        assert_eq!(cluster.grants - before, u64::from(slot == 0), "somebody follows in slot 0 alone");
+        assert_eq!(cluster.grants - before, u64::from(slot == 0), "only slot 0 is granted again");
     }
     // Fences of slots that went and came back go on rising: the cluster looks at every grant.
     for size in [3, 1, 4, 2, 4] {
@@ -155,7 +155,7 @@ fn another_kind_counts_when_nobody_uses_the_name_any_more() {
     assert_eq!(slots(&cluster, &[reader]), [0]);
 }
 
-/// Says which run has failed.
+/// Reports which run has failed.
 struct Seed(u64);
 
 impl Drop for Seed {
@@ -214,7 +214,7 @@ fn anything(seed: u64) -> u64 {
     cluster.grants
 }
 
-/// Everybody is served; then there are exactly as many slots as are defined, and in the end nothing is left.
+/// All clients are served; then there are exactly as many slots as are defined, and in the end nothing is left.
 fn finish(cluster: &mut Cluster, seed: u64) {
     let defined = cluster.registry.definitions.get(NAME).and_then(|definition| definition.slots());
     for _ in 0..200 {
@@ -224,7 +224,7 @@ fn finish(cluster: &mut Cluster, seed: u64) {
         let Some(holder) = holder.map(|client| client.request) else { break };
         cluster.leave(holder);
     }
-    assert!(cluster.clients.is_empty(), "seed {seed}: somebody waits for ever: {:?}", cluster.clients);
+    assert!(cluster.clients.is_empty(), "seed {seed}: a client waits for ever: {:?}", cluster.clients);
     let Some(defined) = defined else { return };
     let nodes = cluster.nodes();
     let clients: Vec<u64> =

@@ -1,4 +1,4 @@
-//! Taking away by force what somebody holds: nobody else is let in before the holder knows.
+//! Forced releases: no other client is granted the slot before the holder knows.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -125,7 +125,7 @@ impl World {
         );
     }
 
-    /// A program hears the next thing that the node says. Nobody else may believe to hold what it is given.
+    /// A program hears the next message of the node. No other program may hold what it is granted.
     fn told(&mut self, program: usize) {
         let Some(heard) = self.programs[program].to_client.pop_front() else { return };
         let clock = self.clock(program);
@@ -135,7 +135,7 @@ impl World {
             for other in others {
                 let client = &self.programs[other].client;
                 let believes = client.believes(self.clock(other)) && !client.held().is_empty();
-                assert!(!believes, "{other} believes when {program} is let in");
+                assert!(!believes, "{other} still holds it when {program} is granted");
             }
         }
         self.programs[program].news.extend(news);
@@ -198,7 +198,7 @@ fn the_next_is_let_in_when_the_holder_lets_go() {
     let other = world.ask(0, "y");
     world.exchange();
     world.fence -= 1;
-    assert_eq!(world.force(false), Err(Refusal::NobodyHolds), "somebody else's fence");
+    assert_eq!(world.force(false), Err(Refusal::NobodyHolds), "the fence of another grant");
     world.fence += 1;
     assert!(world.force(false).unwrap() > Duration::from_secs(2));
     world.exchange();
@@ -213,7 +213,7 @@ fn the_next_is_let_in_when_the_holder_lets_go() {
         Event::ForceReleased(released) => Some(released),
         _ => None,
     });
-    let line = forced.expect("it was told to whoever watches").to_string();
+    let line = forced.expect("watchers were told").to_string();
     assert!(line.contains("10.0.0.7:5555") && line.contains(&before.to_string()), "{line}");
 }
 
@@ -253,7 +253,7 @@ fn news_that_was_lost_is_told_before_anything_is_promised() {
     world.told(0);
     assert_eq!(world.programs[0].news.last(), Some(&News::Revoked(first)));
     assert_eq!(world.programs[0].client.deadline(), promised);
-    // Told until it lets go, and then no more.
+    // Told until it releases, and then no more.
     world.release(0, first);
     world.exchange();
     world.keep_alive(0);
@@ -271,8 +271,8 @@ fn at_once_breaks_exclusion_and_says_so() {
     assert!(world.events.iter().any(at_once));
 }
 
-/// Connections break, clocks are as wrong as may be, and what is held is taken away again and again: nobody is let in before the
-/// one before knows.
+/// Connections break, clocks are as wrong as allowed, and grants are revoked again and again: no client is
+/// granted a slot before its last holder knows.
 #[test]
 fn whatever_happens_to_connections_the_holder_knows_first() {
     let (mut forced, mut granted) = (0, 0);

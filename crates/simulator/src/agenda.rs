@@ -1,4 +1,5 @@
-//! What is going to happen, in the order of time; what is due at the same time happens in the order it was planned.
+//! Pending events, in the order of time; events due at the same time happen in the order in which they were
+//! planned.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,46 +8,47 @@ use algorithms::{ClientId, NodeId};
 
 use crate::time::Ticks;
 
-/// Something that is going to happen.
+/// A pending event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
-    /// A client of this node asks.
+    /// A client of this node makes a request.
     Ask(NodeId),
-    /// The client of this number leaves, unless its node has crashed since it entered: the number of its life.
+    /// The client of this number leaves, unless its node has crashed since it entered. The last field is the
+    /// node's incarnation.
     Leave(NodeId, ClientId, u32),
     /// The letter of this number reaches its receiver.
     Arrive(u32),
-    /// The receiver's processor has taken in the letter of this number, unless the receiver has crashed since: the
-    /// number of its life.
+    /// The receiver's processor has taken in the letter of this number, unless the receiver has crashed
+    /// since. The last field is the receiver's incarnation.
     Handle(u32, u32),
     /// The node's processor may be free for the next message.
     Wake(NodeId),
-    /// The timer runs out, if it has not been armed anew since.
+    /// The timer expires, if it has not been armed again since.
     Expire(NodeId, u8, u32),
     /// The fault of this number begins.
     Fault(u32),
-    /// The node that went down comes back.
+    /// The node that crashed restarts.
     Mend(NodeId),
-    /// Everybody asks at once, or a single client does.
+    /// All nodes make a request at once, or a single client does.
     Round,
 }
 
-/// When something happens and, among what happens at the same time, in which order: one number, quick to compare.
+/// The time of an event and, among events of the same time, its rank: one number, quick to compare.
 type Key = u128;
 
 /// After everything.
 const LAST: Key = Key::MAX;
 
-/// What waits in a lane. What kind it is follows from the lane.
+/// A pending event in a lane. The lane determines its kind.
 #[derive(Clone, Copy)]
 struct InLane {
     time: Ticks,
     order: u64,
-    /// Its node or letter,
+    /// Its node or letter.
     of: u32,
-    /// the number of a client,
+    /// The number of its client, if it has one.
     client: u32,
-    /// and of a life, where there are such.
+    /// The incarnation of its node, where that matters.
     life: u32,
 }
 
@@ -68,7 +70,7 @@ struct OnHeap {
 }
 
 impl Ord for OnHeap {
-    /// The earlier, the greater: the heap gives the greatest first.
+    /// The earlier, the greater: the heap returns the greatest first.
     fn cmp(&self, other: &OnHeap) -> Ordering {
         other.key.cmp(&self.key)
     }
@@ -88,8 +90,8 @@ impl PartialEq for OnHeap {
 
 impl Eq for OnHeap {}
 
-/// The agenda. Most things of one kind take the same time, so they are planned in the order in which they happen:
-/// those wait in lanes that are in order by themselves, and only the rest needs the heap.
+/// The agenda. Most events of one kind take the same time, so they are planned in the order in which they
+/// happen. Those wait in lanes that are ordered without sorting, and only the rest needs the heap.
 pub(crate) struct Agenda {
     lanes: [VecDeque<InLane>; HEAP],
     heap: BinaryHeap<OnHeap>,
@@ -100,7 +102,7 @@ pub(crate) struct Agenda {
     planned: u64,
 }
 
-/// The lanes of what arrives, of what is handled, and of who leaves; then the heap.
+/// The lanes of arrivals, of handled letters, and of exits; then the heap.
 const ARRIVE: usize = 0;
 const HANDLE: usize = 1;
 const LEAVE: usize = 2;
@@ -117,7 +119,7 @@ impl Agenda {
         }
     }
 
-    /// Inlined, so that the kind of happening is known and its lane costs nothing to find.
+    /// Inlined, so that the kind of event is known and its lane costs nothing to find.
     #[inline(always)]
     pub(crate) fn plan(&mut self, time: Ticks, happening: Happening) {
         self.planned += 1;
@@ -145,7 +147,7 @@ impl Agenda {
         self.heap.push(OnHeap { key, happening });
     }
 
-    /// Takes what happens next. Inlined, so that from the lane it is one jump to what is to be done.
+    /// Removes the next event. Inlined, so that the lane leads to the handler in one jump.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(Ticks, Happening)> {
         let [arrive, handle, leave, heap] = self.first;

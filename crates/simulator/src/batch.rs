@@ -1,5 +1,5 @@
-//! Many runs on all cores. What comes out does not depend on how many there are: runs share nothing, and results are
-//! put together in the order in which they were asked for.
+//! Many runs on all cores. The results do not depend on the number of cores: runs share nothing, and results
+//! are assembled in the order of the points.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -23,7 +23,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Says why it cannot be run, before anything is.
+    /// Refuses a point that cannot be run, before anything runs.
     pub fn validate(&self) -> Result<(), SettingError> {
         if self.seeds == 0 {
             return Err(SettingError("there must be at least one seed".to_string()));
@@ -31,13 +31,13 @@ impl Point {
         registry::visit(&self.algorithm, Validate(&self.plan))?
     }
 
-    /// Runs it from all its seeds.
+    /// Runs the point from all its seeds.
     pub fn run(&self) -> Result<Summary, SettingError> {
         let mut summaries = run_all(std::slice::from_ref(self), &|_| ())?;
         Ok(summaries.remove(0))
     }
 
-    /// Runs it once and keeps every step.
+    /// Runs the point once and records every step.
     pub fn record(&self, seed: u64) -> Result<Outcome, SettingError> {
         self.run_once(seed, true)
     }
@@ -47,20 +47,21 @@ impl Point {
     }
 }
 
-/// Runs all points. `ran` is called with the number of its point after each run, in no particular order.
+/// Runs all points. `ran` is called with the index of the point after each run, in no particular order.
 pub fn run_all(points: &[Point], ran: &(dyn Fn(usize) + Sync)) -> Result<Vec<Summary>, SettingError> {
     let summaries: Vec<OnceLock<Summary>> = points.iter().map(|_| OnceLock::new()).collect();
     run_each(points, ran, &|index, summary| {
-        // Each point is handed on once, so there is nothing in its place.
+        // Each point is passed on once, so its place is still empty.
         let _ = summaries[index].set(summary);
         Ok::<(), SettingError>(())
     })?;
     Ok(summaries.into_iter().filter_map(OnceLock::into_inner).collect())
 }
 
-/// Runs all points and hands each on when it is complete, keeping none: for more points than fit into memory. Runs begin
-/// in the order of the points, so that at any time no more points are begun and unfinished than there are threads. `ran`
-/// is called with the number of its point after each run; an error of `done` ends everything.
+/// Runs all points and passes each on when it is complete, keeping none: for more points than fit into
+/// memory. Runs begin in the order of the points, so that at any time no more points are unfinished than
+/// there are threads. `ran` is called with the index of the point after each run; an error of `done` ends
+/// everything.
 pub fn run_each<E: From<SettingError> + Send>(
     points: &[Point],
     ran: &(dyn Fn(usize) + Sync),

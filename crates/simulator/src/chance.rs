@@ -4,7 +4,7 @@ use algorithms::Chance;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 
-/// A stream of random numbers that remembers what it answered to an algorithm.
+/// A stream of random numbers that records its answers to an algorithm.
 pub struct Dice {
     generator: Pcg32,
     /// The picks since they were last taken.
@@ -17,8 +17,8 @@ impl Dice {
         Dice { generator: Pcg32::seed_from_u64(seed), picks: Vec::new() }
     }
 
-    /// One of several streams of a seed, so that what one part of a run draws does not change what another part
-    /// draws.
+    /// One of several streams of a seed, so that the draws of one part of a run do not change those of
+    /// another.
     pub fn stream(seed: u64, number: u64) -> Dice {
         let mut of_seed = Pcg32::seed_from_u64(seed);
         Dice::new(of_seed.next_u64() ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -37,7 +37,7 @@ impl Dice {
         least + self.below(least)
     }
 
-    /// True so many times in a hundred.
+    /// True with this probability in percent.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -53,8 +53,8 @@ impl Dice {
         self.fraction() < probability
     }
 
-    /// An exponentially distributed number with mean 1. The logarithm is not the platform's, so that all platforms
-    /// agree on its last bit.
+    /// An exponentially distributed number with mean 1. The logarithm is not the platform's, so that all
+    /// platforms agree on its last bit.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.fraction())

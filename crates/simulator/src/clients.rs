@@ -1,4 +1,4 @@
-//! What clients do: they ask, enter, leave, and think about it.
+//! The behaviour of clients: they request, enter, leave and think.
 
 use algorithms::info::Clients;
 use algorithms::seat::Event;
@@ -18,7 +18,7 @@ impl<A: Algorithm> Engine<'_, A> {
             return self.agenda.plan(until, Happening::Ask(node));
         }
         if desk.down {
-            // It asks when its node is back.
+            // It makes its request when its node has restarted.
             desk.asleep += 1;
             return;
         }
@@ -81,9 +81,9 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
-    /// A client that is done decides when to ask again.
+    /// A client that has left decides when to make its next request.
     pub(crate) fn think(&mut self, node: NodeId) {
-        // After a crash, a client that was to ask once still has to.
+        // After a crash, a client that makes one request still has to.
         if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
             if self.present == 0 && !self.round_planned {
                 let at = self.now + self.load.think(node);

@@ -1,13 +1,13 @@
-//! A parameter or a measure with its name: what a table of results has in a column.
+//! A parameter or a measure with its name: a column in a table of results.
 
 use std::fmt;
 
 /// A name and a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// What it is.
+    /// The name.
     pub name: String,
-    /// How much, or which.
+    /// The value.
     pub value: Cell,
 }
 
@@ -20,7 +20,7 @@ pub enum Cell {
     Number(f64),
     /// A word.
     Text(String),
-    /// There is none.
+    /// No value.
     Nothing,
 }
 

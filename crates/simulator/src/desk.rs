@@ -1,4 +1,4 @@
-//! What the driver knows of a node: its processor, its clients, its timers.
+//! The driver's state of a node: its processor, its clients, its timers.
 
 use std::collections::VecDeque;
 
@@ -11,36 +11,36 @@ pub(crate) struct Desk {
     pub(crate) busy_until: Ticks,
     /// Whether it is busy receiving a message.
     pub(crate) receiving: bool,
-    /// Letters that wait for it.
+    /// Letters that wait for the processor.
     pub(crate) inbox: VecDeque<u32>,
-    /// Whether it will look for the next letter.
+    /// Whether it is going to look for the next letter.
     pub(crate) wake_planned: bool,
-    /// It does nothing before this.
+    /// The node does nothing before this time.
     pub(crate) paused_until: Ticks,
-    /// It has crashed and is not back
+    /// Whether the node has crashed and not restarted.
     pub(crate) down: bool,
-    /// before this.
+    /// The node does not restart before this time.
     pub(crate) down_until: Ticks,
-    /// How often it has crashed.
+    /// How often the node has crashed: its incarnation.
     pub(crate) life: u32,
-    /// What the clients are doing, by number; one where the algorithm serves one.
+    /// The states of the clients, by number; one where the algorithm serves one.
     pub(crate) visits: Vec<Visit>,
-    /// The clients behind that one.
+    /// The clients that wait behind that one.
     pub(crate) queue: VecDeque<(Ticks, Groups)>,
-    /// How many clients ask when the node is back.
+    /// How many clients make a request when the node has restarted.
     pub(crate) asleep: u32,
     /// How often each timer was armed.
     pub(crate) timers: Vec<u32>,
 }
 
-/// What a client is doing.
+/// The state of a client.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Visit {
     pub(crate) waits: bool,
     pub(crate) inside: bool,
-    /// Since when it wants to be inside,
+    /// Since when it has waited.
     pub(crate) asked_at: Ticks,
-    /// and how often the group had changed when it asked the algorithm.
+    /// How often the group had changed when it made its request.
     pub(crate) switches: u64,
 }
 
@@ -78,12 +78,12 @@ impl Desk {
         (count(|visit| visit.waits), count(|visit| visit.inside))
     }
 
-    /// Whether a message that arrives now can be received at once.
+    /// Whether an arriving message can be received at once.
     pub(crate) fn is_free(&self, now: Ticks) -> bool {
         !self.receiving && self.inbox.is_empty() && self.busy_until <= now
     }
 
-    /// Until when it is paused, if it is.
+    /// The end of its pause, if it is paused.
     pub(crate) fn paused(&self, now: Ticks) -> Option<Ticks> {
         (self.paused_until > now).then_some(self.paused_until)
     }

@@ -1,9 +1,9 @@
-//! The discrete-event driver: the same state machines as everywhere, in simulated time.
+//! The discrete-event driver: the same state machines as in every driver, in simulated time.
 //!
-//! Each node has one processor. A message that arrives waits until it is free, occupies it for Tr, and then the handler
-//! runs; what the handler sends occupies it for Ts each, one after the other, before the next message is received. What
-//! the local client does acts at once; what that sends queues behind whatever the processor is busy with. Being inside
-//! does not occupy the processor.
+//! Each node has one processor. An arriving message waits until the processor is free, occupies it for Tr,
+//! and then the handler runs. Each message that the handler sends occupies it for Ts, one after the other,
+//! before the next message is received. Inputs of the local client are handled at once; the messages they
+//! cause queue behind what the processor is doing. A client inside does not occupy the processor.
 
 use algorithms::properties::{Fences, Terms};
 use algorithms::schedule::Envelope;
@@ -23,31 +23,31 @@ use crate::plan::Plan;
 use crate::time::{Draws, Ticks, ticks, units};
 use crate::workload::{Load, Workload};
 
-/// More events than this without an entry, for each node, and something goes round in circles.
+/// More events per node than this without an entry count as a livelock.
 const MOST_EVENTS_PER_NODE: u64 = 100_000;
-/// More messages than this under way at once, and they would soon fill the memory.
+/// More messages under way than this would soon fill the memory.
 const MOST_UNDER_WAY: usize = 20_000_000;
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Its seed.
     pub seed: u64,
-    /// What was measured.
+    /// The measures.
     pub measures: Measures,
-    /// All messages that were sent, the warm-up's included.
+    /// The number of messages sent, warm-up included.
     pub messages: u64,
     /// How many bytes a node takes at the end, on average.
     pub bytes_per_node: u64,
     /// The longest queue seen, if properties were checked.
     pub longest_queue: u32,
-    /// What was violated, if anything; the run ended there.
+    /// The violation, if any; the run ended there.
     pub violation: Option<Violation>,
-    /// Every step, if they were to be recorded.
+    /// Every step, if steps are recorded.
     pub steps: Vec<Step>,
 }
 
-/// Runs a plan once from a seed. `record` keeps every step, to be written as a trace.
+/// Runs a plan once from a seed. `record` keeps every step, for a trace.
 pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome, SettingError> {
     plan.validate(&A::INFO)?;
     let rules = A::rules(&plan.setting)?;
@@ -96,15 +96,15 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     hop: Ticks,
     section_bound: Ticks,
     pub(crate) entered: u64,
-    /// Measuring begins after so many entries,
+    /// Measuring begins after this many entries.
     pub(crate) warmup: u64,
-    /// and ends after so many.
+    /// Measuring ends after this many entries.
     last: u64,
-    /// How many clients have asked and not left; bursts and single requests begin when none has.
+    /// How many clients wait or are inside; bursts and single requests begin when none does.
     pub(crate) present: u32,
     pub(crate) round_planned: bool,
     pub(crate) quiet_events: u64,
-    /// The run is over: nobody asks any more and nothing more goes wrong.
+    /// The run is over: no client makes requests and no faults happen any more.
     pub(crate) settling: bool,
     pub(crate) violation: Option<Violation>,
 }
@@ -183,7 +183,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         Site { me, nodes: self.plan.setting.nodes, tokens: self.plan.setting.tokens, rules: self.rules }
     }
 
-    /// Runs to the end; returns what was violated.
+    /// Runs to the end; returns the violation, if any.
     fn finish(&mut self) -> Result<Option<Violation>, SettingError> {
         let most_quiet = self.most_quiet();
         if self.warmup == 0 {
@@ -213,18 +213,18 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         Ok(None)
     }
 
-    /// So many events without an entry, and something goes round in circles.
+    /// This many events without an entry count as a livelock.
     pub(crate) fn most_quiet(&self) -> u64 {
         MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes))
     }
 
-    /// Whether all that was wanted has been measured; a round that is the only one, to its last message.
+    /// Whether all entries have been measured; a single round runs to its last message.
     fn is_over(&self) -> bool {
         let settled = || self.present == 0 && self.network.silent();
         self.entered >= self.last && (!matches!(self.plan.workload, Workload::Once(_)) || settled())
     }
 
-    /// Nothing more can happen, and not everybody has been served.
+    /// Nothing more can happen, and some clients have not been served.
     pub(crate) fn stuck(&self) -> Violation {
         let waits = |&node: &usize| self.desks[node].visits.iter().any(|visit| visit.waits);
         let waiting: Vec<usize> = (0..self.desks.len()).filter(waits).collect();
@@ -267,7 +267,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             desk.inbox.push_back(letter);
             self.wake_when_free(to);
         } else if let Some(deadline) = self.network.deadline(letter) {
-            // Where an algorithm relies on bounded delays, the processor's queue must not make a message late.
+            // Where an algorithm relies on bounded delays, the processor's queue must not make a message
+            // late.
             let handled = (self.now.max(desk.busy_until) + self.receive).min(deadline);
             desk.busy_until = desk.busy_until.max(handled);
             self.agenda.plan(handled, Happening::Handle(letter, desk.life));
@@ -279,7 +280,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         }
     }
 
-    /// Begins with the next message that waits, if there is one and the processor is free.
+    /// Starts with the next waiting message, if there is one and the processor is free.
     fn next_message(&mut self, node: NodeId) {
         while self.violation.is_none() {
             let desk = &mut self.desks[node as usize];
@@ -320,7 +321,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         let node = self.network.receiver(letter);
         let desk = &mut self.desks[node as usize];
         if desk.life != life {
-            // It had arrived, and its receiver has crashed over it.
+            // It had arrived, and its receiver crashed before handling it.
             return self.network.lose(letter, self.plan.check.then_some(&mut self.census));
         }
         if let Some(until) = desk.paused(self.now) {
@@ -368,8 +369,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.agenda.plan(self.now + lasts, Happening::Expire(node, timer as u8, *count));
     }
 
-    /// Lets something happen to a node (the caller has recorded it), carries out the effects, and checks the
-    /// properties. Inlined, because callers know what happens.
+    /// Applies an event to a node (the caller has recorded it), carries out the effects, and checks the
+    /// properties. Inlined, because callers know the event.
     #[inline(always)]
     pub(crate) fn step(&mut self, me: NodeId, event: Event<A>) {
         let site = self.site(me);
@@ -387,7 +388,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.network.record_picks(&mut self.picks.picks);
         let recorded = self.network.recorded();
         for index in 0..self.effects.len() {
-            // Most effects are messages, and for the node itself there is nothing to carry out about them.
+            // Most effects are messages, which need no work at the node itself.
             match std::mem::replace(&mut self.effects[index], Effect::Note("")) {
                 Effect::Send { to, message } if site.can_send_to(to) => self.send(site.me, to, message),
                 effect => self.carry_out(site, &effect),
@@ -400,7 +401,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             self.check();
         }
         if self.violation.is_some() {
-            // A trace ends with the step that violates, not with what became of its messages.
+            // A trace ends with the violating step, not with the fate of its messages.
             self.network.forget_after(recorded);
         }
     }

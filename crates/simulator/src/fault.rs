@@ -1,4 +1,4 @@
-//! What goes wrong: shares of messages, and verbs with a time.
+//! Faults: shares of messages, and verbs with a time.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use algorithms::{NodeId, SettingError};
 
 use crate::time::{Ticks, ticks, units};
 
-/// Everything that goes wrong in a run.
+/// All faults of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
     /// The share of messages that are lost.
@@ -15,34 +15,34 @@ pub struct Faults {
     pub duplicate: f64,
     /// The share of messages that take up to ten times as long and may be overtaken.
     pub reorder: f64,
-    /// What happens to nodes.
+    /// Faults of nodes.
     pub verbs: Vec<Fault>,
 }
 
-/// Something that happens to nodes at a certain time.
+/// A fault of nodes at a certain time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What.
+    /// The kind of fault.
     pub verb: Verb,
-    /// To whom; `None` is any one node, drawn anew each time.
+    /// The nodes, from first to last; `None` is any one node, drawn anew each time.
     pub nodes: Option<(NodeId, NodeId)>,
-    /// When first.
+    /// The time of its first occurrence.
     pub at: Ticks,
-    /// How long.
+    /// Its duration.
     pub lasts: Ticks,
-    /// Again after this long.
+    /// The time between repetitions.
     pub every: Option<Ticks>,
 }
 
-/// What can happen to nodes.
+/// The kinds of node faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// They lose their memory, the messages that have arrived or arrive before they are back, and those that they have
-    /// not sent yet; they come back with their stable storage. That ends a pause, too.
+    /// The nodes lose their memory, the messages that have arrived or arrive before the restart, and those
+    /// that they have not sent yet. They restart with their stable storage. A crash ends a pause.
     Crash,
-    /// They do nothing; messages wait, and are handled in order afterwards.
+    /// The nodes do nothing; messages wait, and are handled in order afterwards.
     Pause,
-    /// Messages that are sent between them and the others are lost.
+    /// Messages sent between these nodes and the others are lost.
     Partition,
 }
 
@@ -50,17 +50,17 @@ const USAGE: &str =
     "write 'crash 2 at 100 for 50', 'pause any every 200 for 10' or 'partition 0-4 at 100 for 50'";
 
 impl Faults {
-    /// Whether nothing goes wrong.
+    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         !self.lossy() && self.reorder == 0.0 && self.verbs.is_empty()
     }
 
-    /// Whether anything may be lost, doubled or crash.
+    /// Whether messages may be lost or duplicated or nodes may crash.
     pub fn lossy(&self) -> bool {
         self.loss > 0.0 || self.duplicate > 0.0 || self.verbs.iter().any(|fault| fault.verb != Verb::Pause)
     }
 
-    /// Adds what a line says.
+    /// Adds the fault that a line describes.
     pub fn add(&mut self, line: &str) -> Result<(), SettingError> {
         let fault =
             Fault::parse(line).ok_or_else(|| SettingError(format!("'{line}' is not understood: {USAGE}")))?;
@@ -68,7 +68,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Refuses shares that are none and nodes that are not there.
+    /// Refuses invalid shares and nodes that do not exist.
     pub fn validate(&self, nodes: u32) -> Result<(), SettingError> {
         let shares = [("loss", self.loss), ("duplicate", self.duplicate), ("reorder", self.reorder)];
         for (name, share) in shares {

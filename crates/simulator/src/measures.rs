@@ -1,4 +1,4 @@
-//! What is measured in a run: counted as it happens, from the end of the warm-up on.
+//! The measures of a run, from the end of the warm-up on.
 
 use algorithms::{Group, NodeId};
 use hdrhistogram::Histogram;
@@ -6,47 +6,47 @@ use hdrhistogram::Histogram;
 use crate::desk::Visit;
 use crate::time::{NEVER, Ticks, units};
 
-/// Waits are grouped into so many batches, so that a single run can say how far its mean is to be trusted.
+/// Waits are grouped into this many batches, so that a single run can estimate the error of its mean.
 const BATCHES: u64 = 20;
 
-/// What was measured in one run.
+/// The measures of one run.
 #[derive(Clone, Debug)]
 pub struct Measures {
-    /// How many entries.
+    /// The number of entries.
     pub entries: u64,
-    /// How long they were waited for, in ticks.
+    /// The waits, in ticks.
     pub waits: Histogram<u64>,
-    /// The sum of that.
+    /// The sum of the waits.
     pub waited: u128,
-    /// The sum of the time from asking to leaving.
+    /// The sum of the times from request to exit.
     pub responses: u128,
-    /// How often somebody left.
+    /// The number of exits.
     pub exits: u64,
     /// Messages and words, by kind, in the order in which kinds first occurred.
     pub kinds: Vec<KindCount>,
-    /// The longest wait, those included that had not ended.
+    /// The longest wait, unfinished ones included.
     pub longest_wait: Ticks,
-    /// From an exit that somebody waited for to the entry it made possible: sum and number.
+    /// From an exit with waiters to the entry it made possible: sum and number.
     pub handed_over: (u128, u64),
-    /// From the last exit of all, with somebody waiting, to the next entry: sum and number.
+    /// From the exit of the last client inside, with waiters, to the next entry: sum and number.
     pub changed_over: (u128, u64),
-    /// The most changes of the group that a client waited for, the one to its own included.
+    /// The most changes of the group during a wait, the one to its own group included.
     pub most_switches_waited: u64,
-    /// How often an entry was into another group than the one before.
+    /// How many entries were into another group than the previous one.
     pub switches: u64,
-    /// The most that were inside at once.
+    /// The largest number of clients inside at once.
     pub most_inside: u32,
-    /// What each node did.
+    /// The counts of each node.
     pub by_node: Vec<NodeCount>,
-    /// When measuring began and ended.
+    /// The time when measuring began.
     pub began: Ticks,
-    /// When it ended.
+    /// The time when measuring ended.
     pub ended: Ticks,
-    /// When somebody last left,
+    /// The time of the last exit.
     pub last_exit: Ticks,
-    /// and when a message was last handled.
+    /// The time when a message was last handled.
     pub last_message: Ticks,
-    /// How many messages were lost, doubled or made late.
+    /// How many messages were lost, duplicated or delayed.
     pub tampered: u64,
     inside: u32,
     inside_time: u128,
@@ -54,16 +54,16 @@ pub struct Measures {
     last_group: Option<Group>,
     batch_size: u64,
     batches: Vec<u128>,
-    /// How many may be inside at once,
+    /// How many clients may be inside at once.
     places: u32,
-    /// unless all that are inside are of one group: then they share one place.
+    /// Whether the clients inside share one place because they are in the same group.
     in_groups: bool,
-    /// When places became free that somebody waited for, as long as they are.
+    /// The times at which places with waiters became free, as long as they are.
     vacated: std::collections::VecDeque<Ticks>,
     waiting: u64,
-    /// When the last client left while others waited, if nobody has entered since.
+    /// The time when the last client inside left while others waited, if none has entered since.
     emptied: Option<Ticks>,
-    /// All changes of the group, those of the warm-up included.
+    /// All changes of the group, warm-up included.
     pub(crate) all_switches: u64,
 }
 
@@ -74,18 +74,18 @@ pub struct KindCount {
     pub kind: &'static str,
     /// How many were sent.
     pub messages: u64,
-    /// How many words they had.
+    /// The number of their words.
     pub words: u64,
 }
 
-/// What one node did.
+/// The counts of one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCount {
-    /// How often its clients entered.
+    /// The number of entries of its clients.
     pub entries: u64,
-    /// How long they waited in all.
+    /// The sum of their waits.
     pub waited: u128,
-    /// How many messages it sent.
+    /// The number of messages it sent.
     pub sent: u64,
 }
 
@@ -125,7 +125,7 @@ impl Measures {
         }
     }
 
-    /// Forgets everything but what is going on: measuring begins.
+    /// Drops everything but the current state: measuring begins.
     pub(crate) fn begin(&mut self, now: Ticks) {
         self.entries = 0;
         self.waits.reset();
@@ -145,7 +145,7 @@ impl Measures {
 
     pub(crate) fn gave_up(&mut self, waiting: bool, inside: bool, now: Ticks) {
         self.waiting -= u64::from(waiting);
-        // Nobody enters for an exit that only this client waited for.
+        // No client enters for an exit that only this client waited for.
         self.vacated.truncate(self.waiting as usize);
         if inside {
             self.change_inside(now, |inside| inside - 1);
@@ -208,14 +208,14 @@ impl Measures {
         self.responses += u128::from(since_asked);
         self.change_inside(now, |inside| inside.saturating_sub(1));
         self.emptied = (self.inside == 0 && self.waiting > 0).then_some(now);
-        // Places that became free unseen, because nobody waited for them then, count from now on.
+        // Places that became free unnoticed, because there were no waiters then, count from now on.
         while (self.vacated.len() as u64) < self.free_places().min(self.waiting) {
             self.vacated.push_back(now);
         }
     }
 
-    /// An entry takes a place. Only one that was waited for says how long a hand-over takes: who enters at once comes
-    /// back to the place that was left last.
+    /// An entry takes a place. Only an entry after a wait measures a hand-off; a client that enters at once
+    /// takes the place that was vacated last.
     #[inline]
     fn hand_over(&mut self, wait: Ticks, now: Ticks) {
         if wait > 0
@@ -253,18 +253,18 @@ impl Measures {
         self.longest_wait = self.longest_wait.max(wait);
     }
 
-    /// From the beginning to the last exit or the last message, whichever is later: for a round that happens once, how
-    /// long it takes until everything is back in its place.
+    /// From the beginning to the last exit or the last message, whichever is later: for a single round, the
+    /// time until everything is back in its place.
     pub fn settled(&self) -> f64 {
         units(self.last_exit.max(self.last_message).saturating_sub(self.began))
     }
 
-    /// How many messages were sent.
+    /// The number of messages sent.
     pub fn messages(&self) -> u64 {
         self.kinds.iter().map(|count| count.messages).sum()
     }
 
-    /// How many words they had.
+    /// The number of their words.
     pub fn words(&self) -> u64 {
         self.kinds.iter().map(|count| count.words).sum()
     }
@@ -294,17 +294,17 @@ impl Measures {
         ratio(self.words() as f64, self.messages() as f64)
     }
 
-    /// The mean time from an exit that somebody waited for to the entry it made possible.
+    /// The mean time from an exit with waiters to the entry it made possible.
     pub fn sync_delay(&self) -> f64 {
         ratio(self.handed_over.0 as f64 / crate::time::UNIT, self.handed_over.1 as f64)
     }
 
-    /// The mean time from the last exit of all, with somebody waiting, to the next entry.
+    /// The mean time from the exit of the last client inside, with waiters, to the next entry.
     pub fn changeover(&self) -> f64 {
         ratio(self.changed_over.0 as f64 / crate::time::UNIT, self.changed_over.1 as f64)
     }
 
-    /// The mean time from asking to leaving.
+    /// The mean time from request to exit.
     pub fn response(&self) -> f64 {
         ratio(self.responses as f64 / crate::time::UNIT, self.exits as f64)
     }
@@ -314,7 +314,7 @@ impl Measures {
         ratio(self.entries as f64, units(self.ended - self.began))
     }
 
-    /// How many were inside, on average over time.
+    /// The number of clients inside, averaged over time.
     pub fn concurrency(&self) -> f64 {
         ratio(self.inside_time as f64, (self.ended - self.began) as f64)
     }

@@ -1,5 +1,5 @@
-//! How much memory the nodes of a run take. Counted before they are built, so that a run that would not fit is refused
-//! and does not end with the whole program.
+//! The memory that the nodes of a run take. It is estimated before they are built, so that a run that would
+//! not fit is refused and does not take the program down.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,15 +9,15 @@ use algorithms::{Algorithm, SettingError, Site};
 use crate::desk::Desk;
 use crate::plan::Plan;
 
-/// The states of a run's nodes may take so many bytes together.
+/// The states of a run's nodes may take this many bytes together.
 pub const MOST_BYTES: u64 = 4 << 30;
 
-/// The nodes at their start.
+/// The initial states of the nodes.
 pub(crate) fn seats<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Vec<Seat<A>> {
     (0..plan.setting.nodes).map(|me| seat(plan, rules, me)).collect()
 }
 
-/// What the driver knows of them.
+/// The driver's state of the nodes.
 pub(crate) fn desks<A: Algorithm>(plan: &Plan) -> Vec<Desk> {
     (0..plan.setting.nodes).map(|_| Desk::new(A::INFO.timers.len())).collect()
 }
@@ -29,7 +29,7 @@ fn seat<A: Algorithm>(plan: &Plan, rules: &A::Rules, me: u32) -> Seat<A> {
 /// Refuses a plan whose nodes would not fit.
 pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Result<(), SettingError> {
     let nodes = plan.setting.nodes;
-    // Five nodes are enough to tell. A few may hold more than others (a token, a root), so the middle one counts.
+    // Five nodes are enough to tell. A few may hold more than others (a token, a root), so the median counts.
     let mut sizes: Vec<u64> = [0, nodes / 4, nodes / 2, nodes / 4 * 3, nodes - 1]
         .into_iter()
         .map(|me| bytes(&seat::<A>(plan, rules, me)))
@@ -40,7 +40,7 @@ pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> R
     if all <= MOST_BYTES {
         return Ok(());
     }
-    // States that do not fit grow with the number of nodes, so that all of them together grow with its square.
+    // States that do not fit grow with the number of nodes, so all of them together grow with its square.
     let fits = f64::from(nodes) * (MOST_BYTES as f64 / all as f64).sqrt();
     Err(SettingError(format!(
         "{} keeps {each} bytes on each of {nodes} nodes, {:.1} GB in all, and a run may have {:.1} GB: take about {} \
@@ -52,15 +52,15 @@ pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> R
     )))
 }
 
-/// About how many bytes a node takes, on average: its state and what the driver knows of it, without what the allocator
-/// adds. Counted, so that it is the same on every machine.
+/// About how many bytes a node takes, on average: its state and the driver's state of it, without allocator
+/// overhead. It is computed, so it is the same on every machine.
 pub(crate) fn bytes_per_node<A: Algorithm>(seats: &[Seat<A>]) -> u64 {
     let all: u64 = seats.iter().map(bytes).sum();
     let desk = size_of::<Desk>() + A::INFO.timers.len() * size_of::<u32>();
     all / (seats.len() as u64).max(1) + desk as u64
 }
 
-/// About how many bytes a node's state takes: its fixed part, and everything that makes up its state.
+/// About how many bytes a node's state takes: its fixed part and everything it owns.
 fn bytes<A: Algorithm>(seat: &Seat<A>) -> u64 {
     let mut count = Count(0);
     seat.hash(&mut count);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_few_words_on_each_node_fit() {
         assert_eq!(fits::<NaimiTrehel>(1_000_000), Ok(()));
-        // Its root keeps an entry for each node; the others do not.
+        // The root keeps an entry for each node; the others do not.
         assert_eq!(fits::<Lacbt>(100_000), Ok(()));
     }
 

@@ -1,4 +1,4 @@
-//! The messages under way, and the record of what happened.
+//! The messages under way, and the record of the run.
 
 use std::collections::BTreeMap;
 
@@ -15,29 +15,29 @@ pub(crate) struct Network<A: Algorithm> {
     letters: Vec<Letter<A::Message>>,
     free: Vec<u32>,
     transit: Draws,
-    /// How long it is under way at most.
+    /// The longest time that a message is under way.
     transit_bound: Ticks,
     /// How long a message occupies its sender's processor.
     pub(crate) send: Ticks,
-    /// What timers take for the longest way of a message.
+    /// The longest delay of a message that timers allow for.
     pub(crate) longest_hop: Ticks,
-    /// How long a message takes at most, processors included, where an algorithm relies on that.
+    /// The longest delay of a message, processors included, where an algorithm relies on that.
     paced: Option<Ticks>,
-    /// The arrival of the latest message of each channel, where delays vary and messages keep their order.
+    /// The arrival of the latest message of each channel, where delays vary and channels are FIFO.
     latest: Option<BTreeMap<(NodeId, NodeId), Ticks>>,
     faults: Faults,
-    /// Whether nothing goes wrong at all.
+    /// Whether there are no faults at all.
     calm: bool,
-    /// The nodes of each partition in force, from the first to the last, and until when.
+    /// The nodes of each active partition, from the first to the last, and its end.
     pub(crate) partitions: Vec<(NodeId, NodeId, Ticks)>,
     dice: Dice,
-    /// How many messages were sent.
+    /// The number of messages sent.
     pub(crate) sent: u64,
-    /// What happened, if it is recorded.
+    /// The recorded steps, if steps are recorded.
     pub(crate) steps: Option<Vec<Step>>,
     /// The letters of each channel, oldest first, if steps are recorded.
     channels: BTreeMap<(NodeId, NodeId), Vec<u32>>,
-    /// Letters with their copies that are not in their channels yet, if steps are recorded.
+    /// Letters with their duplicates that are not in their channels yet, if steps are recorded.
     twins: Vec<(u32, u32)>,
 }
 
@@ -46,13 +46,13 @@ struct Letter<M> {
     to: NodeId,
     /// When it leaves its sender's processor.
     leaves: Ticks,
-    /// Handled by then at the latest, if the algorithm relies on it.
+    /// When it must be handled at the latest, if the algorithm relies on that.
     deadline: Ticks,
     /// `None` once it is lost or delivered.
     message: Option<M>,
 }
 
-/// What becomes of a message.
+/// The fate of a message.
 #[derive(PartialEq)]
 enum Fate {
     Arrives,
@@ -99,26 +99,26 @@ impl<A: Algorithm> Network<A> {
         self.letters.len()
     }
 
-    /// From now on nothing goes wrong any more.
+    /// Ends all faults.
     pub(crate) fn calm_down(&mut self) {
         self.faults = Faults::default();
         self.partitions.clear();
         self.calm = true;
     }
 
-    /// Who gets a letter.
+    /// The receiver of a letter.
     #[inline]
     pub(crate) fn receiver(&self, letter: u32) -> NodeId {
         self.letters[letter as usize].to
     }
 
-    /// When it has to be handled, if the algorithm relies on that.
+    /// When a letter must be handled, if the algorithm relies on that.
     #[inline]
     pub(crate) fn deadline(&self, letter: u32) -> Option<Ticks> {
         self.paced.map(|_| self.letters[letter as usize].deadline)
     }
 
-    /// Sends a message that leaves its sender's processor at `leaves`. Says whether something was done to it.
+    /// Sends a message that leaves its sender's processor at `leaves`. Returns whether a fault affected it.
     #[inline(always)]
     pub(crate) fn post(
         &mut self,
@@ -201,8 +201,8 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    /// At the end of a step: copies join their channels behind everything that the step has sent, because that is where
-    /// a trace puts them.
+    /// At the end of a step: duplicates join their channels behind everything that the step has sent, because
+    /// that is where a trace puts them.
     #[inline]
     pub(crate) fn queue_twins(&mut self) {
         if self.twins.is_empty() {
@@ -227,13 +227,13 @@ impl<A: Algorithm> Network<A> {
             *latest = at;
         }
         if self.paced.is_some() {
-            // The last that the receiver's processor can begin with it in time.
+            // The latest time at which the receiver's processor can start with it in time.
             at = at.min(now + self.send + self.transit_bound);
         }
         agenda.plan(at, Happening::Arrive(letter));
     }
 
-    /// Takes a letter off the network.
+    /// Removes a letter from the network.
     #[inline(always)]
     pub(crate) fn take(&mut self, letter: u32) -> Option<A::Message> {
         self.free.push(letter);
@@ -250,13 +250,13 @@ impl<A: Algorithm> Network<A> {
         lost
     }
 
-    /// Loses a letter that nothing planned speaks of any more.
+    /// Loses a letter that no pending event refers to any more.
     pub(crate) fn lose(&mut self, letter: u32, census: Option<&mut Census>) {
         self.lose_content(letter, census);
         self.free.push(letter);
     }
 
-    /// Loses what a node that crashes now has not sent yet, though it wanted to. Says how much that was.
+    /// Loses the messages that a crashing node has not sent yet. Returns their number.
     pub(crate) fn lose_unsent(&mut self, node: NodeId, now: Ticks, mut census: Option<&mut Census>) -> u64 {
         let unsent = |letter: &Letter<A::Message>| {
             letter.from == node && letter.leaves > now && letter.message.is_some()
@@ -295,7 +295,7 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    /// Where a letter is, as a trace says it.
+    /// The position of a letter, as a trace states it.
     #[inline]
     pub(crate) fn envelope(&self, letter: u32) -> Envelope {
         let Letter { from, to, .. } = self.letters[letter as usize];
@@ -303,7 +303,7 @@ impl<A: Algorithm> Network<A> {
         Envelope { from, to, overtakes }
     }
 
-    /// How many older letters are in its channel. Without a record nobody wants to know.
+    /// How many older letters are in its channel. Only needed for a record.
     fn place(&self, from: NodeId, to: NodeId, letter: u32) -> usize {
         let channel = self.channels.get(&(from, to));
         channel.and_then(|channel| channel.iter().position(|&other| other == letter)).unwrap_or(0)
@@ -316,7 +316,7 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    /// Keeps a step that is about to happen, if steps are recorded,
+    /// Records a step that is about to happen, if steps are recorded.
     #[inline]
     pub(crate) fn record(&mut self, action: Action) {
         if let Some(steps) = &mut self.steps {
@@ -324,7 +324,7 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    /// and then the picks that were made in it.
+    /// Records the picks of the last step.
     #[inline]
     pub(crate) fn record_picks(&mut self, picks: &mut Vec<u32>) {
         match &mut self.steps {
@@ -333,13 +333,13 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    /// How many steps are recorded.
+    /// The number of recorded steps.
     #[inline]
     pub(crate) fn recorded(&self) -> usize {
         self.steps.as_ref().map_or(0, Vec::len)
     }
 
-    /// Forgets the steps after so many.
+    /// Drops the steps after the first `count`.
     pub(crate) fn forget_after(&mut self, count: usize) {
         if let Some(steps) = &mut self.steps {
             steps.truncate(count);

@@ -1,7 +1,7 @@
-//! What to simulate: the system, the load on it, how long things take, what goes wrong, and for how long.
+//! What to simulate: the system, its load, its delays, its faults, and the length of the run.
 //!
-//! Every parameter has a name, and [`Plan::set`] is the one way from text to a plan: flags, sweeps and figures all use
-//! it.
+//! Every parameter has a name, and [`Plan::set`] is the one way from text to a plan: flags, sweeps and
+//! figures all use it.
 
 use algorithms::info::Timing;
 use algorithms::{Info, Kind, Setting, SettingError};
@@ -11,7 +11,7 @@ use crate::fault::Faults;
 use crate::time::{Shape, Span};
 use crate::workload::{GroupChoice, Workload};
 
-/// More entries than this in one run are a mistake.
+/// More entries than this in one run are taken for a mistake.
 const MOST_ENTRIES: u64 = 1_000_000_000;
 /// The slowest rate: with a thousand million ticks to a unit, longer pauses would not fit a long run.
 const LEAST_RATE: f64 = 1e-6;
@@ -19,7 +19,7 @@ const LEAST_RATE: f64 = 1e-6;
 const MOST_RATE: f64 = 1e12;
 /// The longest run, in units; the clock can count to 1.8e10.
 const LONGEST_RUN: f64 = 1.5e10;
-/// The shortest that clients may be on at a time, in pauses.
+/// The shortest time that clients may be on, in pauses.
 const SHORTEST_ON: f64 = 1e-4;
 /// The most clients that a node can have.
 const MOST_CLIENTS: u32 = 10_000;
@@ -29,7 +29,7 @@ const MOST_CLIENTS: u32 = 10_000;
 pub struct Plan {
     /// Sizes, options, defect.
     pub setting: Setting,
-    /// How often a client that has left asks again, per unit of time (λ).
+    /// How often a client that has left makes its next request, per unit of time (λ).
     pub rate: f64,
     /// How long a client stays inside (E).
     pub section: Span,
@@ -41,19 +41,19 @@ pub struct Plan {
     pub transit: Span,
     /// Whether messages between two nodes arrive in the order in which they were sent.
     pub fifo: bool,
-    /// When clients ask.
+    /// When clients make requests.
     pub workload: Workload,
-    /// How many clients each node has; they wait for each other.
+    /// The number of clients of each node; they wait for each other.
     pub clients: u32,
-    /// Which groups clients ask for.
+    /// The groups that clients request.
     pub group_choice: GroupChoice,
-    /// What goes wrong.
+    /// The faults.
     pub faults: Faults,
-    /// Whether timers run; by default only where something may go wrong or the algorithm is nothing without them.
+    /// Whether timers run; by default only with faults or where the algorithm needs them.
     pub timers: Option<bool>,
-    /// How many entries are measured,
+    /// How many entries are measured.
     pub entries: u64,
-    /// after so many that are not.
+    /// How many entries come before the measured ones.
     pub warmup: u64,
     /// Whether the properties are checked at every event.
     pub check: bool,
@@ -87,7 +87,7 @@ impl Default for Plan {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub help: &'static str,
 }
 
@@ -121,7 +121,7 @@ pub const PARAMETERS: &[Parameter] = &[
 ];
 
 impl Plan {
-    /// The plan for an algorithm where nothing else is said: one token and a group or more where others make no
+    /// The default plan for an algorithm: one token, and one group or more, where other numbers make no
     /// sense.
     pub fn of(info: &Info) -> Plan {
         let mut plan = Plan::default();
@@ -169,8 +169,9 @@ impl Plan {
         Ok(())
     }
 
-    /// Every parameter with its value, in the order of the list, and then every option of the algorithm. An option that is
-    /// not set has no value: what that means is the algorithm's business, and may depend on its other options.
+    /// Every parameter with its value, in the order of the list, and then every option of the algorithm. An
+    /// option that is not set has no value: its default is up to the algorithm, and may depend on other
+    /// options.
     pub fn parameters(&self, info: &Info) -> Vec<Column> {
         let parameters =
             PARAMETERS.iter().map(|parameter| Column::new(parameter.name, self.value(info, parameter.name)));
@@ -211,7 +212,7 @@ impl Plan {
         }
     }
 
-    /// Refuses what makes no sense, in one line that says what to do.
+    /// Refuses a plan that makes no sense, in one line that says what to do.
     pub fn validate(&self, info: &Info) -> Result<(), SettingError> {
         let refuse = |why: String| Err(SettingError(why));
         self.setting.validate(info)?;
@@ -258,19 +259,19 @@ impl Plan {
         self.faults.validate(self.setting.nodes)
     }
 
-    /// Whether the properties have to allow for losses: something may be lost, doubled or crash, or timers may take
-    /// what is merely slow for lost.
+    /// Whether the properties have to allow for losses: messages may be lost or duplicated, nodes may crash,
+    /// or timers may take slow messages for lost.
     pub fn faulty(&self, info: &Info) -> bool {
         let suspects = info.needs.timing == Timing::BoundsForRecovery;
         self.faults.lossy() || suspects && self.timers_run(info)
     }
 
-    /// Whether clients ask in rounds, each when the one before is over.
+    /// Whether clients make requests in rounds, each after the previous one is over.
     pub(crate) fn rounds(&self) -> bool {
         matches!(self.workload, Workload::Burst | Workload::Once(_) | Workload::Single)
     }
 
-    /// About how many units a run lasts; rather too many than too few, for most algorithms.
+    /// About how many units a run lasts; for most algorithms an overestimate.
     fn expected_length(&self) -> f64 {
         let nodes = f64::from(self.setting.nodes);
         let (asking, stretch) = match self.workload {
@@ -281,7 +282,7 @@ impl Plan {
                 (nodes * f64::from(self.clients), 1.0)
             }
         };
-        // As if everybody waited for the one before, and each for a way through a tree.
+        // As if every client waited for the previous one, and each for a path through a tree.
         let messages = 2.0 * (nodes.log2() + 1.0) * (self.send + self.transit.mean + self.receive);
         let each = stretch / self.rate / asking + self.section.mean + messages;
         (self.entries + self.warmup) as f64 * each
@@ -298,7 +299,7 @@ fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, SettingErr
     value.trim().parse().map_err(|_| SettingError(format!("{name} takes a number, not '{value}'")))
 }
 
-/// Which of the words it is.
+/// The index of the word.
 fn one_of<const N: usize>(name: &str, value: &str, words: [&str; N]) -> Result<usize, SettingError> {
     let found = words.iter().position(|word| *word == value);
     found.ok_or_else(|| SettingError(format!("{name} is {}, not '{value}'", words.join(" or "))))

@@ -1,5 +1,5 @@
-//! Random runs: delays, critical sections and pauses spread over three orders of magnitude, and faults where the scope
-//! allows for them. Every property is checked after every step.
+//! Random runs: delays, critical sections and pauses spread over three orders of magnitude, and faults where
+//! the scope allows them. Every property is checked after every step.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -16,44 +16,44 @@ use crate::chance::Dice;
 
 /// The longest delay, section or pause that [`Dice::spread`] gives.
 const LONGEST: u64 = 1024;
-/// A bound on delays and sections that timers can rely on: a message behind others in its channel takes a little
-/// longer than [`LONGEST`].
+/// A bound on delays and sections that timers can rely on: a message behind others in its channel takes a
+/// little longer than [`LONGEST`].
 const BOUND: u64 = LONGEST + LONGEST / 4;
-/// So many messages in a hundred are lost or doubled, as long as the scope allows for it.
+/// This percentage of messages is lost or duplicated, as long as the scope allows it.
 const FAULT_PERCENT: u64 = 5;
-/// So many clients in a hundred have no patience, where clients may give up.
+/// This percentage of clients cancel, where clients may cancel.
 const GIVE_UP_PERCENT: u64 = 30;
-/// More steps than this for each request of each node, and something goes round in circles.
+/// More steps than this for each request of each node count as a livelock.
 const STEPS_PER_REQUEST: u64 = 10_000;
 
-/// More requests than this in one run are a mistake.
+/// More requests than this in one run are taken for a mistake.
 const MOST_REQUESTS: u64 = 10_000_000;
 
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct RandomJob {
-    /// The system, what its clients do and what may go wrong in a run. Timers run if `firings` is not 0, and always
-    /// for algorithms that are nothing without them.
+    /// The system, its clients' behaviour and its faults. Timers run if `firings` is not 0, and always for
+    /// algorithms that need them.
     pub case: Case,
-    /// Pauses between requests are so many times as long as everything else: 1 is heavy load, 100 is light.
+    /// Pauses between requests are this many times as long as everything else: 1 is heavy load, 100 is light.
     pub pause: u64,
 }
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct RandomRun {
-    /// What was violated, if anything.
+    /// The violation, if any.
     pub violation: Option<Violation>,
     /// Every step of the run.
     pub steps: Vec<Step>,
-    /// How many messages were sent.
+    /// The number of messages sent.
     pub messages: u64,
-    /// How often clients entered.
+    /// The number of entries.
     pub entries: u64,
 }
 
 impl RandomJob {
-    /// What a scope asks for.
+    /// The job that a scope describes.
     pub fn of(scope: &Scope, defect: Option<&str>) -> RandomJob {
         RandomJob { case: Case::of(scope, defect), pause: 1 }
     }
@@ -95,9 +95,9 @@ enum Happening {
     Ask(NodeId),
     Leave(NodeId, ClientId),
     GiveUp(NodeId, ClientId),
-    /// From, to, and the number of the message.
+    /// The sender, the receiver and the number of the message.
     Arrive(NodeId, NodeId, u64),
-    /// Only if the timer has not been armed anew since.
+    /// Ignored if the timer has been armed again since.
     Expire(NodeId, Timer, u64),
     Crash,
     Restart(NodeId),
@@ -108,10 +108,10 @@ struct Run<'a, A: Algorithm> {
     world: World<A>,
     dice: Dice,
     now: u64,
-    /// Counts everything that is put on the agenda, so that what is due at the same time has an order.
+    /// Counts all events on the agenda, so that events due at the same time have an order.
     count: u64,
     agenda: BinaryHeap<Reverse<(u64, u64, Happening)>>,
-    /// The numbers of the messages under way, beside the channels of the world.
+    /// The numbers of the messages under way, parallel to the channels of the world.
     numbers: BTreeMap<(NodeId, NodeId), Vec<u64>>,
     /// When the latest message of a channel arrives.
     latest: BTreeMap<(NodeId, NodeId), u64>,
@@ -166,7 +166,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
         self.plan(after, Happening::Ask(node));
     }
 
-    /// Runs to the end; returns what was violated on the way or there.
+    /// Runs to the end; returns the violation, if any.
     fn finish(&mut self) -> Option<Violation> {
         let most =
             STEPS_PER_REQUEST * u64::from(self.job.case.setting.nodes) * u64::from(self.job.case.requests);
@@ -272,7 +272,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
         happened.violation.or(follow_up)
     }
 
-    /// A number for a message that was just sent.
+    /// The number of a message that was just sent.
     fn number(&mut self, from: NodeId, to: NodeId) -> u64 {
         self.count += 1;
         self.numbers.entry((from, to)).or_default().push(self.count);
@@ -287,7 +287,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
         }
     }
 
-    /// Decides what becomes of a message: it arrives, once or twice, or it is lost.
+    /// Decides the fate of a message: it arrives once, it arrives twice, or it is lost.
     fn route(&mut self, from: NodeId, to: NodeId, number: u64) -> Option<Violation> {
         let numbers = self.numbers.entry((from, to)).or_default();
         let overtakes = numbers.iter().position(|&other| other == number)?;
@@ -318,8 +318,8 @@ impl<'a, A: Algorithm> Run<'a, A> {
     }
 }
 
-/// The settings in which random runs look at an algorithm: more nodes than can be exhausted, every option, and the
-/// faults that it declares to tolerate.
+/// The settings for random runs of an algorithm: more nodes than a search can cover, every option, and the
+/// faults that the algorithm declares to tolerate.
 pub fn standard(info: &Info) -> Vec<RandomJob> {
     let (tokens, groups) = match info.kind {
         Kind::Mutex => (1, 1),
@@ -334,7 +334,7 @@ pub fn standard(info: &Info) -> Vec<RandomJob> {
         for value in values {
             let mut case = plain.clone();
             case.setting.options.push((option.name.to_string(), value.to_string()));
-            // An option may bring a timer with it that nothing works without.
+            // An option may need a timer.
             case.firings = u32::from(info.relies_on_timers());
             cases.push(case);
         }

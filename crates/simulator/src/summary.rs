@@ -1,4 +1,4 @@
-//! Several runs of one plan, seen together.
+//! A summary of several runs of one plan.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::engine::Outcome;
 use crate::measures::new_histogram;
 use crate::time::units;
 
-/// A mean over runs, and how far it is to be trusted.
+/// A mean over runs, and its standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// The mean.
@@ -35,23 +35,23 @@ impl Estimate {
     }
 }
 
-/// What several runs measured, each from its own seed.
+/// The measures of several runs, each from its own seed.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How many runs.
+    /// The number of runs.
     pub seeds: u64,
     /// Entries measured in all of them.
     pub entries: u64,
-    /// Messages simulated in all of them, the warm-up's included.
+    /// Messages simulated in all of them, warm-up included.
     pub messages: u64,
-    /// The mean wait and the messages for each entry of each run, in the order of the seeds: two plans run from the
-    /// same seeds can be compared run by run.
+    /// The mean wait and the messages for each entry of each run, in the order of the seeds: two plans run
+    /// from the same seeds can be compared run by run.
     pub by_seed: Vec<(f64, f64)>,
-    /// The wait from asking to entering.
+    /// The wait from request to entry.
     pub time_to_enter: Estimate,
     /// All waits, in ticks.
     pub waits: Histogram<u64>,
-    /// The longest, those included that had not ended.
+    /// The longest wait, unfinished ones included.
     pub longest_wait: f64,
     /// From the beginning to the last exit or the last message, whichever is later.
     pub settled: Estimate,
@@ -65,21 +65,21 @@ pub struct Summary {
     pub words_per_message: Estimate,
     /// Words for each entry.
     pub words_per_entry: Estimate,
-    /// From an exit that somebody waited for to the entry it made possible.
+    /// From an exit with waiters to the entry it made possible.
     pub sync_delay: Estimate,
-    /// From the last exit of all, with somebody waiting, to the next entry.
+    /// From the exit of the last client inside, with waiters, to the next entry.
     pub changeover: Estimate,
-    /// From asking to leaving.
+    /// From request to exit.
     pub response: Estimate,
     /// Entries per unit of time.
     pub throughput: Estimate,
-    /// How many were inside, on average.
+    /// The mean number of clients inside.
     pub concurrency: Estimate,
-    /// The most that were inside at once.
+    /// The largest number of clients inside at once.
     pub most_inside: u32,
-    /// Entries into another group than the one before, for each entry.
+    /// Entries into another group than the previous one, for each entry.
     pub switches_per_entry: Estimate,
-    /// The most changes of the group that a client waited for.
+    /// The most changes of the group during a wait.
     pub most_switches_waited: u64,
     /// Jain's index over the entries of the nodes.
     pub fairness: Estimate,
@@ -87,7 +87,7 @@ pub struct Summary {
     pub fewest_entries: u64,
     /// The most entries of a node in a run.
     pub most_entries: u64,
-    /// The spread over the nodes of their mean waits: the standard deviation, as the thesis' tables have it.
+    /// The spread over the nodes of their mean waits: the standard deviation, as in the thesis' tables.
     pub node_wait_deviation: Estimate,
     /// The same for the messages that a node sends for each of its entries.
     pub node_message_deviation: Estimate,
@@ -161,8 +161,8 @@ impl Summary {
         units(self.waits.value_at_percentile(percentile))
     }
 
-    /// Every measure with its name, always in the same order; what messages of a kind cost comes last, since the kinds
-    /// differ from algorithm to algorithm.
+    /// Every measure with its name, always in the same order. Messages by kind come last, since the kinds
+    /// differ between algorithms.
     pub fn columns(&self) -> Vec<Column> {
         let mut columns = vec![
             Column::new("entries_measured", self.entries),

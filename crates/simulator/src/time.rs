@@ -1,4 +1,5 @@
-//! Simulated time: whole ticks, a thousand million to a unit, so that sums are exact and runs are the same everywhere.
+//! Simulated time: whole ticks, a thousand million to a unit, so that sums are exact and runs are the same
+//! everywhere.
 
 use std::fmt;
 
@@ -9,16 +10,16 @@ use crate::chance::Dice;
 /// A moment or a length of time, in ticks.
 pub type Ticks = u64;
 
-/// Ticks in the unit of time that users speak of (whatever it is to them).
+/// Ticks per unit of time, whatever unit the user has in mind.
 pub const UNIT: f64 = 1e9;
 
 /// Longer than any run; a moment that never comes.
 pub const NEVER: Ticks = u64::MAX;
 
-/// The longest time that can be asked for, in units: a run of millions of these still fits.
+/// The longest time that can be requested, in units: a run of millions of these still fits.
 const LONGEST_UNITS: f64 = 1e6;
 
-/// So many units as ticks.
+/// Units as ticks.
 #[inline]
 pub fn ticks(units: f64) -> Ticks {
     (units * UNIT + 0.5) as Ticks
@@ -29,26 +30,26 @@ pub fn units(ticks: Ticks) -> f64 {
     ticks as f64 / UNIT
 }
 
-/// How long something takes: always the same, or around a mean.
+/// A length of time: constant, or around a mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// The mean, in units.
     pub mean: f64,
-    /// How single values are spread around it.
+    /// The distribution of single values around it.
     pub shape: Shape,
 }
 
-/// How values are spread around their mean.
+/// The distribution of values around their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Always the mean.
     Constant,
-    /// Without memory.
+    /// Exponential: without memory.
     Exponential,
-    /// Between nothing and twice the mean.
+    /// Uniform between zero and twice the mean.
     Uniform,
-    /// Pareto with exponent 3/2: most are a third of the mean, a few are a hundred times as long, and the variance is
-    /// infinite.
+    /// Pareto with exponent 3/2: most values are a third of the mean, a few are a hundred times as long, and
+    /// the variance is infinite.
     HeavyTailed,
 }
 
@@ -84,7 +85,7 @@ impl Span {
         Span { mean: units, shape: Shape::Constant }
     }
 
-    /// Refuses what is no length of time.
+    /// Refuses a value that is no length of time.
     pub fn validate(&self, name: &str) -> Result<(), SettingError> {
         if !self.mean.is_finite() || self.mean < 0.0 {
             return Err(SettingError(format!("{name} must be a time of at least 0, not {}", self.mean)));

@@ -1,4 +1,4 @@
-//! What faults do to nodes.
+//! The effects of faults on nodes.
 
 use algorithms::seat::Event;
 use algorithms::{Action, Algorithm, NodeId, Violation};
@@ -10,8 +10,8 @@ use crate::fault::Verb;
 use crate::time::Ticks;
 
 impl<A: Algorithm> Engine<'_, A> {
-    /// After a run in which things went wrong: nobody asks any more, nothing more goes wrong, and what is under way
-    /// comes to its end. Whoever waits then would wait for ever, though others were served.
+    /// After a run with faults: no client makes requests, no more faults happen, and messages under way are
+    /// handled. A client that still waits then would wait for ever, though others were served.
     pub(crate) fn settle(&mut self) -> Option<Violation> {
         if self.plan.faults.is_empty() {
             return None;
@@ -56,7 +56,7 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
-    /// A node that is down has nothing to pause.
+    /// Pauses a node, unless it has crashed.
     fn pause(&mut self, node: NodeId, until: Ticks) {
         let desk = &mut self.desks[node as usize];
         if !desk.down {
@@ -64,7 +64,7 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
-    /// A node that is down comes back, unless it has crashed once more.
+    /// A crashed node restarts, unless it has crashed again.
     pub(crate) fn mend(&mut self, node: NodeId) {
         let desk = &mut self.desks[node as usize];
         if !desk.down || desk.down_until > self.now {
@@ -88,7 +88,7 @@ impl<A: Algorithm> Engine<'_, A> {
         }
         desk.life += 1;
         (desk.busy_until, desk.paused_until, desk.receiving) = (self.now, self.now, false);
-        // What it was doing is gone; its clients ask again when it is back.
+        // Its state is gone; its clients make their requests again after the restart.
         let (waiting, inside) = desk.present();
         desk.visits.fill(Visit::default());
         let behind = desk.queue.len() as u32;
@@ -100,7 +100,7 @@ impl<A: Algorithm> Engine<'_, A> {
         self.present -= waiting + inside;
         self.network.record(Action::Crash { node });
         self.step(node, Event::Crash);
-        // Messages that had arrived find nobody, and those that it had not sent yet it never will.
+        // Messages that had arrived are lost, and so are those that it had not sent yet.
         inbox.into_iter().for_each(|letter| self.deliver(letter));
         let unsent = self.network.lose_unsent(node, self.now, self.plan.check.then_some(&mut self.census));
         self.measures.tampered += unsent;

@@ -1,4 +1,4 @@
-//! When clients ask, and for what.
+//! When clients make requests, and for which groups.
 
 use std::fmt;
 
@@ -8,43 +8,47 @@ use crate::chance::Dice;
 use crate::plan::Plan;
 use crate::time::{Ticks, ticks};
 
-/// When clients ask. The rate of the plan sets the pace of all of them.
+/// When clients make requests. The rate of the plan sets the pace of all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// After each exit a client thinks for an exponentially distributed time with mean 1/λ: the thesis' model.
+    /// After each exit a client thinks for an exponentially distributed time with mean 1/λ: the thesis'
+    /// model.
     Think,
     /// After each exit a client thinks for exactly 1/λ.
     Steady,
-    /// Everybody asks at the same moment; when all have been served, again after 1/λ.
+    /// All clients make a request at the same moment; when all have been served, again after 1/λ.
     Burst,
-    /// These nodes (everybody, if none are named) ask at the same moment, once. The run ends when all of them have left
-    /// and every message has been handled; all of it is measured, so `entries` and `warmup` say nothing.
+    /// These nodes (all, if none are named) make one request each at the same moment. The run ends when all
+    /// of them have left and every message has been handled. All of it is measured, so `entries` and `warmup`
+    /// have no effect.
     Once(Vec<Block>),
-    /// One client, drawn at random, asks; when it has left, the next does after 1/λ.
+    /// One client, drawn at random, makes a request; when it has left, the next does after 1/λ.
     Single,
-    /// As `Think`, but clients are away in between: on for about so many units, off for about so many.
+    /// As `Think`, but clients are away in between: on for about the first number of units, off for about the
+    /// second.
     OnOff(f64, f64),
-    /// As `Think`, but rates follow Zipf's law with this exponent: node 0 asks most. Their mean is the rate.
+    /// As `Think`, but rates follow Zipf's law with this exponent: node 0 has the highest. Their mean is the
+    /// rate.
     Skewed(f64),
 }
 
 /// Nodes from the first to the last, both included.
 pub type Block = (NodeId, NodeId);
 
-/// Which groups clients ask for.
+/// The groups that clients request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GroupChoice {
     /// Each is as likely.
     Uniform,
-    /// By Zipf's law with this exponent: group 0 is asked for most.
+    /// By Zipf's law with this exponent: group 0 is requested most.
     Zipf(f64),
-    /// Any non-empty set of groups, each as likely; one of them will do.
+    /// Any non-empty set of groups, each as likely; the client accepts any of them.
     AnyOf,
 }
 
 impl Workload {
-    /// Reads `think`, `steady`, `burst`, `once`, `once:NODES` (such as `once:1-3,7`), `single`, `on-off:ON:OFF` or
-    /// `skewed:S`.
+    /// Reads `think`, `steady`, `burst`, `once`, `once:NODES` (such as `once:1-3,7`), `single`,
+    /// `on-off:ON:OFF` or `skewed:S`.
     pub fn parse(text: &str) -> Result<Workload, SettingError> {
         let parts: Vec<&str> = text.split(':').collect();
         Ok(match parts[..] {
@@ -64,7 +68,7 @@ impl Workload {
         })
     }
 
-    /// Who takes part in a round, if there are rounds: block after block.
+    /// The nodes that take part in a round, if there are rounds: block after block.
     pub(crate) fn askers(&self, nodes: u32) -> Vec<NodeId> {
         match self {
             Workload::Once(blocks) if !blocks.is_empty() => {
@@ -74,7 +78,7 @@ impl Workload {
         }
     }
 
-    /// Refuses nodes that are not there, or that are named twice.
+    /// Refuses nodes that do not exist, or that are named twice.
     pub(crate) fn validate(&self, nodes: u32) -> Result<(), SettingError> {
         let Workload::Once(blocks) = self else { return Ok(()) };
         let mut sorted = blocks.clone();
@@ -118,7 +122,7 @@ impl GroupChoice {
 }
 
 impl fmt::Display for Workload {
-    /// As `parse` reads it.
+    /// In the form that `parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Workload::Think => f.write_str("think"),
@@ -139,7 +143,7 @@ impl fmt::Display for Workload {
 }
 
 impl fmt::Display for GroupChoice {
-    /// As `parse` reads it.
+    /// In the form that `parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             GroupChoice::Uniform => f.write_str("uniform"),
@@ -160,13 +164,13 @@ fn positive(text: &str) -> Result<f64, SettingError> {
 pub(crate) struct Load {
     workload: Workload,
     mean_think: f64,
-    /// For skewed loads, what each node's pauses are multiplied with.
+    /// For skewed loads, the factor for each node's pauses.
     slowness: Vec<f64>,
     /// For on/off loads, how much longer each node's clients are on.
     on_left: Vec<f64>,
     groups: u32,
     any_of: bool,
-    /// For groups by Zipf's law: the share of the groups up to each.
+    /// For groups by Zipf's law: the cumulative share up to each group.
     up_to: Vec<f64>,
     dice: Dice,
 }
@@ -201,7 +205,7 @@ impl Load {
         }
     }
 
-    /// How long a client of this node thinks before it asks again.
+    /// How long a client of this node thinks before its next request.
     #[inline]
     pub(crate) fn think(&mut self, node: NodeId) -> Ticks {
         let mean = self.mean_think;
@@ -226,10 +230,10 @@ impl Load {
         pause + thinks
     }
 
-    /// When a client asks for the first time.
+    /// When a client makes its first request.
     pub(crate) fn first(&mut self, node: NodeId) -> Ticks {
         match self.workload {
-            // Not all at once: that is what bursts are for.
+            // Not all at the same time: that is what bursts are for.
             Workload::Steady => (self.dice.fraction() * ticks(self.mean_think) as f64) as Ticks,
             _ => self.think(node),
         }
@@ -240,7 +244,7 @@ impl Load {
         self.dice.below(u64::from(nodes)) as NodeId
     }
 
-    /// What a client asks for.
+    /// The groups that a client requests.
     #[inline]
     pub(crate) fn wish(&mut self) -> Groups {
         if self.groups == 1 {
@@ -259,7 +263,7 @@ impl Load {
     }
 }
 
-/// The shares of so many by Zipf's law.
+/// Cumulative shares by Zipf's law.
 fn zipf(count: u32, exponent: f64) -> Vec<f64> {
     let weights: Vec<f64> =
         (1..=count).map(|rank| libm::exp(-exponent * libm::log(f64::from(rank)))).collect();

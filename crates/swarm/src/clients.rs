@@ -1,4 +1,4 @@
-//! What clients do, and what happens to them.
+//! The behaviour of clients, and the faults of their connections.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::events::Event;
 use crate::program::{Belief, Link, Program};
 use crate::run::{CLIENTS, Reader, Run, TTL};
 
-/// So many requests of a client are open at most, so that all of them can be served in time.
+/// A client has at most this many outstanding requests, so that all of them can be served in time.
 const MOST_ASKED: usize = 3;
 
 impl Run {
-    /// A client hears its node, if that came over the connection that it has.
+    /// A client receives a frame from its node, if it came over its current connection.
     pub(crate) fn hears(&mut self, client: usize, connection: u32, heard: &ToClient) {
         if self.clients[client].is_connected_by(connection) && !self.clients[client].dead {
             self.heard(client, heard);
@@ -45,14 +45,14 @@ impl Run {
         self.plan_in(stay, Event::Release { client, request });
     }
 
-    /// A client opens a session, or asks.
+    /// A client opens a session, or makes a request.
     pub(crate) fn act(&mut self, client: usize, ending: bool) {
         if self.clients[client].dead || ending {
             return;
         }
         if !self.clients[client].believes(self.now) {
             self.hang_up(client);
-            // Another node, if the last one was no good.
+            // Tries another node if the last one did not answer.
             let node = self.below(self.machines.len() as u64) as usize;
             let program = &mut self.clients[client];
             program.client = Client::new(TTL).with_defect(self.plan.defect);
@@ -101,7 +101,7 @@ impl Run {
     fn want(&mut self, slots: u32) -> (Definition, Want) {
         let groups = self.plan.groups;
         match groups {
-            // Some insist on a number, others take what is defined.
+            // Some insist on a number of slots, others accept the definition.
             0 if self.plan.resizes > 0 && self.below(4) > 0 => (Definition::MUTEX, Want::AnySlot),
             0 => (Definition::Slots(slots), Want::Slot),
             1 if self.below(3) == 0 => (Definition::RwLock, Want::Write),
@@ -125,7 +125,7 @@ impl Run {
         }
     }
 
-    /// Connects a client to its node, and says what has to be said first. Whether the node is there.
+    /// Connects a client to its node, and sends the first frames. Returns whether the node is running.
     fn connect(&mut self, client: usize) -> bool {
         let node = self.clients[client].node;
         let machine = &mut self.machines[node];
@@ -151,7 +151,7 @@ impl Run {
         self.plan_in(after, Event::HungUp { node, started, connection: id });
     }
 
-    /// A node notices that a connection is over.
+    /// A node notices that a connection has ended.
     pub(crate) fn hung_up(&mut self, node: usize, started: u64, connection: ConnectionId) {
         if self.machines[node].started == started {
             self.machines[node].readers.remove(&connection);
@@ -159,7 +159,7 @@ impl Run {
         }
     }
 
-    /// A connection breaks. What it was used for goes on.
+    /// A connection breaks. The session goes on.
     pub(crate) fn cut(&mut self) {
         let client = self.below(self.plan.clients as u64) as usize;
         self.hang_up(client);
@@ -167,7 +167,7 @@ impl Run {
         self.plan_in(after, Event::Reconnect(client));
     }
 
-    /// What a client and its node say to each other takes long for a while, or what one of them says.
+    /// The messages between a client and its node are slow for a while, in both directions or in one.
     pub(crate) fn stall(&mut self) {
         let client = self.below(self.plan.clients as u64) as usize;
         let until = Time(self.now.0 + self.below(3_000_000_000));
@@ -179,7 +179,7 @@ impl Run {
         }
     }
 
-    /// A client connects again, to the same node, unless it has done so already.
+    /// A client reconnects to the same node, unless it has done so already.
     pub(crate) fn reconnect(&mut self, client: usize) {
         if self.clients[client].link.is_some() || self.clients[client].dead {
             return;
@@ -189,13 +189,13 @@ impl Run {
         }
         let believes = self.clients[client].believes(self.now);
         if believes && !self.connect(client) {
-            // Its node is not there. It tries until it has nothing to lose any more.
+            // Its node is not running. The client retries until its session is over.
             let after = 10_000_000 + self.below(500_000_000);
             self.plan_in(after, Event::Reconnect(client));
         }
     }
 
-    /// A client stands still for a while, as a process that is stopped.
+    /// A client is paused for a while, like a stopped process.
     pub(crate) fn nap(&mut self) {
         let client = self.below(self.plan.clients as u64) as usize;
         let until = Time(self.now.0 + self.below(6_000_000_000));

@@ -1,4 +1,4 @@
-//! Clocks that run too fast or too slow, and that may not count the time for which their owner stood still.
+//! Clocks that run too fast or too slow, and that may stop while their owner is paused.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use service::Time;
 pub(crate) struct Clock {
     /// How fast it runs, in thousandths.
     pub(crate) rate: u64,
-    /// Whether it stands still together with its owner, as it must not.
+    /// Whether it stops while its owner is paused, which a correct clock does not.
     pub(crate) sleeps: bool,
-    /// Its owner stands still from then until then.
+    /// The beginning and the end of the owner's current pause.
     still: (Time, Time),
-    /// For how long it stood before that.
+    /// For how long it stopped before that.
     stood: Duration,
 }
 
@@ -22,14 +22,15 @@ impl Clock {
         Clock { rate, sleeps, still: (Time(0), Time(0)), stood: Duration::ZERO }
     }
 
-    /// What it shows at a moment.
+    /// The time it shows at a moment.
     pub(crate) fn at(&self, truth: Time) -> Time {
         let (from, until) = self.still;
         let stood = if self.sleeps { self.stood + (until.min(truth) - from) } else { Duration::ZERO };
         Time(truth.0.saturating_sub(stood.as_nanos() as u64) / 1000 * self.rate)
     }
 
-    /// Its owner stands still from now until then, unless it does already: what waits for the end must not be overtaken.
+    /// Pauses the owner from now until then, unless it is paused already: events that wait for the end must
+    /// not be overtaken.
     pub(crate) fn stand(&mut self, now: Time, until: Time) {
         let (from, before) = self.still;
         if now >= before {
@@ -38,7 +39,7 @@ impl Clock {
         }
     }
 
-    /// Until when its owner stands still.
+    /// The end of the owner's pause.
     pub(crate) fn stands_until(&self) -> Time {
         self.still.1
     }

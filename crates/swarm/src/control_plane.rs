@@ -1,5 +1,5 @@
-//! A model of the control plane: the leader decides with the code that leads in production, agreement itself is a model.
-//! Leaders change, fall silent with their machines, and those that were replaced do not know it at once.
+//! A model of the control plane: the leader decides with the production code, consensus itself is a model.
+//! Leaders change, pause with their machines, and a replaced leader does not know it at once.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use service::{Defect, Time};
 use crate::plan::Plan;
 use crate::voters::Voters;
 
-/// A node that leads, or led and does not know that it is over.
+/// A node that leads, or that led and has not learned that another does.
 pub(crate) struct Leader {
     pub(crate) leadership: Leadership,
     leases: Leases,
 }
 
 pub(crate) struct ControlPlane {
-    /// The registry after each change, the latest last.
+    /// The registry after each commit, the latest last.
     pub(crate) log: Vec<Arc<Registry>>,
     defect: Option<Defect>,
     pub(crate) voters: Voters,
-    /// The last is the one that leads.
+    /// The last one leads.
     pub(crate) leaders: Vec<Leader>,
 }
 
 impl ControlPlane {
-    /// All of these are members, since they were started now, and the first leads.
+    /// All of these nodes are members of the first view, and the first of them leads.
     pub(crate) fn new(ids: &[u32], plan: &Plan, voters: Voters, now: Time) -> ControlPlane {
         let leadership = Leadership { term: 1, node: ids[0] };
         let mut registry = Registry { lease: plan.lease, ..Registry::default() };
@@ -45,7 +45,8 @@ impl ControlPlane {
         &self.log[self.log.len() - 1]
     }
 
-    /// Another node leads from now on, on whose clock it is `here`. The one before may go on for a while, in vain.
+    /// Another node leads from now on, on whose clock it is `here`. The previous leader may go on for a while
+    /// without effect.
     pub(crate) fn elect(&mut self, node: u32, now: Time, here: Time) {
         let term = self.leader().map_or(1, |leadership| leadership.term + 1);
         let leadership = Leadership { term, node };
@@ -63,7 +64,7 @@ impl ControlPlane {
         leader.is_some_and(|leader| leader.leases.keeps_out(now, id))
     }
 
-    /// Lets something happen to a leader. Returns what it wants done, and whether anything was agreed on; proposals are
+    /// Gives a leader an input. Returns its effects, and whether an entry was committed; proposals are
     /// decided at once.
     pub(crate) fn step(&mut self, who: Leadership, input: Input, now: Time) -> (Vec<Output>, bool) {
         let (mut out, mut changed) = (Vec::new(), false);
@@ -75,7 +76,7 @@ impl ControlPlane {
         let leads = place + 1 == self.leaders.len();
         while let Some(at) = out.iter().position(|output| matches!(output, Output::Propose(_))) {
             let Output::Propose(entry) = out.remove(at) else { break };
-            // A node that does not lead any more agrees with nobody.
+            // A node that does not lead any more cannot commit.
             changed |= leads && self.apply(&entry, who) == Applied::Yes;
             let registry = self.registry().clone();
             self.leaders[place].leases.step(now, &registry, Input::Proposed, &mut out);
@@ -83,7 +84,7 @@ impl ControlPlane {
         (out, changed)
     }
 
-    /// Applies an entry that was agreed on under this leadership.
+    /// Applies an entry that was committed under this leadership.
     pub(crate) fn apply(&mut self, entry: &Entry, who: Leadership) -> Applied {
         let mut registry = Registry::clone(self.registry());
         if self.defect == Some(Defect::ReadmitsIncarnation) {

@@ -1,9 +1,10 @@
-//! What is left to chance, the same again from the same seed.
+//! Random numbers, reproducible from a seed.
 
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// From a seed; those who are to differ from others with the same one bring an odd number of their own.
+    /// From a seed. Generators that must differ from others with the same seed pass an odd number of their
+    /// own.
     pub(crate) fn new(seed: u64, odd: u64) -> Dice {
         Dice(seed.wrapping_mul(odd) | 1)
     }

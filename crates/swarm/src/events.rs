@@ -1,4 +1,4 @@
-//! What can happen next in a run, and where.
+//! The events of a run, and where they happen.
 
 use service::member::{ConnectionId, LeaderReply};
 use service::protocol::{ToClient, ToNode};
@@ -26,7 +26,7 @@ pub(crate) enum Event {
         connection: u32,
         heard: ToClient,
     },
-    /// A client does something.
+    /// A client acts.
     Act(usize),
     KeepAlive(usize),
     Release {
@@ -37,9 +37,10 @@ pub(crate) enum Event {
         client: usize,
         request: u64,
     },
-    /// The process of a node that was started as this one wants to be woken, when its clock shows this.
+    /// The process of a node, identified by the number of its start, asked to be woken when its clock shows
+    /// this time.
     Wake(usize, u64, Time),
-    /// A node notices that a connection is over.
+    /// A node notices that a connection has ended.
     HungUp {
         node: usize,
         started: u64,
@@ -50,25 +51,25 @@ pub(crate) enum Event {
     Stall,
     Reconnect(usize),
     Die,
-    /// A client stands still for a while.
+    /// A client is paused for a while.
     Nap,
     Crash,
     Pause,
     Part,
-    /// Two nodes do not reach each other any more.
+    /// Two nodes lose contact for good.
     Split,
-    /// A node joins that was never there.
+    /// A new node joins.
     Join,
-    /// A node is to leave.
+    /// A node is told to leave.
     Leave,
     Elect,
-    /// An operator releases something by force.
+    /// An operator releases a grant by force.
     Force,
     /// An operator defines a name, with more slots or fewer.
     Define,
-    /// An operator changes how long leases last.
+    /// An operator changes the length of leases.
     Lasts,
-    /// A stranger says things that make no sense.
+    /// A stranger sends invalid frames.
     Nonsense,
     /// A peer sends what no honest peer sends.
     Lie,
@@ -81,32 +82,32 @@ pub(crate) enum Event {
         order: (ConnectionId, u64),
         entry: Entry,
     },
-    /// The control plane has seen to what an operator asked.
+    /// The control plane has carried out an operator's request.
     Arranged {
         node: usize,
         started: u64,
         order: (ConnectionId, u64),
     },
     Start(usize),
-    /// Something happens to a leader.
+    /// An input for a leader.
     Lead {
         who: Leadership,
         input: leases::Input,
     },
-    /// A leader's round reaches the others; what they say takes so long.
+    /// A leader's round reaches the others; their answers take this long.
     Majority {
         who: Leadership,
         batch: u64,
         after: u64,
     },
-    /// A leader replies to a node, which was started as this one.
+    /// A leader replies to a node, identified by the number of its start.
     Reply {
         node: usize,
         started: u64,
         reply: LeaderReply,
     },
     Tick,
-    /// A node hears of this state of the registry.
+    /// A node learns this state of the registry.
     Agreed {
         node: usize,
         number: usize,
@@ -114,7 +115,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// The node that it happens at, and that may stand still.
+    /// The node where it happens, which may be paused.
     pub(crate) fn node(&self, clients: &[Program]) -> Option<usize> {
         match self {
             Event::Peer { to, .. } => Some(*to),
@@ -128,7 +129,7 @@ impl Event {
         }
     }
 
-    /// The client that it happens at, and that may stand still.
+    /// The client where it happens, which may be paused.
     pub(crate) fn client(&self) -> Option<usize> {
         match self {
             Event::Act(client) | Event::KeepAlive(client) | Event::Reconnect(client) => Some(*client),

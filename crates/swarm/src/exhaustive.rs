@@ -1,9 +1,9 @@
-//! Everything that can happen to a small cluster, in every order: messages, views, what clients do, crashes, leases that run
-//! out, nodes that are left out and come back. The nodes are those of production; time is abstract, and what decides on
-//! views may leave out only who is dead or whose lease has run out: that leases guarantee this is shown elsewhere.
+//! Every run of a small cluster, in every order: messages, views, clients, crashes, lapsed leases, and nodes
+//! that are excluded and join again. The nodes are those of production and time is abstract. A view may
+//! exclude only nodes that are dead or whose lease has lapsed: that leases guarantee this is shown elsewhere.
 //!
-//! The search is breadth first over states, so that the first violation is one of the nearest. From some states (a sample,
-//! by their hashes) it also looks whether everybody who waits is served if nothing more goes wrong.
+//! The search is breadth first over states, so that the first violation is one of the nearest. From a sample
+//! of states (chosen by their hashes) it also checks that every waiter is served if nothing more goes wrong.
 
 use std::collections::BTreeSet;
 
@@ -19,30 +19,30 @@ mod world;
 use act::Act;
 use world::World;
 
-/// What is explored.
+/// The size of an exploration.
 #[derive(Clone, Debug)]
 pub struct Size {
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: usize,
-    /// How many slots the one resource has.
+    /// The number of slots of the one resource.
     pub slots: u32,
-    /// Instead of slots: a room with so many groups.
+    /// Instead of slots: a room with this many groups.
     pub groups: u32,
-    /// How many clients each node has,
+    /// The number of clients of each node.
     pub clients: usize,
-    /// how many of them ask at all, those of the first nodes first,
+    /// The number of clients that make requests at all, those of the first nodes first.
     pub askers: usize,
-    /// and how many times each.
+    /// How many requests each of them makes.
     pub rounds: u32,
-    /// How many times a node dies, or its lease runs out.
+    /// How many times a node crashes, or its lease lapses.
     pub failures: u32,
-    /// How many times a timer runs out, or a node forgets what nobody uses.
+    /// How many times a timer expires, or a node forgets an unused resource.
     pub timers: u32,
-    /// It is looked at one in so many states whether everybody is served in the end; 0 for none.
+    /// In one of this many states the search checks that every waiter is served; 0 for none.
     pub sample: u64,
-    /// The search is given up after so many states.
+    /// The search stops after this many states.
     pub most_states: u64,
-    /// A rule to leave out, to see that it is needed.
+    /// A defect to enable, to show that the rule is needed.
     pub defect: Option<Defect>,
 }
 
@@ -65,7 +65,7 @@ impl Default for Size {
 }
 
 impl Size {
-    /// What can be set by name.
+    /// The names that can be set.
     pub const KEYS: [&str; 10] = [
         "nodes",
         "slots",
@@ -79,7 +79,7 @@ impl Size {
         "most-states",
     ];
 
-    /// Sets several things, as they are typed: `nodes=3,failures=2`.
+    /// Sets several values, as on the command line: `nodes=3,failures=2`.
     pub fn adjust(&mut self, with: &str) -> Result<(), String> {
         for (key, value) in pairs(with)? {
             let count = u32::try_from(value).unwrap_or(u32::MAX);
@@ -100,8 +100,8 @@ impl Size {
         Ok(())
     }
 
-    /// A size at which the exploration shows what comes of a defect; `None` if that takes clocks, control planes or clients
-    /// far away, which only the swarm has.
+    /// A size at which the exploration shows the effect of a defect; `None` if that takes clocks, a control
+    /// plane or remote clients, which only the swarm has.
     pub fn that_shows(defect: Defect) -> Option<Size> {
         let two = Size { rounds: 2, ..Size::default() };
         let three = Size { nodes: 3, ..Size::default() };
@@ -121,34 +121,34 @@ impl Size {
     }
 }
 
-/// What an exploration has found so far, or in the end.
+/// The result of an exploration, so far or in the end.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
-    /// Different states.
+    /// The number of distinct states.
     pub states: u64,
-    /// Steps from one to another.
+    /// The number of transitions.
     pub steps: u64,
-    /// How many steps the farthest of them is from the start.
+    /// The distance of the farthest state from the start, in steps.
     pub depth: u32,
-    /// From so many of them it was looked at whether everybody is served.
+    /// The number of states from which the search checked that every waiter is served.
     pub sampled: u64,
-    /// So many clients were let in, over all steps.
+    /// The number of grants, over all steps.
     pub grants: u64,
-    /// The highest number of a view.
+    /// The highest epoch.
     pub views: u64,
-    /// Nothing is left to explore.
+    /// Whether the whole state space was explored.
     pub complete: bool,
-    /// What is wrong, and what led there.
+    /// The violation, and the steps that lead to it.
     pub wrong: Option<(String, Vec<String>)>,
 }
 
-/// A state that was reached, for the way back.
+/// A reached state, with its predecessor.
 struct Reached {
     from: u32,
     by: Act,
 }
 
-/// Explores. `progress` is told after each step further from the start.
+/// Explores the state space. `progress` is called after each level of the search.
 pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
     let mut found = Explored::default();
     let start = World::new(size);

@@ -1,4 +1,4 @@
-//! What happens to nodes: they die, stand still, come back, are cut off, and lead.
+//! Faults of nodes: they crash, pause, restart, lose contact, and lead.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Run {
         self.machines[node].cut_off_until > self.now
     }
 
-    /// A node asks the leader, or a node that it takes for the leader.
+    /// A node sends to the leader, or to a node that it takes for the leader.
     pub(crate) fn ask_leader(&mut self, node: usize, input: Input) {
         let started = self.machines[node].started;
         let stale = self.below(5) == 0 && self.things_go_wrong() || self.machines[node].news_at > self.now;
@@ -34,12 +34,12 @@ impl Run {
         self.plan_in(after, Event::Lead { who, input });
     }
 
-    /// Whether anything may still go wrong: in the end everything has to come to rest.
+    /// Whether faults may still happen: at the end everything has to settle.
     fn things_go_wrong(&self) -> bool {
         self.now.0 < self.plan.lasts.as_nanos() as u64
     }
 
-    /// Whether news may take long.
+    /// Whether messages of the control plane may be slow.
     pub(crate) fn is_slow(&self) -> bool {
         self.plan.late_news > 0 && self.things_go_wrong()
     }
@@ -50,10 +50,10 @@ impl Run {
         if slow { self.below(self.plan.lease.as_nanos() as u64 * 3 / 2) } else { self.hop() }
     }
 
-    /// Something happens to a leader, or to a node that takes itself for one.
+    /// An input for a leader, or for a node that takes itself for one.
     pub(crate) fn lead(&mut self, who: Leadership, input: Input) {
         let node = Run::index(who.node);
-        // A leader that has died does not lead any more.
+        // A leader that has crashed does not lead any more.
         if self.machines[node].member.is_none() {
             return;
         }
@@ -84,7 +84,7 @@ impl Run {
             };
             let node = Run::index(identity.id);
             let machine = &self.machines[node];
-            // A question of a process that has ended is answered to nobody.
+            // The reply to a process that has ended is dropped.
             if machine.member.as_ref().is_some_and(|member| member.incarnation() >= identity.incarnation) {
                 let started = machine.started;
                 self.plan_in(after, Event::Reply { node, started, reply });
@@ -95,7 +95,7 @@ impl Run {
         }
     }
 
-    /// A leader has asked the others whether it leads: what they say is back after a while.
+    /// A leader has asked the others whether it still leads: their answers come back after a while.
     pub(crate) fn majority(&mut self, who: Leadership, batch: u64, after: u64) {
         let reached = !self.is_cut_off(Run::index(who.node));
         let now = self.now;
@@ -107,7 +107,7 @@ impl Run {
         self.plan_in(after, Event::Lead { who, input });
     }
 
-    /// Leaders look at their clocks.
+    /// Leaders check their clocks.
     pub(crate) fn tick(&mut self) {
         self.plan_in(20_000_000, Event::Tick);
         let leaders: Vec<Leadership> = self.control.leaders.iter().map(|leader| leader.leadership).collect();
@@ -124,7 +124,7 @@ impl Run {
         machine.member.is_some() && machine.clock.stands_until() <= self.now && !self.is_cut_off(node)
     }
 
-    /// Another node comes to lead: because the one that did is gone, or just so.
+    /// Another node becomes the leader: because the leader is gone, or without a reason.
     pub(crate) fn elect(&mut self) {
         let able: Vec<usize> = (0..self.machines.len()).filter(|node| self.can_lead(*node)).collect();
         if able.is_empty() {
@@ -138,7 +138,7 @@ impl Run {
         self.control.elect(FIRST + node as u32, self.now, clock);
     }
 
-    /// Some nodes go on for a while with the leader before.
+    /// Some nodes keep following the previous leader for a while.
     fn spread_slowly(&mut self) {
         for node in 0..self.machines.len() {
             if self.is_slow() && self.below(3) == 0 {
@@ -155,7 +155,7 @@ impl Run {
         }
     }
 
-    /// A node dies.
+    /// A node crashes.
     pub(crate) fn crash(&mut self) {
         let alive: Vec<usize> =
             (0..self.machines.len()).filter(|node| self.machines[*node].member.is_some()).collect();
@@ -170,7 +170,7 @@ impl Run {
         self.plan_in(after, Event::Start(node));
     }
 
-    /// A node stands still for a while, as a process that is stopped.
+    /// A node is paused for a while, like a stopped process.
     pub(crate) fn pause(&mut self) {
         let node = self.below(self.machines.len() as u64) as usize;
         let pause = self.below(5_000_000_000);
@@ -182,7 +182,8 @@ impl Run {
         }
     }
 
-    /// Some nodes cannot hear each other for a while, or not in one direction; or one does not reach the control plane.
+    /// Some nodes lose contact for a while, perhaps in one direction; or one of them cannot reach the control
+    /// plane.
     pub(crate) fn part(&mut self) {
         let until = self.now + Duration::from_nanos(self.below(6_000_000_000));
         let nodes = self.machines.len() as u64;
@@ -209,7 +210,7 @@ impl Run {
         }
     }
 
-    /// Two nodes do not reach each other any more, whatever happens.
+    /// Two nodes lose contact for good.
     pub(crate) fn split(&mut self) {
         let for_ever = self.now + Duration::from_secs(1000);
         for way in [(0, 1), (1, 0)] {
@@ -239,7 +240,7 @@ impl Run {
         });
     }
 
-    /// A node disconnects a peer: until its next view nothing passes between the two.
+    /// A node disconnects a peer: no message passes between the two until its next view.
     pub(crate) fn disconnect(&mut self, node: usize, peer: usize, why: &Breach) {
         if !self.machines[node].liars.contains(&peer) {
             let what = format!("node {node} disconnects node {peer}, which is honest: {why}");
@@ -250,7 +251,7 @@ impl Run {
         }
     }
 
-    /// A node enters a view: its links begin anew.
+    /// A node enters a view: its links start afresh.
     pub(crate) fn connect_again(&mut self, node: usize) {
         for peer in std::mem::take(&mut self.machines[node].liars) {
             for way in [(node, peer), (peer, node)] {

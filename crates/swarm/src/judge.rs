@@ -1,5 +1,5 @@
-//! What must hold, judged from outside: when a node gives something away, when a client learns of it, now and then, and
-//! at the end.
+//! The properties, checked from outside: at every grant of a node, when a client learns of it, from time to
+//! time, and at the end.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use service::{Answer, Grant};
 use crate::program::Belief;
 use crate::run::Run;
 
-/// Tokens are counted once in so many events.
+/// Tokens are counted once in this many events.
 const COUNTED_EVERY: u64 = 64;
 
 impl Run {
@@ -18,8 +18,8 @@ impl Run {
         self.plan.drift <= u64::from(DRIFT_PERCENT)
     }
 
-    /// A node answers a client. What it says again is no other grant: if its lease has run out meanwhile, the client knows
-    /// that what it hears is over.
+    /// A node answers a client. A repeated answer is not another grant: if the lease has lapsed meanwhile,
+    /// the client knows that the grant is over.
     pub(crate) fn judge_answer(&mut self, client: usize, answer: &Answer) {
         let granted = matches!(answer.reply, Reply::Granted(_));
         if !granted || !self.granted.insert((answer.session, answer.request)) {
@@ -31,7 +31,7 @@ impl Run {
         }
     }
 
-    /// Whoever had it before knows that it has it no more, before a node gives it to somebody else.
+    /// The previous holder knows that its grant is over before a node grants the slot again.
     fn judge_knowledge(&mut self, client: usize, answer: &Answer) {
         let Reply::Granted(grant) = answer.reply else { return };
         let Some(wanted) = self.clients[client].names.get(&answer.request) else { return };
@@ -43,12 +43,12 @@ impl Run {
             other.name == given.name && if rooms { !other.shares(&given) } else { other.slot == given.slot }
         };
         if let Some(other) = beliefs.into_iter().find(clashes) {
-            self.happened.violations.push(format!("{given:?} is given while somebody believes in {other:?}"));
+            self.happened.violations.push(format!("{given:?} is granted while a client holds {other:?}"));
         }
     }
 
-    /// A node gives something to a client: fences rise in the order of grants. If clocks are
-    /// worse than allowed, a node may go on in a view that is over, but never with a fence of a later one.
+    /// A node grants a request: fences rise in the order of grants. If clocks are worse than allowed, a node
+    /// may go on in an old view, but never with a fence of a later one.
     fn judge_order(&mut self, client: usize, answer: &Answer) {
         let Reply::Granted(Grant { slot, fence, .. }) = answer.reply else { return };
         let Some(&(name, _)) = self.clients[client].names.get(&answer.request) else { return };
@@ -60,7 +60,7 @@ impl Run {
         *highest = fence.max(*highest);
     }
 
-    /// A client believes from now on that it is inside: nobody may be there who must not.
+    /// A client learns of its grant: no conflicting grant may be held at that moment.
     pub(crate) fn judge_grant(&mut self, client: usize, belief: &Belief) {
         let within_bounds = self.plan.drift <= u64::from(DRIFT_PERCENT);
         let mut problems = Vec::new();
@@ -81,7 +81,7 @@ impl Run {
             }
         }
         let (highest, group) = self.fences.entry((belief.name, belief.slot)).or_default();
-        // Those who share an opening share its fence.
+        // Holders that share an opening share its fence.
         let shares =
             self.plan.groups > 0 && belief.fence == *highest && belief.group == *group && !belief.alone;
         if belief.fence <= *highest && !shares {
@@ -113,7 +113,7 @@ impl Run {
         }
     }
 
-    /// Everybody was served, and everything is forgotten.
+    /// All requests were served, and everything is forgotten.
     pub(crate) fn judge_end(&mut self) {
         for core in self.machines.iter().filter_map(|machine| machine.member.as_ref()).map(|it| it.core()) {
             let status = core.status();

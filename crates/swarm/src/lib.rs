@@ -1,8 +1,9 @@
 //! Whole clusters with faults in simulated time, from a seed.
 //!
-//! The cores of nodes and the client's side of sessions are those of production, and so is the code by which a leader decides
-//! about leases and views; links, clocks, agreement and everything that goes wrong are simulated. What must hold is judged
-//! from outside, by what clients believe: a grant is judged in the moment in which a client learns of it.
+//! The cores of nodes and the client's side of sessions are those of production, and so is the code by which
+//! a leader decides about leases and views. Links, clocks, consensus and all faults are simulated. The
+//! properties are checked from outside, by the grants that clients hold: a grant is checked at the moment
+//! when a client learns of it.
 //!
 //! ```
 //! let happened = swarm::run(&swarm::Plan::drawn(7), 7);

@@ -1,4 +1,4 @@
-//! Nodes: processes that run a member, start, end, join, leave, and hear what is agreed on.
+//! Nodes: processes that run a member, start, end, join, leave, and learn of commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,44 +17,44 @@ use crate::run::{Reader, Run};
 /// The first id: not 0, so that ids and places differ.
 pub(crate) const FIRST: u32 = 100;
 
-/// A cluster grows to so many nodes at most: as many as a set of them has bits for when it is parted.
+/// A cluster grows to at most this many nodes: a partition is a set of bits.
 const MOST_NODES: usize = 16;
 
-/// A machine with the process of a node, which may run or not.
+/// A machine with the process of a node, which may be running or not.
 pub(crate) struct Machine {
     pub(crate) id: u32,
-    /// It may stand still.
+    /// Its clock, which may stop.
     pub(crate) clock: Clock,
     /// `None` while the process does not run.
     pub(crate) member: Option<Box<Member>>,
     /// How many times the process was started.
     pub(crate) started: u64,
-    /// When that, or its incarnation, changed last.
+    /// When that, or its incarnation, last changed.
     pub(crate) changed: Time,
-    /// How much of the log it has on disk.
+    /// How many commits it has on disk.
     pub(crate) heard: usize,
-    /// When the member will be woken, on its own clock.
+    /// When the member will be woken, by its own clock.
     pub(crate) planned: Option<Time>,
-    /// What its connections lead to.
+    /// The other ends of its connections.
     pub(crate) readers: BTreeMap<ConnectionId, Reader>,
-    /// It learns then who leads.
+    /// When it learns who leads.
     pub(crate) news_at: Time,
-    /// It is to leave, and not to come back.
+    /// Whether it is told to leave, and does not come back.
     pub(crate) leaves: bool,
-    /// The control plane is out of its reach until then.
+    /// It cannot reach the control plane until then.
     pub(crate) cut_off_until: Time,
-    /// The control plane does not hear it until then.
+    /// The control plane does not receive its messages until then.
     pub(crate) mute_until: Time,
-    /// Messages of views that it has not heard of, with their senders.
+    /// Messages of views that it does not know yet, with their senders.
     pub(crate) early: Vec<(usize, PeerMessage)>,
     /// Peers that lied to it in this view.
     pub(crate) liars: BTreeSet<usize>,
-    /// A list that is used again.
+    /// A list that is reused for effects.
     pub(crate) effects: Vec<Effect>,
 }
 
 impl Machine {
-    /// One whose process does not run.
+    /// A machine whose process is not running.
     pub(crate) fn new(id: u32, plan: &Plan) -> Machine {
         Machine {
             id,
@@ -80,14 +80,14 @@ impl Machine {
     }
 }
 
-/// What a node knows of the world around it.
+/// A node's view of its surroundings.
 pub(crate) struct Around<'a> {
     pub(crate) run: &'a Run,
     pub(crate) node: usize,
 }
 
 impl Surroundings for Around<'_> {
-    /// The peers on a way that is blocked, and those whose process, or incarnation, is another one than in the view.
+    /// The peers behind a blocked link, and those whose process or incarnation differs from the view.
     fn unreachable(&self) -> BTreeMap<u32, Duration> {
         let Around { run, node } = *self;
         let since = |(id, member): (&u32, &MemberEntry)| {
@@ -136,7 +136,7 @@ impl Run {
         let (address, clients) = (String::new(), String::new());
         let setup = Setup { cluster: "swarm".to_owned(), address, clients, core };
         let now = self.node_clock(node);
-        // What is on its disk, if it was there before.
+        // The registry on its disk, if it ran before.
         let registry = if started == 0 { Arc::new(Registry::default()) } else { self.registry(heard) };
         let machine = &mut self.machines[node];
         machine.started += 1;
@@ -170,7 +170,7 @@ impl Run {
         self.maybe_elect(node);
     }
 
-    /// A node joins that was never there.
+    /// A new node joins.
     pub(crate) fn join(&mut self) {
         let node = self.machines.len();
         if node >= MOST_NODES {
@@ -184,7 +184,7 @@ impl Run {
         self.start(node);
     }
 
-    /// A node is to leave, unless it is the last.
+    /// A node is told to leave, unless it is the last.
     pub(crate) fn leave(&mut self) {
         let stays = |machine: &Machine| machine.member.is_some() && !machine.leaves;
         let nodes: Vec<usize> =
@@ -205,7 +205,7 @@ impl Run {
         self.end(node);
     }
 
-    /// A node hears what is agreed on, as soon as the control plane reaches it.
+    /// A node learns of a commit, as soon as the control plane reaches it.
     pub(crate) fn hear_of_registry(&mut self, node: usize, number: usize) {
         let backwards = self.plan.defect == Some(Defect::ViewsBackwards);
         let Machine { heard, cut_off_until, .. } = self.machines[node];
@@ -227,7 +227,7 @@ impl Run {
         self.at_node(node, |member, _, now, effects| member.agreed(&registry, fresh, now, effects));
     }
 
-    /// Something was agreed on: all nodes hear of it, sooner or later.
+    /// An entry was committed: all nodes learn of it, sooner or later.
     pub(crate) fn announce(&mut self) {
         let number = self.control.log.len() - 1;
         let (epoch, before) = (self.control.log[number].epoch, self.control.log[number - 1].epoch);
@@ -243,7 +243,7 @@ impl Run {
         }
     }
 
-    /// A node hears what the leader says, or that nobody answers.
+    /// A node receives the leader's reply, or learns that there is none.
     pub(crate) fn leader_replies(&mut self, node: usize, started: u64, reply: LeaderReply) {
         let reply = if self.is_cut_off(node) { LeaderReply::Silence } else { reply };
         if self.machines[node].started == started {
@@ -251,7 +251,7 @@ impl Run {
         }
     }
 
-    /// A message of a peer arrives. One of a later view waits until the node is there.
+    /// A message of a peer arrives. A message of a later view waits until the node has entered it.
     pub(crate) fn peer(&mut self, from: usize, to: usize, message: PeerMessage) {
         let Some(member) = &self.machines[to].member else { return };
         if message.epoch > member.view().epoch {

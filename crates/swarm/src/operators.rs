@@ -1,5 +1,5 @@
-//! Operators, over connections of their own: they define names, give them more slots or fewer, change leases, look at who holds
-//! what and release it by force. And strangers, who say things that make no sense.
+//! Operators, over connections of their own: they define names, resize them, change leases, list the holders
+//! and release grants by force. And strangers, which send invalid frames.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::run::{Reader, Run};
 const MOST_SLOTS: u64 = 5;
 
 impl Run {
-    /// A node that runs, and a new connection to it.
+    /// A running node, and a new connection to it.
     fn operator(&mut self) -> Option<(usize, ConnectionId)> {
         let runs = |node: &usize| self.machines[*node].member.is_some();
         let nodes: Vec<usize> = (0..self.machines.len()).filter(runs).collect();
@@ -36,7 +36,7 @@ impl Run {
         std::mem::take(&mut self.told)
     }
 
-    /// An operator defines a name: so many slots; or as nothing in particular, now and then.
+    /// An operator defines a name: with a number of slots, or sometimes without a definition.
     pub(crate) fn define(&mut self) {
         let Some((node, connection)) = self.operator() else { return };
         let name: Arc<str> = format!("name {}", self.below(u64::from(self.plan.names))).into();
@@ -49,7 +49,7 @@ impl Run {
         self.order(node, connection, ToNode::Order { number: 1, order });
     }
 
-    /// A node has an entry agreed on, if there is a leader.
+    /// A node has an entry committed, if there is a leader.
     pub(crate) fn propose(&mut self, node: usize, started: u64, order: (ConnectionId, u64), entry: &Entry) {
         if self.machines[node].started != started {
             return;
@@ -78,14 +78,14 @@ impl Run {
         }
     }
 
-    /// An operator changes how long leases last.
+    /// An operator changes the length of leases.
     pub(crate) fn change_leases(&mut self) {
         let Some((node, connection)) = self.operator() else { return };
         let question = Question::Lease(Duration::from_secs(1 + self.below(3)));
         self.order(node, connection, ToNode::Ask { number: 1, question });
     }
 
-    /// The control plane sees to what an operator asked.
+    /// The control plane carries out an operator's request.
     pub(crate) fn arrange(&mut self, node: usize, order: (ConnectionId, u64), question: &Question) {
         let (after, started) = (self.control_hop(), self.machines[node].started);
         if let (Question::Lease(lasts), Some(who)) = (question, self.control.leader()) {
@@ -100,7 +100,7 @@ impl Run {
         }
     }
 
-    /// An operator looks at who holds what at a node, and releases one of the grants by force.
+    /// An operator lists the grants at a node, and releases one of them by force.
     pub(crate) fn force(&mut self) {
         let Some((node, connection)) = self.operator() else { return };
         let told = self.order(node, connection, ToNode::Ask { number: 1, question: Question::List(None) });
@@ -131,7 +131,7 @@ impl Run {
         }
     }
 
-    /// What a node lists as held is held once.
+    /// Every grant that a node lists is held once.
     fn judge_listing(&mut self, node: usize, listing: &Listing) {
         let rooms = self.plan.groups > 0;
         let grants: Vec<_> = listing.clients.iter().filter_map(|client| client.granted).collect();
@@ -143,7 +143,7 @@ impl Run {
         }
     }
 
-    /// A stranger says things that make no sense: nobody else notices.
+    /// A stranger sends invalid frames, which affect no other connection.
     pub(crate) fn nonsense(&mut self) {
         let Some((node, connection)) = self.operator() else { return };
         for _ in 0..1 + self.below(8) {
@@ -153,13 +153,13 @@ impl Run {
         self.hung_up(node, self.machines[node].started, connection);
     }
 
-    /// A number that programs forget about.
+    /// A number that programs tend to mishandle.
     fn odd_number(&mut self) -> u64 {
         [0, 1, 2, u64::from(u32::MAX), 1 << 40, u64::MAX - 1, u64::MAX][self.below(7) as usize]
     }
 
     fn absurd(&mut self) -> ToNode {
-        // Sessions of others have low numbers: a stranger does not guess them.
+        // Sessions of others have low numbers, which a stranger does not guess.
         let (incarnation, number) = (self.odd_number(), 1_000_000 + self.odd_number() / 2);
         let session = SessionId { node: 100 + self.below(3) as u32, incarnation, number };
         let (request, fence) = (self.odd_number(), self.odd_number());

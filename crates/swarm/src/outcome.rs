@@ -1,19 +1,19 @@
-//! A run with everything that can become of it, and the smallest plan that still fails.
+//! A run with panics caught, and the smallest plan that still fails.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::plan::{Happened, Plan};
 
-/// So many runs are tried at most to find a smaller plan.
+/// At most this many runs are tried to find a smaller plan.
 const MOST_TRIES: u32 = 120;
 
-/// Runs a plan from a seed. A node that finds that it does what it cannot is a violation like any other.
+/// Runs a plan from a seed. A failed assertion of a node is a violation like any other.
 pub fn outcome(plan: &Plan, seed: u64) -> Happened {
     guarded(|| crate::run(plan, seed))
         .unwrap_or_else(|wrong| Happened { violations: vec![wrong], ..Happened::default() })
 }
 
-/// Does something. A node that finds that it does what it cannot says so by a panic.
+/// Runs a closure. A node reports a failed assertion by a panic.
 pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(act)).map_err(|panic| {
         let what = panic.downcast_ref::<String>().cloned();
@@ -22,8 +22,8 @@ pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// A smaller plan that fails from the same seed in the same way (by a violation, or by somebody who is stuck): fewer of
-/// everything, and shorter, as long as it does. The effort is bounded, so there may be a smaller one.
+/// A smaller plan that fails from the same seed in the same way (by a violation, or by a request that is
+/// stuck): fewer of everything, and shorter. The effort is bounded, so there may be a smaller one.
 pub fn shrunk(plan: &Plan, seed: u64) -> Plan {
     let violates = !outcome(plan, seed).violations.is_empty();
     let fails = |plan: &Plan| {
@@ -54,7 +54,7 @@ pub fn shrunk(plan: &Plan, seed: u64) -> Plan {
     }
 }
 
-/// What is made smaller, in this order: what makes a run shorter first, then all counts.
+/// The keys to shrink, in this order: those that shorten a run first, then all counts.
 fn shrinking() -> impl Iterator<Item = &'static str> {
     let times = ["lasts", "lease", "drift", "section", "hop", "client-hop", "split"];
     let counts = Plan::KEYS.into_iter().filter(move |key| !times.contains(key));

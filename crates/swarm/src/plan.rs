@@ -1,4 +1,4 @@
-//! What to run, and how it went.
+//! What to run, and the result.
 
 use std::time::Duration;
 
@@ -7,72 +7,73 @@ use service::Defect;
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: usize,
-    /// How many clients.
+    /// The number of clients.
     pub clients: usize,
-    /// How many names they want,
+    /// The number of names that they use.
     pub names: u32,
-    /// with so many slots each.
+    /// The number of slots of each name.
     pub slots: u32,
-    /// Instead of slots: rooms with so many groups, or read-write locks if there is one.
+    /// Instead of slots: rooms with this many groups, or read-write locks if there is one.
     pub groups: u32,
-    /// How many connections of clients are cut,
+    /// How many client connections are cut.
     pub cuts: u32,
-    /// how many are slow for a while, in both directions or in one,
+    /// How many client connections are slow for a while, in both directions or in one.
     pub stalls: u32,
-    /// how many clients die,
+    /// How many clients die.
     pub deaths: u32,
-    /// and how many stand still for a while.
+    /// How many clients are paused for a while.
     pub naps: u32,
-    /// How many times a node dies and comes back,
+    /// How many times a node crashes and restarts.
     pub crashes: u32,
-    /// stands still for a while,
+    /// How many times a node is paused for a while.
     pub pauses: u32,
-    /// or is cut off from some others, or from the control plane, in both directions or in one.
+    /// How many times a node loses contact with some others, or with the control plane, in both directions or
+    /// in one.
     pub partitions: u32,
-    /// How many nodes join that were never there,
+    /// How many new nodes join.
     pub joins: u32,
-    /// and how many leave.
+    /// How many nodes leave.
     pub leaves: u32,
-    /// How many times somebody else comes to lead although nothing is wrong,
+    /// How many times another node becomes the leader although nothing is wrong.
     pub elections: u32,
-    /// and how many times leases are to become longer or shorter.
+    /// How many times the length of leases changes.
     pub lease_changes: u32,
-    /// How many times a name gets more slots or fewer, while it is used.
+    /// How many times a name is resized while it is in use.
     pub resizes: u32,
-    /// How many times something is released by force.
+    /// How many times a grant is released by force.
     pub forces: u32,
-    /// How many connections watch what happens at nodes; most of them do not keep up all the time.
+    /// How many connections watch the events of nodes; most of them do not keep up all the time.
     pub watchers: u32,
-    /// How many times a stranger says things that make no sense,
+    /// How many times a stranger sends invalid frames.
     pub nonsense: u32,
-    /// and how many times a peer does.
+    /// How many times a peer sends invalid messages.
     pub lies: u32,
-    /// One in so many messages between leaders and nodes takes long, and some nodes hear late of new views and of who leads;
-    /// 0 for none.
+    /// One in this many messages between leaders and nodes is slow, and some nodes learn late of new views
+    /// and leaders; 0 for none.
     pub late_news: u32,
-    /// So many requests end in one call of a node, 0 for as many as usual,
+    /// How many requests end in one call of a node; 0 for the default.
     pub slice: u32,
-    /// and so many may hold or wait there at once, 0 for as many as usual.
+    /// How many requests may hold or wait at a node at once; 0 for the default.
     pub most_requests: u32,
-    /// Whether two nodes never reach each other, from a while after the beginning on.
+    /// Whether two nodes lose contact for good, some time after the beginning.
     pub split: bool,
-    /// How long leases of nodes last.
+    /// The length of nodes' leases.
     pub lease: Duration,
-    /// By how many percent clocks run too fast or too slow, at most. Beyond 10 only fences hold.
+    /// By how many percent clocks run too fast or too slow, at most. Beyond 10 only fences are guaranteed.
     pub drift: u64,
-    /// Whether clients ask for other numbers of slots as well.
+    /// Whether clients also request other numbers of slots.
     pub contradict: bool,
-    /// How long clients stay inside, at most.
+    /// How long clients hold a grant, at most.
     pub section: Duration,
-    /// How long a message between nodes takes at most,
+    /// The longest delay of a message between nodes.
     pub hop: Duration,
-    /// and one between a client and its node.
+    /// The longest delay of a message between a client and its node.
     pub client_hop: Duration,
-    /// How long clients do things, and things go wrong.
+    /// How long clients act and faults happen.
     pub lasts: Duration,
-    /// A rule to leave out, to see that it is needed.
+    /// A defect to enable, to show that the rule is needed.
     pub defect: Option<Defect>,
 }
 
@@ -163,7 +164,7 @@ impl Plan {
         }
     }
 
-    /// What can be set by name: durations are in milliseconds, and what is true or not is 1 or 0.
+    /// The names that can be set: durations are in milliseconds, booleans are 1 or 0.
     pub const KEYS: [&str; 32] = [
         "nodes",
         "clients",
@@ -199,7 +200,7 @@ impl Plan {
         "lasts",
     ];
 
-    /// What is planned under this name; `None` if there is no such name.
+    /// The value of this name; `None` if there is no such name.
     pub fn get(&self, key: &str) -> Option<u64> {
         let millis = |duration: Duration| duration.as_millis() as u64;
         Some(match key {
@@ -217,7 +218,7 @@ impl Plan {
         })
     }
 
-    /// Plans something else under this name. Whether there is such a name.
+    /// Sets the value of this name. Returns whether there is such a name.
     pub fn set(&mut self, key: &str, value: u64) -> bool {
         let millis = Duration::from_millis(value);
         match key {
@@ -240,7 +241,7 @@ impl Plan {
         true
     }
 
-    /// Plans something else under several names, as it is typed: `nodes=3,clients=9`.
+    /// Sets several values, as on the command line: `nodes=3,clients=9`.
     pub fn adjust(&mut self, with: &str) -> Result<(), String> {
         for (key, value) in pairs(with)? {
             if !self.set(key, value) {
@@ -278,7 +279,7 @@ impl Plan {
         })
     }
 
-    /// In what this plan differs from another, as it is typed.
+    /// The differences to another plan, as on the command line.
     pub fn differences(&self, other: &Plan) -> String {
         let differs = |key: &&&str| self.get(key) != other.get(key);
         let typed =
@@ -287,7 +288,7 @@ impl Plan {
     }
 }
 
-/// Names and numbers, as they are typed: `nodes=3,clients=9`.
+/// Names and numbers, as on the command line: `nodes=3,clients=9`.
 pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, String> {
     let typed = with.split(',').filter(|typed| !typed.trim().is_empty());
     let pairs = typed.map(|typed| {
@@ -298,47 +299,47 @@ pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, String> {
     pairs.ok_or_else(|| format!("'{with}' is not NAME=NUMBER,…"))
 }
 
-/// How a run went.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Happened {
-    /// What must never be: too many inside, fences that fall. The run stops at the first.
+    /// Violations: conflicting grants, falling fences. The run stops at the first.
     pub violations: Vec<String>,
-    /// Who was not served in the end, and what was not forgotten.
+    /// Requests that were not served in the end, and names that were not forgotten.
     pub stuck: Vec<String>,
-    /// With clocks that are worse than allowed: how often too many were inside. Fences hold all the same.
+    /// With clocks that are worse than allowed: how often grants conflicted. Fences hold all the same.
     pub excused: u64,
-    /// Grants.
+    /// The number of grants.
     pub grants: u64,
-    /// Views after the first.
+    /// The number of views after the first.
     pub views: u64,
-    /// Nodes that died.
+    /// The number of crashes.
     pub crashes: u64,
-    /// Nodes that were left out although they lived.
+    /// Nodes that were excluded although they were running.
     pub excluded: u64,
     /// Nodes that joined for the first time.
     pub joined: u64,
-    /// How many times a name got more slots or fewer.
+    /// How many times a name was resized.
     pub resized: u64,
-    /// How many times something was taken away by force.
+    /// How many grants were revoked by force.
     pub forced: u64,
-    /// Events that watchers saw,
+    /// Events that watchers saw.
     pub watched: u64,
-    /// and that they were told they had missed.
+    /// Events that watchers were told they had missed.
     pub missed: u64,
     /// Nodes that left.
     pub left: u64,
     /// Partitions.
     pub partitions: u64,
-    /// Changes of who leads.
+    /// Changes of the leader.
     pub elections: u64,
-    /// How much time passed in the simulation.
+    /// The simulated time.
     pub simulated: Duration,
-    /// What happened, a line each.
+    /// The events of the run, a line each.
     pub log: Vec<String>,
 }
 
 impl Happened {
-    /// The first thing that is wrong, if anything is.
+    /// The first violation or stuck request, if any.
     pub fn wrong(&self) -> Option<&str> {
         self.violations.first().or(self.stuck.first()).map(String::as_str)
     }

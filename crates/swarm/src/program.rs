@@ -1,4 +1,4 @@
-//! A program that uses the service, with a clock of its own, and what it believes.
+//! A client program of the service, with a clock of its own, and the grants it holds.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use service::{Defect, Time, Want};
 use crate::clock::Clock;
 use crate::run::TTL;
 
-/// A program that uses the service.
+/// A client program of the service.
 pub(crate) struct Program {
     pub(crate) node: usize,
     pub(crate) clock: Clock,
     pub(crate) client: Client,
     pub(crate) dead: bool,
-    /// The name that each request is for, and what is wanted.
+    /// The name of each request, and what it asks for.
     pub(crate) names: BTreeMap<u64, (u32, Want)>,
-    /// Its connection, if there is one that works.
+    /// Its connection, if there is a working one.
     pub(crate) link: Option<Link>,
-    /// How many connections it has had.
+    /// The number of connections it has had.
     pub(crate) connections: u32,
 }
 
@@ -28,9 +28,9 @@ pub(crate) struct Program {
 pub(crate) struct Link {
     /// Counts the connections of the client.
     pub(crate) number: u32,
-    /// What the node calls it,
+    /// The node's number for it.
     pub(crate) id: ConnectionId,
-    /// in the process that was started as this one.
+    /// The start of the node's process that the connection belongs to.
     pub(crate) started: u64,
 }
 
@@ -40,7 +40,7 @@ impl Program {
         Program { node, clock, client, dead: false, names, link: None, connections: 0 }
     }
 
-    /// The number of its connection, if it works.
+    /// The number of its connection, if that works.
     pub(crate) fn works(&self) -> Option<u32> {
         self.link.map(|link| link.number)
     }
@@ -50,7 +50,7 @@ impl Program {
     }
 }
 
-/// What a client believes to hold.
+/// A grant as its client sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Belief {
     pub(crate) name: u32,
@@ -74,7 +74,7 @@ impl Belief {
 }
 
 impl Belief {
-    /// Whether both may be in a room at once: in the same group, by the same opening.
+    /// Whether both grants may be held at once: in the same group, by the same opening.
     pub(crate) fn shares(&self, other: &Belief) -> bool {
         self.group == other.group && self.fence == other.fence && !self.alone && !other.alone
     }

@@ -1,4 +1,4 @@
-//! The run: time, links, and what happens next.
+//! The run: time, links, and the next event.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -19,20 +19,20 @@ use crate::program::Program;
 use crate::voters::Voters;
 use crate::watchers::Watcher;
 
-/// Clients stand beside nodes on ways that messages take, behind this number.
+/// The numbers of clients on links begin here, behind those of nodes.
 pub(crate) const CLIENTS: usize = 1000;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
-/// What a connection of a node leads to.
+/// The other end of a connection of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reader {
     /// A client, over its connection of this number.
     Client(usize, u32),
     Watcher(usize),
-    /// Sees what a watcher should see.
+    /// Reads everything, as a reference for a watcher.
     Auditor(usize),
-    /// An operator or a stranger, whose answers are looked at where they come.
+    /// An operator or a stranger, whose answers are checked where they arrive.
     Operator,
 }
 
@@ -47,30 +47,31 @@ pub(crate) struct Run {
     events: BTreeMap<u64, Event>,
     pub(crate) machines: Vec<Machine>,
     pub(crate) control: ControlPlane,
-    /// The most slots that each name was ever defined to have: clients that hold stay when there are fewer.
+    /// The most slots that each name was ever defined to have: holders keep their grants when there are
+    /// fewer.
     pub(crate) most_slots: BTreeMap<u32, u32>,
-    /// The ways between nodes on which nothing arrives: since when, and until when.
+    /// The blocked links between nodes: since when, and until when.
     pub(crate) blocked: BTreeMap<(usize, usize), (Time, Time)>,
     pub(crate) clients: Vec<Program>,
     pub(crate) watchers: Vec<Watcher>,
-    /// What operators were told, until they look at it.
+    /// Frames for operators, until they read them.
     pub(crate) told: Vec<ToClient>,
-    /// When the last message on each way arrives: links keep the order.
+    /// When the last message on each link arrives: links keep the order.
     pub(crate) latest: BTreeMap<(usize, usize), Time>,
-    /// The highest fence that was given for each name and slot, and the view if clocks are worse than allowed.
+    /// The highest fence granted for each name and slot, and the epoch if clocks are worse than allowed.
     pub(crate) given: BTreeMap<(u32, u32, u64), u64>,
-    /// The highest fence of each name and slot that a client has heard of, and its group.
+    /// The highest fence of each name and slot that a client has learned of, and its group.
     pub(crate) fences: BTreeMap<(u32, u32), (u64, String)>,
     /// The requests that nodes have granted.
     pub(crate) granted: BTreeSet<(SessionId, u64)>,
-    /// How many events were judged.
+    /// The number of checked events.
     pub(crate) judged: u64,
     pub(crate) happened: Happened,
 }
 
 impl Run {
     pub(crate) fn new(plan: &Plan, seed: u64) -> Run {
-        // Some runs have tokens go home and names forgotten all the time, others hardly ever.
+        // In some runs tokens go home and names are forgotten all the time, in others hardly ever.
         let linger = Duration::from_millis([10, 200, 10_000][seed as usize % 3]);
         let now = Time(1_000_000);
         let ids: Vec<u32> = (0..plan.nodes as u32).map(|node| FIRST + node).collect();
@@ -118,7 +119,7 @@ impl Run {
         run
     }
 
-    /// Plans what goes wrong.
+    /// Plans the faults.
     fn plan_faults(&mut self) {
         let Plan { cuts, deaths, crashes, pauses, partitions, elections, lasts, .. } = self.plan;
         let Plan {
@@ -151,7 +152,7 @@ impl Run {
 
     pub(crate) fn finish(&mut self) -> Happened {
         let end = self.now + self.plan.lasts;
-        // Long enough for every session to run out, and for every name to be forgotten, on the slowest clock.
+        // Long enough for every session to expire, and for every name to be forgotten, on the slowest clock.
         let last = end + Duration::from_millis(90 * 120_000 / (100 - self.plan.drift));
         for _ in 0..3_000_000 {
             let Some(Reverse((time, number))) = self.agenda.pop() else { break };
@@ -190,7 +191,7 @@ impl Run {
         self.events.insert(self.count, event);
     }
 
-    /// How fast a clock runs, in thousandths: as much too fast or too slow as may be, or anything between.
+    /// How fast a clock runs, in thousandths: the largest drift allowed, or anything below.
     pub(crate) fn rate(&mut self) -> u64 {
         let most = 10 * self.plan.drift;
         match self.below(3) {
@@ -200,7 +201,7 @@ impl Run {
         }
     }
 
-    /// How long a message between nodes takes: mostly short, sometimes long.
+    /// The delay of a message between nodes: mostly short, sometimes long.
     pub(crate) fn hop(&mut self) -> u64 {
         self.hop_of(self.plan.hop)
     }
@@ -210,7 +211,7 @@ impl Run {
         self.below(most.as_nanos() as u64 * spread / 4096 + 1000)
     }
 
-    /// Plans an arrival behind all others on the same way.
+    /// Plans an arrival behind all others on the same link.
     pub(crate) fn plan_arrival(&mut self, way: (usize, usize), event: Event) {
         let of_client = way.0.max(way.1) >= CLIENTS;
         let after = self.hop_of(if of_client { self.plan.client_hop } else { self.plan.hop });
@@ -258,7 +259,7 @@ impl Run {
         }
     }
 
-    /// Something goes wrong, or an operator changes something.
+    /// A fault happens, or an operator changes something.
     fn go_wrong(&mut self, fault: &Event) {
         match fault {
             Event::Cut => self.cut(),
@@ -283,7 +284,7 @@ impl Run {
         }
     }
 
-    /// Gives the member of a node an input, and carries out what it wants.
+    /// Gives the member of a node an input, and carries out its effects.
     pub(crate) fn at_node(
         &mut self,
         node: usize,
@@ -371,11 +372,11 @@ impl Run {
         }
     }
 
-    /// Brings a frame on its way to the client at the other end of a connection.
+    /// Sends a frame to the client at the other end of a connection.
     fn deliver(&mut self, node: usize, connection: ConnectionId, frame: ToClient) {
         match self.machines[node].readers.get(&connection) {
             Some(&Reader::Client(client, number)) => {
-                // A client that has begun a new session does not care about the one before.
+                // A client that has opened a new session ignores frames of the previous one.
                 if let ToClient::Answer(answer) = &frame
                     && self.clients[client].client.session() == Some(answer.session)
                 {
@@ -401,7 +402,7 @@ impl Run {
         self.plan_arrival(way, Event::Said { client, connection, said });
     }
 
-    /// A node hears a client.
+    /// A node receives a frame of a client.
     fn said(&mut self, client: usize, connection: u32, said: ToNode) {
         let Program { node, link, .. } = self.clients[client];
         let Some(link) = link.filter(|link| link.number == connection) else { return };
@@ -412,7 +413,7 @@ impl Run {
         }
     }
 
-    /// The registry as it is after so many changes.
+    /// The registry after this many commits.
     pub(crate) fn registry(&self, number: usize) -> Arc<service::registry::Registry> {
         self.control.log[number].clone()
     }

@@ -1,18 +1,18 @@
-//! Each rule that can be left out, with a seed that shows what comes of it. What a plan needs beyond what is drawn from the
-//! seed (leaders that change often, news that come late, long sections, …) is here, in one table.
+//! Every defect, with a seed that shows its effect. What a plan needs beyond the values drawn from the seed
+//! (frequent changes of the leader, slow messages, long holds, …) is here, in one table.
 
 use service::Defect;
 
 use crate::plan::Plan;
 
-/// How to see what comes of a defect.
+/// How to see the effect of a defect.
 #[derive(Clone, Copy, Debug)]
 pub struct Showcase {
-    /// The rule that is left out.
+    /// The defect.
     pub defect: Defect,
     /// A seed that shows it.
     pub seed: u64,
-    /// What the plan has beyond what is drawn from the seed.
+    /// The values of the plan beyond those drawn from the seed.
     pub with: &'static str,
 }
 
@@ -83,16 +83,16 @@ pub const SHOWCASES: [Showcase; 43] = [
     shows(Defect::CompletesToCaptain, 22, "names=1,section=3000,groups=1"),
 ];
 
-/// What leaders say takes long, and they change all the time.
+/// Messages of leaders are slow, and leaders change all the time.
 const UNREST: &str = "names=1,nodes=3,clients=9,slots=1,groups=0,contradict=0,cuts=0,stalls=0,deaths=0,naps=0,crashes=0,pauses=0,\
     partitions=0,joins=0,leaves=0,elections=40,lease-changes=0,late-news=6,lease=3000,section=3000,lasts=60000";
-/// Leaders change while nodes are cut off.
+/// Leaders change while nodes are partitioned.
 const SUCCESSION: &str = "names=1,slots=1,groups=0,clients=15,crashes=0,pauses=0,partitions=20,joins=0,leaves=0,elections=15,\
     lease=3000,section=3000,lasts=60000";
 /// The same, with more of both.
 const SUCCESSIONS: &str = "names=1,slots=1,groups=0,clients=15,crashes=0,pauses=0,partitions=40,joins=0,leaves=0,elections=30,\
     lease=3000,section=3000,lasts=60000,nodes=4";
-/// Nothing goes wrong but that messages of clients take long.
+/// The only fault is that messages of clients are slow.
 const SLOW: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
     section=3000,client-hop=2500,lasts=60000";
 /// The same, and connections hang and break.
@@ -100,7 +100,7 @@ const SLOWER: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,j
     section=3000,client-hop=2500,lasts=60000,stalls=20,cuts=10";
 
 impl Showcase {
-    /// The one of this defect.
+    /// The showcase of this defect.
     pub fn of(defect: Defect) -> Showcase {
         let found = SHOWCASES.iter().find(|showcase| showcase.defect == defect);
         *found.expect("there is one for each defect")

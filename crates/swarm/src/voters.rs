@@ -1,4 +1,5 @@
-//! Those who elect leaders and answer them. They have clocks of their own, and start again now and then.
+//! The voters, which elect leaders and answer them. They have clocks of their own, and restart from time to
+//! time.
 
 use service::leases::{Support, Votes};
 use service::{Defect, Time};
@@ -34,12 +35,12 @@ impl Voters {
         self.dice.below(bound as u64) as usize
     }
 
-    /// Whoever is not needed for a majority, or all take part.
+    /// The voter that does not take part; a majority does not need it. Past the last one if all take part.
     fn without(&mut self) -> usize {
         self.below(VOTERS + 1)
     }
 
-    /// A majority says that somebody leads.
+    /// A majority confirms the leader.
     pub(crate) fn answer(&mut self, now: Time) {
         let without = self.without();
         for (number, Voter { clock, support }) in self.voters.iter_mut().enumerate() {
@@ -49,7 +50,7 @@ impl Voters {
         }
     }
 
-    /// A majority votes for somebody, on whose clock it is `here`.
+    /// A majority votes for a node, on whose clock it is `here`.
     pub(crate) fn vote(&mut self, now: Time, term: u64, here: Time) -> Votes {
         let mut votes = Votes::with_defect(self.defect);
         let (starts, without) = (self.below(2 * VOTERS), self.without());

@@ -1,6 +1,6 @@
-//! Watchers: connections that are told of what happens at a node. One in three reads everything at once; the others stop
-//! reading for a while, now and then. What a watcher has seen and what it was told that it missed add up to what another
-//! connection saw that always reads.
+//! Watchers: connections that receive the events of a node. One in three reads everything at once; the others
+//! stop reading for a while from time to time. The events that a watcher has seen and those it was told it
+//! missed add up to what the auditor saw, a connection that always reads.
 
 use std::collections::VecDeque;
 
@@ -11,25 +11,25 @@ use service::protocol::{ToClient, ToNode};
 use crate::events::Event;
 use crate::run::{Reader, Run};
 
-/// A watcher with so many frames to read does not keep up.
+/// A watcher with this many unread frames does not keep up.
 const MANY: usize = 10;
 
 #[derive(Default)]
 pub(crate) struct Watcher {
     node: usize,
-    /// In the process that was started as this one,
+    /// The start of the node's process that it watches.
     started: u64,
-    /// over this connection.
+    /// Its connection.
     connection: Option<ConnectionId>,
     stalls: bool,
     unread: VecDeque<ToClient>,
-    /// The node was told that it does not keep up.
+    /// Whether the node was told that it does not keep up.
     behind: bool,
     seen: u64,
     missed: u64,
-    /// What a connection saw that always reads.
+    /// The number of events that the auditor saw.
     happened: u64,
-    /// What of that is in the sum of the run.
+    /// The part of these numbers that is already in the result of the run.
     counted: (u64, u64),
 }
 
@@ -83,7 +83,7 @@ impl Run {
         }
     }
 
-    /// A watcher reads everything that is there. If it did not keep up, it learns how much it missed.
+    /// A watcher reads all its frames. If it did not keep up, it learns how many events it missed.
     fn read(&mut self, number: usize) {
         let watcher = &mut self.watchers[number];
         while let Some(frame) = watcher.unread.pop_front() {
@@ -103,7 +103,7 @@ impl Run {
         }
     }
 
-    /// A connection that always reads was told something.
+    /// The auditor receives a frame.
     pub(crate) fn tell_auditor(&mut self, number: usize, frame: &ToClient) {
         self.watchers[number].happened += u64::from(matches!(frame, ToClient::Happened(_)));
     }

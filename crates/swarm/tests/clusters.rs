@@ -1,5 +1,5 @@
-//! Whole clusters in one deterministic run: real cores, links that keep order, clocks that run at different rates, and
-//! clients that do everything at random. What must hold is judged from outside, by what clients believe.
+//! Whole clusters in one deterministic run: real cores, FIFO links, clocks that run at different rates, and
+//! clients that act at random. The properties are checked from outside, by the grants that clients hold.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn the_same_seed_gives_the_same_run() {
 
 #[test]
 fn clients_learn_of_a_loss_before_others_are_let_in_even_with_bad_clocks() {
-    // Sections are much longer than sessions live without keep-alives, and most connections break.
+    // Grants are held much longer than sessions live without keep-alives, and most connections break.
     let plan = Plan {
         nodes: 3,
         clients: 9,
@@ -96,7 +96,7 @@ fn rooms_outlive_their_captains() {
     runs(1..15, &Plan { nodes: 4, groups: 1, cuts: 6, deaths: 3, ..plan });
 }
 
-/// Everything at once.
+/// All faults at once.
 fn stormy(seed: u64, groups: u32, slots: u32) -> Plan {
     Plan {
         nodes: 2 + seed as usize % 4,
@@ -123,9 +123,10 @@ fn nodes_stand_still_and_others_go_on() {
     }
 }
 
-/// Seeds that showed errors of ours: whoever told its home how long it had waited was refused, and its request served all
-/// the same; the home followed a captain for others and for itself, and the captain took one for the other; a home that had
-/// opened a name, forgotten it and opened it again in the same view began with fences that it had given out before.
+/// Seeds that showed bugs: a node that told its home how long it had waited was refused, and its request was
+/// served all the same; the home followed a captain for others and for itself, and the captain confused the
+/// two; a home that had opened a name, forgotten it and opened it again in the same view started with fences
+/// that it had already granted.
 #[test]
 fn what_was_wrong_once_is_not_wrong_again() {
     for (seed, groups, slots) in [(26, 0, 3), (195, 1, 1), (266, 3, 1), (355, 3, 1), (591, 3, 1)] {
@@ -143,7 +144,7 @@ fn anything_goes_wrong_and_locks_hold() {
     }
 }
 
-/// With clocks that are worse than allowed too many may be inside; what checks fences is safe.
+/// With clocks that are worse than allowed, grants may conflict; a resource that checks fences is safe.
 #[test]
 fn fences_hold_whatever_clocks_do() {
     for seed in 1..30 {
@@ -152,7 +153,7 @@ fn fences_hold_whatever_clocks_do() {
     }
 }
 
-/// Whatever ends goes one request at a time, and everything else happens in between.
+/// Sessions and leases end one request at a time, and everything else happens in between.
 #[test]
 fn sessions_and_leases_that_end_one_request_at_a_time() {
     for seed in 1..30 {

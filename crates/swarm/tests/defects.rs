@@ -1,5 +1,5 @@
-//! Each rule of the protocol is needed: without it, the seed of its showcase fails; with it, the same plan and seed do not.
-//! What does not need clocks shows in the exploration of small clusters as well.
+//! Each rule of the protocol is needed: without it, the seed of its showcase fails; with it, the same plan
+//! and seed do not. Defects that need no clocks also show in the exploration of small clusters.
 
 use std::cell::Cell;
 use std::sync::Once;
@@ -12,7 +12,7 @@ thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Failures are expected while this runs: nodes that notice them say so by a panic, and need not print it.
+/// Failures are expected while this runs: nodes report them by a panic, which need not be printed.
 fn quietly<T>(act: impl FnOnce() -> T) -> T {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -95,14 +95,16 @@ fn a_failure_is_made_smaller() {
     assert_eq!(typed, smaller);
 }
 
-/// A node that tells again what it gave, after its lease has run out, gives nothing: the client knows that it is over.
+/// A node that repeats a grant after its lease has lapsed grants nothing: the client knows that the grant is
+/// over.
 #[test]
 fn what_is_told_again_is_not_given_again() {
     let happened = outcome(&Plan::drawn(2691), 2691);
     assert_eq!(happened.wrong(), None);
 }
 
-/// A node that has left hears of nothing more. The swarm let it hear of a view that was late, and begin anew with it.
+/// A node that has left learns of nothing more. The swarm once delivered a late view to it, and it started
+/// again.
 #[test]
 fn who_has_left_does_not_come_back() {
     let happened = outcome(&Plan::drawn(103_389), 103_389);

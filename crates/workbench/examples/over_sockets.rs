@@ -1,4 +1,4 @@
-//! Algorithms over loopback in real time, replayed afterwards: messages and waiting for each entry.
+//! Algorithms over loopback in real time, replayed afterwards: messages and waits for each entry.
 //!
 //! `cargo run --package tokenwood-node --example over_sockets -- NODES TOKENS ENTRIES THINK_MS NAME...`
 

@@ -1,5 +1,5 @@
-//! The collector of a run: gathers the nodes wherever they are, lets them begin together, waits until nothing is under
-//! way, and takes their reports.
+//! The collector of a run: gathers the nodes wherever they are, starts them together, waits until no message
+//! is under way, and collects their reports.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::line::{Answer, Hello, Line, Order};
 use super::{Counts, Plan, Report, identity};
 use node::ViewMember;
 
-/// All nodes must be there after so long.
+/// All nodes must have connected after this time.
 const GATHERING_LIMIT: Duration = Duration::from_secs(20);
-/// Whoever calls must have said who it is after so long.
+/// A connection must have identified itself after this time.
 const HELLO_LIMIT: Duration = Duration::from_secs(1);
-/// A node answers within this, or something is wrong with it.
+/// A node that takes longer to answer has failed.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
-/// How often the nodes are asked how far they are.
+/// The time between two requests for the nodes' progress.
 const PAUSE: Duration = Duration::from_millis(200);
-/// A longer report is not taken.
+/// A longer report is refused.
 const LONGEST_REPORT: usize = 256 << 20;
 
 /// The nodes of a run, by their ids. They end when it is dropped.
@@ -28,7 +28,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Waits until nodes 0 to `nodes` − 1 have called. Who says something else is not listened to.
+    /// Waits until nodes 0 to `nodes` − 1 have connected. Other connections are ignored.
     pub async fn gather(listener: &TcpListener, nodes: u32) -> Result<Collector, String> {
         let mut found: Vec<Option<Line>> = (0..nodes).map(|_| None).collect();
         let all = timeout(GATHERING_LIMIT, async {
@@ -44,7 +44,7 @@ impl Collector {
             }
             Ok::<(), String>(())
         });
-        // If time runs out, the first that is missing is named below.
+        // After a timeout, the first missing node is named below.
         all.await.unwrap_or(Ok(()))?;
         match found.iter().position(Option::is_none) {
             Some(missing) => Err(format!("node {missing} does not call")),
@@ -52,8 +52,8 @@ impl Collector {
         }
     }
 
-    /// Runs an algorithm and says now and then how many entries there were so far. The reports are by node; nobody has
-    /// judged them yet. The error is one line.
+    /// Runs an algorithm and reports from time to time the number of entries so far. The returned reports are
+    /// by node and not yet judged. The error is one line.
     pub async fn run(
         &mut self,
         name: &str,
@@ -81,16 +81,16 @@ impl Collector {
         self.reports().await
     }
 
-    /// Waits until nothing is under way. Clients have finished, so messages can only follow from messages.
+    /// Waits until no message is under way. Clients have finished, so messages can only follow from messages.
     async fn silence(&mut self) -> Result<(), String> {
-        // First what was delivered, then what was sent: equal sums can then not be a coincidence.
+        // First the delivered messages, then the sent ones: equal sums can then not be a coincidence.
         while self.tell().await?.0.delivered != self.tell().await?.0.sent {
             sleep(Duration::from_millis(1)).await;
         }
         Ok(())
     }
 
-    /// How far all are together, and whether all clients have entered as often as planned.
+    /// The progress of all nodes together, and whether all clients have made all their entries.
     async fn tell(&mut self) -> Result<(Counts, bool), String> {
         let (mut sum, mut all) = (Counts::default(), true);
         for (id, answer) in (0..).zip(self.order(&Order::Tell).await?) {
@@ -123,7 +123,8 @@ impl Collector {
         Ok(reports)
     }
 
-    /// Tells all, then hears all: they may need each other to do it.
+    /// Sends an order to all nodes, then waits for all answers: the nodes may need each other to carry it
+    /// out.
     async fn order(&mut self, order: &Order) -> Result<Vec<Answer>, String> {
         for (id, line) in (0..).zip(&mut self.lines) {
             line.say(order).await.map_err(|error| gone(id, &error))?;

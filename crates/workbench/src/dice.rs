@@ -4,7 +4,7 @@ use algorithms::Chance;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 
-/// A stream of random numbers that remembers what it answered to an algorithm.
+/// A stream of random numbers that records its answers to an algorithm.
 pub(super) struct Dice {
     generator: Pcg32,
     /// The picks since they were last taken.

@@ -20,22 +20,22 @@ use super::replay::Recorded;
 use super::tally::{Tally, Visit};
 use super::{Counts, Door, Plan, Report};
 
-/// Before each message: when it was sent.
+/// The time of sending, in front of each message.
 pub(super) const STAMP_BYTES: usize = 8;
 
 /// A node, whatever its algorithm.
 pub(super) trait Station: Send + Sync {
-    /// A message arrives that was sent at this moment.
+    /// A message arrives that was sent at this time.
     fn deliver(&self, from: NodeId, sent: Time, message: &[u8]);
-    /// The client asks.
+    /// The client makes a request.
     fn request(&self, groups: Groups);
     /// The client leaves.
     fn exit(&self);
     /// Notified when the client enters.
     fn entered(&self) -> &Notify;
-    /// How far it is.
+    /// Its progress.
     fn counts(&self) -> Counts;
-    /// What the node did and measured.
+    /// The record and the measures of the node.
     fn report(&self) -> Report;
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Host<A: Algorithm> {
     rules: A::Rules,
     longest_delay: Duration,
     longest_section: Duration,
-    /// For timers, which come back to the node.
+    /// For timers, which call the node back.
     itself: Weak<Host<A>>,
     runtime: Handle,
     door: Door,
@@ -55,7 +55,7 @@ pub(super) struct Host<A: Algorithm> {
     desk: Mutex<Desk<A>>,
 }
 
-/// What changes.
+/// The mutable state.
 struct Desk<A: Algorithm> {
     seat: Seat<A>,
     dice: Dice,
@@ -63,12 +63,12 @@ struct Desk<A: Algorithm> {
     tally: Tally,
     asked: Duration,
     delivered: u64,
-    /// The timers that run. The number tells a timer from an earlier one that was already running out.
+    /// The armed timers. The number tells a timer from an earlier one that was already expiring.
     timers: BTreeMap<Timer, (u64, AbortHandle)>,
     timers_started: u64,
 }
 
-/// A step that was taken, written down in a hurry: it becomes text when there is time.
+/// A step, recorded quickly: it becomes text when there is time.
 struct Taken<A: Algorithm> {
     step: Step,
     /// The message that arrived, if one did.
@@ -77,7 +77,7 @@ struct Taken<A: Algorithm> {
 }
 
 impl<A: Algorithm> Host<A> {
-    /// A node at its start. Belongs into a tokio runtime.
+    /// A node at its start. Needs a tokio runtime.
     pub(super) fn new(me: NodeId, plan: &Plan, rules: A::Rules, door: Door) -> Arc<Host<A>> {
         let (nodes, tokens) = (plan.setting.nodes, plan.setting.tokens);
         let desk = Desk {
@@ -109,8 +109,8 @@ impl<A: Algorithm> Host<A> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets something happen and carries out what follows. The desk is held until the messages are queued, so that they
-    /// go out in the order of the steps.
+    /// Takes a step and carries out its effects. The desk stays locked until the messages are queued, so that
+    /// they go out in the order of the steps.
     fn step(&self, desk: &mut Desk<A>, action: Action, input: Input<A>) {
         let site = Site { me: self.me, nodes: self.nodes, tokens: self.tokens, rules: &self.rules };
         let message = match &input {
@@ -137,7 +137,7 @@ impl<A: Algorithm> Host<A> {
                 }
                 Effect::Arm(timer, wait) => self.arm(desk, *timer, *wait),
                 Effect::Disarm(timer) => desk.disarm(*timer),
-                // The seat has seen to it: nodes do not crash here.
+                // The seat has handled it: nodes do not crash here.
                 Effect::Persist(_) | Effect::Note(_) | Effect::Never(_) => {}
             }
         }
@@ -238,7 +238,7 @@ impl<A: Algorithm> Desk<A> {
         }
     }
 
-    /// The first trouble is the one to look at.
+    /// Records a failure; only the first one matters.
     fn trouble(&mut self, what: String) {
         self.tally.trouble.get_or_insert(what);
     }

@@ -1,12 +1,12 @@
-//! Any algorithm over real sockets: as many nodes as wanted, each with the state machine that the checker explores and the
-//! simulator runs, in real time, with messages that travel through [`Peers`].
+//! Any algorithm over real sockets: any number of nodes, each with the state machine that the checker
+//! explores and the simulator runs, in real time, with messages that travel through [`Peers`].
 //!
-//! Everything that happens to a node is recorded with the picks it made. Afterwards the records are replayed through the
-//! pure code, step by step ([`replay`]), and the visits to the critical section are judged by the clock ([`Tally`]).
-//! A node ([`take_part`]) neither knows nor cares in which process the others are; a [`Collector`] gathers them, tells them what
-//! to do and takes their reports. [`run`] has all of this in one process.
-//! The algorithms run unchanged; what they need of channels is what links give. One that is nothing without bounds on time
-//! is refused, because no socket keeps them.
+//! Every step of a node is recorded with its picks. Afterwards the records are replayed through the pure
+//! code, step by step ([`replay`]), and the visits to the critical section are judged by the clock
+//! ([`Tally`]). A node ([`take_part`]) does not depend on which process the others are in; a [`Collector`]
+//! gathers them, gives them orders and collects their reports. [`run`] does all of this in one process. The
+//! algorithms run unchanged, and links provide the channels they need. An algorithm that relies on time
+//! bounds is refused, because sockets do not keep them.
 
 #![forbid(unsafe_code)]
 
@@ -43,7 +43,7 @@ use pause::pause_until;
 pub use replay::{Recorded, Watch};
 pub use tally::{Tally, Visit};
 
-/// What is run.
+/// What to run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Sizes and options.
@@ -52,22 +52,24 @@ pub struct Plan {
     pub entries: u32,
     /// How long it stays inside.
     pub section: Duration,
-    /// How long it thinks before it asks, on average; times are exponentially distributed.
+    /// How long it thinks before each request, on average; times are exponentially distributed.
     pub think: Duration,
-    /// No message is handled sooner than this after it was sent: for the network of another time or place.
+    /// No message is handled sooner than this after it was sent: to emulate a slower network.
     pub shortest_delay: Duration,
-    /// A bound on the time a message takes, for timers. Generous, because one that is broken looks like a failure.
+    /// A bound on the delay of a message, for timers. Generous, because a message beyond it looks like a
+    /// failure.
     pub longest_delay: Duration,
-    /// A bound on the time a client stays inside, for timers.
+    /// A bound on the length of a critical section, for timers.
     pub longest_section: Duration,
-    /// No client waits longer than this, or the run has failed.
+    /// The run fails if a client waits longer than this.
     pub patience: Duration,
-    /// What thinking times, groups and picks are drawn from.
+    /// The seed of thinking times, groups and picks.
     pub seed: u64,
 }
 
 impl Plan {
-    /// The thesis' section of 2 ms, thinking as long on average, and bounds that a busy machine keeps.
+    /// The thesis' critical section of 2 ms, thinking as long on average, and bounds that a busy machine
+    /// keeps.
     pub fn new(setting: Setting, entries: u32, seed: u64) -> Plan {
         Plan {
             setting,
@@ -83,13 +85,14 @@ impl Plan {
     }
 }
 
-/// Refuses, in one line, what cannot be run over sockets.
+/// Refuses, in one line, an algorithm or setting that cannot be run over sockets.
 pub fn validate(name: &str, setting: &Setting) -> Result<(), String> {
     let admitted = registry::visit(name, Admit(setting)).and_then(|admitted| admitted);
     admitted.map_err(|refusal| refusal.to_string())
 }
 
-/// Runs an algorithm by its name: all nodes in this process, a socket between each two. The error is one line.
+/// Runs an algorithm by its name: all nodes in this process, a socket between each two. The error is one
+/// line.
 pub async fn run(name: &str, plan: Plan) -> Result<Tally, String> {
     validate(name, &plan.setting)?;
     let listener =
@@ -97,7 +100,7 @@ pub async fn run(name: &str, plan: Plan) -> Result<Tally, String> {
     let address = listener.local_addr().map_err(|error| error.to_string())?.to_string();
     for me in 0..plan.setting.nodes {
         let address = address.clone();
-        // It ends with the collector, which is told what goes wrong.
+        // It ends with the collector, which is told of failures.
         tokio::spawn(async move { take_part(&address, me).await });
     }
     let reports = Collector::gather(&listener, plan.setting.nodes).await?.run(name, &plan, |_| ()).await?;
@@ -108,7 +111,7 @@ fn identity(id: NodeId) -> Identity {
     Identity { id, incarnation: 1 }
 }
 
-/// A node with its client, in this process; the others may be in others.
+/// A node with its client in this process; other nodes may be in other processes.
 pub struct Seated {
     me: NodeId,
     plan: Plan,
@@ -117,7 +120,8 @@ pub struct Seated {
 }
 
 impl Seated {
-    /// Starts a node of an algorithm among these members, who all have incarnation 1. Belongs into a tokio runtime.
+    /// Starts a node of an algorithm among these members, which all have incarnation 1. Needs a tokio
+    /// runtime.
     pub fn start(
         name: &str,
         plan: &Plan,
@@ -132,12 +136,12 @@ impl Seated {
         let view = View { epoch: 1, members };
         let peers = Peers::start(Config::new("workbench", identity(me)), view, listener, inbox);
         let peers = peers.map_err(|error| error.to_string())?;
-        // Nobody else opens the door.
+        // The door is opened only here.
         let _ = door.set(peers.clone());
         Ok(Seated { me, plan: plan.clone(), station, peers })
     }
 
-    /// The life of the client: thinks, asks, waits, stays inside, leaves, as often as planned.
+    /// Runs the client: it thinks, requests, waits, stays inside and leaves, as often as planned.
     pub async fn live(&self) -> Result<(), String> {
         let Seated { me, plan, station, .. } = self;
         let mut dice = Dice::new(plan.seed, u64::from(*me));
@@ -152,19 +156,19 @@ impl Seated {
         Ok(())
     }
 
-    /// How far it is.
+    /// The progress of the node.
     pub fn counts(&self) -> Counts {
         self.station.counts()
     }
 
-    /// Ends the node; what it did and measured. Nothing may be under way any more: see [`Seated::counts`].
+    /// Stops the node and returns its report. No message may be under way any more: see [`Seated::counts`].
     pub async fn finish(&self) -> Report {
         self.peers.stop().await;
         self.station.report()
     }
 }
 
-/// How far a node is, or all of them.
+/// The progress of a node, or of all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// How often clients have entered.
@@ -176,7 +180,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds those of another node.
+    /// Adds the counts of another node.
     pub fn add(&mut self, other: Counts) {
         self.entries += other.entries;
         self.sent += other.sent;
@@ -184,17 +188,17 @@ impl Counts {
     }
 }
 
-/// What a node did and measured, in a form that can travel to whoever collects.
+/// The record and the measures of a node, in a form that can be sent to the collector.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// What it measured.
+    /// Its measures.
     pub tally: Tally,
-    /// What it did.
+    /// Its record.
     pub record: Vec<Recorded>,
 }
 
-/// Puts the reports of all nodes together, by their ids, and judges them: nothing went wrong, the clock and the pure
-/// code agree with what was done. Whoever watches is shown each step. The error is one line.
+/// Combines the reports of all nodes, by their ids, and judges them: no failure, and both the clock and the
+/// pure code agree with the record. `watch` is shown each step. The error is one line.
 pub fn judge(
     name: &str,
     setting: &Setting,
@@ -257,7 +261,7 @@ impl Visitor for Admit<'_> {
     }
 }
 
-/// Where a node finds its peers once they are there.
+/// Where a node finds its peers once they are connected.
 type Door = Arc<SetOnce<Peers>>;
 
 struct Hire<'a> {
@@ -276,14 +280,14 @@ impl Visitor for Hire<'_> {
     }
 }
 
-/// Takes what arrives to a station: messages of each peer wait in a queue of their own, so that a delay of one holds up none
-/// of the others.
+/// Receives the messages for a station. Messages of each peer wait in a queue of their own, so that a delay
+/// of one does not hold up the others.
 struct Mailbox {
     queues: Vec<mpsc::UnboundedSender<(Time, Vec<u8>)>>,
 }
 
 impl Mailbox {
-    /// Belongs into a tokio runtime. The tasks end with the mailbox.
+    /// Needs a tokio runtime. The tasks end with the mailbox.
     fn open(station: &Arc<dyn Station>, door: &Door, plan: &Plan) -> Mailbox {
         let queues = (0..plan.setting.nodes).map(|from| {
             let (queue, arrived) = mpsc::unbounded_channel();
@@ -294,7 +298,7 @@ impl Mailbox {
     }
 }
 
-/// Delivers the messages of one peer, each when it was to take so long.
+/// Delivers the messages of one peer, each after the shortest delay.
 async fn deliver(
     station: Arc<dyn Station>,
     door: Door,
@@ -315,10 +319,10 @@ impl Inbox for Mailbox {
     fn received(&self, from: NodeId, _: u64, payloads: &[&[u8]], _: &mut Outbox<'_>) {
         let Some(queue) = self.queues.get(from as usize) else { return };
         for payload in payloads {
-            // Too short to be a message: the station finds nothing in it, and says so.
+            // Too short to be a message: the station fails to decode it and reports that.
             let (stamp, message) =
                 payload.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; STAMP_BYTES], &[]));
-            // It fails only when the run is over.
+            // Fails only when the run is over.
             _ = queue.send((Time(u64::from_le_bytes(*stamp)), message.to_vec()));
         }
     }

@@ -1,4 +1,5 @@
-//! What a collector and the nodes of a run say to each other, over a connection of their own: orders and answers in turn.
+//! The protocol between a collector and the nodes of a run, over connections of their own: orders and answers
+//! in turn.
 
 use serde::{Deserialize, Serialize};
 use service::frame::{self, Incoming};
@@ -12,55 +13,55 @@ use node::ViewMember;
 /// Both ends are the same program.
 const VERSION: u8 = 1;
 
-/// What a node says first: who it is.
+/// The first frame of a node: its identity.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Hello {
-    /// The node that it was started as.
+    /// The node's number.
     pub(super) node: NodeId,
 }
 
-/// What a collector wants next.
+/// An order of the collector.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Get ready to run this algorithm; say where you listen.
+    /// Prepare to run this algorithm, and answer with the address.
     Prepare {
         /// The algorithm.
         name: String,
-        /// What is run.
+        /// What to run.
         plan: Plan,
     },
-    /// Start, and find these members.
+    /// Start, and connect to these members.
     Meet(Vec<ViewMember>),
-    /// Let the client live.
+    /// Start the client.
     Begin,
-    /// Say how far you are.
+    /// Report the progress.
     Tell,
     /// Stop, and report.
     Finish,
 }
 
-/// What a node answers.
+/// An answer of a node.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// It listens here.
+    /// The node listens here.
     Listening(String),
     /// Done.
     Done,
-    /// It is so far.
+    /// The node's progress.
     So {
-        /// In numbers.
+        /// Its counts.
         counts: Counts,
-        /// Whether its client has entered as often as planned.
+        /// Whether its client has made all its entries.
         lived: bool,
     },
-    /// A piece of the report: a frame is too small for all of it.
+    /// A piece of the report, which is too large for one frame.
     Piece {
-        /// As it is encoded.
+        /// The encoded bytes.
         bytes: Vec<u8>,
-        /// Whether it ends with this.
+        /// Whether this is the last piece.
         last: bool,
     },
-    /// It cannot, in its own words.
+    /// The node has failed, for this reason.
     Failed(String),
 }
 
@@ -82,7 +83,7 @@ impl Line {
         self.stream.write_all(&bytes).await.map_err(|error| error.to_string())
     }
 
-    /// What the other end says next; `None` if it has hung up.
+    /// The next frame of the other end; `None` if it has closed the connection.
     pub(super) async fn hear<T: for<'a> Deserialize<'a>>(&mut self) -> Result<Option<T>, String> {
         loop {
             if let Some(said) = self.incoming.next(VERSION).map_err(|error| error.to_string())? {

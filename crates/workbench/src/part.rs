@@ -1,4 +1,4 @@
-//! The life of a node that takes part in a run, from the orders of a collector: in a process of its own or as a task.
+//! A node that takes part in a run, by the orders of a collector: in a process of its own or as a task.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::line::{Answer, Hello, Line, Order};
 use super::{Plan, Report, Seated};
 use node::ViewMember;
 
-/// So much of a report goes into a frame; some is left for what is around it.
+/// This much of a report goes into a frame; the rest is for the envelope.
 const PIECE: usize = service::frame::LONGEST_BODY / 2;
-/// The members must have found each other after so long.
+/// The members must have connected to each other after this time.
 const MEETING_LIMIT: Duration = Duration::from_secs(10);
 
-/// Takes part in a run as this node until the collector hangs up. What goes wrong in the run, the collector is told; the
-/// error, in one line, is about the way to it.
+/// Takes part in a run as this node until the collector closes the connection. Failures in the run are
+/// reported to the collector; the error, in one line, is about the connection to it.
 pub async fn take_part(collector: &str, me: NodeId) -> Result<(), String> {
     let stream = TcpStream::connect(collector).await;
     let stream = stream.map_err(|error| format!("no collector answers at {collector}: {error}"))?;
@@ -44,7 +44,8 @@ impl Part {
                 Order::Prepare { name, plan } => self.prepare(name, plan).await,
                 Order::Meet(members) => tokio::select! {
                     met = self.meet(members) => met,
-                    // Nothing is said before the answer, so whoever gave the order is gone, and maybe all the others too.
+                    // The collector sends nothing before the answer, so its connection has ended, and perhaps
+                    // those of other nodes too.
                     _ = line.hear::<Order>() => return Ok(()),
                 },
                 Order::Begin => self.begin(),
@@ -70,7 +71,7 @@ impl Part {
         Ok(Answer::Listening(address))
     }
 
-    /// Ready when all connections stand, so that no message waits for one.
+    /// Completes when all connections stand, so that no message waits for one.
     async fn meet(&mut self, members: Vec<ViewMember>) -> Result<Answer, String> {
         let (name, plan, listener) = self.prepared.take().ok_or("it is not prepared")?;
         let seated = Arc::new(Seated::start(&name, &plan, self.me, members, listener)?);

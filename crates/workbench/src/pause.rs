@@ -1,14 +1,14 @@
-//! Waiting to the tenth of a millisecond: the runtime's own timers are only good to one.
+//! Waiting to the tenth of a millisecond: the runtime's own timers are accurate to one millisecond only.
 
 use std::time::Duration;
 
 use client::clock;
 use service::Time;
 
-/// The runtime's timers are not relied on for less than this.
+/// The runtime's timers are not used for less than this.
 const COARSE: Duration = Duration::from_millis(2);
 
-/// Waits until this moment: most of the time with the runtime, the rest in a thread that only sleeps.
+/// Waits until this moment: mostly with the runtime's timer, the rest in a thread that only sleeps.
 pub(super) async fn pause_until(moment: Time) {
     let left = moment - clock::now();
     if left > COARSE {

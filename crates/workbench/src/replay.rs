@@ -1,8 +1,9 @@
-//! What nodes did over sockets, done again by the pure code: the same inputs and picks must have the same effects.
+//! Replays the record of a run over sockets through the pure code: the same inputs and picks must have the
+//! same effects.
 //!
-//! The records of all nodes are woven into one run of [`World`], in an order in which every message is sent before it
-//! arrives. So channels are checked too (each message arrived once, in order, and as it was sent), and so are the
-//! properties that every driver checks.
+//! The records of all nodes are merged into one run of [`World`], in an order in which every message is sent
+//! before it arrives. So the channels are checked too (each message arrived once, in order, and unchanged),
+//! and so are the properties that every driver checks.
 
 use std::collections::VecDeque;
 
@@ -12,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Counts;
 
-/// One step of a node, in a form that can travel and that any algorithm has.
+/// One step of a node, in a form that can be sent and that is the same for all algorithms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// What happened, with the picks, in the notation of schedules.
+    /// The step with its picks, in the notation of schedules.
     pub step: String,
     /// The message that arrived, if one did.
     pub message: Option<String>,
-    /// What the node did, each effect with everything that is in it.
+    /// The effects of the step, each in full.
     pub effects: Vec<String>,
 }
 
@@ -34,13 +35,13 @@ impl Recorded {
     }
 }
 
-/// Shown each step when it has been replayed: the step, and what came of it, a line each.
+/// Called with each replayed step and its effects, a line each.
 pub type Watch<'a> = &'a mut dyn FnMut(&Step, Vec<String>);
 
-/// What was replayed.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replayed {
-    /// So many steps.
+    /// The number of steps.
     pub steps: u64,
     /// Entries and messages among them.
     pub counts: Counts,
@@ -84,7 +85,7 @@ pub fn replay<A: Algorithm>(
     }
 }
 
-/// Takes a step again and compares. `None`, and nothing happens, if the message that arrives has not been sent yet.
+/// Replays a step and compares. `None`, without any change, if the arriving message has not been sent yet.
 fn again<A: Algorithm>(
     world: &mut World<A>,
     node: NodeId,

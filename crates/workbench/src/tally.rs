@@ -1,4 +1,5 @@
-//! What a run over sockets measured, and whether the visits to the critical section were allowed at the same time.
+//! The measures of a run over sockets, and whether visits to the critical section overlapped only where
+//! allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,41 +7,41 @@ use std::time::Duration;
 use algorithms::{Group, Kind, NodeId};
 use serde::{Deserialize, Serialize};
 
-/// What was measured.
+/// The measures of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// How many messages of each kind were sent.
+    /// The number of messages of each kind.
     pub messages: BTreeMap<String, u64>,
-    /// How many words they had, by the accounting of the thesis.
+    /// The number of their words, by the accounting of the thesis.
     pub words: u64,
     /// Every visit to the critical section, by node.
     pub visits: Vec<Visit>,
-    /// How long all messages together were on their way, from being sent to being handled.
+    /// The sum of the times of all messages from being sent to being handled.
     pub travelled: Duration,
-    /// How many steps were replayed, and did again what they had done.
+    /// The number of replayed steps that had the recorded effects.
     pub replayed: u64,
-    /// The first thing that went wrong.
+    /// The first failure.
     pub trouble: Option<String>,
 }
 
-/// One visit to the critical section. Times are since the machine started, so that those of several processes on it can be
-/// compared.
+/// One visit to the critical section. Times are since the machine started, so that those of several processes
+/// on it can be compared.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Visit {
-    /// Whose client.
+    /// The node of the client.
     pub node: NodeId,
-    /// In which group.
+    /// The group.
     pub group: Group,
-    /// When it asked,
+    /// When the client made its request.
     pub asked: Duration,
-    /// when it entered,
+    /// When the client entered.
     pub entered: Duration,
-    /// and when it began to leave; `None` if it is inside.
+    /// When the client began to leave; `None` if it is inside.
     pub left: Option<Duration>,
 }
 
 impl Tally {
-    /// Adds what another node measured.
+    /// Adds the measures of another node.
     pub fn add(&mut self, other: Tally) {
         for (kind, count) in other.messages {
             *self.messages.entry(kind).or_default() += count;
@@ -61,7 +62,7 @@ impl Tally {
         self.sent() as f64 / self.visits.len().max(1) as f64
     }
 
-    /// The average time a message was on its way.
+    /// The average time from a message being sent to being handled.
     pub fn mean_travel(&self) -> Duration {
         self.travelled.div_f64(self.sent().max(1) as f64)
     }
@@ -71,26 +72,27 @@ impl Tally {
         mean(self.visits.iter().filter_map(|visit| Some(visit.left?.saturating_sub(visit.entered))))
     }
 
-    /// The average time between leaving and asking again; nothing if nobody did.
+    /// The average time between leaving and the next request; zero if there was none.
     pub fn mean_think(&self) -> Duration {
         let again = self.visits.windows(2).filter(|pair| pair[0].node == pair[1].node);
         mean(again.filter_map(|pair| Some(pair[1].asked.saturating_sub(pair[0].left?))))
     }
 
-    /// The average time between asking and entering.
+    /// The average time between request and entry.
     pub fn mean_wait(&self) -> Duration {
         mean(self.visits.iter().map(|visit| visit.entered.saturating_sub(visit.asked)))
     }
 
-    /// Whether the clock agrees: never more than k inside, never two groups at once. Times are taken after entering
-    /// and before leaving, so visits that overlap here really did.
+    /// Whether the clock agrees: never more than k inside, never two groups at once. Times are taken after
+    /// entering and before leaving, so visits that overlap here really did.
     pub fn judge(&self, kind: Kind, tokens: u32) -> Result<(), String> {
         let mut moments: Vec<(Duration, bool, &Visit)> = Vec::new();
         for visit in &self.visits {
             moments.push((visit.entered, true, visit));
             moments.extend(visit.left.map(|left| (left, false, visit)));
         }
-        // Who leaves at the very moment another enters was there with it or not: nobody knows, so nobody is blamed.
+        // If a client leaves at the very moment another enters, the order is unknown, so it counts as
+        // correct.
         moments.sort_by_key(|&(moment, enters, _)| (moment, enters));
         let mut inside: BTreeSet<(Group, NodeId)> = BTreeSet::new();
         for (_, enters, visit) in moments {

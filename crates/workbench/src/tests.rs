@@ -24,7 +24,7 @@ async fn three_algorithms_do_over_sockets_what_the_pure_code_does() {
     let forest = over_sockets("bulgannawar-vaidya", Setting::new(3, 2), 60).await;
     assert!(forest.messages.contains_key("TOKEN"), "{:?}", forest.messages);
     let raymond = over_sockets("raymond-k", Setting::new(3, 2), 60).await;
-    // Every entry asks the other two, who both answer in the end.
+    // Every entry asks the two other nodes, which both answer in the end.
     assert_eq!(raymond.messages["REQUEST"], 2 * 180);
     let rooms = over_sockets("drs-gme", Setting { groups: 2, ..Setting::new(3, 1) }, 60).await;
     assert!(rooms.messages_per_entry() > 0.5 && rooms.mean_wait() > Duration::ZERO);

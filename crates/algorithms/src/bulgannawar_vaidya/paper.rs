@@ -1,8 +1,8 @@
 //! Claims and examples of the thesis (001) and the paper (003).
 //!
-//! Nodes and tokens have the numbers that they have in the texts, which count from 1. Node 0 keeps token 0 and takes
-//! no part, except where a test says that it counts from 0. The drawings themselves are not in the texts that we have;
-//! states are built from what the prose says of them.
+//! Nodes and tokens have the numbers of the texts, which count from 1. Node 0 keeps token 0 and takes no
+//! part, except where a test says that it counts from 0. The drawings themselves are not in the texts that we
+//! have; states are built from the prose.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -40,7 +40,7 @@ fn set_pointers(world: &mut Forests, token: TokenId, to: &[NodeId]) {
     }
 }
 
-/// Takes a token from where it starts to another node.
+/// Moves a token from its start to another node.
 fn move_token(world: &mut Forests, id: TokenId, to: NodeId) {
     node(world, id).token = None;
     node(world, to).token = Some(Token { id, queue: Vec::new() });
@@ -62,7 +62,7 @@ fn step(node: &mut Node, me: NodeId, input: Input<Node>) -> Vec<Effect<Node>> {
     effects
 }
 
-/// A node that has nothing and waits for nothing, all its pointers at node 1.
+/// A node without token and request, with all its pointers at node 1.
 fn idle() -> Node {
     let mut pointer = Pointers::default();
     (0..3).for_each(|token| pointer.set(token, 1));
@@ -83,7 +83,7 @@ fn inside_with(id: TokenId, queue: Vec<Entry>) -> Node {
     Node { token: Some(Token { id, queue }), holding: true, ..idle() }
 }
 
-/// Figure 3 of 001 (figure 1 of 003), of which the texts say: its head is node 3 with tag 2, nodes 7 and 9 have no tag
+/// Figure 3 of 001 (figure 1 of 003). The texts say: its head is node 3 with tag 2, nodes 7 and 9 have no tag
 /// and 9 is the last such one; other entries carry the tag of node 4.
 const FIGURE_3: [(NodeId, NodeId); 5] = [(3, 2), (7, 0), (5, 4), (9, 0), (8, 4)];
 
@@ -96,7 +96,7 @@ fn figure_3_on_exit() {
     assert_eq!(effects, [Effect::Send { to: 3, message }]);
     assert_eq!((four.pointer.to(2), four.pointer.to(1)), (9, 1));
 
-    // If 7 and 9 had tags, too, it would be the head, although that has a tag itself.
+    // If 7 and 9 had tags, too, it would be the head, although the head has a tag itself.
     let tagged: Vec<Entry> =
         queue(&FIGURE_3).iter().map(|entry| Entry { tag: entry.tag.or(Some(4)), ..*entry }).collect();
     let mut four = inside_with(2, tagged);
@@ -104,8 +104,8 @@ fn figure_3_on_exit() {
     assert_eq!(four.pointer.to(2), 3);
 }
 
-/// Handle_TOKEN, case 1: node 3 asked for token 1 and gets token 2. It repairs pointer[1] with its tag, and whoever
-/// waited at node 3 for token 1 is on the queue of token 2 now, with that tag.
+/// Handle_TOKEN, case 1: node 3 asked for token 1 and gets token 2. It repairs pointer[1] with its tag, and
+/// the nodes that waited at node 3 for token 1 are now on the queue of token 2, with that tag.
 #[test]
 fn figure_3_for_a_node_that_asked_for_another_token() {
     let mut three = Node { wait: Some(1), node_queue: vec![6], ..idle() };
@@ -118,7 +118,8 @@ fn figure_3_for_a_node_that_asked_for_another_token() {
     assert_eq!((three.wait, three.holding, three.node_queue), (None, true, vec![]));
 }
 
-/// Handle_TOKEN, case 2: node 7 asked for token 2, and gets it when it is the head. Its node queue gets no tags.
+/// Handle_TOKEN, case 2: node 7 asked for token 2, and gets it when it is the head. Its node queue gets no
+/// tags.
 #[test]
 fn figure_3_for_a_node_that_asked_for_this_token() {
     let mut seven = Node { wait: Some(2), node_queue: vec![6, 2], ..idle() };
@@ -128,8 +129,8 @@ fn figure_3_for_a_node_that_asked_for_this_token() {
     assert_eq!(seven.token.unwrap().queue, queue(&[(5, 4), (9, 0), (8, 4), (6, 0), (2, 0)]));
 }
 
-/// Figure 4 of 001, whose pointers figure 2 of 003 gives: two trees for token 1, with the roots 5, which has the token,
-/// and 2, which waits for it. Node 4 asks node 3; node 3 forwards to 5 and points to 4.
+/// Figure 4 of 001, whose pointers figure 2 of 003 gives: two trees for token 1, with the roots 5, which has
+/// the token, and 2, which waits for it. Node 4 asks node 3; node 3 forwards to 5 and points to 4.
 #[test]
 fn figure_4() {
     let mut world = start(&Scope::new(7, 2, 1), None);
@@ -143,19 +144,21 @@ fn figure_4() {
     world.run("req4/1").unwrap();
     assert_eq!(world.channels[&(4, 3)], [Message::Request { origin: 4, token: 1, clock: 0 }]);
     world.run("4>3 3>5").unwrap();
-    // The texts call every node that waits a root; its pointer still points upwards, but nobody follows it.
+    // The texts call every waiting node a root; its pointer still points upwards, but no request follows it.
     assert_eq!(pointers(&world, 1), [3, 2, 4, 3, 5, 2]);
-    // Node 6 asks node 2, which waits for the same token and keeps the request; node 1's reaches 4 by way of 3.
+    // Node 6 asks node 2, which waits for the same token and keeps the request; node 1's reaches 4 by way of
+    // 3.
     world.run("req6/1 6>2 req1/1 1>3 3>4").unwrap();
     assert_eq!(node(&mut world, 2).node_queue, [6]);
     assert_eq!(node(&mut world, 4).node_queue, [1]);
-    // The token's queue was 2 and 4. With the token, 2 adds 6 at the end, and 4 adds 1: served in the order 2 4 6 1.
+    // The token's queue was 2 and 4. With the token, 2 adds 6 at the end, and 4 adds 1: served in the order 2
+    // 4 6 1.
     world.run("exit5 5>2 exit2 2>4 exit4 4>6 exit6 6>1 exit1").unwrap();
     assert_eq!(world.violated_at_end(), None);
 }
 
-/// Figure 5: the forest of token 2 before and after a request from node 4. Node 3 forwards to 1 and points to 4; node 2
-/// has the token and points to 4 after sending it.
+/// Figure 5: the forest of token 2 before and after a request from node 4. Node 3 forwards to 1 and points to
+/// 4; node 2 has the token and points to 4 after sending it.
 #[test]
 fn figure_5() {
     let mut world = start(&Scope::new(6, 3, 1), None);
@@ -166,7 +169,7 @@ fn figure_5() {
     world.run("req4/2 4>3 3>1 1>2").unwrap();
     assert_eq!(world.channels[&(2, 4)], [Message::Token { token: 2, queue: queue(&[(4, 0)]), clock: 0 }]);
     world.run("2>4").unwrap();
-    // Path reversal: everybody on the way points to the requester, which is the root now.
+    // Path reversal: every node on the path points to the requester, which is the root now.
     assert_eq!(pointers(&world, 2), [4, 4, 4, 4, 2]);
     assert!(world.inside(4));
 }
@@ -182,8 +185,8 @@ fn figure_6_the_token_asked_for() {
     assert_eq!((three.pointer.to(1), three.pointer.to(2), three.token), (1, 4, None));
 }
 
-/// Figure 6 (b): the same with a request for token 1. The entry is tagged 3. The prose has node 3 set pointer[1]; as the
-/// code says, it is pointer[2], the token that leaves.
+/// Figure 6 (b): the same with a request for token 1. The entry is tagged 3. The prose has node 3 set
+/// pointer[1]; as the code says, it is pointer[2], the token that leaves.
 #[test]
 fn figure_6_another_token() {
     let mut three = Node { holding: false, ..inside_with(2, Vec::new()) };
@@ -198,8 +201,8 @@ fn figure_6_another_token() {
     assert_eq!((four.pointer.to(1), four.pointer.to(2)), (3, 4));
 }
 
-/// Figure 7: nodes 2 and 7 asked for token 1, and both requests come to node 4, which is inside with token 2. Both end
-/// with pointer[1] at 4, and 4, having no entry without a tag, points to the head of the queue.
+/// Figure 7: nodes 2 and 7 asked for token 1, and both requests reach node 4, which is inside with token 2.
+/// Both end with pointer[1] at 4, and 4, with no untagged entry, points to the head of the queue.
 #[test]
 fn figure_7() {
     let mut world = start(&Scope::new(8, 3, 1), None);
@@ -214,8 +217,8 @@ fn figure_7() {
     assert_eq!(pointers(&world, 1), [5, 4, 5, 5, 5, 5, 4]);
 }
 
-/// 003, temporary cycles: B turns A's request for t aside and sends A its token u, while A's way to u still leads to B.
-/// Here A is node 0, B node 1, u token 0 and t token 1 (all counted from 0).
+/// 003, temporary cycles: B turns A's request for t aside and sends A its token u, while A's path to u still
+/// leads to B. Here A is node 0, B node 1, u token 0 and t token 1 (all counted from 0).
 const CYCLE: &str = "req0 req1 req2/1 2>1 exit1 1>2 req1/0 1>0 exit0 0>1 req0/1 0>1 exit1";
 
 fn points(world: &mut Forests, token: TokenId) -> Vec<NodeId> {
@@ -235,9 +238,9 @@ fn a_temporary_cycle() {
     assert_eq!(points(&mut world, 1), [1, 2, 2, 1]);
 }
 
-/// A request that runs into the cycle is sent round it, behind the token, and FIFO saves it; if it overtakes the token it
-/// comes back to its sender. The texts assume FIFO and say that the cycles do no harm, but not that the one needs the
-/// other.
+/// A request that enters the cycle follows the token round it, and FIFO keeps it behind. If it overtakes the
+/// token it comes back to its sender. The texts assume FIFO and say that the cycles do no harm, but not that
+/// this needs FIFO.
 #[test]
 fn a_request_in_a_temporary_cycle_needs_fifo() {
     let into_it = format!("{CYCLE} req3/0 3>0 0>1");
@@ -259,17 +262,17 @@ fn breaks(scope: &Scope, defect: &str, schedule: &str, violation: &str) {
     assert_eq!(error, format!("{last}: {violation}"), "{defect}");
 }
 
-/// The schedules of the printed errors that a reader can follow; nodes and tokens count from 0. The checker finds the
-/// others.
+/// The schedules of the printed errors that a reader can follow; nodes and tokens count from 0. The checker
+/// finds the others.
 #[test]
 fn printed_errors() {
     let two = Scope::new(2, 1, 2);
     let inside = "at-most-k-inside: 2 inside, 1 allowed";
-    // Node 0 is inside, does not look it, and sends the token away.
+    // Node 0 is inside, its flag does not say so, and it sends the token away.
     breaks(&two, "holding-not-set", "req0 req1 1>0 0>1", inside);
-    // Node 0 has left and looks as if it had not: when it asks again, it enters at once.
+    // Node 0 has left and its flag says that it has not: when it asks again, it enters at once.
     breaks(&two, "holding-not-cleared", "req0 req1 1>0 exit0 0>1 req0", inside);
-    // The tag was set for an entry that is not there: the token leaves without the request that it answers.
+    // The tag was set for an entry that does not exist: the token leaves without the request that it answers.
     let no_entry = "one-place-per-request: node 2 waits, its request stands in 0 places";
     breaks(&Scope::new(3, 2, 1), "idle-grant-not-queued", "req2/0 2>0", no_entry);
     for schedule in ["req0 req1 1>0 exit0 0>1 req0 0>1 exit1 1>0", "req1 1>0 0>1 exit1 req0 0>1 1>0"] {
@@ -279,8 +282,8 @@ fn printed_errors() {
     }
 }
 
-/// An INFORM that is slower than the token's way from 0 over 2 and 1 to 2: it makes 1 point to 0, and 0 points to 1.
-/// (Counted from 0; the picks are the receivers of INFORMs.)
+/// An INFORM that is slower than the token's way from 0 over 2 and 1 to 2: it makes 1 point to 0, and 0
+/// points to 1. (Counted from 0; the picks are the receivers of INFORMs.)
 #[test]
 fn an_old_inform_makes_a_cycle() {
     let schedule = "req0 exit0/0 req2 2>0 0>2 req1 1>0 0>2 exit2 2>1 req2 2>1 exit1 1>2 0>1 req1";
@@ -293,13 +296,13 @@ fn an_old_inform_makes_a_cycle() {
     let mut world = start(&scope, None);
     world.run(&format!("{schedule} 1>2 exit2 2>1 exit1")).unwrap();
     assert_eq!(world.violated_at_end(), None);
-    // A newer one is taken: node 0 points to 1 by now and learns that the token is at 2.
+    // A newer one is accepted: node 0 points to 1 by now and learns that the token is at 2.
     let mut world = start(&scope, None);
     world.run("req1 1>0 0>1 exit1/1 1>2").unwrap();
     assert_eq!(node(&mut world, 2).pointer.to(0), 1);
 }
 
-/// Numbers below `most`, always the same ones.
+/// Pseudo-random numbers below `most`, the same ones in every run.
 fn numbers() -> impl FnMut(u32) -> u32 {
     let mut state = 7u64;
     move |most| {
@@ -327,7 +330,8 @@ fn light_load(nodes: u32, tokens: u32, options: &[(&str, &str)], defect: Option<
     world.sent as f64 / world.entries as f64
 }
 
-/// 001 ch. IV sec. C, k = 1 without INFORM: as Trehel and Naimi's algorithm at light load, H(n−1) messages per entry.
+/// 001 ch. IV sec. C, k = 1 without INFORM: as Trehel and Naimi's algorithm at light load, H(n−1) messages
+/// per entry.
 #[test]
 fn light_load_takes_h_of_n_minus_1_messages() {
     for nodes in [2, 10, 30] {
@@ -337,7 +341,7 @@ fn light_load_takes_h_of_n_minus_1_messages() {
     }
 }
 
-/// 001's Handle_REQUEST forwards without turning its pointer round: right, but dearer.
+/// 001's Handle_REQUEST forwards without reversing its pointer: correct, but with more messages.
 #[test]
 fn forwarding_without_path_reversal_is_dearer() {
     let (right, printed) =
@@ -345,33 +349,35 @@ fn forwarding_without_path_reversal_is_dearer() {
     assert!(printed > 1.3 * right, "{printed} against {right}");
 }
 
-/// Takes all steps whatever they violate, and returns what is wrong when nothing more can happen.
+/// Takes all steps whatever they violate, and returns the violation when nothing more can happen.
 fn end(scope: &Scope, defect: &str, schedule: &str) -> String {
     let mut world = start(scope, Some(defect));
     for step in crate::schedule::parse_schedule(schedule).unwrap() {
         world.take(&step).unwrap();
     }
     assert!(world.channels.is_empty() && world.census().inside == 0);
-    world.violated_at_end().expect("somebody waits").detail
+    world.violated_at_end().expect("a client waits").detail
 }
 
-/// Errors of the prose that end with somebody waiting for ever, by the shortest schedules that the checker finds (from 0).
+/// Errors of the prose after which a client waits for ever, by the shortest schedules that the checker finds
+/// (from 0).
 #[test]
-fn errors_of_the_prose_leave_somebody_waiting() {
+fn errors_of_the_prose_leave_a_client_waiting() {
     let one_waits = |node| format!("nothing more can happen and node {node} waits");
     // Node 1, whose idle token 1 served a request for token 0, comes to point at itself and asks itself.
     let schedule =
         "req0 exit0 req2/1 2>1 req1/0 1>0 req0/1 0>1 exit1 0>1 1>0 exit0 req1/0 1>1 1>2 exit2 req2 exit2";
     assert_eq!(end(&Scope::new(3, 2, 2), "idle-grant-points-asked", schedule), one_waits(1));
-    // pointer[1] of node 1 is never repaired, and requests for token 1 end at a node that does not know the way.
+    // pointer[1] of node 1 is never repaired, and requests for token 1 end at a node that does not know the
+    // path.
     let schedule = "req0 exit0 req0 exit0 req2/1 2>1 req1/0 1>0 req0/1 0>1 exit1 0>1 req1/1 1>2 exit2 1>2 2>1 exit1 \
                     req2/0 2>0 0>1 req1/1 1>2 exit2 1>2 2>1 exit1 req2/0 2>0 1>0 exit0 0>2";
     assert_eq!(end(&Scope::new(3, 2, 3), "token-points-got", schedule), one_waits(2));
 }
 
-/// Saturation by the thesis' figures: 30 nodes, 3 tokens, sections of no length, everybody asks again a hop after
-/// leaving. A round is a hop. `first` is the token that a node asks for first. Returns messages per entry, the mean wait,
-/// and the least and the most entries that a node had.
+/// Saturation by the thesis' figures: 30 nodes, 3 tokens, critical sections of no length, every node asks
+/// again a hop after it leaves. A round is a hop. `first` is the token that a node asks for first. Returns
+/// messages per entry, the mean wait, and the least and the most entries of a node.
 fn saturation(choose: &str, first: fn(NodeId) -> TokenId) -> (f64, f64, u32, u32) {
     const NODES: u32 = 30;
     let mut setting = Setting::new(NODES, 3);
@@ -407,8 +413,8 @@ fn saturation(choose: &str, first: fn(NodeId) -> TokenId) -> (f64, f64, u32, u32
     ((world.sent - sent) as f64 / entered, f64::from(waited) / entered, *least, *most)
 }
 
-/// 001 ch. V: at saturation about 2 messages per entry and a wait of 9 to 10 hops: n/k, less the hop of thinking. Queues
-/// are never empty, so no INFORM is sent. A random choice costs more messages.
+/// 001 ch. V: at saturation about 2 messages per entry and a wait of 9 to 10 hops: n/k, less the hop of
+/// thinking. Queues are never empty, so no INFORM is sent. A random choice costs more messages.
 #[test]
 fn saturation_takes_two_messages_and_n_over_k_hops() {
     assert_eq!(saturation("last-seen", |node| node % 3), (2.0, 9.0, 400, 400));
@@ -416,8 +422,8 @@ fn saturation_takes_two_messages_and_n_over_k_hops() {
     assert!((2.5..3.0).contains(&messages) && (9.0..10.0).contains(&wait), "{messages}, {wait}");
 }
 
-/// What the means do not show: with the last-seen choice a node keeps to the token that it has, so clusters that start
-/// unequal stay unequal, and some nodes enter several times as often as others, for ever.
+/// What the means do not show: with the last-seen choice a node keeps asking for the token it had, so
+/// clusters that start unequal stay unequal, and some nodes enter several times as often as others, for ever.
 #[test]
 fn the_last_seen_choice_freezes_unequal_clusters() {
     let (messages, wait, least, most) = saturation("last-seen", |node| if node < 21 { 0 } else { node % 3 });

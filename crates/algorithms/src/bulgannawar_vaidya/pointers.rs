@@ -1,20 +1,21 @@
-//! The way to each token, kept only where it has changed since the start: a node that serves its token's queue learns
-//! about a few of them, and with a thousand tokens the rest would fill the caches with what everybody knows.
+//! The path to each token, stored only where it has changed since the start. A node that serves its token's
+//! queue learns about a few tokens; with a thousand tokens the unchanged paths would only fill the caches.
 
 use alloc::vec::Vec;
 
 use super::TokenId;
 use crate::algorithm::NodeId;
 
-/// For each token the next node on the way to it. At the start every way leads to the node of the token's number.
+/// For each token the next node on the path to it. At the start every path leads to the node with the token's
+/// number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pointers {
-    /// What differs from the start, in the order of tokens; so equal pointers are equal values.
+    /// The paths that differ from the start, in the order of tokens; so equal pointers are equal values.
     changed: Vec<(TokenId, NodeId)>,
 }
 
 impl Pointers {
-    /// Where the way to this token begins.
+    /// The next node on the path to this token.
     #[inline]
     pub(super) fn to(&self, token: TokenId) -> NodeId {
         self.place(token).map_or(token, |place| self.changed[place].1)

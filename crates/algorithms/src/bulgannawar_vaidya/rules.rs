@@ -35,7 +35,7 @@ impl Rules {
         Choice {
             name: "repeats",
             values: Choice::NUMBER,
-            help: "an idle holder informs only if it has entered so often again before anybody else asked (0)",
+            help: "an idle holder informs only if it has entered so often again before another node asked (0)",
         },
         Choice {
             name: "first",
@@ -58,7 +58,7 @@ impl Rules {
             _ => Choose::Random,
         };
         let inform = setting.number("inform", u32::from(balanced)) as usize;
-        // Without INFORM messages nobody need count.
+        // Without INFORM messages no node needs to count.
         let repeats = if inform == 0 { 0 } else { setting.number("repeats", u32::from(balanced)) };
         let printed = Printed::of(setting);
         let informs = [Printed::InformAlways, Printed::InformUnlessWaiting, Printed::InformByVersion];

@@ -1,4 +1,4 @@
-//! The rules that are ours: whom silence and long queues move to another token. Nodes and tokens count from 0.
+//! Our own rules: how silence and long queues move nodes to another token. Nodes and tokens count from 0.
 
 use alloc::vec::Vec;
 
@@ -14,16 +14,16 @@ fn seen(world: &World<BulgannawarVaidya>) -> Vec<TokenId> {
     world.seats.iter().filter_map(|seat| Some(seat.node.as_ref()?.seen)).collect()
 }
 
-/// A holder informs somebody if it has entered again before anybody else asked, and not otherwise. Who is informed
-/// and did not wait asks for that token from then on.
+/// A holder sends an INFORM only if it has entered again before another node asked. A node that gets one and
+/// does not wait asks for that token from then on.
 #[test]
 fn silence_informs() {
     let mut world = start(&Scope::new(4, 2, 3).with(&[("tuning", "balanced"), ("first", "same")]));
     assert_eq!(seen(&world), [0, 0, 0, 0]);
-    // Node 2 got the token because it asked: that others ask, too, is to be expected.
+    // Node 2 got the token because it asked: more requests are to be expected.
     world.run("req2 2>0 0>2 exit2").unwrap();
     assert!(world.channels.is_empty());
-    // It enters again, and nobody has asked in between. The pick is the receiver: the last of the others.
+    // It enters again, and no node has asked in between. The pick is the receiver: the last of the others.
     world.run("req2 exit2/2 2>3").unwrap();
     assert!(world.channels.is_empty());
     // Node 1 is alone with its token from the start; node 0 is informed and asks there.
@@ -32,7 +32,8 @@ fn silence_informs() {
     assert_eq!(world.entries, 4);
 }
 
-/// Two of four nodes wait for one of two tokens: with the one that leaves that makes three, more than its share.
+/// Two of four nodes wait for one of two tokens: with the node that leaves that makes three, more than its
+/// share.
 #[test]
 fn a_long_queue_turns_nodes_away() {
     for (choose, then) in [("last-seen", 0), ("fair-share", 1)] {
@@ -48,7 +49,7 @@ fn a_long_queue_turns_nodes_away() {
     }
 }
 
-/// The short name is what its parts say, and each part can be set otherwise.
+/// The short name stands for its parts, and each part can be set otherwise.
 #[test]
 fn balanced_is_a_name_for_three_options() {
     let rules = |options: &[(&str, &str)]| {

@@ -9,8 +9,8 @@ fn world(nodes: u32, defect: Option<&str>) -> World<CarvalhoRoucairol> {
     World::of(&Scope::new(nodes, 1, 1), defect).unwrap()
 }
 
-/// 001 ch. II: the number of messages is between 0 and 2(n - 1). A node enters as often as it likes for nothing
-/// while nobody else asks.
+/// 001 ch. II: the number of messages is between 0 and 2(n - 1). A node enters again without a message while
+/// no other node asks.
 #[test]
 fn the_first_entry_costs_two_messages_per_other_node_and_the_next_ones_none() {
     for nodes in 1..=8 {
@@ -22,7 +22,8 @@ fn the_first_entry_costs_two_messages_per_other_node_and_the_next_ones_none() {
     }
 }
 
-/// 001 ch. II and 000 sec. II: never more than 2(n - 1), whatever the others do; and in almost every run fewer.
+/// 001 ch. II and 000 sec. II: never more than 2(n - 1), whatever the others do; and in almost every run
+/// fewer.
 #[test]
 fn no_run_costs_more_than_two_messages_per_other_node_and_entry() {
     let mut fewer = 0;
@@ -34,7 +35,7 @@ fn no_run_costs_more_than_two_messages_per_other_node_and_entry() {
     assert!(fewer > 100, "only {fewer} of 200 runs saved anything");
 }
 
-/// 000 sec. II: a node asks only those whose permission it does not have.
+/// 000 sec. II: a node asks only the nodes whose permission it does not hold.
 #[test]
 fn only_missing_permissions_are_asked_for() {
     let mut world = world(4, None);
@@ -51,8 +52,9 @@ fn only_missing_permissions_are_asked_for() {
     assert!(world.inside(0));
 }
 
-/// Both texts say that the permission of a node is good until that node asks. It is good until its request is
-/// *answered*: a node that is inside, or has the older request, answers later and keeps the permission until then.
+/// Both texts say that the permission of a node is valid until that node asks. It is valid until that request
+/// is *answered*: a node that is inside, or has the older request, answers later and keeps the permission
+/// until then.
 #[test]
 fn a_permission_lasts_until_the_reply_and_not_only_until_the_request() {
     let mut world = world(3, None);
@@ -66,8 +68,8 @@ fn a_permission_lasts_until_the_reply_and_not_only_until_the_request() {
     assert!(world.inside(1));
 }
 
-/// The case that is easy to forget: a node waits, has a permission and did not ask for it this time; an older
-/// request comes, so it gives the permission away and must now ask for it.
+/// A subtle case: a node waits, holds a permission and so did not ask for it; an older request arrives, so it
+/// gives the permission away and must now ask for it.
 const GIVES_AWAY: &str = "req1 1>0 1>2 0>1 2>1 exit1 req2 2>1 2>0 1>2 0>2 exit2 req0 req1 0>1";
 
 #[test]

@@ -12,7 +12,8 @@ fn world(scope: Scope) -> World<ChaudhuriEdward> {
     World::of(&scope, None).unwrap()
 }
 
-/// Section III D speaks of one token on its way, so its 0 and 6 messages for a single request hold here for every k.
+/// Section III D speaks of one token under way, so its 0 and 6 messages for a single request hold here for
+/// every k.
 #[test]
 fn a_single_request() {
     for k in 1..=9 {
@@ -25,8 +26,8 @@ fn a_single_request() {
     }
 }
 
-/// Section IV, case 1: Q groups with N requests each, K > Q: NQ + 2Q + NQ + 2Q messages. This holds exactly for normal
-/// nodes whose requests have all been collected when the token comes, and for every K ≥ Q.
+/// Section IV, case 1: Q groups with N requests each, K > Q: NQ + 2Q + NQ + 2Q messages. This holds exactly
+/// for normal nodes whose requests have all been collected when the token arrives, and for every K ≥ Q.
 #[test]
 fn messages_of_case_1() {
     let (n, q) = (3, 3);
@@ -47,7 +48,8 @@ fn messages_of_case_2() {
     assert_eq!((world.entries, world.sent), (6, 4 * 3 + 2 * 6));
 }
 
-/// Section III B: one token goes to each other group, however many ask there; the rest circulates in the GRC's group.
+/// Section III B: one token goes to each other group, however many nodes ask there; the rest circulates in
+/// the GRC's group.
 #[test]
 fn one_token_for_each_group() {
     let mut world = world(Scope::new(9, 4, 1).with(&[("share", "collect")]));
@@ -59,7 +61,8 @@ fn one_token_for_each_group() {
     assert_eq!(world.entries, 7);
 }
 
-/// The unevenness that 000 sets out to remove: two tokens lie idle while two nodes of another group wait for a third.
+/// The unevenness that 000 sets out to remove: two tokens lie idle while two nodes of another group wait for
+/// a third.
 #[test]
 fn tokens_lie_idle_while_a_group_waits() {
     let mut world = world(Scope::new(9, 3, 1));

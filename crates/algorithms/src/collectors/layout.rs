@@ -8,8 +8,8 @@ pub type LocalGroup = u32;
 /// The global collector: the local collector of the first group.
 pub const GLOBAL: NodeId = 0;
 
-/// Nodes in consecutive blocks whose sizes differ by at most one, the larger ones first. The first node of each
-/// block is its local collector.
+/// Nodes in consecutive blocks whose sizes differ by at most one, the larger ones first. The first node of
+/// each block is its local collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     nodes: u32,
@@ -17,8 +17,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// So many groups; 0 stands for the whole number nearest to the square root of `nodes`. `None` if a group
-    /// would be empty.
+    /// A layout with this many groups; 0 stands for the whole number nearest to the square root of `nodes`.
+    /// `None` if a group would be empty.
     pub fn new(nodes: u32, groups: u32) -> Option<Layout> {
         let groups = if groups == 0 { nearest_root(nodes) } else { groups };
         (groups <= nodes).then_some(Layout { nodes, groups })

@@ -11,17 +11,17 @@ use crate::census::Census;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// This node asks its local collector.
+    /// This node sends its request to its local collector.
     Request(NodeId),
-    /// This group's collector asks the global one.
+    /// This group's collector sends a request to the global one.
     GroupRequest(LocalGroup),
-    /// So many tokens for the receiver's group.
+    /// This many tokens for the receiver's group.
     Grant(u32),
     /// A token with its queue, the receiver at the head.
     Token(Vec<NodeId>),
     /// A token whose queue is empty, for the local collector.
     Home,
-    /// So many tokens for the global collector.
+    /// This many tokens for the global collector.
     Return(u32),
 }
 

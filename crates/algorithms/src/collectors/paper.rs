@@ -52,7 +52,8 @@ fn under_way(world: &World<Collectors>, from: NodeId, to: NodeId) -> Message {
     world.channels[&(from, to)][0].clone()
 }
 
-/// Section III A and figure 1: 16 nodes are four groups of four, and one LRC is the GRC, which has all tokens.
+/// Section III A and figure 1: 16 nodes are four groups of four, and one LRC is the GRC, which has all
+/// tokens.
 #[test]
 fn figure_1() {
     let layout = Layout::new(16, 0).unwrap();
@@ -79,7 +80,7 @@ fn a_single_request() {
     }
 }
 
-/// The claim of 6 holds only for a grant of one token: a larger one sends what the group does not need back at once,
+/// The claim of 6 holds only for a grant of one token: a larger grant sends the unused tokens back at once,
 /// which is a seventh message.
 #[test]
 fn a_single_request_with_a_larger_grant() {
@@ -92,9 +93,10 @@ fn a_single_request_with_a_larger_grant() {
     assert_eq!((world.entries, world.sent), (1, 7));
 }
 
-/// Section III D: if all nodes ask at once, the text counts 4(√n − 1) − 1 messages, and concludes O(√n). It leaves out
-/// the requests inside the groups, which it mentions, and the hops of the tokens from node to node: one each for
-/// every node that is not a collector. The truth for k = √n is 2n + 3√n − 5 for n entries, which is O(n).
+/// Section III D: if all nodes ask at once, the text counts 4(√n − 1) − 1 messages, and concludes O(√n). It
+/// leaves out the requests inside the groups, which it mentions, and the hops of the tokens from node to
+/// node: one each for every node that is not a collector. The correct number for k = √n is 2n + 3√n − 5 for n
+/// entries, which is O(n).
 #[test]
 fn all_ask_at_once() {
     for root in 2..=6 {
@@ -134,8 +136,8 @@ fn queues_are_no_longer_than_a_group() {
     }
 }
 
-/// Section III B, case 1: only the GRC's group asks. 1A: p ≤ k, a token for each. 1B: p > k, the nodes are dealt to the
-/// tokens in turn.
+/// Section III B, case 1: only the GRC's group asks. 1A: p ≤ k, a token for each. 1B: p > k, the nodes are
+/// dealt to the tokens in turn.
 #[test]
 fn case_1() {
     let mut one_a = world(Scope::new(9, 3, 1).with(COLLECT));
@@ -149,8 +151,8 @@ fn case_1() {
     assert_eq!(under_way(&one_b, 0, 2), Message::Token(Vec::from([2])));
 }
 
-/// Section III B, case 2: only other groups ask. 2A: q ≥ k, one token for each of the first k groups; the text hands
-/// later groups on in the token's queue, here they wait at the GRC. 2B: q < k, equal shares.
+/// Section III B, case 2: only other groups ask. 2A: q ≥ k, one token for each of the first k groups; in the
+/// text later groups travel in the token's queue, here they wait at the GRC. 2B: q < k, equal shares.
 #[test]
 fn case_2() {
     let mut two_a = world(Scope::new(9, 1, 1).with(COLLECT));
@@ -163,9 +165,9 @@ fn case_2() {
     assert_eq!(under_way(&two_b, 0, 3), Message::Grant(2));
 }
 
-/// Section III B, case 3: all ask. 3A: q ≥ k − 1: the text keeps one token for the GRC's group, here that is one group
-/// among the others and waits for its turn. 3B: q < k − 1: equal shares; the text does not say what becomes of a
-/// remainder, here the first groups get it.
+/// Section III B, case 3: all ask. 3A: q ≥ k − 1: the text keeps one token for the GRC's group, here that is
+/// one group among the others and waits for its turn. 3B: q < k − 1: equal shares; the text does not mention
+/// the remainder, here the first groups get it.
 #[test]
 fn case_3() {
     let mut three_a = world(Scope::new(9, 2, 1).with(COLLECT));
@@ -173,7 +175,7 @@ fn case_3() {
     assert_eq!(under_way(&three_a, 0, 3), Message::Grant(1));
     assert_eq!(under_way(&three_a, 0, 6), Message::Grant(1));
     assert!(!three_a.channels.contains_key(&(0, 1)));
-    // A token that comes back goes straight on to the group that waits.
+    // A returned token goes straight on to the waiting group.
     three_a.run("0>3 exit3 3>0 0>1").unwrap();
     assert!(three_a.inside(1));
     let mut three_b = world(Scope::new(9, 7, 1).with(COLLECT));
@@ -183,7 +185,7 @@ fn case_3() {
     assert_eq!(under_way(&three_b, 0, 1), Message::Token(Vec::from([1])));
 }
 
-/// Without collecting, the first group gets no more than its part, and there is something left for the next.
+/// Without collecting, the first group gets no more than its share, and some tokens are left for the next.
 #[test]
 fn the_first_request_does_not_sweep_up_all_tokens() {
     let mut capped = world(Scope::new(9, 4, 1));
@@ -192,10 +194,11 @@ fn the_first_request_does_not_sweep_up_all_tokens() {
     assert_eq!(under_way(&capped, 0, 6), Message::Grant(2));
 }
 
-/// Section IV, case 1: Q groups with N requests each, K > Q. The text counts NQ + 2Q + (N/S)Q + 2Q messages with
-/// S = K/(Q+1), as if S tokens in a group made fewer hops together than one. Each of the N nodes gets a token by a
-/// message of its own, and each of the S tokens goes home alone, so it is NQ + 2Q + NQ + 2SQ: more tokens per
-/// group save time and cost messages. (The GRC's group is silent here, so a share is K/Q, not K/(Q+1).)
+/// Section IV, case 1: Q groups with N requests each, K > Q. The text counts NQ + 2Q + (N/S)Q + 2Q messages
+/// with S = K/(Q+1), as if S tokens in a group made fewer hops together than one. Each of the N nodes gets a
+/// token by a message of its own, and each of the S tokens goes home alone, so it is NQ + 2Q + NQ + 2SQ: more
+/// tokens per group save time and cost messages. (The GRC's group is silent here, so a share is K/Q, not
+/// K/(Q+1).)
 #[test]
 fn messages_of_case_1() {
     let (n, q) = (3, 3);
@@ -207,15 +210,16 @@ fn messages_of_case_1() {
         assert_eq!(world.entries, n * q);
         assert_eq!(world.sent, n * q + 2 * q + n * q + 2 * share * q);
         let printed = (n * q + 4 * q) as f64 + (n * q * (q + 1)) as f64 / f64::from(k);
-        // The print agrees nowhere, and falls with k where the truth rises.
+        // The printed values agree nowhere, and fall with k where the simulated ones rise.
         let expected = [(3, 33.0, 30), (6, 27.0, 36), (9, 25.0, 42)];
         assert!(expected.contains(&(k, printed, world.sent)), "k = {k}: {printed}, {}", world.sent);
     }
 }
 
-/// Section IV, case 2, steps 5 to 7: tokens of a group that has finished go to one that still waits, which deals the
-/// rest of its requests to them as well. That needs tokens that come back to the LRC after every critical section.
-/// If they follow their queues, as section III B says, the requests are dealt already and the token lies idle.
+/// Section IV, case 2, steps 5 to 7: tokens of a group that has finished go to one that still waits, which
+/// deals the rest of its requests to them as well. That needs tokens that return to the LRC after every
+/// critical section. If they follow their queues, as section III B says, the requests are dealt already and
+/// the token lies idle.
 #[test]
 fn step_7_of_case_2() {
     let schedule = "req1 req4 req5 1>0 4>3 5>3 3>0 0>1 0>3 3>4";
@@ -223,7 +227,7 @@ fn step_7_of_case_2() {
         let mut world = world(Scope::new(6, 2, 1).with(options));
         world.run(schedule).unwrap();
         assert!(world.inside(1) && world.inside(4) && !world.inside(5));
-        // Group 0 has finished; group 1 has one request that has no token of its own.
+        // Group 0 has finished; group 1 has one request without a token of its own.
         world.run("exit1 1>0").unwrap();
         world.settle(10).unwrap();
         assert_eq!(world.inside(5), helped);
@@ -233,13 +237,14 @@ fn step_7_of_case_2() {
     }
 }
 
-/// Section III C: no node holds a token for ever. A token that comes back to the LRC after every section serves those
-/// who waited at the grant, not those who came later: they ask anew, behind the groups that wait already.
+/// Section III C: no node holds a token for ever. A token that returns to the LRC after every critical
+/// section serves the nodes that waited at the grant. Later requests need a new group request, behind the
+/// groups that wait already.
 #[test]
 fn a_busy_group_lets_go() {
     let mut world = world(Scope::new(6, 1, 3).with(&[("return", "collector")]));
     world.run("req4 req5 4>3 5>3 3>0 0>3 3>4 req1 1>0").unwrap();
-    // 5 was here at the grant. 4 asks again and comes too late for this token.
+    // Node 5 waited at the grant. Node 4 asks again, too late for this token.
     world.run("exit4 req4 4>3 4>3").unwrap();
     assert_eq!(under_way(&world, 3, 5), Message::Token(Vec::from([5])));
     world.run("3>5 exit5 5>3 3>0 3>0 0>1").unwrap();
@@ -248,8 +253,8 @@ fn a_busy_group_lets_go() {
     assert_eq!(world.entries, 4);
 }
 
-/// The GRC puts itself into the global queue and the sender into the local one: node 2, which only collects, is
-/// sent a token and enters.
+/// The GRC puts itself into the global queue and the sender into the local one: node 2, which only collects,
+/// gets a token and enters.
 #[test]
 fn a_collector_enters_that_never_asked() {
     let (world, violated) = replay(Scope::new(4, 1, 1), "queues-itself", "req3 3>2 2>0 0>2");
@@ -291,8 +296,8 @@ fn a_token_vanishes() {
     assert_eq!(world.census().tokens_held, 3);
 }
 
-/// Case 3A with one token: as long as the GRC's group asks, no other group is served. The corrected rule serves
-/// node 2 as soon as the token is free.
+/// Case 3A with one token: as long as the GRC's group asks, no other group is served. The corrected rule
+/// serves node 2 as soon as the token is free.
 #[test]
 fn other_groups_starve() {
     let begin = "req0 req2 2>0";
@@ -306,7 +311,7 @@ fn other_groups_starve() {
     assert!(corrected.inside(2));
 }
 
-/// Every number of groups from one to the number of nodes will do, and nothing else.
+/// Any number of groups from one to the number of nodes is accepted, and no other.
 #[test]
 fn the_number_of_groups() {
     use super::Variant;

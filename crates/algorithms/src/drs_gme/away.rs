@@ -1,11 +1,11 @@
-//! What a node does that does not have the token.
+//! The rules of a node without the token.
 
 use crate::algorithm::{Group, NodeId};
 use crate::drs_gme::plan::Plan;
 use crate::drs_gme::{Ask, Context, DrsGme, Holding, Message, Place, Printed, Stage, Token, printed};
 
 impl DrsGme {
-    /// Another node asks, and the token is elsewhere: the request is kept until the token comes.
+    /// Another node asks, and the token is elsewhere: the request is kept until the token arrives.
     pub(super) fn request_heard(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
         self.learn_of(ask.node, plan);
         let Place::Away(sent) = &self.kept.place else { return };
@@ -21,7 +21,7 @@ impl DrsGme {
         }
     }
 
-    /// This node may have the token: it has to know of a request that waits.
+    /// `node` may have the token, so a waiting request has to be sent to it.
     fn learn_of(&mut self, node: NodeId, plan: &mut Plan) {
         if let (true, Stage::Waiting(groups)) = (self.request_set.insert(node), self.stage) {
             plan.send(node, Message::Request { number: self.kept.number, groups });
@@ -34,7 +34,7 @@ impl DrsGme {
             if printed(site, Printed::HintIgnored) {
                 return;
             }
-            // The token has come here since, and the other node may not know.
+            // The token has arrived here since, and the other node may not know.
             plan.note("a hint met the token and went back");
             return plan.send(from, Message::Hint);
         }
@@ -93,7 +93,7 @@ impl DrsGme {
         }
     }
 
-    /// A start that may be the second one, so it means the same.
+    /// Handles IS_COMPLETE as a start, which may be the second one.
     pub(super) fn on_is_complete(
         &mut self,
         site: &Context<'_>,
@@ -121,7 +121,7 @@ impl DrsGme {
         plan.enter(group);
     }
 
-    /// The timer that suspects a loss has run out: everybody is asked, and the last token sent again.
+    /// The timer that suspects a loss has expired: asks all nodes, and sends the last token again.
     pub(super) fn suspect(&mut self, site: &Context<'_>, plan: &mut Plan) {
         let Stage::Waiting(groups) = self.stage else { return };
         let (number, session) = (self.kept.number, self.kept.session);
@@ -140,7 +140,7 @@ impl DrsGme {
         self.regenerate(site, session, plan);
     }
 
-    /// Sends the last token again if the node that suspects a loss has seen none since.
+    /// Sends the last token again if the node that suspects a loss has seen no newer one.
     fn regenerate(&mut self, site: &Context<'_>, session: u32, plan: &mut Plan) {
         match self.kept.place {
             Place::Away(Some(_)) if session <= self.kept.session => {

@@ -4,7 +4,7 @@ use crate::defects;
 use crate::info::{Defect, Scope, Shows};
 use crate::properties::Property;
 
-/// Losses make a regenerated copy of the token lawful, so only what comes of it counts.
+/// With losses, a regenerated copy of the token is legal, so only its consequences count.
 const fn timed(nodes: u32, requests: u32, groups: u32, losses: u32, firings: u32) -> Scope {
     Scope { losses, firings, ..Scope::new(nodes, 1, requests).groups(groups).fifo() }
 }
@@ -18,7 +18,7 @@ const fn any_of(nodes: u32, requests: u32, groups: u32) -> Scope {
 }
 
 defects! {
-    /// What can be put back.
+    /// The defects that can be enabled.
     pub enum Printed {
         SessionOnlyFromIdle => Defect {
             name: "session-only-from-idle",
@@ -100,7 +100,7 @@ defects! {
         IsCompleteUnnumbered => Defect {
             name: "is-complete-unnumbered",
             source: "004 app. A, events 9 and 10",
-            printed: "is_complete names the group alone and lets in whoever waits for it",
+            printed: "is_complete names the group alone and admits any node that waits for it",
             right: "it carries the number of the request",
             shows: Shows::Search(Property::OneGroupAtATime),
             scope: timed(2, 2, 2, 1, 1),

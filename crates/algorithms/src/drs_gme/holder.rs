@@ -1,4 +1,4 @@
-//! What the holder of the token does.
+//! The rules of the holder of the token.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -38,7 +38,8 @@ impl DrsGme {
             plan.note("a new request stood for a completion");
         }
         if holding.token.knows_served(ask) {
-            // The asker may have held the token since it asked, and then does not know this node any more.
+            // The requester may have held the token since it asked, and then does not know this node any
+            // more.
             if printed(site, Printed::StaleUnanswered) {
                 return;
             }
@@ -61,8 +62,8 @@ impl DrsGme {
         }
     }
 
-    /// A node suspects a loss, and the token is here: its request counts. If it was granted and the start is lost, the
-    /// timer for the followers takes care of it, long before the other timer runs out.
+    /// A node suspects a loss, and the token is here: its request counts. If it was granted and the start is
+    /// lost, the timer for the followers repairs that, long before the other timer expires.
     pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
         let Place::Here(holding) = &mut self.kept.place else { return };
         let stale = holding.token.knows_served(ask) || holding.token.knows_queued(ask);
@@ -94,7 +95,7 @@ impl DrsGme {
         }
     }
 
-    /// The timer for the followers has run out.
+    /// The timer for the followers has expired.
     pub(super) fn ask_followers(&mut self, plan: &mut Plan) {
         let Place::Here(Holding { followers, open: Some(group), .. }) = &self.kept.place else { return };
         for &(node, number) in followers {
@@ -102,8 +103,8 @@ impl DrsGme {
         }
     }
 
-    /// Ends the session if nobody is inside any more, and gives the head of the queue its turn. `arrived` says
-    /// that the token has just come.
+    /// Ends the session if no client is inside, and serves the head of the queue. `arrived` says that the
+    /// token has just arrived.
     pub(super) fn next_session(&mut self, site: &Context<'_>, arrived: bool, plan: &mut Plan) {
         let Place::Here(holding) = &mut self.kept.place else { return };
         if self.stage == Stage::Captain || holding.has_followers() {
@@ -141,7 +142,8 @@ impl DrsGme {
         }
     }
 
-    /// Opens a session for a request of the local client, and lets in everybody else who accepts its group.
+    /// Opens a session for a request of the local client, and admits every other requester that accepts its
+    /// group.
     fn open(&mut self, site: &Context<'_>, own: Ask, plan: &mut Plan) {
         let (Place::Here(holding), Some(group)) = (&mut self.kept.place, own.groups.first()) else { return };
         holding.open = Some(group);
@@ -213,13 +215,13 @@ impl Token {
         self.queue.iter().any(|other| other.node == ask.node && other.number >= ask.number)
     }
 
-    /// Puts a request at the end of the queue, in place of an earlier one that its node has given up.
+    /// Appends a request to the queue, in place of an earlier one that its node has cancelled.
     pub(super) fn enqueue(&mut self, ask: Ask) {
         self.queue.retain(|other| other.node != ask.node);
         self.queue.push(ask);
     }
 
-    /// The request is granted.
+    /// Records that the request is granted.
     fn record(&mut self, site: &Context<'_>, ask: Ask) {
         self.queue.retain(|other| other.node != ask.node);
         let Some(served) = self.served.get_mut(ask.node as usize) else { return };
@@ -228,8 +230,8 @@ impl Token {
         }
     }
 
-    /// Who in the queue may come to hold the token. A node that wants a single group which someone ahead of it
-    /// wants, and nothing else, will enter together with that one, as a follower.
+    /// The nodes in the queue that may become captain. A node whose only group is requested ahead of it will
+    /// enter as a follower.
     fn captains(&self, site: &Context<'_>) -> BTreeSet<NodeId> {
         let any_ahead =
             |index: usize, group: Group| self.queue[..index].iter().any(|ahead| ahead.groups.contains(group));

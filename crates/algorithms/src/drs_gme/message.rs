@@ -11,7 +11,7 @@ use crate::drs_gme::{Ask, Durable, Holding, Place, Token};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after the text
 pub enum Message {
-    /// The sender asks for any one of these groups.
+    /// The sender requests any one of these groups.
     Request { number: u32, groups: Groups },
     /// The token, for the node at the head of its queue.
     Token { session: u32, token: Token },
@@ -21,7 +21,7 @@ pub enum Message {
     Complete { number: u32 },
     /// The sender has not heard that the receiver completed.
     IsComplete { group: Group, number: u32 },
-    /// The sender waits for so long that its request or the token may be lost.
+    /// The sender has waited so long that its request or the token may be lost.
     GenToken { number: u32, groups: Groups, session: u32 },
     /// The sender has the token.
     Hint,

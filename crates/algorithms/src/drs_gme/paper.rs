@@ -39,7 +39,8 @@ fn breaks(nodes: u32, groups: u32, defect: &str, schedule: &str, property: Prope
     assert!(error.starts_with(last), "{error}");
 }
 
-/// Runs the schedule with and without a defect, and delivers what is under way: the defect leaves this node waiting.
+/// Runs the schedule with and without a defect, and delivers what is under way: the defect leaves this node
+/// waiting.
 fn leaves_waiting(nodes: u32, groups: u32, defect: &str, schedule: &str, waits: u32) {
     let scope = Scope::new(nodes, 1, 9).groups(groups);
     let mut right: World<DrsGme> = World::of(&scope, None).unwrap();
@@ -81,7 +82,7 @@ fn table_1() {
     assert_eq!(queue(&world, 0), [(2, 0)]);
 }
 
-/// Section VI: no message if the token is here, n + 1 for a follower that has to ask everybody.
+/// Section VI: no message if the token is here, n + 1 for a follower that has to ask all nodes.
 #[test]
 fn messages_per_entry() {
     let mut world = world(5, 1);
@@ -117,8 +118,8 @@ fn synchronisation_delay() {
     assert!(follower_last.inside(1));
 }
 
-/// Section VI: whoever waits for the same group enters in one session, so a request waits for at most min(n, m)
-/// changes of the group.
+/// Section VI: all nodes that wait for the same group enter in one session, so a request waits for at most
+/// min(n, m) changes of the group.
 #[test]
 fn one_session_for_all_of_a_group() {
     let mut world = world(6, 3);
@@ -130,7 +131,8 @@ fn one_session_for_all_of_a_group() {
     assert!(world.inside(2) && world.inside(4));
 }
 
-/// Section V, smooth admission: a captain that is inside lets its group in past the queue, one that has left does not.
+/// Section V, smooth admission: a captain that is inside admits its group past the queue, one that has left
+/// does not.
 #[test]
 fn smooth_admission() {
     let mut world = world(4, 2);
@@ -150,13 +152,14 @@ fn the_session_grows_at_every_hand_over() {
     assert!(right.inside(1));
 }
 
-/// Lemma 3: a request that arrives after the token has left is kept for its return, or here for node 1's exit.
+/// Lemma 3: a request that arrives after the token has left is kept for its return, or here for node 1's
+/// exit.
 #[test]
 fn requests_are_kept() {
     leaves_waiting(3, 1, "requests-forgotten", "req1 req2 1>0 1>2 2>0 2>1 0>1 exit1", 2);
 }
 
-/// Events 5 and 6: a captain that has left is the next one itself.
+/// Events 5 and 6: a captain that has left is the next captain itself.
 #[test]
 fn a_hand_over_to_oneself_is_local() {
     let schedule = "req0 req1 1>0 exit0 req0:1 0>1 exit1 1>0";
@@ -168,14 +171,14 @@ fn a_hand_over_to_oneself_is_local() {
     assert!(wrong.run(schedule).unwrap_err().contains("tokens-conserved"));
 }
 
-/// Lemma 1: the same token comes twice, because the second copy was made while the first was under way.
+/// Lemma 1: the same token arrives twice, because the second copy was made while the first was under way.
 #[test]
 fn a_token_is_accepted_once() {
     breaks(2, 1, "old-token-not-highest", "req1 1>0 tmo1 0>1 1>0 0>1", Property::NoDoubleEntry);
 }
 
-/// Event 2: an old request, ignored by a holder that its sender does not know of. The table of lemma 2 breaks: neither
-/// node has the other in its request set.
+/// Event 2: an old request is ignored by a holder that its sender does not know of. The table of lemma 2
+/// breaks: neither node has the other in its request set.
 #[test]
 fn a_stale_request_is_answered() {
     let schedule = "req0 exit0 req1 1>0 req0 0>1 exit1 req2 2>1 req1 1>2 1>2 exit2 1>2 2>1 exit1 0>1 1>0 exit0 \
@@ -183,7 +186,7 @@ fn a_stale_request_is_answered() {
     leaves_waiting(3, 1, "stale-unanswered", schedule, 2);
 }
 
-/// The answer itself may come too late: the asker has the token by then, and must say so.
+/// The answer itself may arrive too late: the requester has the token by then, and must say so.
 #[test]
 fn a_hint_to_the_holder_goes_back() {
     let schedule = "req1 1>0 req0 0>1 exit1 req2 2>1 req1 1>2 1>2 exit2 req2 exit2 1>2 2>1 exit1 0>1 1>0 exit0 \
@@ -191,14 +194,14 @@ fn a_hint_to_the_holder_goes_back() {
     leaves_waiting(3, 1, "hint-ignored-by-holder", schedule, 0);
 }
 
-/// Event 3: a start that comes twice, the second time after its session.
+/// Event 3: a start that arrives twice, the second time after its session.
 #[test]
 fn a_start_names_its_request() {
     let schedule = "req0 req1 1>0 exit0 req0:1 tmo0:1 0>1 exit1 1>0 0>1";
     breaks(2, 2, "start-unguarded", schedule, Property::NoEntryWithoutRequest);
 }
 
-/// Events 9 and 10: a late question lets a node in beside another group.
+/// Events 9 and 10: a late question admits a node beside another group.
 #[test]
 fn is_complete_names_its_request() {
     let schedule = "req0 req1 1>0 exit0 req0:1 tmo0:1 0>1 exit1 1>0 req1 0>1";
@@ -214,8 +217,8 @@ fn regeneration() {
     breaks(3, 1, "regenerate-unrecorded", schedule, Property::NothingImpossible);
 }
 
-/// Section VII: a node that wants group 1 stands behind one that wants 0 or 1. It may still be the next captain, so
-/// node 0 has to know of it.
+/// Section VII: a node that wants group 1 stands behind one that wants 0 or 1. It may still be the next
+/// captain, so node 0 has to know of it.
 #[test]
 fn any_of_all_of_the_queue_may_be_captains() {
     let schedule = "req0:2 req1:0+1 req2:1 1>0 2>0 1>2 2>1 exit0 0>1 exit1 1>2 exit2 req0";
@@ -234,7 +237,8 @@ fn any_of_is_granted_once() {
     assert_eq!(world.entries, 3);
 }
 
-/// Sections II and IV: a token that is lost is sent again by the node that handed it over, whoever suspects it.
+/// Sections II and IV: the node that handed over a lost token sends it again, whichever node suspects the
+/// loss.
 #[test]
 fn a_lost_token_is_sent_again() {
     let mut world = faulty(3, 3, None);
@@ -243,7 +247,7 @@ fn a_lost_token_is_sent_again() {
     assert!(world.inside(1));
 }
 
-/// Section II: a captain that crashes comes back with its token and its followers, and waits for them.
+/// Section II: a captain that crashes restarts with its token and its followers, and waits for them.
 #[test]
 fn a_captain_comes_back() {
     let mut world = faulty(3, 2, None);
@@ -254,7 +258,7 @@ fn a_captain_comes_back() {
     assert!(world.inside(2));
 }
 
-/// A node that crashes gives up its request: a token for it goes on, a start for it is answered.
+/// A node that crashes cancels its request: a token for it goes on, a start for it is answered.
 #[test]
 fn a_request_given_up() {
     let mut world = faulty(3, 2, None);

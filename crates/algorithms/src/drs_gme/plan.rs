@@ -1,15 +1,15 @@
-//! What a step wants done, held back until the node's durable part is in stable storage.
+//! The effects of a step, held back until the node's durable part is in stable storage.
 
 use alloc::vec::Vec;
 
 use crate::algorithm::{Effect, Group, NodeId, Outbox, Pass, Timer, Wait};
 use crate::drs_gme::{Context, DrsGme, Durable, FOLLOWERS, Message, Place, Printed, SUSPECT, printed};
 
-/// The effects of one step. Sends and entries follow the store, and the timers are kept in step with the state.
+/// The effects of one step. Sends and entries follow the store, and the timers follow the state.
 pub(super) struct Plan {
     before: Durable,
     effects: Vec<Effect<DrsGme>>,
-    /// Which timers run and need not be started anew.
+    /// Which timers are armed and need no restart.
     running: [bool; 2],
 }
 
@@ -22,7 +22,7 @@ impl Plan {
         Plan { before: node.kept.clone(), effects: Vec::new(), running }
     }
 
-    /// No timer runs any more.
+    /// A plan without armed timers.
     pub(super) fn at_restart(node: &DrsGme) -> Plan {
         Plan { running: [false; 2], ..Plan::new(node, None) }
     }
@@ -43,7 +43,7 @@ impl Plan {
         self.effects.push(Effect::Never(what));
     }
 
-    /// Has the timer for the followers run its whole time from now on.
+    /// Restarts the timer for the followers.
     pub(super) fn restart_followers_timer(&mut self) {
         self.running[FOLLOWERS] = false;
     }
@@ -84,8 +84,8 @@ fn wait(site: &Context<'_>, timer: Timer) -> Wait {
     if printed(site, Printed::SuspectTooEarly) {
         return Wait { hops: nodes + 1, sections: nodes - 1 };
     }
-    // A session that admits a follower at the very end of its captain's stay takes two sections and three hops,
-    // the hand-over included; one is open and every other node may open one before this node's turn. The
-    // request needs up to three hops to find the token, and a start one.
+    // A session that admits a follower at the very end of its captain's stay takes two critical sections and
+    // three hops, the hand-over included. One session is open and every other node may open one before this
+    // node's turn. The request needs up to three hops to find the token, and a start one.
     Wait { hops: 3 * nodes + 4, sections: 2 * nodes }
 }

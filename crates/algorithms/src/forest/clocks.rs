@@ -1,12 +1,12 @@
-//! Lamport's clock and the age of what a node knows of each token. Only what the home says of tokens that came there
-//! needs them, so they stay 0 where nobody forgets.
+//! Lamport's clock and the age of what a node knows about each token. Only INFORM messages of the home need
+//! them, so they stay 0 without forgetting.
 
 use alloc::vec::Vec;
 
 use super::{Context, TokenId};
 
-/// A clock, and a stamp for each token. It moves only for what is stamped or compared with a stamp: if one of those
-/// comes after another, by messages, it has the higher number.
+/// A clock, and a stamp for each token. The clock advances only for what is stamped or compared with a stamp:
+/// of two such events, the one that comes after the other, by messages, has the higher number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Clocks {
     now: u64,
@@ -17,7 +17,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// All that is known is as old as this moment.
+    /// A clock whose stamps are all as new as `now`.
     pub(super) const fn starting(now: u64) -> Clocks {
         Clocks { now, base: now, stamps: Vec::new() }
     }
@@ -26,7 +26,7 @@ impl Clocks {
         self.now
     }
 
-    /// A message came with this clock.
+    /// A message arrived with this clock.
     pub(super) fn hear(&mut self, clock: u64) {
         self.now = self.now.max(clock);
     }
@@ -35,7 +35,7 @@ impl Clocks {
         self.now += 1;
     }
 
-    /// What this node knows of a token is as new as this moment.
+    /// Stamps what this node knows about a token with the current clock.
     pub(super) fn stamp(&mut self, site: &Context<'_>, token: TokenId) {
         if !site.rules.forget {
             return;
@@ -48,7 +48,7 @@ impl Clocks {
         }
     }
 
-    /// Whether something said at this time is newer than what this node knows of a token.
+    /// Whether a statement of this time is newer than what this node knows about a token.
     pub(super) fn is_news(&self, token: TokenId, clock: u64) -> bool {
         let place = self.stamps.binary_search_by_key(&token, |&(stamped, _)| stamped);
         clock > place.map_or(self.base, |place| self.stamps[place].1)

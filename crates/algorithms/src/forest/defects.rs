@@ -1,11 +1,11 @@
-//! What looks like a simplification and is none.
+//! Simplifications that look right and are wrong.
 
 use crate::defects;
 use crate::info::{Defect, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
-    /// What can be put back.
+    /// The defects that can be enabled.
     pub enum Printed {
         CancelClearsWait => Defect {
             name: "cancel-clears-wait",

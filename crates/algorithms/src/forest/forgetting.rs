@@ -1,5 +1,5 @@
-//! Idle tokens go home, and nodes that have nothing to do with a resource any more learn to point there, so that their
-//! state is the one they start with and need not be kept.
+//! Idle tokens go home, and inactive nodes learn to point there. Their state is then the initial one and need
+//! not be kept.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,14 +9,15 @@ use crate::Origin;
 use crate::algorithm::NodeId;
 
 impl Forest {
-    /// A node that knows nothing yet: all tokens are at the home, and all ways lead there.
+    /// The initial state: all tokens are at the home, and all pointers lead there.
     pub fn create(site: &Context<'_>, origin: Origin) -> Forest {
-        // Only what the home says has a stamp, and a home that has forgotten what it said says something later.
+        // Only the home's announcements have a stamp. A home that has dropped its state continues with a
+        // higher one.
         let stamp = if site.me == site.rules.home { origin.floor } else { 0 };
         Forest::of_size(site, origin, Size { stamp, tokens: site.tokens })
     }
 
-    /// The same with as many tokens as this.
+    /// The same with this number of tokens.
     fn of_size(site: &Context<'_>, origin: Origin, size: Size) -> Forest {
         let tokens = if site.me == site.rules.home { size.tokens } else { 0 };
         Forest {
@@ -34,8 +35,8 @@ impl Forest {
         }
     }
 
-    /// Whether this state may be dropped and made again from what this returns when something happens: at the home if
-    /// all tokens are there and idle, elsewhere if all ways lead home, and nothing waits or is expected.
+    /// Whether this state may be dropped and created again from the returned origin: at the home if all
+    /// tokens are there and idle, elsewhere if all pointers lead home, and nothing waits or is expected.
     pub fn droppable(&self, site: &Context<'_>) -> Option<Origin> {
         let quiet = self.waiters.is_empty() && self.wait.is_none() && !self.registered;
         let at_home = site.me == site.rules.home;
@@ -56,13 +57,13 @@ impl Forest {
         (quiet && all_home).then(|| Origin { floor: floor(), clock: self.clocks.now() })
     }
 
-    /// Whether this is the home and could get an idle token here.
+    /// Whether this is the home and it could fetch an idle token.
     pub(super) fn could_fetch(&self, site: &Context<'_>) -> bool {
         let quiet = self.waiters.is_empty() && self.wait.is_none();
         site.rules.forget && quiet && self.fetchable(site).is_some()
     }
 
-    /// Whether the token that the home would get is one that is not used any more.
+    /// Whether the token that the home would fetch is retiring.
     pub(super) fn fetches_retiring(&self, site: &Context<'_>) -> bool {
         self.fetchable(site).is_some_and(|token| token >= self.size.tokens)
     }
@@ -70,12 +71,12 @@ impl Forest {
     fn fetchable(&self, site: &Context<'_>) -> Option<TokenId> {
         let home = self.home.as_ref().filter(|home| home.may_fetch)?;
         let mut elsewhere = home.tickets.iter().filter(|ticket| ticket.holder != site.me);
-        // What is not used any more comes first.
+        // Retiring tokens come first.
         let retiring = elsewhere.clone().find(|ticket| ticket.token >= self.size.tokens);
         Some(retiring.or_else(|| elsewhere.next())?.token)
     }
 
-    /// The home asks for an idle token.
+    /// The home requests an idle token.
     pub(super) fn fetch(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if self.could_fetch(site)
             && let Some(token) = self.fetchable(site)
@@ -85,14 +86,14 @@ impl Forest {
         }
     }
 
-    /// Whether this node has nothing to do with the resource any more, and only some ways do not lead home.
+    /// Whether this node is inactive, and its state differs from the initial one only in some pointers.
     pub(super) fn wants_to_forget(&self, site: &Context<'_>) -> bool {
         let inactive = self.waiters.is_empty() && self.held.is_empty() && self.wait.is_none();
         let away = site.me != site.rules.home && !self.pointers.all_lead_home();
         site.rules.forget && inactive && away && !self.forgetting
     }
 
-    /// At the home: a token came.
+    /// At the home: a token has arrived.
     pub(super) fn token_came_home(&mut self, site: &Context<'_>, token: TokenId, out: &mut Out<'_>) {
         let home = self.home();
         home.token_came(token);
@@ -109,7 +110,7 @@ impl Forest {
         self.send(site, node, Body::Inform { tokens }, out);
     }
 
-    /// At the home: a node wants to hear of these tokens, now or when they come.
+    /// At the home: a node asks for an INFORM about these tokens, now or when they arrive.
     pub(super) fn on_forget(
         &mut self,
         site: &Context<'_>,
@@ -130,7 +131,7 @@ impl Forest {
         }
     }
 
-    /// The home has some tokens. Taken only if that is newer than what this node knows.
+    /// The home has some tokens. Ignored unless that is newer than what this node knows.
     pub(super) fn on_inform(
         &mut self,
         site: &Context<'_>,
@@ -150,14 +151,14 @@ impl Forest {
         self.forget(site, out);
     }
 
-    /// Drops what need not be kept, as a driver might do at any time.
+    /// Drops the state if it may be dropped, as a driver might do at any time.
     pub(super) fn forget(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if let Some(origin) = self.droppable(site) {
             out.note("a node forgot");
             let retired = self.home.as_ref().map_or(0, |home| home.retired);
             *self = Forest::of_size(site, origin, self.size);
             if retired > 0 {
-                // Tokens that are made later start from there.
+                // Tokens created later start from there.
                 self.home().retired = retired;
             }
         }

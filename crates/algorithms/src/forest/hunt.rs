@@ -1,37 +1,39 @@
-//! Waiters and idle tokens look for each other and meet at the home: a node where somebody waits for a busy token says
-//! that it is hungry, a node with an idle token sends a ticket, and who gets a ticket may move one request there.
+//! Waiters and idle tokens look for each other and meet at the home. A node with a waiter for a busy token
+//! sends HUNGRY, a node with an idle token sends a ticket, and a node that gets a ticket may move one request
+//! to that token.
 
 use alloc::vec::Vec;
 
 use super::{Body, Context, Forest, Held, Out, Printed, Ticket, TokenId, Via, printed};
 use crate::algorithm::NodeId;
 
-/// What only the home knows.
+/// The state that only the home has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Home {
-    /// For each token that is elsewhere the highest version heard of, in no particular order.
+    /// For each token at another node, the highest version known, in no particular order.
     known: Vec<(TokenId, u64)>,
-    /// Idle tokens, or what were ones; the oldest news first. If somebody is hungry, only ones that are not used any more.
+    /// Tickets of tokens that are or were idle, the oldest first. While a node is hungry, only those of
+    /// retiring tokens.
     pub(super) tickets: Vec<Ticket>,
-    /// Who waits for a ticket, first come first served.
+    /// The nodes that wait for a ticket, first come first served.
     pub(super) hungry: Vec<NodeId>,
-    /// Whether it makes sense to fetch a token: some other node had an idle one since the last attempt was in vain.
+    /// Whether fetching a token makes sense: another node had an idle one since the last attempt failed.
     pub(super) may_fetch: bool,
-    /// Who wants to hear when which token comes here.
+    /// The nodes that wait for an INFORM, each with the token.
     pub(super) forgetting: Vec<(NodeId, TokenId)>,
-    /// The highest version of a token that was retired.
+    /// The highest version of a retired token.
     pub(super) retired: u64,
 }
 
 impl Home {
-    /// Whether it is what the home knows at the start.
+    /// Whether it is the initial state.
     pub(super) fn is_plain(&self) -> bool {
         let Home { known, tickets, hungry, may_fetch, forgetting, retired } = self;
         let quiet = known.is_empty() && tickets.is_empty() && hungry.is_empty() && forgetting.is_empty();
         quiet && !may_fetch && *retired == 0
     }
 
-    /// Whether nobody relies on it.
+    /// Whether no node relies on it.
     pub(super) fn is_idle(&self) -> bool {
         self.hungry.is_empty() && self.known.is_empty()
     }
@@ -49,13 +51,13 @@ impl Home {
         }
     }
 
-    /// Takes out the oldest ticket for one of the first so many tokens.
+    /// Takes out the oldest ticket for one of the first `tokens` tokens.
     pub(super) fn take_ticket(&mut self, tokens: u32) -> Option<Ticket> {
         let place = self.tickets.iter().position(|ticket| ticket.token < tokens)?;
         Some(self.tickets.remove(place))
     }
 
-    /// Takes note of a token's version elsewhere. Returns whether it is as new as anything heard before.
+    /// Records a token's version at another node. Returns whether it is at least as new as the one known.
     fn is_news(&mut self, ticket: &Ticket) -> bool {
         let Some((_, known)) = self.known.iter_mut().find(|(token, _)| *token == ticket.token) else {
             return false;
@@ -71,7 +73,8 @@ impl Forest {
         self.home.get_or_insert_default()
     }
 
-    /// Whether somebody waits here for a busy token, others may be idle elsewhere, and the home does not know.
+    /// Whether a waiter here waits for a busy token, others may be idle elsewhere, and the home does not
+    /// know.
     pub(super) fn is_hungry(&self, site: &Context<'_>) -> bool {
         let usable = &self.held[..self.usable()];
         let elsewhere = usable.len() < self.size.tokens as usize;
@@ -79,8 +82,8 @@ impl Forest {
         self.hunts(site) && !self.registered && elsewhere && waited_for
     }
 
-    /// Whether a token is idle here and the home does not know. The home itself looks when it is asked, so it cares only
-    /// while somebody is hungry.
+    /// Whether a token is idle here and the home does not know. The home itself looks at its own tokens when
+    /// it gets a HUNGRY, so this matters there only while a node is hungry.
     pub(super) fn has_news_for_home(&self, site: &Context<'_>) -> bool {
         let asked = self.home.as_ref().is_some_and(|home| !home.hungry.is_empty());
         let matters = asked || site.me != site.rules.home;
@@ -107,7 +110,7 @@ impl Forest {
         }
     }
 
-    /// At the home: somebody waits at a node.
+    /// At the home: a node has a waiter for a busy token.
     pub(super) fn on_hungry(&mut self, site: &Context<'_>, node: NodeId, out: &mut Out<'_>) {
         let tokens = self.size.tokens;
         if self.home().tickets.iter().all(|ticket| ticket.token >= tokens) {
@@ -139,7 +142,7 @@ impl Forest {
         }
     }
 
-    /// A ticket comes to a node that was hungry.
+    /// A ticket arrives at a node that was hungry.
     pub(super) fn on_offer(&mut self, site: &Context<'_>, ticket: Ticket, out: &mut Out<'_>) {
         let home = site.rules.home;
         self.registered = false;
@@ -164,7 +167,7 @@ impl Forest {
         self.send(site, ticket.holder, body, out);
     }
 
-    /// A request comes that waited for a busy token elsewhere.
+    /// A request arrives that waited for a busy token elsewhere.
     pub(super) fn on_move(
         &mut self,
         site: &Context<'_>,
@@ -182,7 +185,8 @@ impl Forest {
             out.note("a request moved to an idle token");
         } else {
             out.note("a request moved and found no token");
-            // This node's own pointer may lead to the requester, so the request goes back to where it came from.
+            // This node's own pointer may lead to the requester, so the request goes back to the node that
+            // turned it aside.
             let request = Body::Request { origin, token: via.token, front: true };
             let own = self.pointers.to(via.token, site.rules.home);
             let to = if printed(site, Printed::FailedMoveForwarded) { own } else { via.node };
@@ -190,7 +194,7 @@ impl Forest {
         }
     }
 
-    /// This node's own request was about to get a token that is here: it is void.
+    /// This node's own request was moved to a token that is already here: it is void.
     pub(super) fn end_request(&mut self, site: &Context<'_>, via: Via, out: &mut Out<'_>) {
         out.note("a request was void");
         if self.wait != Some(via.token) {

@@ -1,11 +1,11 @@
-//! Local clients, and what becomes of tokens that are here: they let a client in, go to the head of their queue, serve
-//! another's queue, or lie idle.
+//! Local clients, and the tokens on this node. A token admits a client, goes to the head of its queue, serves
+//! another token's queue, or stays idle.
 
 use super::{Body, Context, Entry, Forest, Out, Printed, TokenId, Via, printed};
 use crate::algorithm::{ClientId, Pass};
 
 impl Forest {
-    /// A client waits no longer. Its node's request, if there is one, stays: others may rely on it by now.
+    /// A client cancels. The node's request, if it has one, stays: other nodes may rely on it by now.
     pub(super) fn cancel(&mut self, site: &Context<'_>, client: ClientId, out: &mut Out<'_>) {
         if self.waiters.remove(client).is_none() {
             out.never("a client gives up and does not wait");
@@ -24,8 +24,8 @@ impl Forest {
         self.settle(site, out);
     }
 
-    /// Finds something to do for every token that is free, the one with the shortest queue first, and asks for another
-    /// one if clients still wait.
+    /// Uses every free token, the one with the shortest queue first, and requests another one if clients
+    /// still wait.
     pub(super) fn settle(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if self.has_retiring() {
             self.tidy_retiring(site, out);
@@ -46,7 +46,7 @@ impl Forest {
                 self.held[place].queue.push(entry);
                 self.send_on(site, place, out);
             } else {
-                // Idle tokens are all alike.
+                // All idle tokens are equal.
                 self.held.iter_mut().filter(|held| held.busy.is_none()).for_each(|held| held.fresh = false);
                 break;
             }
@@ -62,7 +62,7 @@ impl Forest {
         free.min_by_key(|&place| self.held[place].queue.len())
     }
 
-    /// Lets a client in.
+    /// Grants the token to a client.
     fn admit(&mut self, place: usize, client: ClientId, out: &mut Out<'_>) {
         let held = &mut self.held[place];
         if !held.queue.is_empty() && !held.fresh {
@@ -74,7 +74,7 @@ impl Forest {
         out.admit(Pass { client, group: 0, slot: held.token, fence: held.version });
     }
 
-    /// The head of the longest queue here, as an entry for the token at this place.
+    /// Takes the head of the longest queue here as an entry for the token at this place.
     fn take_from_longest_queue(&mut self, site: &Context<'_>, place: usize) -> Option<Entry> {
         let to = self.held[place].token;
         let (node, via) = self.pop_longest_queue(site)?;
@@ -82,8 +82,8 @@ impl Forest {
         Some(Entry { node, via: retagged.then_some(via) })
     }
 
-    /// Takes the head off the longest queue here. From now on it is a request that was turned aside: by this node, if not
-    /// before.
+    /// Removes the head of the longest queue here. It then counts as a request that was turned aside: by this
+    /// node, unless one did so earlier.
     pub(super) fn pop_longest_queue(&mut self, site: &Context<'_>) -> Option<(u32, Via)> {
         let usable = self.usable();
         let waited_for = self.held[..usable].iter_mut().filter(|held| !held.queue.is_empty());
@@ -93,7 +93,8 @@ impl Forest {
         Some((entry.node, entry.via.unwrap_or(Via { token: longest.token, node: site.me })))
     }
 
-    /// Sends the token at this place to the head of its queue. If clients wait here, this node joins that queue.
+    /// Sends the token at this place to the head of its queue. If clients wait here, this node joins that
+    /// queue.
     pub(super) fn send_on(&mut self, site: &Context<'_>, place: usize, out: &mut Out<'_>) {
         let mut held = self.held.remove(place);
         let may_join = self.wait.is_none() || printed(site, Printed::RejoinWhileWaiting);
@@ -102,8 +103,8 @@ impl Forest {
             held.queue.push(Entry { node: site.me, via: None });
             self.wait = Some(held.token);
         }
-        // Later requests go to whoever will be the last to get the token by a request for it; an entry that was turned
-        // aside says nothing about this token's forest.
+        // Later requests go to the last node that gets this token because it asked for it. An entry that was
+        // turned aside says nothing about this token's forest.
         let head = held.queue[0].node;
         let asked_for_it = |entry: &&Entry| entry.via.is_none() || printed(site, Printed::ExitPointsToLast);
         let last = held.queue.iter().rev().find(asked_for_it).map_or(head, |entry| entry.node);
@@ -121,7 +122,7 @@ impl Forest {
         self.send(site, head, body, out);
     }
 
-    /// The token to ask for: the one received last, if it is not here, or any other.
+    /// The token to request: the one received last, if it is not here, or any other.
     fn choose(&self, out: &mut Out<'_>) -> TokenId {
         let tokens = self.size.tokens;
         if let Some(token) = self.seen.filter(|&token| token < tokens && self.place_of(token).is_none()) {
@@ -135,7 +136,7 @@ impl Forest {
         token
     }
 
-    /// Asks for a token.
+    /// Requests a token.
     pub(super) fn ask(&mut self, site: &Context<'_>, token: TokenId, out: &mut Out<'_>) {
         let to = self.pointers.to(token, site.rules.home);
         self.wait = Some(token);

@@ -11,100 +11,101 @@ use crate::census::Census;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
-    /// The sender's clock (Lamport's); 0 where nobody forgets.
+    /// The sender's Lamport clock; 0 without forgetting.
     pub clock: u64,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Body {
-    /// A node asks for a token.
+    /// A node requests a token.
     Request {
-        /// Who asks.
+        /// The requesting node.
         origin: NodeId,
-        /// For what.
+        /// The requested token.
         token: TokenId,
-        /// Whether it was at the head of a queue before, and is put there again.
+        /// Whether it was at the head of a queue before, and goes to the head again.
         front: bool,
     },
     /// A token with its queue, the receiver at the head.
     Token {
-        /// Which one.
+        /// The token.
         token: TokenId,
-        /// How often it has moved and let clients in.
+        /// How often the token has moved and clients have entered by it.
         version: u64,
-        /// Who waits for it.
+        /// Its queue.
         queue: Vec<Entry>,
-        /// How many tokens there are, as far as the sender has heard.
+        /// How many tokens there are, as far as the sender knows.
         size: Size,
     },
-    /// Somebody waits at the sender for a busy token.
+    /// A waiter at the sender waits for a busy token.
     Hungry,
     /// A token is idle.
     Idle {
-        /// Which one, and where.
+        /// The idle token and its holder.
         ticket: Ticket,
-        /// Whether it is the holder who says so; if not, the ticket was not needed.
+        /// Whether the holder says so; if not, a node returns a ticket that it did not need.
         new: bool,
     },
-    /// The receiver may send one of those who wait to an idle token.
+    /// The receiver may move one waiting request to an idle token.
     Offer {
-        /// Which one, and where.
+        /// The idle token and its holder.
         ticket: Ticket,
     },
     /// A request moves to an idle token at the receiver.
     Move {
-        /// Who asks.
+        /// The requesting node.
         origin: NodeId,
-        /// What for, and who turned the request aside.
+        /// The requested token, and the node that turned the request aside.
         via: Via,
         /// The idle token.
         token: TokenId,
     },
-    /// The sender is inactive and would like to point home.
+    /// The sender is inactive and wants its pointers to lead home.
     Forget {
-        /// For these tokens it does not.
+        /// The tokens whose pointers do not.
         tokens: Vec<TokenId>,
     },
     /// The sender, which is the home, has these tokens.
     Inform {
-        /// Which ones.
+        /// The tokens.
         tokens: Vec<TokenId>,
     },
-    /// The receiver has no request out any more: the token that it waited for is not used any more.
+    /// The receiver's request is over: the token that it waited for is retiring.
     Gone {
-        /// What it asked for, and where the way to that begins.
+        /// The requested token, and the next node on the path to it.
         via: Via,
-        /// How many tokens there are, as far as the sender has heard.
+        /// How many tokens there are, as far as the sender knows.
         size: Size,
     },
-    /// There are more or fewer tokens from now on.
+    /// The number of tokens has changed.
     Resized {
-        /// How many.
+        /// The new number.
         size: Size,
     },
 }
 
-/// How many tokens there are. Only the home changes that, and says so with a higher stamp each time.
+/// How many tokens there are. Only the home changes the number, with a higher stamp each time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Size {
-    /// Higher than that of any number before, also in earlier views; 0 if the home has not said anything.
+    /// Higher than the stamp of any earlier number, earlier views included; 0 if the home has not announced
+    /// any.
     pub stamp: u64,
-    /// How many.
+    /// The number of tokens.
     pub tokens: u32,
 }
 
-/// A place in a token's queue.
+/// An entry in a token's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
-    /// Who waits.
+    /// The waiting node.
     pub node: NodeId,
-    /// How the request got here; `None` if it asked for this token.
+    /// Where the request was turned aside; `None` if it asked for this token.
     pub via: Option<Via>,
 }
 
@@ -114,19 +115,19 @@ pub struct Entry {
 pub struct Via {
     /// The token that it asked for.
     pub token: TokenId,
-    /// The node that turned it aside: the way to that token leads over it.
+    /// The node that turned it aside: the path to that token leads through it.
     pub node: NodeId,
 }
 
-/// Says that a token is, or was, idle.
+/// States that a token is, or was, idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
-    /// Which one.
+    /// The token.
     pub token: TokenId,
-    /// Where.
+    /// Its holder.
     pub holder: NodeId,
-    /// Its version then.
+    /// Its version at the time.
     pub version: u64,
 }
 

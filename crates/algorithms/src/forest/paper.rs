@@ -22,7 +22,7 @@ fn node(world: &World<Forest>, index: NodeId) -> &Forest {
     world.seats[index as usize].node.as_ref().unwrap()
 }
 
-/// Takes all steps and returns who entered, in order, with the node.
+/// Takes all steps and returns the entries in order, each with its node.
 fn entries(world: &mut World<Forest>, schedule: &str) -> Vec<(NodeId, Pass)> {
     let mut entered = Vec::new();
     for step in parse_schedule(schedule).unwrap() {
@@ -42,7 +42,7 @@ fn an_instance_is_small() {
     assert!(size_of::<Forest>() < 250, "{} bytes", size_of::<Forest>());
 }
 
-/// No message, and the same memory again and again.
+/// A token that is here costs no message and no new memory.
 #[test]
 fn a_token_that_is_here_costs_nothing() {
     for tokens in [1, 3] {
@@ -60,7 +60,7 @@ fn a_token_that_is_here_costs_nothing() {
     }
 }
 
-/// Ten clients of a node need one request and one token, and enter in the order in which they asked.
+/// Ten clients of a node need one request and one token, and enter in the order of their requests.
 #[test]
 fn clients_of_a_node_share_a_request() {
     let mut world = start(2, 1, &[]);
@@ -71,8 +71,8 @@ fn clients_of_a_node_share_a_request() {
     assert_eq!(world.sent, 2);
 }
 
-/// Clients of the holder go before the head of the queue as often as `passes` says, and then the holder itself joins
-/// the queue of the token that it sends on, without a message.
+/// Clients of the holder enter ahead of the head of the queue as often as `passes` says. Then the holder
+/// itself joins the queue of the token that it sends on, without a message.
 #[test]
 fn so_many_clients_go_before_the_queue() {
     for (passes, before) in [(0, 0), (1, 1), (2, 2)] {
@@ -94,7 +94,7 @@ fn so_many_clients_go_before_the_queue() {
     }
 }
 
-/// Who gives up sends nothing. The request is answered all the same, and the token passes through.
+/// A client that cancels sends nothing. The request is answered all the same, and the token passes through.
 #[test]
 fn giving_up_costs_at_most_one_passing_through() {
     let mut world = start(3, 1, &[]);
@@ -116,8 +116,8 @@ fn slots_and_fences() {
     assert_eq!(seen, [(0, 0, 1), (0, 1, 1), (0, 1, 2), (1, 1, 4), (1, 1, 5)]);
 }
 
-/// A node that has a token and more clients than that asks for another one; one that becomes idle serves the queue of
-/// one that is busy, and the entry says what was asked for.
+/// A node that has fewer tokens than clients asks for another one. A token that becomes idle serves the queue
+/// of a busy one, and the entry keeps the token that was asked for.
 #[test]
 fn a_node_may_have_several_tokens() {
     let mut world = start(2, 3, &[]);
@@ -125,7 +125,7 @@ fn a_node_may_have_several_tokens() {
     assert_eq!(node(&world, 1).held.len(), 3);
     assert_eq!(world.seats[1].clients().filter(|(_, client)| client.is_inside()).count(), 3);
     world.run("req0/2 0>1").unwrap();
-    // The request stands at the token asked for, and gets the one that is free first.
+    // The request is queued at the token it asked for, and gets the one that is free first.
     world.run("exit1.2").unwrap();
     let freed = world.channels[&(1, 0)][0].to_string();
     assert!(freed.starts_with("TOKEN("), "{freed}");
@@ -133,15 +133,15 @@ fn a_node_may_have_several_tokens() {
     assert!(world.inside(0));
 }
 
-/// What is tampered with in messages of a run, to see that the rule matters.
+/// Changes to the messages of a run, to show that a rule is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tamper {
     Nothing,
-    /// Tickets that were not needed are lost.
+    /// Returned tickets are lost.
     LoseReturned,
-    /// Every ticket looks as new as any other.
+    /// All tickets have the same version.
     NoVersions,
-    /// What the home says looks new.
+    /// Every INFORM looks new.
     NoClocks,
 }
 
@@ -169,7 +169,7 @@ impl Tamper {
     }
 }
 
-/// Numbers below `most`, from a seed.
+/// Pseudo-random numbers below `most`, from a seed.
 fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |most| {
@@ -180,7 +180,7 @@ fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// A run in which some clients never leave, until nothing more can happen. Timers run out at any moment.
+/// A run in which some clients never leave, until nothing more can happen. Timers expire at any moment.
 fn come_to_rest(options: &[(&str, &str)], seed: u64, stay_percent: usize, tamper: Tamper) -> World<Forest> {
     let (nodes, clients, tokens) = (4, 2, 2 + seed as u32 % 2);
     let mut world = start(nodes, tokens, options);
@@ -229,7 +229,7 @@ fn quiet_waits(options: &[(&str, &str)], tamper: Tamper) -> usize {
     (1..400).filter(waits_beside_idle).count()
 }
 
-/// Waiters and idle tokens find each other, whatever the order of things, if nobody hinders them.
+/// Waiters and idle tokens find each other in every order of events.
 #[test]
 fn nobody_waits_beside_an_idle_token() {
     assert_eq!(quiet_waits(&[], Tamper::Nothing), 0);
@@ -238,16 +238,17 @@ fn nobody_waits_beside_an_idle_token() {
     assert!(quiet_waits(&[], Tamper::LoseReturned) > 0);
 }
 
-/// A ticket that comes back when a newer one is there must not replace it: the newer one is not sent again.
+/// A ticket that is returned when a newer one exists must not replace it: the newer one is not sent again.
 #[test]
 fn an_old_ticket_does_not_replace_a_newer_one() {
     for (tamper, served) in [(Tamper::Nothing, true), (Tamper::NoVersions, false)] {
         let mut world = start(5, 2, &[]);
-        // Token 0 is idle at node 1, and the ticket is on its way to node 2, where node 3 waits for token 1;
+        // Token 0 is idle at node 1, and the ticket is on its way to node 2, where node 3 waits for token 1.
         let offered = "req1/0 1>0 0>1 req2/1 2>0 0>2 exit1 tmo1:1 1>0 req3/1 3>0 0>2 tmo2 2>0";
-        // token 1 goes to node 3, and token 0 to node 4, which sends a new ticket before node 2 returns the old one;
+        // Token 1 goes to node 3, and token 0 to node 4, which sends a new ticket before node 2 returns the
+        // old one.
         let returned = "exit2 2>3 req4/0 4>0 0>1 1>4 exit4 tmo4:1 4>0 0>2 2>0";
-        // node 0 asks for token 1, and node 3 is hungry.
+        // Node 0 asks for token 1, and node 3 is hungry.
         let hungry = "req0/1 0>3 tmo3 3>0 0>3";
         for step in format!("{offered} {returned} {hungry}").split_whitespace() {
             entries(&mut world, step);
@@ -264,7 +265,7 @@ fn an_old_ticket_does_not_replace_a_newer_one() {
     }
 }
 
-/// When everybody has left, all tokens come home, and nobody need keep anything.
+/// When all clients have left, all tokens come home, and no node need keep anything.
 #[test]
 fn everything_is_forgotten() {
     for seed in 1..200 {
@@ -276,7 +277,7 @@ fn everything_is_forgotten() {
     }
 }
 
-/// A state that was dropped is made again from what was kept: fences go on rising.
+/// A dropped state is created again from what was kept: fences keep rising.
 #[test]
 fn fences_rise_across_a_dropped_state() {
     let mut world = start(2, 2, &[]);
@@ -288,24 +289,24 @@ fn fences_rise_across_a_dropped_state() {
     world.seats[0].node = Some(again);
     let entered = entries(&mut world, "req0 req0.1");
     assert!(entered.iter().all(|(_, pass)| pass.fence == 4), "{entered:?}");
-    // Not while somebody is inside, or while a token is elsewhere.
+    // Not while a client is inside, or while a token is elsewhere.
     assert_eq!(node(&world, 0).droppable(&world.site(0)), None);
     world.run("exit0 exit0.1 req1/0 1>0").unwrap();
     assert_eq!(node(&world, 0).droppable(&world.site(0)), None);
     assert!(node(&world, 1).droppable(&world.site(1)).is_none());
 }
 
-/// The home's word is slow: before it arrives, the token has been with the node that hears it. If that node believes it
-/// all the same, it points to the home, which points to it.
+/// The home's INFORM is slow: before it arrives, its receiver has had the token. If the receiver accepted it
+/// all the same, it would point to the home, which points to it.
 #[test]
 fn an_old_word_of_the_home_is_not_taken() {
     for tamper in [Tamper::Nothing, Tamper::NoClocks] {
         let mut world = start(4, 1, &[("forget", "yes")]);
-        // Node 1 points to 2 and wants to forget; the home, which has fetched the token, says that it has it.
+        // Node 1 points to 2 and wants to forget; the home, which has fetched the token, sends INFORM.
         world.run("req1 1>0 0>1 exit1 req2 2>0 0>1 1>2 exit2 tmo2:1 2>0 tmo0:2 0>2 2>0 tmo1:3 1>0").unwrap();
         // The token goes to 3, to 1 by a request that passes 2 and the home, and to 3 again.
         world.run("req3 3>0 0>3 req1 1>2 2>0 0>3 exit3 3>1 exit1 req3 3>1 1>3").unwrap();
-        // What the home said arrives, and the home asks.
+        // The INFORM arrives, and the home asks.
         tamper.apply(&mut world);
         world.run("0>1 req0 0>1").unwrap();
         match tamper {
@@ -315,8 +316,8 @@ fn an_old_word_of_the_home_is_not_taken() {
     }
 }
 
-/// A busy lock moves its clock about twice per hand-off: 32 bits last for two days. Past that, the home's old word would count
-/// as new.
+/// A busy lock advances its clock about twice per hand-off: 32 bits last for two days. After an overflow an
+/// old INFORM would count as new.
 #[test]
 fn a_clock_outlives_32_bits() {
     for behind in 0..24 {

@@ -1,20 +1,20 @@
-//! The way to each token, kept only where it does not lead home.
+//! The path to each token, stored only where it does not lead home.
 
 use alloc::vec::Vec;
 
 use super::TokenId;
 use crate::algorithm::NodeId;
 
-/// For each token the next node on the way to it. What is said of a token that is here, or that this node waits for,
-/// is never asked for and leads home.
+/// For each token the next node on the path to it. The pointer of a token that is here, or that this node
+/// waits for, is never used and leads home.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pointers {
-    /// What does not lead home, in the order of tokens; so equal pointers are equal values.
+    /// The pointers that do not lead home, in the order of tokens; so equal pointers are equal values.
     elsewhere: Vec<(TokenId, NodeId)>,
 }
 
 impl Pointers {
-    /// Where the way to this token begins.
+    /// The next node on the path to this token.
     pub(super) fn to(&self, token: TokenId, home: NodeId) -> NodeId {
         self.place(token).map_or(home, |place| self.elsewhere[place].1)
     }
@@ -28,29 +28,29 @@ impl Pointers {
         }
     }
 
-    /// Lets the way lead home.
+    /// Lets the pointer lead home.
     pub(super) fn clear(&mut self, token: TokenId) {
         if let Ok(place) = self.place(token) {
             self.elsewhere.remove(place);
         }
     }
 
-    /// Whether all ways lead home.
+    /// Whether all pointers lead home.
     pub(super) fn all_lead_home(&self) -> bool {
         self.elsewhere.is_empty()
     }
 
-    /// Whether some way begins at this node, which is not the home.
+    /// Whether some pointer leads to this node, which is not the home.
     pub(super) fn lead_to(&self, node: NodeId) -> bool {
         self.elsewhere.iter().any(|&(_, next)| next == node)
     }
 
-    /// To how many of the tokens before this one the way does not lead home.
+    /// For how many of the tokens before this one the pointer does not lead home.
     pub(super) fn count_elsewhere_below(&self, token: TokenId) -> usize {
         self.elsewhere.partition_point(|&(other, _)| other < token)
     }
 
-    /// The tokens to which the way does not lead home.
+    /// The tokens whose pointer does not lead home.
     pub(super) fn elsewhere(&self) -> Vec<TokenId> {
         self.elsewhere.iter().map(|&(token, _)| token).collect()
     }

@@ -1,4 +1,4 @@
-//! Requests of other nodes, and tokens that come.
+//! Requests of other nodes, and arriving tokens.
 
 use alloc::vec::Vec;
 
@@ -33,8 +33,8 @@ impl Forest {
         self.send(site, to, Body::Request { origin, token, front }, out);
     }
 
-    /// Puts a request on the shortest queue here, that of the token asked for if it is one of several, and sends the
-    /// token on if it was idle. Returns whether there is a token here.
+    /// Puts a request on the shortest queue here (that of the requested token, if it is one of several), and
+    /// sends the token on if it was idle. Returns whether there is a token here.
     pub(super) fn enqueue(
         &mut self,
         site: &Context<'_>,
@@ -87,7 +87,7 @@ impl Forest {
         }
         let wanted = !self.waiters.is_empty() || !printed(site, Printed::UnwantedKeepsPointer);
         if let Some(via) = via.filter(|_| wanted) {
-            // The way to the token that was asked for leads over the node that turned the request aside.
+            // The path to the requested token leads through the node that turned the request aside.
             self.pointers.set(asked, via.node, site.rules.home);
             self.clocks.stamp(site, asked);
         }
@@ -107,13 +107,13 @@ impl Forest {
         }
     }
 
-    /// Puts a token where it belongs in the list.
+    /// Inserts a token into the list at its place.
     pub(super) fn hold(&mut self, held: Held) {
         let place = self.held.partition_point(|other| other.token < held.token);
         self.held.insert(place, held);
     }
 
-    /// An error: a token comes that nobody here asked for.
+    /// Only with a defect: a token arrives that this node did not request.
     fn take_pushed(&mut self, token: TokenId, version: u64) {
         self.pointers.clear(token);
         self.hold(Held::idle(token, version));

@@ -1,13 +1,14 @@
 //! More or fewer tokens while the resource is in use.
 //!
-//! Only the home makes and retires tokens, and only ones of which it knows that nobody has them. If there are fewer, the
-//! tokens with the highest numbers are **retiring**: whoever is inside by one stays, but nobody enters by it any more, and who
-//! waits for it is told to ask for another. The home fetches it like any idle token, and retires it: what is kept is the highest
-//! version. If there are more, retiring tokens are used again, wherever they are; those that are nowhere are made at the home,
-//! with a version that is no lower than that of any token that was retired.
+//! Only the home mints and retires tokens, and only tokens that no node has. When the number shrinks, the
+//! tokens with the highest numbers are **retiring**: a client inside by one stays, but no client enters by it
+//! any more, and its waiters are told to ask for another. The home fetches it like any idle token, and
+//! retires it: only the highest version is kept. When the number grows, retiring tokens are used again,
+//! wherever they are; tokens that do not exist are minted at the home, with a version no lower than that of
+//! any retired token.
 //!
-//! The home tells everybody. Until a node has heard, it goes on as before; then somebody may still enter by a token that is
-//! retiring elsewhere, and it retires a little later.
+//! The home announces the new number to all nodes. Until a node has heard, it goes on as before: a client may
+//! still enter by a token that is retiring elsewhere, and that token retires a little later.
 
 use alloc::vec::Vec;
 
@@ -16,13 +17,13 @@ use crate::Origin;
 use crate::algorithm::NodeId;
 
 impl Forest {
-    /// How many tokens there are, as far as this node has heard.
+    /// How many tokens there are, as far as this node knows.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// At the home: from now on there are so many tokens. Everybody that was in an earlier view has said which tokens it has.
-    /// New ones start at the floor, or higher.
+    /// At the home: changes the number of tokens. Every node of an earlier view has reported its tokens. New
+    /// tokens start at the floor, or higher.
     pub fn resize(&mut self, site: &Context<'_>, origin: Origin, tokens: u32, out: &mut Out<'_>) {
         if site.me != site.rules.home {
             return out.never("a node that is not the home changes the number of tokens");
@@ -43,7 +44,7 @@ impl Forest {
         }
         self.announce(site, out);
         self.use_what_there_is(site, out);
-        // What is retiring now may be idle at a node that has said so before.
+        // A token that is retiring now may be idle at a node that has already said so.
         let tokens = self.size.tokens;
         if let Some(home) = &mut self.home {
             home.may_fetch |=
@@ -52,17 +53,17 @@ impl Forest {
         self.finish(site, before, out);
     }
 
-    /// At the home: tells everybody how many tokens there are.
+    /// At the home: announces the number of tokens to all nodes.
     pub fn announce(&self, site: &Context<'_>, out: &mut Out<'_>) {
         site.others().for_each(|node| out.send(node, self.how_many()));
     }
 
-    /// Says how many tokens there are.
+    /// The message that announces the number of tokens.
     pub fn how_many(&self) -> Message {
         Message { clock: self.clocks.now(), body: Body::Resized { size: self.size } }
     }
 
-    /// At the home after a change of views: a node has tokens that are not used any more, and says so when the rest was
+    /// At the home after a view change: a node has retiring tokens, and reports them when the others were
     /// known already.
     pub fn reported_late(&mut self, site: &Context<'_>, late: &[Elsewhere], out: &mut Out<'_>) {
         let before = self.due(site);
@@ -76,7 +77,7 @@ impl Forest {
         self.finish(site, before, out);
     }
 
-    /// How many of the tokens here are in use: the first in the list.
+    /// How many of the tokens here are not retiring: these are the first in the list.
     pub(super) fn usable(&self) -> usize {
         match self.held.last() {
             Some(last) if last.token >= self.size.tokens => {
@@ -86,25 +87,25 @@ impl Forest {
         }
     }
 
-    /// Whether a token is here that is not used any more.
+    /// Whether a retiring token is here.
     pub(super) fn has_retiring(&self) -> bool {
         self.held.last().is_some_and(|held| held.token >= self.size.tokens)
     }
 
-    /// Whether this is the home, and the token is nowhere.
+    /// Whether this is the home, and the token does not exist.
     pub(super) fn is_retired(&self, site: &Context<'_>, token: TokenId) -> bool {
         let home = site.rules.home;
         let elsewhere = self.wait == Some(token) || self.pointers.to(token, home) != home;
         site.me == home && !elsewhere && self.place_of(token).is_none()
     }
 
-    /// Somebody says how many tokens there are.
+    /// A message states how many tokens there are.
     pub(super) fn learn(&mut self, site: &Context<'_>, size: Size, out: &mut Out<'_>) {
         if size.stamp <= self.size.stamp {
             return;
         }
         if site.me == site.rules.home {
-            return out.never("somebody tells the home how many tokens there are");
+            return out.never("a node tells the home how many tokens there are");
         }
         self.size = size;
     }
@@ -123,7 +124,7 @@ impl Forest {
         self.serve_hungry(site, out);
     }
 
-    /// Requests are parked only where there is no token: one that is used again is there for them.
+    /// Requests are parked only where there is no token: a token that is used again can serve them.
     fn serve_parked(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let Some(token) = self.wait.filter(|_| self.usable() > 0) else { return };
         for node in core::mem::take(&mut self.node_queue) {
@@ -131,7 +132,7 @@ impl Forest {
         }
     }
 
-    /// At the home: tickets that nobody was to have can be had again.
+    /// At the home: tickets of retiring tokens may be usable again.
     fn serve_hungry(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let tokens = self.size.tokens;
         while let Some(home) = self.home.as_mut().filter(|home| !home.hungry.is_empty())
@@ -142,8 +143,7 @@ impl Forest {
         }
     }
 
-    /// Nobody waits for a token that is not used any more, but the home; and at the home it is retired when nobody is inside
-    /// by it.
+    /// Only the home waits for a retiring token, and the home retires it when no client is inside by it.
     pub(super) fn tidy_retiring(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let home = site.rules.home;
         let mut over = Vec::new();
@@ -176,7 +176,7 @@ impl Forest {
         }
     }
 
-    /// A request that waited here for a token that is not used any more waits for another one that is here, or is over.
+    /// A request that waited here for a retiring token moves to another token that is here, or is over.
     fn turn_away(&mut self, site: &Context<'_>, node: NodeId, via: Via, out: &mut Out<'_>) {
         if !self.enqueue(site, node, via, false, out) {
             out.note("a request was over because its token is not used any more");
@@ -184,7 +184,8 @@ impl Forest {
         }
     }
 
-    /// Somebody asks for a token that is not used any more, and it is here, or it is nowhere. Returns whether that is so.
+    /// A request arrives for a retiring token that is here, or for one that does not exist. Returns whether
+    /// that is so.
     pub(super) fn on_request_for_retiring(
         &mut self,
         site: &Context<'_>,
@@ -211,7 +212,7 @@ impl Forest {
         here
     }
 
-    /// This node's request is over, and it asks for something else.
+    /// This node's request is over, and it asks for another token.
     pub(super) fn on_gone(
         &mut self,
         site: &Context<'_>,

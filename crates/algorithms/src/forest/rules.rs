@@ -1,4 +1,4 @@
-//! What can be chosen: how far clients of one node may go before those of others, whether waiters and idle tokens look
+//! The options: how far local clients may enter ahead of other nodes, whether waiters and idle tokens look
 //! for each other, and whether idle tokens go home.
 
 use super::Printed;
@@ -9,28 +9,29 @@ use crate::setting::Setting;
 /// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Where the tokens start, where waiters and idle tokens meet, and where pointers lead that nobody has changed.
+    /// Where the tokens start, where waiters and idle tokens meet, and where unchanged pointers lead.
     pub home: NodeId,
-    /// How often clients of a token's holder may enter before the head of its queue.
+    /// How often clients of a token's holder may enter ahead of the head of its queue.
     pub passes: u32,
-    /// Whether a request that waits for a busy token may move to an idle one. Only matters with two tokens or more.
+    /// Whether a request that waits for a busy token may move to an idle one. Only matters with two tokens or
+    /// more.
     pub hunt: bool,
     /// Whether idle tokens go home, so that other nodes can forget the resource.
     pub forget: bool,
-    /// How many hops what nobody uses stays where it is before it is tidied up.
+    /// How many hops an unused token or state stays where it is before it is cleaned up.
     pub linger: u32,
-    /// An error to put back.
+    /// A defect to enable.
     pub printed: Option<Printed>,
-    /// An error to make when the number of tokens changes.
+    /// A defect of resizing to enable.
     pub slip: Option<Slip>,
 }
 
-/// What looks like a simplification of changing the number of tokens and is none.
+/// Defects of resizing: simplifications that look right and are wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slip {
-    /// A token that is made again starts where its resource started, as if it had never been there before.
+    /// A token that is minted again starts at its first version, as if it had never existed.
     NoFloor,
-    /// All new tokens are made, also those that somebody still has from before.
+    /// All new tokens are minted, also those that a node still has from before.
     GrowBlindly,
 }
 

@@ -1,4 +1,4 @@
-//! What the lock service asks of a forest beside steps.
+//! The interface of a forest for the lock service, apart from steps.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -9,21 +9,21 @@ use crate::algorithm::NodeId;
 use crate::waiters::Mark;
 
 impl Rules {
-    /// What the lock service runs: idle tokens are found, go home and are forgotten.
+    /// The rules of the lock service: idle tokens are found, go home and are forgotten.
     pub const fn service(home: NodeId, passes: u32, linger: u32) -> Rules {
         Rules { passes, forget: true, linger, ..Rules::new(home) }
     }
 }
 
-/// What a forest was like before a message, see [`Forest::mark`].
+/// A forest as it was before a message, see [`Forest::mark`].
 pub struct Before {
-    /// Without the waiters: there may be very many.
+    /// Without the waiters, of which there may be very many.
     forest: Forest,
     waiters: Mark<()>,
 }
 
 impl Forest {
-    /// From here on everything can be undone, until [`Forest::keep`].
+    /// Marks the state: changes can be undone until [`Forest::keep`].
     pub fn mark(&mut self) -> Before {
         let mut all = mem::take(&mut self.waiters);
         let forest = self.clone();
@@ -32,28 +32,28 @@ impl Forest {
         Before { forest, waiters }
     }
 
-    /// What happened since the mark has happened.
+    /// Keeps the changes since the mark.
     pub fn keep(&mut self) {
         self.waiters.keep();
     }
 
-    /// Nothing has happened since the mark.
+    /// Undoes the changes since the mark.
     pub fn undo(&mut self, before: Before) {
         self.waiters.undo(before.waiters);
         *self = Forest { waiters: mem::take(&mut self.waiters), ..before.forest };
     }
 
-    /// Where its clock stands.
+    /// The state of its clock.
     pub fn clock(&self) -> u64 {
         self.clocks.now()
     }
 
-    /// By how many tokens clients are inside here, but for those that are not used any more.
+    /// How many tokens are in use here, retiring ones excluded.
     pub fn busy(&self) -> u32 {
         self.held[..self.usable()].iter().filter(|held| held.busy.is_some()).count() as u32
     }
 
-    /// The tokens that are here, each with the nodes that wait for it, in their order.
+    /// The tokens on this node, each with its waiting nodes, in order.
     pub fn tokens_here(&self) -> impl Iterator<Item = (TokenId, Vec<NodeId>)> {
         self.held.iter().map(|held| (held.token, held.queue.iter().map(|entry| entry.node).collect()))
     }
@@ -70,7 +70,7 @@ impl Forest {
 }
 
 impl Message {
-    /// Whether everything that it names can be.
+    /// Whether all numbers in the message are within the bounds.
     pub fn is_within(&self, bounds: &Bounds) -> bool {
         let via = |via: &Via| bounds.token(via.token) && bounds.node(via.node);
         let size =
@@ -97,7 +97,7 @@ impl Message {
             }
     }
 
-    /// What it says about how many tokens there are.
+    /// The number of tokens that it states.
     pub fn size(&self) -> Option<Size> {
         match self.body {
             Body::Token { size, .. } | Body::Gone { size, .. } | Body::Resized { size } => Some(size),
@@ -105,7 +105,7 @@ impl Message {
         }
     }
 
-    /// The node that asks for something with this, if it is a request on its way.
+    /// The requesting node, if it is a request.
     pub fn origin(&self) -> Option<NodeId> {
         match self.body {
             Body::Request { origin, .. } | Body::Move { origin, .. } => Some(origin),

@@ -1,7 +1,8 @@
-//! From one view to the next: what a node has of a resource when members change, and how it goes on.
+//! From one view to the next: what a node keeps of a resource when members change, and how it resumes.
 //!
-//! Queues, pointers, tickets and clocks are about other nodes, and end with the view. Tokens and clients stay. In the new
-//! view every way leads home, and the home knows where each token is, or makes it: see `docs/views.md`.
+//! Queues, pointers, tickets and clocks are about other nodes, and end with the view. Tokens and clients
+//! stay. In the new view every pointer leads home, and the home knows where each token is, or mints it: see
+//! `docs/views.md`.
 
 use alloc::vec::Vec;
 
@@ -10,34 +11,34 @@ use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
 use crate::waiters::Waiters;
 
-/// What a node has of a resource between two views.
+/// What a node keeps of a resource between two views.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// The tokens that are here, in the order of their numbers.
+    /// The tokens on this node, in the order of their numbers.
     pub tokens: Vec<KeptToken>,
-    /// Local clients that wait, first come first served.
+    /// Local waiters, first come first served.
     pub waiters: Waiters,
-    /// How many tokens there are, as far as this node has heard.
+    /// How many tokens there are, as far as this node knows.
     pub size: Size,
 }
 
 /// A token between two views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptToken {
-    /// Which one.
+    /// The token.
     pub token: TokenId,
-    /// Its version: no fence that it gave is higher.
+    /// Its version: none of its fences is higher.
     pub version: u64,
-    /// Who is inside by it.
+    /// The client that holds it.
     pub busy: Option<ClientId>,
 }
 
-/// Where a token is that is not at the home.
+/// A token at a node other than the home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Which one.
+    /// The token.
     pub token: TokenId,
-    /// Who has it.
+    /// Its holder.
     pub holder: NodeId,
     /// Its version.
     pub version: u64,
@@ -49,7 +50,7 @@ impl Kept {
         self.tokens.iter_mut().filter(|token| token.busy == Some(client)).for_each(|token| token.busy = None);
     }
 
-    /// A client that waits does so no longer.
+    /// A waiting client cancels.
     pub fn cancel(&mut self, client: ClientId) {
         self.waiters.remove(client);
     }
@@ -61,16 +62,17 @@ impl Kept {
 }
 
 impl Forest {
-    /// Ends a view at this node.
+    /// Ends a view at this node: freezes the state.
     pub fn freeze(self) -> Kept {
         let kept = |held: Held| KeptToken { token: held.token, version: held.version, busy: held.busy };
         let Forest { held, waiters, size, .. } = self;
         Kept { tokens: held.into_iter().map(kept).collect(), waiters, size }
     }
 
-    /// Goes on in the next view. At the home, and only there, `elsewhere` says where the tokens are that other nodes have;
-    /// those that nobody has are made, with the floor as their version. The floor is higher than any fence of the view
-    /// before. There are as many tokens as the home says; what other nodes think lasts until they hear from it.
+    /// Resumes in the next view. At the home, and only there, `elsewhere` lists the tokens of other nodes;
+    /// the home mints all others, with the floor as their version. The floor is higher than any fence of the
+    /// previous view. The home decides how many tokens there are; other nodes keep their number until they
+    /// hear from it.
     pub fn resume(
         site: &Context<'_>,
         origin: Origin,
@@ -102,7 +104,8 @@ impl Forest {
             for &Elsewhere { token, holder, version } in elsewhere {
                 forest.pointers.set(token, holder, site.rules.home);
                 if forest.uses_tickets(site) {
-                    // As it was reported: the holder goes on from a floor of its own, which may be lower than that of the home.
+                    // As reported: the holder continues from a floor of its own, which may be lower than that
+                    // of the home.
                     forest.home().token_left(token, version);
                 }
             }

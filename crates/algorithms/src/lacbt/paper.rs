@@ -43,7 +43,7 @@ impl Counted {
         panic!("not silent after 1000 deliveries");
     }
 
-    /// Lets one client after the other leave until nobody is inside; returns the order of entries.
+    /// Lets one client after the other leave until none is inside; returns the order of entries.
     fn serve_all(&mut self) -> Vec<NodeId> {
         let mut order = Vec::new();
         let nodes = self.world.seats.len() as u32;
@@ -99,7 +99,7 @@ fn case_study() {
     // Figures 12 and 13: P4 is served by the new root.
     system.run("0>1 0>2 9>1 1>4");
     assert!(system.world.inside(4));
-    // Figure 14: the second swap, with position 8, where P8 stands again as an ordinary node.
+    // Figure 14: the second swap, with position 8, where P8 is an ordinary node again.
     system.run("exit4 4>1 1>9 9>8");
     assert_eq!(system.positions(), [8, 1, 2, 3, 4, 5, 6, 7, 9, 0]);
     // Figures 15 to 17.
@@ -115,8 +115,8 @@ fn case_study() {
     assert_eq!((system.count("ROOT"), system.count("PARENT")), (3, 6));
 }
 
-/// Section 4.2.1 claims 3(⌈log n⌉ − 1) for a leaf that asks alone. That is right unless n is a power of two: the
-/// last level is ⌊log n⌋ hops from the root, one more than the text has it then.
+/// Section 4.2.1 claims 3(⌈log n⌉ − 1) for a leaf that asks alone. That is correct unless n is a power of
+/// two: then the last level is ⌊log n⌋ hops from the root, one more than in the text.
 #[test]
 fn light_load() {
     for nodes in 2..=33 {
@@ -148,8 +148,8 @@ fn medium_load() {
     }
 }
 
-/// Section 4.2.3: everybody asks. The series of equation (6) is right; the closed form of (7) is not: it has a
-/// factor of 6 where the series gives 3(n + 1)/n, nearly half of it.
+/// Section 4.2.3: all nodes ask. The series of equation (6) is correct; the closed form of (7) is not: it has
+/// a factor of 6 where the series gives 3(n + 1)/n, nearly half of it.
 #[test]
 fn high_load() {
     for levels in 2..=5 {
@@ -172,8 +172,8 @@ fn high_load() {
     }
 }
 
-/// What a swap costs, which the text leaves out: ROOT, and PARENT to the children of both positions. One round of
-/// swaps through all positions of seven nodes, and everybody has been the root.
+/// The cost of a swap, which the text leaves out: ROOT, and PARENT to the children of both positions. One
+/// round of swaps through all positions of seven nodes makes every node the root once.
 #[test]
 fn swaps_cost_messages_too() {
     let mut system = Counted::new(Scope::new(7, 1, 1), None);
@@ -182,7 +182,7 @@ fn swaps_cost_messages_too() {
     for _ in 0..6 {
         let (root, before) = (system.positions()[0], system.count("ROOT") + system.count("PARENT"));
         roots.push(root);
-        // The root's own section costs nothing, but it is followed by a swap all the same.
+        // The root's own critical section costs nothing, but a swap follows it all the same.
         system.run(&format!("req{root} exit{root}"));
         system.settle();
         costs.push(system.count("ROOT") + system.count("PARENT") - before);
@@ -193,7 +193,7 @@ fn swaps_cost_messages_too() {
     assert_eq!(system.positions(), [1, 2, 3, 4, 5, 6, 0]);
 }
 
-/// The wish behind the swaps (section 4): the duty goes round. Without swaps the first root keeps it.
+/// The purpose of the swaps (section 4): the role of the root rotates. Without swaps the first root keeps it.
 #[test]
 fn without_swaps_the_root_stays() {
     let mut system = Counted::new(Scope::new(7, 1, 1).with(&[("swap", "no")]), None);
@@ -207,7 +207,7 @@ fn without_swaps_the_root_stays() {
     assert_eq!(system.count("ROOT") + system.count("PARENT"), 0);
 }
 
-/// When all is silent, every node knows its parent, whatever order the news came in.
+/// When all is silent, every node knows its parent, whatever the order of PARENT messages.
 #[test]
 fn parents_follow_the_positions() {
     for nodes in 1..=12 {
@@ -230,7 +230,7 @@ fn parents_follow_the_positions() {
 fn who_is_swapped() {
     let mut system = Counted::new(Scope::new(4, 1, 2), None);
     system.run("req0 req3 req2 3>1 1>0 2>0 exit0");
-    // Positions 3 and 2 wait: node 1 is the next root.
+    // The nodes at positions 3 and 2 wait: node 1 is the next root.
     assert_eq!(system.count("ROOT"), 1);
     system.run("0>1");
     assert_eq!(system.positions(), [1, 0, 2, 3]);
@@ -241,8 +241,8 @@ fn who_is_swapped() {
     assert_eq!(system.count("ROOT"), 2);
 }
 
-/// A swap overtakes a request: in the printed form, with a position in it, the root would hear of a node that
-/// never asked. With the name in it the request follows the root and is served.
+/// A swap overtakes a request. In the printed form, with a position in it, the root would serve a node that
+/// never asked. With the node's number in it the request follows the root and is served.
 #[test]
 fn a_swap_overtakes_a_request() {
     let schedule = "req0 exit0 req1 0>1 1>0 0>1";
@@ -255,7 +255,8 @@ fn a_swap_overtakes_a_request() {
     assert!(error.starts_with("0>1: one-place-per-request"), "{error}");
 }
 
-/// Nobody is told of a swap: after the first one 0 and 1 point at each other, and a request goes round for ever.
+/// No node is told of a swap: after the first one 0 and 1 point at each other, and a request circulates for
+/// ever.
 #[test]
 fn nobody_is_told() {
     let mut system = Counted::new(Scope::new(4, 1, 1), Some("nobody-is-told"));
@@ -264,8 +265,8 @@ fn nobody_is_told() {
     assert_eq!(system.world.run("req1").and_then(|()| system.world.settle(1000)), not_silent());
 }
 
-/// News of a parent may come in any order, because different roots send it; without its number the old news would
-/// be believed last, and 1 and 4 would point at each other.
+/// PARENT messages may arrive in any order, because different roots send them. Without an epoch the old one
+/// would win, and 1 and 4 would point at each other.
 #[test]
 fn old_news() {
     let schedule = "req0 exit0 req3 0>4 req4 exit4 4>1 0>1";
@@ -282,9 +283,9 @@ fn old_news() {
     assert_eq!(mutant.world.settle(1000), not_silent());
 }
 
-/// Equation (1) has ⌈(i − 1)/2⌉. Requests still arrive, over more hops: nobody is harmed until the tree is deep
-/// enough. But the children that a swap tells, by equations (2) and (3), are then not the ones that point there,
-/// and with nine nodes 2 and 4 end up pointing at each other.
+/// Equation (1) has ⌈(i − 1)/2⌉. Requests still arrive, over more hops, and nothing breaks until the tree is
+/// deep enough. But the children that a swap tells, by equations (2) and (3), are then not the ones that
+/// point there, and with nine nodes 2 and 4 end up pointing at each other.
 #[test]
 fn parent_by_ceil() {
     let mut system = Counted::new(Scope::new(9, 1, 2), Some("parent-by-ceil"));
@@ -297,8 +298,8 @@ fn parent_by_ceil() {
     // All of these wait, so that the root changes places with 2, which 4 takes for its parent.
     system.run("exit0 0>2");
     assert_eq!((system.positions()[0], system.parent(4)), (2, Some(2)));
-    // The root is served after them and keeps its place till then; 1 waits, so that nobody is swapped next; then
-    // it is position 8's turn, and the root comes to stand below 4.
+    // The root is served after them and keeps its place until then. Node 1 waits, so that no node is swapped
+    // next. Then it is position 8's turn, and the root comes to stand below 4.
     system.run("req2 req1");
     system.settle();
     assert_eq!(system.serve_all(), [8, 7, 6, 5, 4, 3, 2, 1]);

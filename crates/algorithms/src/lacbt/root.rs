@@ -1,5 +1,4 @@
-//! What the root owns and hands on with the token: who stands where, who waits, and whose turn it is to be the
-//! root.
+//! The state that the root owns and hands on with the token: positions, queue, and the next root.
 
 use alloc::vec::Vec;
 
@@ -8,13 +7,13 @@ use crate::algorithm::NodeId;
 use crate::census::Census;
 use crate::tree::{Shape, children};
 
-/// The root's knowledge. It exists once, at the root or in a ROOT message.
+/// The state of the root. It exists once, at the root or in a ROOT message.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Root {
     /// The node at each position of the tree.
     positions: Vec<NodeId>,
-    /// Who waits, first come first served.
+    /// The waiting nodes, first come first served.
     queue: Vec<NodeId>,
     /// The position that the next swap tries first; swaps go from the last position to the first.
     turn: u32,
@@ -63,13 +62,13 @@ impl Root {
 
     pub(super) fn enqueue(&mut self, site: &Context<'_>, origin: NodeId, place: u32) {
         let printed = site.rules.printed == Some(Printed::PlacesInRequests);
-        // The text queues positions. Nobody in the queue is ever swapped, so that looking the node up now gives
-        // the same node as looking it up when its turn comes.
+        // The text queues positions. No node in the queue is ever swapped, so a position gives the same node
+        // now as when its turn comes.
         let by_place = self.positions.get(place as usize).filter(|_| printed);
         self.queue.push(by_place.copied().unwrap_or(origin));
     }
 
-    /// Takes the first out of the queue; the nodes between the root and it, both included.
+    /// Takes the head off the queue. Returns the path from the root to it, both included.
     pub(super) fn next_way(&mut self, site: &Context<'_>, out: &mut Out<'_>) -> Option<Vec<NodeId>> {
         let next = *self.queue.first()?;
         let Some(position) = (0..site.nodes).find(|&position| self.at(position) == next) else {
@@ -121,8 +120,8 @@ impl Root {
         found
     }
 
-    /// Changes places with the node at a position and tells everyone whose parent changes by that. Returns the
-    /// new root, and the new parent of this node.
+    /// Changes places with the node at a position and tells every node whose parent changes. Returns the new
+    /// root, and the new parent of this node.
     pub(super) fn swap(&mut self, site: &Context<'_>, position: u32, out: &mut Out<'_>) -> (NodeId, NodeId) {
         self.epoch += 1;
         self.positions.swap(0, position as usize);

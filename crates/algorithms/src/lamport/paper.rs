@@ -26,8 +26,8 @@ fn every_entry_costs_three_messages_per_other_node() {
     }
 }
 
-/// 001 ch. II: a node decides by its own queue once it has a reply from every other node. Neither the replies nor
-/// the place in the queue are enough alone.
+/// 001 ch. II: a node decides by its own queue once it has a reply from every other node. Neither the replies
+/// nor the place in the queue is enough alone.
 #[test]
 fn a_node_needs_all_replies_and_the_first_place() {
     let mut world = world(3);
@@ -43,8 +43,8 @@ fn a_node_needs_all_replies_and_the_first_place() {
     assert!(world.inside(1));
 }
 
-/// 001 ch. II: events are ordered by their dates. A request made after another one was seen is served after it,
-/// even if its own node has the smaller number.
+/// 001 ch. II: events are ordered by their dates. A request made after another one was seen is served after
+/// it, even if its own node has the smaller number.
 #[test]
 fn a_request_made_later_is_served_later() {
     let mut world = world(3);
@@ -56,8 +56,8 @@ fn a_request_made_later_is_served_later() {
     assert!(world.inside(0));
 }
 
-/// Lamport's assumption that messages arrive in the order in which they were sent is needed: the reply of node 0
-/// overtakes its request, and node 1 believes that nobody else asks.
+/// Lamport's assumption that messages arrive in the order in which they were sent is needed: the reply of
+/// node 0 overtakes its request, and node 1 finds no other request in its queue.
 #[test]
 fn without_fifo_two_are_inside() {
     let error = world(2).run("req0 req1 1>0 0>1#1 0>1 1>0").unwrap_err();

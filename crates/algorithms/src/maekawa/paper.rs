@@ -1,5 +1,5 @@
-//! Claims of 001 ch. II and 002 table 2 about Maekawa's algorithm, and of the grid that stands in for the finite
-//! projective planes here.
+//! Claims of 001 ch. II and 002 table 2 about Maekawa's algorithm, and of the grid that stands in for the
+//! finite projective planes here.
 
 use std::format;
 use std::vec::Vec;
@@ -13,7 +13,7 @@ fn world(nodes: u32, defect: Option<&str>) -> World<Maekawa> {
     World::of(&Scope::new(nodes, 1, 1), defect).unwrap()
 }
 
-/// 001 ch. II: a coterie. Any two quorums meet, whatever the last row of the grid looks like.
+/// 001 ch. II: a coterie. Any two quorums intersect, whatever the last row of the grid looks like.
 #[test]
 fn any_two_quorums_meet() {
     for nodes in 1..=100 {
@@ -41,8 +41,8 @@ fn a_quorum_is_about_twice_the_root() {
     }
 }
 
-/// 002 table 2 says 3(sqrt(n) - 1) at light load, which takes quorums of sqrt(n) nodes. With q nodes it is 3(q - 1):
-/// for a full grid 6(sqrt(n) - 1), twice as much.
+/// 002 table 2 says 3(sqrt(n) - 1) at light load, which takes quorums of sqrt(n) nodes. With q nodes it is
+/// 3(q - 1): for a full grid 6(sqrt(n) - 1), twice as much.
 #[test]
 fn alone_an_entry_costs_three_messages_per_other_member() {
     for (nodes, root) in [(1, 1), (4, 2), (9, 3), (16, 4), (25, 5)] {
@@ -57,10 +57,10 @@ fn alone_an_entry_costs_three_messages_per_other_member() {
     }
 }
 
-/// 002 table 2 says 5(sqrt(n) - 1) at heavy load. What a request can cost at each member is: REQUEST, LOCKED,
-/// RELEASE; and a FAILED, or INQUIRE, RELINQUISH and a second LOCKED for the one that gave way: at most 6(q - 1).
-/// Runs in random order with everybody asking all the time take about 4(q - 1): nearly every request is told FAILED
-/// by nearly every member, and locks are rarely taken back.
+/// 002 table 2 says 5(sqrt(n) - 1) at heavy load. A request can cost at each member: REQUEST, LOCKED,
+/// RELEASE; and a FAILED, or INQUIRE, RELINQUISH and a second LOCKED for the one that gave way: at most 6(q -
+/// 1). Runs in random order with all nodes asking all the time take about 4(q - 1): nearly every request is
+/// told FAILED by nearly every member, and locks are rarely taken back.
 #[test]
 fn under_load_an_entry_costs_between_three_and_six_messages_per_other_member() {
     for (nodes, others) in [(4, 2), (9, 4), (16, 6)] {
@@ -76,8 +76,8 @@ fn under_load_an_entry_costs_between_three_and_six_messages_per_other_member() {
     }
 }
 
-/// The six messages at one member, step by step in `testdata/maekawa/grid-of-four.txt`: nodes 0 and 3 both need 1 and
-/// 2. At node 1 node 3 is told FAILED (3 + 4 messages), at node 2 it has to give the lock back (3 + 6).
+/// The six messages at one member, step by step in `testdata/maekawa/grid-of-four.txt`: nodes 0 and 3 both
+/// need nodes 1 and 2. Node 1 tells node 3 FAILED (3 + 4 messages), node 2 gets its lock back from it (3 + 6).
 #[test]
 fn taking_a_lock_back_costs_six_messages_at_that_member() {
     let mut world = world(4, None);
@@ -90,7 +90,7 @@ fn taking_a_lock_back_costs_six_messages_at_that_member() {
     assert!(world.channels.is_empty());
 }
 
-/// Delivers everything and lets whoever is inside leave, until nothing more happens.
+/// Delivers all messages and lets every client inside leave, until nothing more happens.
 fn finish(world: &mut World<Maekawa>) {
     world.settle(1000).unwrap();
     while let Some(node) = (0..world.seats.len() as u32).find(|&node| world.inside(node)) {
@@ -99,8 +99,9 @@ fn finish(world: &mut World<Maekawa>) {
     }
 }
 
-/// Two nodes that hold one lock each of what both need: FAILED tells the younger one that it cannot enter, INQUIRE
-/// that its lock is wanted, and RELINQUISH ends the deadlock. Without either message it stays.
+/// Two nodes that hold one lock each of the two that both need: FAILED tells the younger one that it cannot
+/// enter, INQUIRE asks for its lock back, and RELINQUISH ends the deadlock. Without either message the
+/// deadlock stays.
 #[test]
 fn locks_are_asked_back_where_two_requests_block_each_other() {
     let schedule = "req0 req1 0>1 1>0";
@@ -121,8 +122,9 @@ fn locks_are_asked_back_where_two_requests_block_each_other() {
     }
 }
 
-/// A request that was the first at a member until an older one arrived must be told FAILED too. Otherwise it keeps
-/// its locks elsewhere in vain, and here all four nodes wait for ever. Step by step in `testdata/maekawa/displaced.txt`.
+/// A request that was the first at a member until an older one arrived must be told FAILED too. Otherwise it
+/// keeps its locks elsewhere in vain, and here all four nodes wait for ever. Step by step in
+/// `testdata/maekawa/displaced.txt`.
 #[test]
 fn a_displaced_request_is_told_that_it_failed() {
     let schedule = "req1 req2 req3 2>0 req0 0>1 0>2 0>2 1>0 0>2 1>0 2>0 2>3 1>3 3>1 1>3 3>1 3>2 2>3";

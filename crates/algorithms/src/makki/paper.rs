@@ -1,4 +1,5 @@
-//! Claims of 001 ch. III sec. B.2 and ch. V about Makki et al.'s algorithm, and a search of our own with time.
+//! Claims of 001 ch. III sec. B.2 and ch. V about Makki et al.'s algorithm, and a search of our own with
+//! time.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -25,7 +26,7 @@ fn thinks(pattern: &[Option<u32>], rounds: usize) -> Vec<Vec<u32>> {
     pattern.chunks(rounds).map(|thinks| thinks.iter().filter_map(|&think| think).collect()).collect()
 }
 
-/// Runs the load with every order of ties, complains if anything is wrong, and gathers what it noted.
+/// Runs the load with every order of ties, panics if anything is wrong, and gathers the notes.
 fn expect_right(load: &mut Load, notes: &mut BTreeSet<&'static str>) -> u32 {
     for first in [First::Clients, First::Messages, First::Newest] {
         load.first = first;
@@ -38,11 +39,12 @@ fn expect_right(load: &mut Load, notes: &mut BTreeSet<&'static str>) -> u32 {
     3
 }
 
-/// Sections shorter than a hop, as long as one, and longer than the collecting takes; a hop is 2.
+/// Critical sections shorter than a hop, as long as one, and longer than the collecting takes; a hop is 2.
 const SECTIONS: [u32; 4] = [1, 2, 3, 9];
 
-/// With constant delays and sections, whatever the instants of the requests: at most k inside, everybody served,
-/// and at the end the semaphore is k at a good site that all know. Hops take 2, so the instants between are tried.
+/// With constant delays and sections, whatever the instants of the requests: at most k inside, all clients
+/// served, and at the end the semaphore is k at a good site that all nodes know. Hops take 2, so the instants
+/// between are tried.
 #[test]
 fn three_nodes_at_all_instants() {
     let mut notes = BTreeSet::new();
@@ -53,7 +55,7 @@ fn three_nodes_at_all_instants() {
         });
     }
     assert_eq!(runs, 3 * 12 * 4u32.pow(6));
-    // Everything that the algorithm calls worth counting was met.
+    // Every note of the algorithm occurred.
     assert!(Makki::INFO.sometimes.iter().all(|note| notes.contains(note)), "{notes:?}");
 }
 
@@ -109,9 +111,10 @@ fn one_node_and_as_many_rights_as_nodes() {
     }
 }
 
-/// Sections of different lengths break it. Node 1 stays long and the good site 2 leaves before it, so the token goes on
-/// with one right too few, and node 1's RELEASE comes to a node that has nothing to add it to. The next queue of three
-/// is stuck: the first node's RELEASE goes to the third, and the second waits for one that nobody will send.
+/// Critical sections of different lengths break it. Node 1 stays long and the good site 2 leaves before it,
+/// so the token goes on with one permit too few, and node 1's RELEASE arrives at a node that cannot add it.
+/// The next queue of three is stuck: the first node's RELEASE goes to the third, and the second waits for one
+/// that no node will send.
 #[test]
 fn sections_of_different_lengths_wear_the_semaphore_out() {
     let mut load = Load::new(4, 2, 2, 1, vec![vec![20], vec![1, 60], vec![0, 90], vec![100]]);
@@ -127,7 +130,7 @@ fn sections_of_different_lengths_wear_the_semaphore_out() {
     assert_eq!(left.detail, "nothing more can happen and node 1, 2 waits");
 }
 
-/// Ch. V: the late requests are in within two hops of the announcement, or not at all. With a bound on the delay that
+/// Ch. V: late requests arrive within two hops of the announcement, or not at all. If the bound on the delay
 /// is too small (as when sending and receiving take time, too) a request reaches a node that cannot serve it.
 #[test]
 fn a_bound_that_is_too_small_loses_requests() {
@@ -140,13 +143,13 @@ fn a_bound_that_is_too_small_loses_requests() {
     assert!(outcome.world.violated_at_end().is_some());
 }
 
-/// Sec. III.B.2, light load: messages "in the order of N". It is n exactly: REQUEST, n − 2 UPDATEs, TOKEN. The wait is
-/// 4 hops: the request, two hops for late ones, the token.
+/// Sec. III.B.2, light load: messages "in the order of N". It is n exactly: REQUEST, n − 2 UPDATEs, TOKEN.
+/// The wait is 4 hops: the request, two hops for late ones, the token.
 #[test]
 fn light_load() {
     for nodes in 3..=30 {
         let mut thinks = vec![vec![]; nodes as usize];
-        // Each asks long after all is silent, and never twice in a row.
+        // Each node asks long after all is silent, and never twice in a row.
         for (order, node) in (1..nodes).chain([0]).enumerate() {
             thinks[node as usize] = vec![order as u32 * 1000];
         }
@@ -159,14 +162,15 @@ fn light_load() {
     }
 }
 
-/// The load of the thesis' right-hand ends: 30 nodes, all asking a hop after they left, sections of nearly 0.
+/// The load at the right-hand ends of the thesis' figures: 30 nodes, all asking a hop after they left,
+/// sections of nearly 0.
 fn heavy_load(tokens: u32) -> Load {
     Load::new(30, tokens, 1000, 1, vec![vec![1000; 100]; 30])
 }
 
-/// Sec. III.B.2 and figure 14: about three messages at heavy load. The number is right, but the text names the wrong
-/// three: it counts an UPDATE and no RELEASE, while UPDATEs all but vanish and every node but the last of a queue
-/// sends a RELEASE.
+/// Sec. III.B.2 and figure 14: about three messages at heavy load. The number is correct, but the text names
+/// the wrong three: it counts an UPDATE and no RELEASE, while UPDATEs all but vanish and every node but the
+/// last of a queue sends a RELEASE.
 #[test]
 fn heavy_load_takes_three_messages() {
     let load = heavy_load(3);
@@ -182,8 +186,8 @@ fn heavy_load_takes_three_messages() {
     }
 }
 
-/// Ch. V: with short sections the token's way from node to node is what takes time, so k rights serve no better than
-/// one.
+/// Ch. V: with short critical sections the token's path from node to node takes the time, so k permits serve
+/// no better than one.
 #[test]
 fn heavy_load_behaves_as_if_k_were_1() {
     let waits: Vec<f64> = [1, 3, 10].iter().map(|&k| run(&heavy_load(k)).mean_wait()).collect();
@@ -192,12 +196,12 @@ fn heavy_load_behaves_as_if_k_were_1() {
     assert!((29_000.0..33_000.0).contains(&waits[0]), "{waits:?}");
 }
 
-/// Figure 11: k = 2 and the queue 2, 4, 7. Node 2's RELEASE goes to 7 and is there before the token, which comes by
-/// way of 4; node 7 has to wait for the token all the same.
+/// Figure 11: k = 2 and the queue 2, 4, 7. Node 2's RELEASE goes to 7 and arrives before the token, which
+/// comes through 4; node 7 has to wait for the token all the same.
 #[test]
 fn figure_11() {
     let mut thinks = vec![vec![]; 8];
-    // Node 0 is inside while the three ask, so that they make up one queue.
+    // Node 0 is inside while the three ask, so that they form one queue.
     (thinks[0], thinks[2], thinks[4], thinks[7]) = (vec![0], vec![0], vec![1], vec![2]);
     let mut load = Load::new(8, 2, 100, 1, thinks);
     load.sections[0] = 150;
@@ -211,14 +215,15 @@ fn figure_11() {
     // 2 to 7, and 4 to the good site, which is 7 again; 7 keeps the token.
     assert_eq!(outcome.sent["RELEASE"], 2);
 
-    // With sections longer than the token's way it is the RELEASE that is waited for.
+    // With critical sections longer than the token's path, node 7 waits for the RELEASE instead.
     load.sections = vec![1000; 8];
     let outcome = run(&load);
     let [_, (two, 2), (four, 4), (seven, 7)] = outcome.entered[..] else { panic!("{:?}", outcome.entered) };
     assert_eq!((four - two, seven - two), (100, 1100));
 }
 
-/// Sec. III.B.2: the good site gets the RELEASEs of the k sites before it, which bring the semaphore back to k.
+/// Sec. III.B.2: the good site gets the RELEASEs of the k sites before it, which bring the semaphore back to
+/// k.
 #[test]
 fn the_good_site_restores_the_semaphore() {
     for tokens in 1..=6 {
@@ -227,7 +232,8 @@ fn the_good_site_restores_the_semaphore() {
         load.sections[0] = 20;
         let outcome = run(&load);
         assert_eq!(outcome.complaint(&load), None);
-        // Six wait in one queue: each but the last sends one RELEASE; node 0 and the last keep the token instead.
+        // Six wait in one queue: each but the last sends one RELEASE; node 0 and the last keep the token
+        // instead.
         assert_eq!((outcome.sent["RELEASE"], outcome.world.entries), (5, 7));
         assert_eq!(outcome.holders(), [(6, tokens)]);
     }

@@ -1,5 +1,5 @@
-//! A system with a clock, for the tests of an algorithm that is right only in time. Deterministic, and every run
-//! ends: each client asks a given number of times and the number of events is bounded.
+//! A system with a clock, for the tests of an algorithm that is correct only with time bounds. Deterministic,
+//! and every run ends: each client asks a given number of times and the number of events is bounded.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -15,20 +15,21 @@ use crate::{Setting, World};
 /// More events than any of the tests needs.
 const MOST: usize = 1_000_000;
 
-/// What happens in a run.
+/// The load of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub nodes: u32,
     pub tokens: u32,
     /// For each node, how long its client thinks before each of its requests.
     pub thinks: Vec<Vec<u32>>,
-    /// How long messages take, over and over.
+    /// The delays of messages, repeated in a cycle.
     pub delays: Vec<u32>,
     /// For each node, how long its client stays inside.
     pub sections: Vec<u32>,
-    /// The bound on delays that the nodes believe in.
+    /// The bound on delays that the nodes assume.
     pub hop: u32,
-    /// What comes first when several things happen at once. Timers come last: a wait includes its last moment.
+    /// What comes first when several things happen at the same time. Timers come last: a wait includes its
+    /// last moment.
     pub first: First,
 }
 
@@ -48,23 +49,23 @@ impl Load {
     }
 }
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub world: World<Makki>,
-    /// The first property that was violated; the run goes on all the same.
+    /// The first violated property; the run goes on all the same.
     pub violation: Option<String>,
     /// How long each client waited, in the order of entries.
     pub waits: Vec<u32>,
     pub sent: BTreeMap<&'static str, u32>,
     pub notes: Vec<&'static str>,
-    /// Who entered, and when.
+    /// The entries, each with its time.
     pub entered: Vec<(u32, NodeId)>,
 }
 
 impl Outcome {
-    /// What is wrong with the run, if anything: a property, somebody left waiting, or a semaphore that has not
-    /// come back to k at a good site that everybody knows.
+    /// What is wrong with the run, if anything: a violated property, a client left waiting, or a semaphore
+    /// that is not back at k at a good site that all nodes know.
     pub(super) fn complaint(&self, load: &Load) -> Option<String> {
         let asked: usize = load.thinks.iter().map(Vec::len).sum();
         let left = self.world.violated_at_end().map(|violation| violation.to_string());
@@ -108,7 +109,7 @@ enum Due {
 struct Run<'a> {
     load: &'a Load,
     now: u32,
-    /// What is to happen, by time, class and number.
+    /// Pending events, by time, class and number.
     due: BTreeMap<(u32, u8, u64), Due>,
     numbers: u64,
     /// The numbers of the messages under way in each channel, as the world keeps them.

@@ -28,8 +28,8 @@ fn figure_1() {
     assert!(world.inside(1));
 }
 
-/// Ch. II sec. B.1: O(log n) messages per entry on average. With one node after the other, each drawn from all of them, it
-/// is H(n−1), the harmonic number.
+/// Ch. II sec. B.1: O(log n) messages per entry on average. With one node after the other, each drawn from
+/// all of them, it is H(n−1), the harmonic number.
 #[test]
 fn light_load_takes_h_of_n_minus_1_messages() {
     for nodes in [2, 10, 30] {
@@ -48,8 +48,8 @@ fn light_load_takes_h_of_n_minus_1_messages() {
     }
 }
 
-/// A chain of fathers is the worst case: a request goes to everybody and is answered by one token, n messages; after it
-/// everybody points to the requester.
+/// A chain of fathers is the worst case: a request goes to every node and is answered by one token, n
+/// messages; after it every node points to the requester.
 #[test]
 fn a_chain_takes_n_messages_once() {
     let mut world: World<NaimiTrehel> = World::of(&Scope::new(6, 1, 1), None).unwrap();
@@ -63,6 +63,7 @@ fn a_chain_takes_n_messages_once() {
         world.settle(4).unwrap();
         world.run(&format!("exit{node}")).unwrap();
     }
-    // Two messages for node 4, which points to the holder, and three for those that point to node 5 and not to it.
+    // Two messages for node 4, which points to the holder, and three for the nodes that point to node 5
+    // instead.
     assert_eq!((world.sent, world.entries), (6 + 2 + 4 * 3, 6));
 }

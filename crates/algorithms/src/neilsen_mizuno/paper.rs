@@ -27,8 +27,8 @@ fn cost(shape: Shape, nodes: u32, from: u32, to: u32) -> u64 {
     world.sent
 }
 
-/// One client after the other: the request over each edge of the way, the token in one hop. At most the diameter
-/// plus one.
+/// One client after the other: the request over each edge of the path, the token in one hop. At most the
+/// diameter plus one.
 #[test]
 fn alone_the_distance_and_one() {
     for shape in SHAPES {
@@ -60,8 +60,8 @@ fn on_a_star() {
     }
 }
 
-/// At saturation too no request travels further than the diameter: each edge points to the last requester. With
-/// everybody waiting, an entry on a star costs 3 − 2/n: the centre saves a hop.
+/// At saturation, too, no request travels further than the diameter: each edge points to the last requester.
+/// With all nodes waiting, an entry on a star costs 3 − 2/n: the centre saves a hop.
 #[test]
 fn at_saturation() {
     for shape in SHAPES {

@@ -1,4 +1,4 @@
-//! Clusters, numbers on both sides of the boundary, and what the registry makes of the names.
+//! Clusters, node numbers on both sides of the boundary, and the names in the registry.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -45,10 +45,10 @@ fn clusters_are_as_equal_as_can_be() {
 #[test]
 fn five_nodes_two_clusters() {
     let mut world: World<Partitioned<NaimiTrehel>> = World::new(&Setting::new(5, 2), false).unwrap();
-    // One in each cluster: as many inside as there are tokens, and no message.
+    // One in each cluster: as many clients inside as there are tokens, and no message.
     world.run("req0 req3").unwrap();
     assert_eq!((world.census().inside, world.sent), (2, 0));
-    // The others ask inside their cluster only, and wait for the one inside it.
+    // The others ask inside their cluster only, and wait for the client inside.
     world.run("req1 req2 req4").unwrap();
     let channels: Vec<(NodeId, NodeId)> = world.channels.keys().copied().collect();
     assert_eq!(channels, [(1, 0), (2, 0), (4, 3)]);
@@ -56,7 +56,7 @@ fn five_nodes_two_clusters() {
     assert_eq!(world.census().inside, 2);
     // Requests are counted by the numbers of the whole system.
     assert_eq!(world.census().places, [0, 1, 1, 0, 1]);
-    // A right that is free in one cluster is of no use in the other.
+    // A free token in one cluster is of no use in the other.
     world.run("exit3").unwrap();
     world.settle(20).unwrap();
     world.run("exit4").unwrap();
@@ -70,7 +70,8 @@ fn five_nodes_two_clusters() {
     assert_eq!(world.violated_at_end(), None);
 }
 
-/// Ask, deliver and leave at random (but the same each time): never two inside a cluster, and everybody is served.
+/// Requests, deliveries and exits at random (but the same each time): never two inside a cluster, and all are
+/// served.
 fn random_run<A: Algorithm>(nodes: u32, tokens: u32) {
     let mut world: World<Partitioned<A>> = World::new(&Setting::new(nodes, tokens), false).unwrap();
     let mut state = 1u64;

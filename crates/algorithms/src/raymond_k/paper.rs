@@ -35,8 +35,8 @@ fn the_smaller_node_wins_a_tie() {
     assert!(world.inside(1));
 }
 
-/// The upper bound 2(n−1), with the numbers of ch. V (n = 30, k = 3: 58) and ch. VI (n = 9, k = 3: 16). A request
-/// that meets nobody always costs that much.
+/// The upper bound 2(n−1), with the numbers of ch. V (n = 30, k = 3: 58) and ch. VI (n = 9, k = 3: 16). A
+/// request that meets no other always costs that much.
 #[test]
 fn a_lone_request_takes_the_upper_bound() {
     for (nodes, messages) in [(30, 58), (9, 16)] {
@@ -79,13 +79,13 @@ fn the_bounds_hold_in_every_run() {
     }
 }
 
-/// Why there is a count for every node: a late reply must not pass for one to the next request.
+/// Why there is a count for every node: a late reply must not count for the next request.
 #[test]
 fn a_late_reply_does_not_count_for_the_next_request() {
     let before = "req0 req1 req2 0>1 0>2 1>0 1>0 exit0 0>1 2>0 req0 0>2 2>0";
     let error = defective(3, 2, "replies-per-attempt").run(before).unwrap_err();
     assert!(error.contains("3 inside, 2 allowed"), "{error}");
-    // The same deliveries: the reply that node 2 owed from the first time leaves another one missing.
+    // The same deliveries: node 2 still owes the reply to the first request, so another one is missing.
     let mut world = world(3, 2);
     world.run(before).unwrap();
     assert!(world.inside(1) && world.inside(2) && !world.inside(0));
@@ -94,8 +94,8 @@ fn a_late_reply_does_not_count_for_the_next_request() {
     assert!(world.inside(0));
 }
 
-/// Numbers have to follow the highest seen. Two nodes are enough if messages overtake each other; in order it
-/// takes three.
+/// Numbers have to follow the highest seen. Two nodes are enough if messages overtake each other; in FIFO
+/// order it takes three.
 #[test]
 fn numbers_follow_the_highest_seen() {
     let overtaking = "req1 1>0 req0 0>1#1 0>1 1>0";

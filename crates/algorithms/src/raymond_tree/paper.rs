@@ -1,4 +1,4 @@
-//! Claims of Raymond 1989, and of those who cite it.
+//! Claims of Raymond 1989, and of texts that cite it.
 
 use alloc::format;
 
@@ -15,7 +15,7 @@ fn system(shape: Shape, nodes: u32) -> World<RaymondTree> {
     World::new(&setting, false).unwrap()
 }
 
-/// One client after the other: a request and the privilege over each edge of the way, so at most twice the
+/// One client after the other: a request and the privilege over each edge of the path, so at most twice the
 /// diameter.
 #[test]
 fn alone_twice_the_distance() {
@@ -40,8 +40,8 @@ fn alone_twice_the_distance() {
     }
 }
 
-/// At saturation the privilege walks round the tree: over each edge twice a round, a request with each, so that n
-/// entries cost 4(n − 1) messages and an entry fewer than 4, whatever the shape (and as 002, table 2 has it).
+/// At saturation the privilege walks round the tree: over each edge twice a round, a request with each, so
+/// that n entries cost 4(n − 1) messages and an entry fewer than 4, whatever the shape (as in 002, table 2).
 #[test]
 fn at_most_four_at_saturation() {
     for shape in SHAPES {
@@ -66,7 +66,7 @@ fn at_most_four_at_saturation() {
     }
 }
 
-/// Requests that meet on the way are one request from there on.
+/// Requests that meet on the path continue as one request.
 #[test]
 fn requests_are_joined() {
     let mut world: World<RaymondTree> =
@@ -86,8 +86,8 @@ fn requests_are_joined() {
     assert_eq!(world.sent, 3 + 3 + 2 + 2);
 }
 
-/// Not first come first served: the queues are local. Node 2 asks before 3, but is served after it, because 3's
-/// side is first in the queue of node 1.
+/// Not first come first served: the queues are local. Node 2 asks before 3, but is served after it, because
+/// 3's side is first in the queue of node 1.
 #[test]
 fn order_is_local() {
     let mut world: World<RaymondTree> = World::of(&Scope::new(4, 1, 2), None).unwrap();
@@ -98,7 +98,8 @@ fn order_is_local() {
     assert!(world.inside(3) && !world.inside(2));
 }
 
-/// A request may overtake the privilege that it follows: the receiver still waits for it and does not ask again.
+/// A request may overtake the privilege that it follows: the receiver still waits for it and does not ask
+/// again.
 #[test]
 fn a_request_overtakes_the_privilege() {
     let mut world: World<RaymondTree> = World::of(&Scope::new(2, 1, 2), None).unwrap();

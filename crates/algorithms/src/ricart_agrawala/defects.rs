@@ -5,7 +5,7 @@ use crate::info::{Defect, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
-    /// What can be put back.
+    /// The defects that can be enabled.
     pub enum Printed {
         TiesGiveWay => Defect {
             name: "ties-give-way",

@@ -27,8 +27,8 @@ fn every_entry_costs_two_messages_per_other_node() {
     }
 }
 
-/// 001 ch. II: messages may overtake each other. Here the reply of node 0 overtakes its own request, which breaks
-/// Lamport's algorithm: node 0 replied only because its request was the younger one.
+/// 001 ch. II: messages may overtake each other. Here the reply of node 0 overtakes its own request, which
+/// breaks Lamport's algorithm: node 0 replied only because its request was the younger one.
 #[test]
 fn messages_may_overtake_each_other() {
     let mut world = world(2);
@@ -41,8 +41,8 @@ fn messages_may_overtake_each_other() {
     assert!(world.inside(0));
 }
 
-/// 001 ch. II: a node replies at once, unless it is inside or its own request has the smaller timestamp; deferred
-/// replies are sent on leaving.
+/// 001 ch. II: a node replies at once, unless it is inside or its own request has the smaller timestamp;
+/// deferred replies are sent on leaving.
 #[test]
 fn replies_are_deferred_inside_and_by_the_older_request() {
     let mut world = world(3);

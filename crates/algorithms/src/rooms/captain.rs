@@ -1,4 +1,4 @@
-//! The rules of the node that has the token: its captain, who opens the room for a group and lets others in.
+//! The rules of the node that has the token, the captain: it opens the room for a group and admits others.
 
 use alloc::vec::Vec;
 
@@ -13,13 +13,13 @@ use crate::algorithm::NodeId;
 /// The token at its holder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Token<W: Wish> {
-    /// Who waits, the next one first.
+    /// The waiting requests, the next one first.
     pub(super) queue: Vec<Entry<W>>,
-    /// Rises with every opening and every hand-over; the fence of an opening is what it was then.
+    /// Rises with every opening and every hand-over. Its value at an opening is the fence of that opening.
     pub(super) counter: u64,
-    /// How many were let in past the queue since it was this node's turn.
+    /// How many requests were admitted past the queue since it was this node's turn.
     pub(super) passed: u32,
-    /// What the room is open for; `None` if it is not.
+    /// The current opening; `None` if the room is not open.
     pub(super) session: Option<Session<W::Group>>,
 }
 
@@ -27,9 +27,9 @@ pub(super) struct Token<W: Wish> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Session<G> {
     pub(super) group: G,
-    /// The one client inside has to be alone.
+    /// The one client inside is exclusive.
     pub(super) alone: bool,
-    /// Who was let in and has not completed, each with the number of its last request that was granted.
+    /// The nodes that were admitted and have not completed, each with the number of its last granted request.
     pub(super) followers: Vec<(NodeId, u64)>,
 }
 
@@ -38,10 +38,10 @@ impl<W: Wish> Token<W> {
         Token { queue, counter, passed: 0, session: None }
     }
 
-    /// Puts a request where it belongs in the queue.
+    /// Inserts a request into the queue at its place.
     pub(super) fn insert(&mut self, rules: &Rules, mut entry: Entry<W>) {
         if entry.since == 0 {
-            // Its node has heard of no opening, or has forgotten: it is as old as its arrival here.
+            // Its node knows of no opening, or has forgotten: the request is as old as its arrival here.
             entry.since = self.counter;
         }
         let place = match rules.queue {
@@ -51,12 +51,13 @@ impl<W: Wish> Token<W> {
         self.queue.insert(place, entry);
     }
 
-    /// Takes the request of this node out of the queue, if it is there.
+    /// Removes the request of this node from the queue, if it is there.
     pub(super) fn take_out(&mut self, node: NodeId) {
         self.queue.retain(|entry| entry.node != node);
     }
 
-    /// Whether somebody with this wish may join those who are inside, and what by. That counts if it passes a queue.
+    /// Whether a request with this wish may join the current opening; returns its group and fence. Joining
+    /// past a queue counts.
     pub(super) fn joins(
         &mut self,
         rules: &Rules,
@@ -69,7 +70,7 @@ impl<W: Wish> Token<W> {
             return None;
         }
         if passes {
-            effects.push(Effect::Note("somebody was let in past the queue"));
+            effects.push(Effect::Note("a request was admitted past the queue"));
             self.passed += 1;
         }
         Some((session.group, self.counter))
@@ -77,15 +78,14 @@ impl<W: Wish> Token<W> {
 }
 
 impl<G: Copy> Session<G> {
-    /// Whether somebody with this wish may be inside together with those who are. Who has no wish of its own does not
-    /// mind.
+    /// Whether a request with this wish may share the opening. A request without a wish may share any.
     fn accepts<W: Wish<Group = G>>(&self, wish: Option<&W>) -> bool {
         !self.alone && wish.is_none_or(|wish| shares(wish, self.group))
     }
 }
 
 impl<W: Wish> Room<W> {
-    /// Goes on to the next opening if this one is over, or hands the token over.
+    /// Starts the next opening if this one is over, or hands the token over.
     pub(super) fn settle_captain(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         let Some(token) = &mut self.token else { return };
         let mut was_alone = false;
@@ -118,7 +118,7 @@ impl<W: Wish> Room<W> {
             && token.passed < spot.rules.passes
             && self.waiters.front().is_some_and(|(_, oldest)| oldest.is_writer())
         {
-            // Nobody can join a writer, so the next one here takes over from it as others would join.
+            // No waiter can join a writer, so the next writer here takes over from it, as others would join.
             effects.push(Effect::Note("a writer took over from another past the queue"));
             token.passed += 1;
             self.open(spot, effects);
@@ -127,7 +127,8 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    /// Opens the room for the oldest waiter, and lets in whoever shares its group, wherever they wait.
+    /// Opens the room for the oldest waiter, and admits all waiters that share its group, here and in the
+    /// queue.
     fn open(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         let Some((_, oldest)) = self.waiters.front() else { return };
         let (group, alone) = (oldest.wish.first(), oldest.is_writer());
@@ -171,7 +172,7 @@ impl<W: Wish> Room<W> {
         };
         let to = head.node;
         self.pointer = last.node;
-        // So that whoever hears of the token at the home can tell whether it has been elsewhere since.
+        // A receiver of INFORM can then tell whether the token has moved since.
         token.counter = token.counter.max(spot.rules.floor).saturating_add(1);
         self.seen = token.counter;
         if to == spot.me {
@@ -181,7 +182,7 @@ impl<W: Wish> Room<W> {
         effects.push(Effect::Send { to, message });
     }
 
-    /// Puts a request into the queue during an opening.
+    /// Adds a request to the queue during an opening.
     fn enqueue(&mut self, spot: &Spot<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
         let Some(token) = &mut self.token else { return };
         let asker = entry.node;
@@ -190,7 +191,7 @@ impl<W: Wish> Room<W> {
         if first && spot.rules.close {
             let fence = token.counter;
             let followers = token.session.iter().flat_map(|session| &session.followers);
-            // Who asks while it follows knows already.
+            // A follower that asks for another group has closed the opening for itself.
             for &(to, _) in followers.filter(|(node, number)| *node != asker && *number != FOR_OTHERS) {
                 effects.push(Effect::Send { to, message: Message::Close { fence } });
             }
@@ -210,8 +211,9 @@ impl<W: Wish> Room<W> {
         let Entry { node: to, number, .. } = entry;
         let closed = !token.queue.is_empty();
         if let Some(session) = &mut token.session {
-            // A follower that asks again has not completed as far as this node knows; from now on it will with this number.
-            // What the home follows for on behalf of others is not its own.
+            // A follower that asks again has not completed as far as this node knows; from now on it
+            // completes with this number. The entry by which the home follows for others is not the home's
+            // own.
             let own = |follower: &&mut (NodeId, u64)| follower.0 == to && follower.1 != FOR_OTHERS;
             match session.followers.iter_mut().find(own) {
                 Some(follower) => follower.1 = number,

@@ -1,17 +1,17 @@
-//! Rules that look right and are not.
+//! Rules that look right and are wrong.
 
 use crate::defects;
 use crate::info::{Defect, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
-    /// What can be put back.
+    /// The defects that can be enabled.
     pub enum Printed {
         CompleteUnnumbered => Defect {
             name: "complete-unnumbered",
             source: "mutant",
             printed: "COMPLETE does not say which request it completes",
-            right: "it carries the number of the last request that was granted: a follower that was let in again \
+            right: "it carries the number of the last request that was granted: a follower that was admitted again \
                     meanwhile has not completed",
             shows: Shows::Search(Property::OneGroupAtATime),
             scope: Scope { clients: 2, ..Scope::new(2, 1, 2).groups(2) },

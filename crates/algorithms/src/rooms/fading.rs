@@ -1,10 +1,10 @@
-//! How a room that nobody uses costs nothing: its token goes home, and the others forget the way to it. Only with the
-//! option `forget`.
+//! How an unused room comes to cost nothing: its token goes home, and the other nodes forget the path to it.
+//! Only with the option `forget`.
 //!
-//! A node that has had no use for the room for a while tells the home: IDLE if the token is there, FORGET if it is not but
-//! the way to it leads elsewhere than home. The home fetches an idle token by an ordinary request, and answers FORGET with
-//! INFORM as soon as it has the token. INFORM counts only if the token has not let the receiver in since; its counter
-//! tells, because it rises with every hand-over.
+//! A node that has not used the room for a while tells the home: IDLE if it has the token, FORGET if it has
+//! not and its pointer does not lead home. The home fetches an idle token by an ordinary request, and answers
+//! FORGET with INFORM as soon as it has the token. The receiver accepts INFORM only if it has not entered by
+//! the token since; the counter tells, because it rises with every hand-over.
 
 use alloc::vec::Vec;
 
@@ -15,9 +15,9 @@ use super::wish::Wish;
 use crate::algorithm::{Timer, Wait};
 use crate::info::TimerInfo;
 
-/// Runs while a node other than the home has no use for a room and has something to tell the home.
+/// Armed while a node other than the home does not use a room and has something to tell the home.
 const QUIET: Timer = 0;
-/// Runs at the home after an IDLE.
+/// Armed at the home after an IDLE.
 const PULL: Timer = 1;
 
 pub(super) const TIMERS: &[TimerInfo] = &[
@@ -30,14 +30,14 @@ pub(super) const TIMERS: &[TimerInfo] = &[
 
 const PULL_AFTER: Wait = Wait { hops: 20, sections: 0 };
 
-/// How long nobody has had any use for the room on a node other than the home.
+/// How long the room has been unused on a node other than the home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Quiet {
-    /// There is use for it, or nothing to tell.
+    /// The room is in use, or there is nothing to tell.
     No,
-    /// The timer runs.
+    /// The timer is armed.
     Timed {
-        /// Something has happened since it was armed, so that it counts for nothing.
+        /// The room was used since the timer was armed, so its expiry counts for nothing.
         touched: bool,
     },
     /// The home knows that the token is here and idle.
@@ -45,8 +45,8 @@ pub(super) enum Quiet {
 }
 
 impl<W: Wish> Room<W> {
-    /// Whether the state may be dropped, because [`Room::create`] makes it again: at the home from the floor that is
-    /// returned, elsewhere from nothing.
+    /// Whether the state may be dropped, because [`Room::create`] makes it again: at the home from the
+    /// returned floor, elsewhere from nothing.
     pub fn droppable(&self, spot: &Spot<'_>) -> Option<u64> {
         if !self.is_unused() || self.leaving || self.quiet != Quiet::No {
             return None;
@@ -57,7 +57,7 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    /// Whether no client here waits or is inside, and nobody else relies on this node.
+    /// Whether no client here waits or is inside, and no other node relies on this one.
     fn is_unused(&self) -> bool {
         let closed = self.token.as_ref().is_none_or(|token| token.session.is_none());
         let nobody_of_before = self.former.is_none() && self.formers.is_none();
@@ -70,7 +70,7 @@ impl<W: Wish> Room<W> {
         !spot.is_home() && self.is_unused() && (self.token.is_some() || away)
     }
 
-    /// After each input other than a timer: notices whether the room is in use.
+    /// After each input other than a timer: notes whether the room is in use.
     pub(super) fn fade(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if spot.is_home() {
             return self.answer_leavers(effects);
@@ -101,7 +101,7 @@ impl<W: Wish> Room<W> {
         match timer {
             QUIET => self.been_quiet(spot, effects),
             PULL => {
-                // Otherwise the token is here, or it comes, or it is in use and will be announced again.
+                // Otherwise the token is here, or on its way here, or in use and will be announced again.
                 if spot.is_home() && self.token.is_none() && self.is_unused() {
                     effects.push(Effect::Note("the home fetched an idle token"));
                     self.ask(spot, self.pointer, effects);

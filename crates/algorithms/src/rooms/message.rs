@@ -1,4 +1,4 @@
-//! What nodes send to each other about a room, and what a step asks its driver to do.
+//! What nodes send to each other about a room, and the effects of a step.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -8,17 +8,17 @@ use crate::Bounds;
 use crate::algorithm::{ClientId, NodeId, Timer, Wait};
 use crate::census::Census;
 
-/// A node's request, wherever it stands.
+/// A node's request, wherever it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry<W> {
-    /// Who asks.
+    /// The requesting node.
     pub node: NodeId,
     /// Counts the requests of that node.
     pub number: u64,
-    /// What the oldest of its clients accepts; `None` if no client asked and the token is wanted for its own sake.
+    /// The wish of its oldest client; `None` if no client waits and the node wants only the token.
     pub wish: Option<W>,
-    /// The last opening that the node had heard of when that client came; 0 if it had heard of none.
+    /// The last opening that the node knew of when that client arrived; 0 if it knew of none.
     pub since: u64,
 }
 
@@ -37,7 +37,7 @@ pub enum Message<W: Wish> {
     Request(Entry<W>),
     /// The token, for the node at the head of its queue.
     Token {
-        /// Who waits, the next one first.
+        /// The waiting requests, the next one first.
         queue: Vec<Entry<W>>,
         /// Rises with every opening and every hand-over.
         counter: u64,
@@ -46,56 +46,56 @@ pub enum Message<W: Wish> {
     Start {
         /// The group that is open.
         group: W::Group,
-        /// Which request.
+        /// The number of the granted request.
         number: u64,
-        /// The counter of the opening.
+        /// The fence of the opening.
         fence: u64,
-        /// Somebody waits for the end of this opening, so nobody else may enter by it.
+        /// A request waits for the end of this opening, so the receiver may not admit further clients.
         closed: bool,
     },
     /// The sender's clients have left, or none entered.
     Complete {
-        /// The number of the last request that was granted.
+        /// The number of the sender's last granted request.
         number: u64,
     },
-    /// Somebody waits for the end of this opening, so nobody else may enter by it.
+    /// A request waits for the end of this opening, so the receiver may not admit further clients.
     Close {
-        /// Which opening.
+        /// The fence of the opening.
         fence: u64,
     },
-    /// The sender has the token and nobody there wants it.
+    /// The sender has the token and does not use it.
     Idle,
-    /// The sender has no use for what it knows of the way to the token.
+    /// The sender no longer needs its pointer to the token.
     Forget,
     /// The sender, which is the home, has the token.
     Inform {
         /// The counter of the token.
         counter: u64,
     },
-    /// The sender's clients have left who were inside by an opening of a view before.
+    /// All clients of the sender that were inside by an opening of an earlier view have left.
     Left,
 }
 
-/// What a step wants done, in order.
+/// The effects of a step, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect<W: Wish> {
     /// Send a message to another node.
     Send {
-        /// Who gets it.
+        /// The receiver.
         to: NodeId,
-        /// What it says.
+        /// The message.
         message: Message<W>,
     },
     /// A local client enters.
     Enter {
-        /// Which one.
+        /// The client.
         client: ClientId,
         /// The group that is open.
         group: W::Group,
-        /// The counter of the opening.
+        /// The fence of the opening.
         fence: u64,
     },
-    /// Start a timer, or start it anew.
+    /// Start a timer, or restart it.
     Arm(Timer, Wait),
     /// Something worth counting happened.
     Note(&'static str),
@@ -104,7 +104,7 @@ pub enum Effect<W: Wish> {
 }
 
 impl<W: Wish> Message<W> {
-    /// Whether everything that it names can be.
+    /// Whether all numbers in the message are within the bounds.
     pub fn is_within(&self, bounds: &Bounds) -> bool {
         let entry = |entry: &Entry<W>| {
             bounds.node(entry.node) && entry.number < Bounds::CLOCK && bounds.counter(entry.since)
@@ -137,7 +137,7 @@ impl<W: Wish> Message<W> {
                 census.queue(queue.len());
                 queue.iter().for_each(|entry| census.request_of(entry.node));
             }
-            // The answer to a request stands for it.
+            // The answer to a request counts as the request.
             Message::Start { .. } => census.request_of(to),
             Message::Complete { .. }
             | Message::Close { .. }

@@ -1,4 +1,4 @@
-//! The rules at work: who is let in, what it costs, and what is left when nobody uses a room any more.
+//! The rules at work: who may enter, the cost in messages, and what remains of an unused room.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -19,7 +19,8 @@ fn inside(world: &World<Rooms>) -> Vec<usize> {
     world.seats.iter().map(|seat| seat.clients().filter(|(_, client)| client.is_inside()).count()).collect()
 }
 
-/// What is here costs nothing: an idle token, an open room at its captain, an open room at a follower.
+/// No message is needed with an idle token here, in an open room at its captain, or in an open room at a
+/// follower.
 #[test]
 fn no_message_where_the_room_is_open() {
     let mut world = world(2, 1, &[]);
@@ -29,7 +30,7 @@ fn no_message_where_the_room_is_open() {
     assert_eq!(world.sent, 2);
     world.run("req1.1 req1.2 exit1 exit1.1 req1").unwrap();
     assert_eq!((world.sent, inside(&world)), (2, [1, 2].to_vec()));
-    // The last one out tells the captain.
+    // The last client to leave lets its node tell the captain.
     world.run("exit1 exit1.2 1>0").unwrap();
     assert_eq!(world.sent, 3);
 }
@@ -44,8 +45,8 @@ fn one_message_hands_the_room_over() {
     assert_eq!((world.sent - before, inside(&world)), (1, [0, 1].to_vec()));
 }
 
-/// One node after the other, each drawn from all of them: the way to the token is as long as in a tree with path
-/// reversal, and the token makes one way back.
+/// One node after the other, each drawn from all of them: the path to the token is as long as in a tree with
+/// path reversal, and the token takes one hop back.
 #[test]
 fn light_load_costs_what_path_reversal_does() {
     for nodes in [2, 10, 30] {
@@ -64,7 +65,7 @@ fn light_load_costs_what_path_reversal_does() {
     }
 }
 
-/// Somebody waits for another group: at most `passes` more may join, and then nobody.
+/// With a waiter for another group at most `passes` more clients may join, and then none.
 #[test]
 fn a_queue_is_passed_so_often_and_no_more() {
     for passes in [0, 1, 3] {
@@ -75,7 +76,7 @@ fn a_queue_is_passed_so_often_and_no_more() {
     }
 }
 
-/// Followers that know of somebody waiting let nobody in by themselves; the one who asks knows by itself.
+/// Followers that know of a waiter admit no further clients; the node that asks knows by itself.
 #[test]
 fn a_close_stops_followers() {
     for (close, then) in [("yes", 1), ("no", 2)] {
@@ -95,14 +96,14 @@ fn a_writer_is_alone() {
     let mut world = world(2, 2, &[("exclusive", "1")]);
     world.run("req0:1 req0.1:1 req1:1 1>0").unwrap();
     assert_eq!(inside(&world), [1, 0]);
-    // Both of the others have asked before anything was opened for the second time; the captain's own came first.
+    // Both other nodes asked before the second opening; the captain's own request was first.
     world.run("exit0").unwrap();
     assert_eq!(inside(&world), [1, 0]);
     world.run("exit0.1 0>1").unwrap();
     assert_eq!(inside(&world), [0, 1]);
 }
 
-/// With the option a writer is followed by the next one of its node, past the queue, so often and no more.
+/// With the option the next writer of the same node follows a writer past the queue, at most `passes` times.
 #[test]
 fn writers_of_a_node_take_over_from_each_other() {
     for (hand_off, then) in [("no", [0, 0]), ("yes", [1, 0])] {
@@ -127,7 +128,7 @@ fn any_of_joins_what_opens_first() {
     assert_eq!(inside(&world), [0, 1, 1]);
 }
 
-/// By age: node 2 has not been inside for longer than node 1, so it comes first although it asks later.
+/// By age: node 2 was last inside before node 1, so it is served first although it asks later.
 #[test]
 fn who_was_away_longest_comes_first() {
     for (queue, first) in [("age", 2), ("arrival", 1)] {
@@ -140,7 +141,8 @@ fn who_was_away_longest_comes_first() {
     }
 }
 
-/// Who waited before its node had heard of any opening stays as old as the first one, however often others are served.
+/// A client that waited before its node knew of any opening stays as old as the first one, however often
+/// others are served.
 #[test]
 fn an_unknown_age_is_not_new_each_time() {
     let mut world = world(2, 2, &[("exclusive", "2")]);
@@ -150,13 +152,14 @@ fn an_unknown_age_is_not_new_each_time() {
     assert_eq!(inside(&world), [0, 1]);
 }
 
-/// Everybody who has used a room forgets it: the token is at home, and everything else is as at the start.
+/// All nodes that have used a room forget it: the token is at home, and everything else is as at the start.
 #[test]
 fn nothing_is_left_of_a_room_that_nobody_uses() {
     let mut world = world(3, 2, &[("forget", "yes")]);
     let start: Vec<Rooms> = world.seats.iter().map(|seat| seat.node.clone().unwrap()).collect();
     world.run("req1 1>0 0>1 req2 2>0 0>1 1>2 exit1 exit2 2>1").unwrap();
-    // The captain has the token and the follower the way to it. Both tell the home, which fetches the token and answers.
+    // The captain has the token and the follower a pointer to it. Both tell the home, which fetches the token
+    // and answers.
     world.run("tmo1 tmo2 1>0 2>0 tmo0:1 0>2 2>1 1>0 0>2").unwrap();
     assert!(world.channels.is_empty());
     let floor = world.seats[0].node.as_ref().unwrap().0.droppable(&spot(0, &Rules::default()));
@@ -164,7 +167,7 @@ fn nothing_is_left_of_a_room_that_nobody_uses() {
     for (node, before) in start.iter().enumerate().skip(1) {
         assert_eq!(world.seats[node].node.as_ref(), Some(before), "node {node}");
     }
-    // Whoever comes next has a higher fence: the world checks that.
+    // The next entry has a higher fence: the world checks that.
     world.run("req2 2>0 0>2").unwrap();
     assert!(world.inside(2));
 }
@@ -173,7 +176,7 @@ fn spot(me: NodeId, rules: &Rules) -> Spot<'_> {
     Spot { me, rules }
 }
 
-/// Groups by any number, as a node names them.
+/// Groups named by any number, as on a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Names {
     any_of: Vec<u64>,
@@ -202,7 +205,7 @@ impl fmt::Display for Names {
     }
 }
 
-/// The rules do not care what groups are called. A lock for readers and writers, driven by hand, from a floor.
+/// The rules do not depend on the names of groups. A reader-writer lock, driven by hand, from a floor.
 #[test]
 fn a_node_may_name_groups_as_it_likes() {
     let rules = Rules { home: 7, ..Rules::default() };

@@ -1,5 +1,5 @@
-//! A room on one node: its state, what clients and messages do to it, and the rules of a node that does not have the
-//! token. `captain.rs` has the rules of one that does, `fading.rs` how a room that nobody uses goes home.
+//! A room on one node: its state, its inputs, and the rules of a node without the token. `captain.rs` has the
+//! rules of a node with it, `fading.rs` those of an unused room.
 
 use alloc::vec::Vec;
 
@@ -14,75 +14,76 @@ use crate::Origin;
 use crate::algorithm::{ClientId, NodeId, Timer};
 use crate::waiters::{Mark, Waiters};
 
-/// A room on one node. Who drives it calls one of [`Room::want`], [`Room::cancel`], [`Room::release`],
+/// A room on one node. Its driver calls one of [`Room::want`], [`Room::cancel`], [`Room::release`],
 /// [`Room::deliver`] and [`Room::expire`], and then carries out the effects in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Room<W: Wish> {
-    /// Local clients that wait, the oldest first.
+    /// Local waiters, the oldest first.
     pub(super) waiters: Waiters<Waiter<W>>,
     /// How many local clients are inside.
     pub(super) inside: u32,
     /// The token, if it is here.
     pub(super) token: Option<Token<W>>,
-    /// Whom this node follows, if its clients are inside by somebody else's opening.
+    /// The opening that this node follows, if its clients are inside by another node's opening.
     pub(super) following: Option<Following<W::Group>>,
-    /// Whether this node's request is out.
+    /// Whether this node has an outstanding request.
     pub(super) asked: bool,
     /// The number of this node's last request.
     pub(super) number: u64,
-    /// The next node on the way to the token; this node if the token is here.
+    /// The next node on the path to the token; this node if the token is here.
     pub(super) pointer: NodeId,
-    /// Requests that came while this node waited itself.
+    /// Requests that arrived while this node waited itself.
     pub(super) parked: Vec<Entry<W>>,
-    /// The highest counter of the token that this node has heard of.
+    /// The highest counter of the token that this node knows of.
     pub(super) seen: u64,
-    /// How long nobody here has had any use for the room.
+    /// How long the room has been unused here.
     pub(super) quiet: Quiet,
     /// A FORGET of this node has not been answered.
     pub(super) leaving: bool,
     /// At the home: whose FORGET has not been answered, in ascending order.
     pub(super) leavers: Vec<NodeId>,
-    /// Clients are inside here by an opening of a view before, of this group and fence, and the home knows.
+    /// Clients are inside here by an opening of an earlier view, of this group and fence, and the home knows.
     pub(super) former: Option<(W::Group, u64)>,
-    /// At the home: who is inside by an opening of a view before, as long as anybody is or may be.
+    /// At the home: the nodes with clients inside by an opening of an earlier view, as long as there are or
+    /// may be any.
     pub(super) formers: Option<Formers>,
 }
 
-/// What is known of a local client that waits.
+/// A local waiter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Waiter<W> {
     pub(super) wish: W,
-    /// The last opening that this node had heard of when the client came.
+    /// The last opening that this node knew of when the client arrived.
     pub(super) since: u64,
 }
 
-/// What a room was like before a message, see [`Room::mark`].
+/// A room as it was before a message, see [`Room::mark`].
 pub struct Before<W: Wish> {
-    /// Without the waiters: there may be very many.
+    /// Without the waiters, of which there may be very many.
     room: Room<W>,
     waiters: Mark<Waiter<W>>,
 }
 
 impl<W: Wish> Waiter<W> {
-    /// Whether it has to be alone if the room is opened for it.
+    /// Whether the client is exclusive if the room is opened for it.
     pub(super) fn is_writer(&self) -> bool {
         self.wish.is_exclusive(self.wish.first())
     }
 }
 
-/// Another node's opening by which clients of this one are inside.
+/// Another node's opening by which clients of this node are inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Following<G> {
     pub(super) captain: NodeId,
     pub(super) group: G,
-    /// The number of the last request that was granted.
+    /// The number of this node's last granted request.
     pub(super) number: u64,
     pub(super) fence: u64,
-    /// Nobody else may enter by this opening.
+    /// No further client may enter by this opening.
     pub(super) closed: bool,
 }
 
-/// Where a room stands, handed in with every call so that its state holds only what changes.
+/// The node of a room, passed with every call so that the state holds only what changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Spot<'a> {
     /// This node.
@@ -102,7 +103,7 @@ impl Spot<'_> {
 }
 
 impl<W: Wish> Room<W> {
-    /// The state of a node that has none: at the home the idle token, elsewhere the way there.
+    /// The initial state of a node: at the home the idle token, elsewhere a pointer to the home.
     pub fn create(spot: &Spot<'_>, origin: Origin) -> Room<W> {
         Room {
             waiters: Waiters::new(),
@@ -122,7 +123,7 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    /// From here on everything can be undone, until [`Room::keep`].
+    /// Marks the state: changes can be undone until [`Room::keep`].
     pub fn mark(&mut self) -> Before<W> {
         let mut all = core::mem::take(&mut self.waiters);
         let room = self.clone();
@@ -131,12 +132,12 @@ impl<W: Wish> Room<W> {
         Before { room, waiters }
     }
 
-    /// What happened since the mark has happened.
+    /// Keeps the changes since the mark.
     pub fn keep(&mut self) {
         self.waiters.keep();
     }
 
-    /// Nothing has happened since the mark.
+    /// Undoes the changes since the mark.
     pub fn undo(&mut self, before: Before<W>) {
         self.waiters.undo(before.waiters);
         *self = Room { waiters: core::mem::take(&mut self.waiters), ..before.room };
@@ -157,7 +158,7 @@ impl<W: Wish> Room<W> {
         self.waiters.iter().map(|(client, waiter)| (client, &waiter.wish))
     }
 
-    /// The group that the room is open for and its fence, as far as this node takes part in it.
+    /// The group and the fence of the current opening, if this node takes part in it.
     pub fn opening(&self) -> Option<(W::Group, u64)> {
         let here = self.token.as_ref().and_then(|token| Some((token.session.as_ref()?.group, token.counter)));
         here.or_else(|| self.following.map(|opening| (opening.group, opening.fence)))
@@ -168,7 +169,7 @@ impl<W: Wish> Room<W> {
         self.token.as_ref().map_or(&self.parked, |token| &token.queue)
     }
 
-    /// A local client asks to enter.
+    /// A local client requests entry.
     pub fn want(&mut self, spot: &Spot<'_>, client: ClientId, wish: W, effects: &mut Vec<Effect<W>>) {
         if let Some((group, fence)) = self.joins(spot, &wish, effects) {
             self.enter(client, group, fence, effects);
@@ -179,8 +180,8 @@ impl<W: Wish> Room<W> {
         self.finish(spot, effects);
     }
 
-    /// A local client that waits does so no longer. Its node's request stays where it is, unless that is here: nobody could
-    /// take it back, and the answer finds out whether anybody wants it.
+    /// A waiting local client cancels. The node's request stays, unless it is here: it cannot be taken back,
+    /// and the answer shows whether a client still wants it.
     pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, effects: &mut Vec<Effect<W>>) {
         self.waiters.remove(client);
         if spot.printed(Printed::CancelWithdraws) && self.waiters.is_empty() {
@@ -230,7 +231,7 @@ impl<W: Wish> Room<W> {
         self.finish(spot, effects);
     }
 
-    /// A timer runs out. One that was armed by a state dropped since does no harm.
+    /// A timer expires. One that was armed by a state dropped since does no harm.
     pub fn expire(&mut self, spot: &Spot<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
         self.on_timer(spot, timer, effects);
         self.check(spot, effects);
@@ -243,13 +244,13 @@ impl<W: Wish> Room<W> {
         self.check(spot, effects);
     }
 
-    /// Whether a client that comes now may enter at once, and what by.
+    /// Whether a new client may enter at once; returns group and fence of the opening.
     fn joins(&mut self, spot: &Spot<'_>, wish: &W, effects: &mut Vec<Effect<W>>) -> Option<(W::Group, u64)> {
         if let Some(token) = &mut self.token {
             return token.joins(spot.rules, Some(wish), effects);
         }
         let opening = self.following?;
-        // Those who waited before it have closed the opening, so nobody is overtaken.
+        // Earlier waiters have closed the opening, so none is overtaken.
         let joins = !opening.closed && shares(wish, opening.group);
         joins.then_some((opening.group, opening.fence))
     }
@@ -265,7 +266,7 @@ impl<W: Wish> Room<W> {
         effects.push(Effect::Enter { client, group, fence });
     }
 
-    /// Does what has become possible or necessary.
+    /// Does everything that has become possible or necessary.
     pub(super) fn settle(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if self.token.is_some() {
             return self.settle_captain(spot, effects);
@@ -278,7 +279,7 @@ impl<W: Wish> Room<W> {
             Some(opening) => {
                 let Following { captain, number, .. } = *opening;
                 opening.closed |= wants;
-                // The request goes first: after the completion the captain may be gone.
+                // The request goes first: after the completion the captain may no longer have the token.
                 if wants {
                     self.ask(spot, captain, effects);
                 }
@@ -316,7 +317,7 @@ impl<W: Wish> Room<W> {
         } else if self.token.is_some() {
             self.request_here(spot, entry, effects);
         } else if let Some(opening) = &self.following {
-            // The captain is the better judge; and it may not be asked through nodes that follow it.
+            // The captain decides better, and a request must not reach it through its followers.
             effects.push(Effect::Note("a follower passed a request to its captain"));
             effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
         } else if self.asked && !spot.printed(Printed::WaitingForwards) {
@@ -363,7 +364,7 @@ impl<W: Wish> Room<W> {
             effects.push(Effect::Never("a start comes to a node that does not wait for it"));
         }
         if let Some(before) = self.following {
-            effects.push(Effect::Note("a follower was let in again"));
+            effects.push(Effect::Note("a follower was admitted again"));
             if (before.captain, before.fence) != (opening.captain, opening.fence) {
                 effects.push(Effect::Never("a node follows two openings"));
             }
@@ -396,7 +397,8 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    /// Takes note of the counter of the token. Who came when this node had heard of none is as old as the first.
+    /// Records the counter of the token. A client that arrived when this node knew of no opening is as old as
+    /// the first.
     pub(super) fn learn(&mut self, counter: u64) {
         if self.seen == 0 {
             self.waiters.for_each(|waiter| waiter.since = counter);
@@ -404,7 +406,7 @@ impl<W: Wish> Room<W> {
         self.seen = counter;
     }
 
-    /// Lets all local waiters in who accept this group and need not be alone in it.
+    /// Admits all local waiters that accept this group and are not exclusive in it.
     pub(super) fn admit_waiters(&mut self, group: W::Group, fence: u64, effects: &mut Vec<Effect<W>>) {
         let inside = &mut self.inside;
         self.waiters.retain(|client, waiter| {

@@ -1,4 +1,4 @@
-//! What may be chosen about a room.
+//! The options of a room.
 
 use alloc::format;
 
@@ -11,35 +11,35 @@ use crate::setting::{Setting, SettingError};
 /// The options, the same on all nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Where the token starts, and where it goes if nobody wants it.
+    /// Where the token starts, and where it goes when it is unused.
     pub home: NodeId,
-    /// How many may be let in past a queue while the token is at a node (B).
+    /// How many requests may be admitted past a queue while the token is at a node (B).
     pub passes: u32,
     /// The order of the queue.
     pub queue: QueueOrder,
     /// Whether a writer may be followed by another one at the same node past the queue; it counts as a pass.
     pub hand_off: bool,
-    /// Whether followers are told when somebody waits for the end of their opening.
+    /// Whether followers are told when a request waits for the end of their opening.
     pub close: bool,
-    /// Whether an idle token goes home and nodes that have no use for it forget the way.
+    /// Whether an idle token goes home and nodes that do not use it forget the path.
     pub forget: bool,
-    /// How many hops nobody must have had any use for the room before it is forgotten.
+    /// How many hops a room must have been unused before it is forgotten.
     pub linger: u32,
     /// Fences of this view are higher than this.
     pub floor: u64,
     /// In the workbench: groups from this one on are exclusive.
     pub first_exclusive: Group,
     pub(super) printed: Option<Printed>,
-    /// A rule of changing views to leave out.
+    /// A defect of view changes to enable.
     pub omits: Option<Shortcut>,
 }
 
 /// The order of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueOrder {
-    /// Whoever has heard of no opening for the longest comes first, and among equals whoever came first.
+    /// The node that last knew of an opening longest ago is first; among equals the first to arrive.
     Age,
-    /// Whoever came first.
+    /// The first to arrive is first.
     Arrival,
 }
 
@@ -64,7 +64,7 @@ impl Default for Rules {
 impl Rules {
     const PASSES: u32 = 4;
 
-    /// What the lock service runs: an idle token goes home, and is forgotten elsewhere.
+    /// The rules of the lock service: an idle token goes home, and is forgotten elsewhere.
     pub fn service(home: NodeId, passes: u32, linger: u32, floor: u64) -> Rules {
         Rules { home, passes, forget: true, linger, floor, ..Rules::default() }
     }
@@ -73,12 +73,12 @@ impl Rules {
         Choice {
             name: "passes",
             values: Choice::NUMBER,
-            help: "how many may be let in past a queue while the token is at a node (4)",
+            help: "how many requests may be admitted past a queue while the token is at a node (4)",
         },
         Choice {
             name: "queue",
             values: &["age", "arrival"],
-            help: "who comes first: whoever has heard of no opening for the longest, or whoever arrived first",
+            help: "who comes first: the node longest without an opening, or the first to arrive",
         },
         Choice {
             name: "exclusive",
@@ -93,7 +93,7 @@ impl Rules {
         Choice {
             name: "close",
             values: &["yes", "no"],
-            help: "whether followers are told when somebody waits for the end of their opening",
+            help: "whether followers are told when a request waits for the end of their opening",
         },
         Choice {
             name: "forget",

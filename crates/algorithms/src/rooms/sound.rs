@@ -1,4 +1,4 @@
-//! What holds on a node after every step, asked of itself: a defect shows here first.
+//! The invariants of a node, checked after every step: a defect shows here first.
 
 use alloc::vec::Vec;
 
@@ -28,14 +28,14 @@ impl<W: Wish> Room<W> {
                         never(token.passed <= spot.rules.passes, "too many passed the queue");
                         never(
                             self.former.is_none(),
-                            "the captain's clients are inside by somebody else's opening",
+                            "the captain's clients are inside by another node's opening",
                         );
                         let alone = self.inside == 1 && session.followers.is_empty();
-                        never(alone || !session.alone, "somebody who has to be alone is not");
+                        never(alone || !session.alone, "an exclusive client is not alone");
                     }
                     None => {
-                        never(token.queue.is_empty(), "a token lies idle and somebody waits in its queue");
-                        never(self.inside == 0, "somebody is inside a room that is not open");
+                        never(token.queue.is_empty(), "a token lies idle and its queue is not empty");
+                        never(self.inside == 0, "a client is inside a room that is not open");
                     }
                 }
             }
@@ -49,11 +49,11 @@ impl<W: Wish> Room<W> {
                     }
                     None => {
                         let open = self.inside == 0 || self.former.is_some();
-                        never(open, "somebody is inside a room that is not open");
+                        never(open, "a client is inside a room that is not open");
                     }
                 }
             }
         }
-        never(self.former.is_none() || self.inside > 0, "somebody of a view before is inside and is not");
+        never(self.former.is_none() || self.inside > 0, "an earlier opening outlives its clients");
     }
 }

@@ -1,9 +1,9 @@
-//! From one view to the next: what a node has of a room when members change, and how it goes on.
+//! From one view to the next: what a node keeps of a room when members change, and how it resumes.
 //!
-//! An opening goes on through a change of views: whoever is inside stays, with the same fence. Its captain may be lost, and
-//! those who follow cannot know. So in the new view the home answers for all who are inside elsewhere by an opening of
-//! before: it follows the captain on their behalf (a captain that is lost is replaced by the home itself), they tell the
-//! home when they have left, and when all have, and no more of them can be reported, the home completes.
+//! An opening lasts through a view change: clients inside stay, with the same fence. Its captain may be lost,
+//! and its followers cannot know. So in the new view the home answers for all nodes with clients inside by an
+//! earlier opening. It follows the captain on their behalf, or replaces a lost captain. These nodes tell the
+//! home when their clients have left. When all have, and no more of them can be reported, the home completes.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,30 +17,30 @@ use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
 use crate::waiters::Waiters;
 
-/// The number by which the home follows for others: no request has it.
+/// The number by which the home follows for others; no request has it.
 pub(super) const FOR_OTHERS: u64 = 0;
 
-/// A rule of changing views that can be left out, to see that it is needed.
+/// A rule of view changes that can be left out, to show that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortcut {
-    /// A captain waits for its followers of the view before, not for the home.
+    /// A captain waits for its followers of the previous view, not for the home.
     KeepsFollowers,
-    /// Who is inside by an opening of a view before tells its captain of then when it has left, not the home.
+    /// A node whose clients leave an opening of an earlier view tells that view's captain, not the home.
     CompletesToCaptain,
 }
 
-/// At the home: who is inside elsewhere, or at the home itself, by an opening of a view before.
+/// At the home: the nodes, perhaps the home itself, with clients inside by an opening of an earlier view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Formers {
-    /// Who has the token.
+    /// The holder of the token.
     captain: NodeId,
-    /// At which nodes somebody is inside, in ascending order.
+    /// The nodes with clients inside, in ascending order.
     inside: Vec<NodeId>,
-    /// Whether all nodes have said whether they are among them.
+    /// Whether all nodes have reported whether they are among them.
     all_reported: bool,
 }
 
-/// What a node has of a room between two views.
+/// What a node keeps of a room between two views.
 #[derive(Clone, Debug)]
 pub struct Kept<W: Wish> {
     waiters: Waiters<Waiter<W>>,
@@ -48,44 +48,44 @@ pub struct Kept<W: Wish> {
     pub inside: u32,
     /// The token, if it is here.
     pub token: Option<KeptToken<W::Group>>,
-    /// The group and the fence of the opening by which clients are inside here, if it is not this node's own.
+    /// The group and the fence of the opening by which clients are inside here, if it is another node's.
     pub former: Option<(W::Group, u64)>,
     number: u64,
     seen: u64,
-    /// Empty, unless a rule is left out: who followed this node.
+    /// Empty, unless a defect is enabled: the followers of this node.
     followers: Vec<(NodeId, u64)>,
 }
 
 /// A token between two views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptToken<G> {
-    /// Its counter: no fence that it gave is higher.
+    /// Its counter: none of its fences is higher.
     pub counter: u64,
-    /// The group that the room is open for, and whether the one client inside has to be alone.
+    /// The group that the room is open for, and whether the one client inside is exclusive.
     pub opening: Option<(G, bool)>,
 }
 
-/// What the home has heard from all nodes, itself excluded.
+/// The reports of all other nodes, at the home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reported<G> {
-    /// Who has the token, if anybody has, and whether the room is open there for others too.
+    /// The holder of the token, if there is one, and whether the room is open there for others too.
     pub holder: Option<(NodeId, bool)>,
-    /// Where clients are inside by an opening of a view before, in ascending order.
+    /// The nodes with clients inside by an opening of an earlier view, in ascending order.
     pub inside: Vec<NodeId>,
     /// The group and the fence of that opening.
     pub opening: Option<(G, u64)>,
-    /// Whether all nodes have reported. If not, somebody has the token.
+    /// Whether all nodes have reported. If not, some node has the token.
     pub all: bool,
 }
 
 impl<W: Wish> Kept<W> {
-    /// Nothing.
+    /// An empty state.
     pub fn nothing() -> Kept<W> {
         let (waiters, followers) = (Waiters::new(), Vec::new());
         Kept { waiters, inside: 0, token: None, former: None, number: 0, seen: 0, followers }
     }
 
-    /// A client asks.
+    /// A client requests entry.
     pub fn want(&mut self, client: ClientId, wish: W) {
         self.waiters.push_back(client, Waiter { wish, since: self.seen });
     }
@@ -98,7 +98,7 @@ impl<W: Wish> Kept<W> {
         }
     }
 
-    /// A client that waits does so no longer.
+    /// A waiting client cancels.
     pub fn cancel(&mut self, client: ClientId) {
         self.waiters.remove(client);
     }
@@ -115,7 +115,7 @@ impl<W: Wish> Kept<W> {
 }
 
 impl<W: Wish> Room<W> {
-    /// Ends a view at this node.
+    /// Ends a view at this node: freezes the state.
     pub fn freeze(self, rules: &Rules) -> Kept<W> {
         let session = |token: &Token<W>| token.session.as_ref().map(|open| (open.group, open.alone));
         let token =
@@ -129,7 +129,7 @@ impl<W: Wish> Room<W> {
         Kept { waiters, inside, token, former, number, seen, followers }
     }
 
-    /// Goes on in the next view; `reported` at the home, and only there.
+    /// Resumes in the next view. `reported` is given at the home, and only there.
     pub fn resume(
         spot: &Spot<'_>,
         kept: Kept<W>,
@@ -173,11 +173,11 @@ impl<W: Wish> Room<W> {
         };
         let open = |(group, alone)| Session { group, alone, followers: followers(alone) };
         let token = Token { session: opening.map(open), ..Token::new(Vec::new(), counter) };
-        // Whoever is inside here is so by this node's own opening.
+        // Clients inside here entered by this node's own opening.
         Room { token: Some(token), pointer: spot.me, former: None, ..self }
     }
 
-    /// At the home: nobody has the token. If somebody is inside, the room is open for them.
+    /// At the home: no node has the token. If clients are inside, the room is open for them.
     fn with_new_token(self, spot: &Spot<'_>, reported: &Reported<W::Group>) -> Room<W> {
         let opening = self.former.or(reported.opening);
         let counter = opening.map_or(spot.rules.floor, |(_, fence)| fence);
@@ -190,10 +190,10 @@ impl<W: Wish> Room<W> {
         session.is_some_and(|session| !session.followers.is_empty())
     }
 
-    /// At the home: at this node somebody is inside by an opening of a view before.
+    /// At the home: this node has clients inside by an opening of an earlier view.
     pub fn is_inside(&mut self, node: NodeId, effects: &mut Vec<Effect<W>>) {
         match &mut self.formers {
-            None => effects.push(Effect::Never("somebody is inside a room that is not open")),
+            None => effects.push(Effect::Never("a client is inside a room that is not open")),
             Some(formers) => {
                 if let Err(place) = formers.inside.binary_search(&node) {
                     formers.inside.insert(place, node);
@@ -211,10 +211,10 @@ impl<W: Wish> Room<W> {
         self.finish(spot, effects);
     }
 
-    /// Clients who were inside by an opening of a view before have left this node.
+    /// The clients that were inside by an opening of an earlier view have left this node.
     pub(super) fn tell_home_of_leaving(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
         if spot.rules.omits == Some(Shortcut::CompletesToCaptain) {
-            // The captain of then is one of another view, in which nothing is said any more.
+            // That captain belongs to an earlier view, in which no message is sent any more.
             return;
         }
         if spot.is_home() {
@@ -227,7 +227,7 @@ impl<W: Wish> Room<W> {
     pub(super) fn on_left(&mut self, spot: &Spot<'_>, from: NodeId, effects: &mut Vec<Effect<W>>) {
         match &mut self.formers {
             Some(formers) => formers.inside.retain(|node| *node != from),
-            None => effects.push(Effect::Never("somebody leaves who was not inside")),
+            None => effects.push(Effect::Never("a node that had no client inside reports an exit")),
         }
         self.complete_for_others(spot, effects);
     }

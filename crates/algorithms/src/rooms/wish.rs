@@ -1,5 +1,5 @@
-//! What a client of a room asks for. The rules know no more of it than this, so that a workbench can name groups by
-//! bits of a word and a node by any numbers.
+//! What a client of a room requests. The rules know no more of it than this trait, so that the workbench can
+//! name groups by bits of a word and a node by any numbers.
 
 use core::fmt::{self, Debug, Display};
 use core::hash::Hash;
@@ -8,20 +8,20 @@ use crate::algorithm::{Group, Groups};
 
 /// The groups that a client accepts: any one of them will do.
 pub trait Wish: Clone + Eq + Ord + Hash + Debug + Display + Send + Sync + 'static {
-    /// What a group is called.
+    /// The name of a group.
     type Group: Copy + Ord + Hash + Debug + Display + Send + Sync + 'static;
 
-    /// The group that is opened for this client if the choice is its own.
+    /// The group to open for this client if the choice is its own.
     fn first(&self) -> Self::Group;
 
     /// Whether the client accepts this group.
     fn contains(&self, group: Self::Group) -> bool;
 
-    /// Whether this group, which the client accepts, is one in which it has to be alone: it writes.
+    /// Whether this group, which the client accepts, is exclusive for it: the client is a writer.
     fn is_exclusive(&self, group: Self::Group) -> bool;
 }
 
-/// A wish of the workbench: groups are small numbers, and a setting says which of them are exclusive.
+/// A wish in the workbench: groups are small numbers, and a setting says which of them are exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Choice {
@@ -41,7 +41,7 @@ impl Choice {
         self.any_of.len()
     }
 
-    /// Whether it names none, which nobody asks for.
+    /// Whether it names no group, which no client requests.
     pub fn is_empty(&self) -> bool {
         self.any_of.is_empty()
     }

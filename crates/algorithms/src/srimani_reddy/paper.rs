@@ -1,4 +1,5 @@
-//! Claims of 001 ch. III and app. A about Srimani and Reddy's algorithm, and what the errors of app. A lead to.
+//! Claims of 001 ch. III and app. A about Srimani and Reddy's algorithm, and the effects of the errors of
+//! app. A.
 
 use crate::World;
 use crate::info::Scope;
@@ -21,8 +22,8 @@ fn an_entry_with_a_privilege_takes_no_message() {
     assert_eq!((world.entries, world.sent), (3, 0));
 }
 
-/// Ch. III, the worst case: k privileges lie at k other nodes, and all of them are sent. From ch. V: 32 messages
-/// for n = 30 and k = 3.
+/// Ch. III, the worst case: k privileges lie at k other nodes, and all of them are sent. From ch. V: 32
+/// messages for n = 30 and k = 3.
 #[test]
 fn a_lone_requester_collects_all_privileges() {
     for (nodes, tokens, messages) in [(4, 3, 6), (30, 3, 32)] {
@@ -37,8 +38,8 @@ fn a_lone_requester_collects_all_privileges() {
     }
 }
 
-/// Ch. III: the bound n+k−1, in whole runs with messages in any order. It holds for the requests that are sent out;
-/// entries with a privilege at hand do not add to it.
+/// Ch. III: the bound n+k−1, in whole runs with messages in any order. It holds for the requests that are
+/// sent out; entries with a privilege at hand do not add to it.
 #[test]
 fn the_bound_holds_in_every_run() {
     for (nodes, tokens) in [(3, 1), (3, 2), (4, 2), (5, 3)] {
@@ -65,8 +66,8 @@ fn one_request_takes_one_privilege_from_each_holder() {
     assert_eq!(world.seats[0].node.as_ref().unwrap().idle, 1);
 }
 
-/// The text assumes FIFO channels. With the larger of LN and PLN everywhere, a request overtaken by the privilege
-/// that served it does no harm.
+/// The text assumes FIFO channels. With the larger of LN and PLN everywhere, a request that is overtaken by
+/// the privilege that served it does no harm.
 #[test]
 fn a_privilege_may_overtake_a_request() {
     let mut world = world(3, 1);
@@ -95,8 +96,8 @@ fn the_loop_variable_hides_the_requester() {
     assert!(world.channels.contains_key(&(2, 1)) && !world.channels.contains_key(&(2, 0)));
 }
 
-/// App. A, P2: node 2 holds two privileges and sends one to node 1. The record LN of the other does not tell, so
-/// that node 1's next request finds it one number behind, and the free privilege stays where it is.
+/// App. A, P2: node 2 holds two privileges and sends one to node 1. The record LN of the other does not say
+/// so, so node 1's next request finds it one number behind, and the free privilege stays where it is.
 #[test]
 fn a_privilege_with_an_old_record_is_not_sent() {
     let before = "req2 2>0 req0 0>2 exit2 2>1 req1 0>1 1>2 1>2 2>1 exit1 req1";
@@ -110,9 +111,9 @@ fn a_privilege_with_an_old_record_is_not_sent() {
     assert!(world.inside(1));
 }
 
-/// App. A, P6: a privilege arrives at node 2 before the request of node 1 that it has served. As printed, node 2
-/// makes the privilege forget this, and sends it to node 1 once more: 4 messages for that request, where the text's
-/// own bound n+k−1 is 3.
+/// App. A, P6: a privilege arrives at node 2 before the request of node 1 that it has served. As printed,
+/// node 2 makes the privilege forget this, and sends it to node 1 once more: 4 messages for that request,
+/// where the text's own bound n+k−1 is 3.
 #[test]
 fn a_record_that_goes_back_breaks_the_bound() {
     let schedule = "req1 1>0 req0 0>1 exit1 0>1 1>0 exit0 req2 2>0 2>1 0>2 0>2 exit2 1>2";

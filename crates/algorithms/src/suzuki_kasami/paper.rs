@@ -33,7 +33,7 @@ fn every_entry_of_a_run_takes_n_messages_or_none() {
     }
 }
 
-/// The token knows which requests were served: one that arrives afterwards does not call it back.
+/// The token records which requests were served: one that arrives afterwards does not call it back.
 #[test]
 fn a_request_that_was_served_elsewhere_is_not_served_again() {
     let mut world = world(3);
@@ -47,13 +47,14 @@ fn a_request_that_was_served_elsewhere_is_not_served_again() {
     assert!(world.inside(2));
 }
 
-/// Those that wait when a node leaves are queued by number of node; those that come later go behind them.
+/// Nodes that wait when a node leaves are queued by node number; later ones go behind them.
 #[test]
 fn who_is_queued_keeps_the_place() {
     let mut world = world(5);
     world.run("req0 req3 req2 3>0 2>0 exit0 3>2 2>3 0>2").unwrap();
     assert!(world.inside(2));
-    // Node 1 asks while the token is with 2 and its queue holds 3: 3 goes first though 1 is the smaller number.
+    // Node 1 asks while the token is with 2 and its queue holds 3: 3 goes first though 1 is the smaller
+    // number.
     world.run("req1 1>2 exit2 2>3").unwrap();
     assert!(world.inside(3) && !world.inside(1));
     world.run("exit3 3>1#1").unwrap();

@@ -1,4 +1,4 @@
-//! What the network costs at least between these cores: bytes there and back between two threads that block.
+//! The minimum cost of the network between these cores: bytes there and back between two blocking threads.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,15 +11,15 @@ use crate::cpu;
 use crate::figure::median;
 use crate::floor::{BYTES, micros};
 
-/// Microseconds of a round trip in the middle of all within this time, from a thread on these cores (the client's) to one on
-/// those (the server's). The runtime goes on meanwhile; if nobody waits for the result any more, the threads end.
+/// The median time of a round trip within `time`, in microseconds, from a thread on the client's cores to one
+/// on the server's. The runtime goes on meanwhile; if the caller drops the future, the threads end.
 pub async fn bare_round_trip(client: &[usize], server: &[usize], time: Duration) -> Result<f64, String> {
     let (client, server) = (client.to_vec(), server.to_vec());
     let (sender, measured) = oneshot::channel();
     thread::spawn(move || {
         let goes_on = |since: Instant| since.elapsed() < time && !sender.is_closed();
         let middle = measure(&client, &server, goes_on);
-        // Nobody may wait for it any more.
+        // The caller may have stopped waiting.
         _ = sender.send(middle);
     });
     let middle = measured.await.map_err(|_| "the thread that measures panicked".to_owned())?;

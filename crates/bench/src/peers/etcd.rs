@@ -1,12 +1,13 @@
-//! Locks in etcd by its lock service (`v3lock`): a lease per client, `lock` waits in etcd's queue, `unlock` deletes the key. Asked
-//! through etcd's own JSON gateway over HTTP/1.1, with one connection per client that is kept.
+//! Locks in etcd by its lock service (`v3lock`): a lease per client, `lock` waits in etcd's queue, `unlock`
+//! deletes the key. Requests go through etcd's own JSON gateway over HTTP/1.1, with one persistent connection
+//! per client.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{Locker, Peer, Workload};
 
-/// How long a lease lives, in seconds: longer than any run.
+/// The ttl of a lease, in seconds: longer than any run.
 const TTL: u32 = 600;
 
 /// A connection to etcd, and a lease.
@@ -15,7 +16,7 @@ pub(super) struct Etcd {
     endpoint: String,
     incoming: Vec<u8>,
     lease: String,
-    /// The key of what is held, as etcd wrote it.
+    /// The key of the held lock, as etcd wrote it.
     held: Option<String>,
 }
 
@@ -37,7 +38,7 @@ impl Etcd {
         Ok(etcd)
     }
 
-    /// Asks, and returns the text of this field of the answer.
+    /// Sends a request, and returns the text of this field of the answer.
     async fn ask(&mut self, path: &str, body: &str, field: &str) -> Result<String, String> {
         let request = format!(
             "POST /v3/{path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -68,7 +69,7 @@ impl Locker for Etcd {
 
     async fn release(&mut self) -> Result<(), String> {
         let Some(key) = self.held.take() else { return Ok(()) };
-        // Every answer tells the revision, so this says that it is one.
+        // Every answer contains the revision, so this checks that it is one.
         self.ask("lock/unlock", &format!("{{\"key\":\"{key}\"}}"), "revision").await.map(drop)
     }
 }
@@ -78,7 +79,7 @@ fn answer(bytes: &[u8]) -> Option<(String, usize)> {
     let head_ends = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = String::from_utf8_lossy(&bytes[..head_ends]).to_ascii_lowercase();
     let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
-    // etcd's answers to these questions are short: Go writes their length.
+    // etcd's answers to these requests are short: Go writes their length.
     let length: usize = length.and_then(|length| length.trim().parse().ok())?;
     let body = bytes.get(head_ends..head_ends + length)?;
     Some((String::from_utf8_lossy(body).into_owned(), head_ends + length))

@@ -1,5 +1,6 @@
-//! Locks in Redis as its documentation describes them: `SET name token NX PX`, and a script that deletes the name if it still
-//! has the token. A client that finds the lock taken tries again after a short random pause: Redis has no queue.
+//! Locks in Redis as its documentation describes them: `SET name token NX PX`, and a script that deletes the
+//! name if it still has the token. A client that finds the lock held retries after a short random pause:
+//! Redis has no queue.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use crate::storm::Dice;
 
 mod connection;
 
-/// Pauses between tries, in microseconds: evenly spread between these.
+/// The shortest and the longest pause between attempts, in microseconds; pauses are uniformly distributed.
 const PAUSE: (u64, u64) = (1_000, 3_000);
 
 const COMPARE_AND_DELETE: &str =
@@ -22,17 +23,17 @@ pub(super) struct Redis {
     connection: Connection,
     /// The hash of the script that releases.
     script: String,
-    /// What is said next,
+    /// Commands to be written.
     outgoing: Vec<u8>,
-    /// which is so many commands.
+    /// The number of those commands.
     commands: usize,
     held: Option<String>,
-    /// So many tokens were made: each is used once.
+    /// The number of tokens created; each is used once.
     tokens: u64,
     token: String,
     number: usize,
     dice: Dice,
-    /// Releases and acquires in one write.
+    /// Whether release and acquire go out in one write.
     joined: bool,
 }
 
@@ -91,7 +92,7 @@ impl Redis {
         self.commands += 1;
     }
 
-    /// Puts the release of what is held into the buffer, if anything is held.
+    /// Appends the release of the held lock to the buffer, if a lock is held.
     fn let_go(&mut self) -> bool {
         let Some(name) = self.held.take() else { return false };
         put(&mut self.outgoing, &["EVALSHA", &self.script, "1", &name, &self.token]);
@@ -106,7 +107,7 @@ impl Redis {
         }
     }
 
-    /// Waits for the answer to `SET NX`, and tries again until it is granted.
+    /// Waits for the answer to `SET NX`, and retries until it is granted.
     async fn granted(&mut self, name: &str) -> Result<(), String> {
         loop {
             match self.connection.reply().await? {

@@ -1,4 +1,4 @@
-//! What one run of clients came to, and several of them beside Redis.
+//! The measurements of one run, and several runs beside Redis.
 
 use std::time::Duration;
 
@@ -8,33 +8,33 @@ use super::{Kind, Life};
 use crate::Figure;
 use crate::figure::{Outcome, jain, quantile};
 
-/// What one run came to.
+/// The measurements of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     grants: f64,
-    /// Microseconds of processor time per grant, of the servers
+    /// Processor time of the servers per grant, in microseconds.
     servers: f64,
-    /// and of the clients.
+    /// Processor time of the clients per grant, in microseconds.
     clients: f64,
     wait: f64,
     longest_wait: f64,
     jain: f64,
-    /// From release to grant, where all want the same.
+    /// From release to grant, where all clients request the same lock.
     hand_off: Option<f64>,
 }
 
 /// Several runs of a peer in one workload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Versus {
-    /// Which workload.
+    /// The workload.
     pub workload: String,
-    /// Which peer.
+    /// The peer.
     pub peer: String,
-    /// What was measured.
+    /// The figures.
     pub figures: Vec<Figure>,
 }
 
-/// What is measured of every peer in every workload.
+/// The figures of every peer in every workload.
 pub const FIGURES: [&str; 9] = [
     "grants",
     "server CPU per grant",
@@ -47,7 +47,7 @@ pub const FIGURES: [&str; 9] = [
     "total CPU / redis",
 ];
 
-/// What is measured beside, where all clients want the same lock.
+/// The additional figure where all clients request the same lock.
 pub const HAND_OFF: &str = "hand-off p50";
 
 /// The same in bare round trips of the same round.
@@ -78,7 +78,7 @@ impl Sample {
             let total = |sample: &Sample| sample.servers + sample.clients;
             values.extend([
                 self.grants / redis.grants,
-                // The clock of processes is coarse: a short run may show nothing at all.
+                // The processor clock is coarse: a short run may show no time at all.
                 self.servers / redis.servers.max(f64::MIN_POSITIVE),
                 total(self) / total(redis).max(f64::MIN_POSITIVE),
             ]);
@@ -94,7 +94,8 @@ impl Sample {
     }
 }
 
-/// Puts the rounds of a peer together; each is compared with the round of Redis, and the bare round trip, beside it.
+/// Combines the rounds of a peer; each is compared with the round of Redis, and the bare round trip, beside
+/// it.
 pub fn compare(
     workload: &str,
     kind: Kind,

@@ -10,7 +10,7 @@ use super::{Connections, Locker, Peer, Workload};
 pub(super) struct Ours {
     tokenwood: Tokenwood,
     held: Option<Guard>,
-    /// Releases and acquires in one message.
+    /// Whether release and acquire go out in one message.
     joined: bool,
 }
 

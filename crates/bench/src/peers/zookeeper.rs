@@ -1,5 +1,5 @@
-//! Locks in ZooKeeper by its recipe: each client makes an ephemeral sequential node; the lowest holds, and every other one
-//! watches the one before it. Only as much of the protocol as that takes.
+//! Locks in ZooKeeper by its recipe: each client creates an ephemeral sequential node; the lowest holds the
+//! lock, and every other one watches its predecessor. Only the part of the protocol that this needs.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -7,19 +7,19 @@ use tokio::net::TcpStream;
 use super::{Locker, Peer, Workload, name_of};
 
 const SESSION_MILLIS: i32 = 30_000;
-/// What requests are numbered by in the protocol.
+/// Types of requests in the protocol.
 const CREATE: i32 = 1;
 const DELETE: i32 = 2;
 const EXISTS: i32 = 3;
 const CHILDREN: i32 = 8;
 const CLOSE: i32 = -11;
-/// A node for good, or one that ends with its session and gets a number.
+/// Flags of nodes: persistent, or ephemeral and sequential.
 const PERSISTENT: i32 = 0;
 const EPHEMERAL_SEQUENTIAL: i32 = 3;
-/// Errors: there is no such node, or there is one already.
+/// Errors: the node does not exist, or it exists already.
 const NO_NODE: i32 = -101;
 const NODE_EXISTS: i32 = -110;
-/// Answers that are none: news of a watch.
+/// The number of frames that are watch events and not answers.
 const WATCH: i32 = -1;
 
 /// A session at ZooKeeper.
@@ -39,7 +39,8 @@ pub(super) async fn clients(peer: &Peer, workload: &Workload) -> Result<Vec<ZooK
     for number in 0..workload.names {
         first.create(&format!("/{}", name_of(workload, number)), PERSISTENT).await?;
     }
-    // Others may be at servers that have not heard of it yet: a read after a write of their own is up to date.
+    // Other clients may be at servers that do not know the folder yet: a read after a write of their own is
+    // up to date.
     for (number, client) in clients.iter_mut().enumerate() {
         client.create(&format!("/client-{number}"), PERSISTENT).await?;
     }
@@ -85,8 +86,8 @@ impl ZooKeeper {
         }
     }
 
-    /// Asks, and returns the error number and the body of the answer. News of watches before it are of no use: this client
-    /// looks for itself.
+    /// Sends a request, and returns the error number and the body of the answer. Watch events before it are
+    /// skipped: this client reads the state itself.
     async fn ask(&mut self, kind: i32, fill: impl FnOnce(&mut Request)) -> Result<(i32, Vec<u8>), String> {
         self.sent += 1;
         let mut request = Request::default();
@@ -106,7 +107,7 @@ impl ZooKeeper {
     async fn create(&mut self, path: &str, flags: i32) -> Result<String, String> {
         let (error, body) = self
             .ask(CREATE, |request| {
-                // No data; all may do all (31).
+                // No data; all permissions (31) for all users.
                 request.text(path).int(0).int(1).int(31).text("world").text("anyone").int(flags);
             })
             .await?;
@@ -117,7 +118,7 @@ impl ZooKeeper {
         }
     }
 
-    /// The child before this one, if there is one.
+    /// The predecessor of this child, if there is one.
     async fn before(&mut self, folder: &str, own: &str) -> Result<Option<String>, String> {
         let (error, body) = self
             .ask(CHILDREN, |request| {
@@ -176,7 +177,7 @@ impl Locker for ZooKeeper {
 
 impl Drop for ZooKeeper {
     fn drop(&mut self) {
-        // Ends the session, so that its server forgets it now. If this is not heard, the session times out.
+        // Closes the session, so that its server drops it now. If this does not arrive, the session expires.
         let mut bytes = vec![0, 0, 0, 8];
         bytes.extend_from_slice(&(self.sent + 1).to_be_bytes());
         bytes.extend_from_slice(&CLOSE.to_be_bytes());
@@ -216,7 +217,7 @@ fn int(bytes: &[u8], at: usize) -> Option<i32> {
     bytes.get(at..)?.first_chunk::<4>().map(|bytes| i32::from_be_bytes(*bytes))
 }
 
-/// So many texts that follow one another from this byte on, as far as they are there.
+/// The `count` strings from this byte on, as far as they are complete.
 fn texts(bytes: &[u8], mut at: usize, count: i32) -> Vec<String> {
     let mut all = Vec::new();
     for _ in 0..count {

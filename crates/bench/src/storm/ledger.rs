@@ -1,4 +1,4 @@
-//! Who was inside when, and whether that was right.
+//! The stays of clients, and whether they were correct.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,20 +7,20 @@ use service::{Definition, Time};
 
 use super::{Line, wanted};
 
-/// What became of requests.
+/// The outcomes of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Let in.
+    /// Granted.
     pub granted: u64,
-    /// Sent away: taken, or it took too long.
+    /// Refused: held by others, or timed out.
     pub refused: u64,
-    /// Given up by whoever asked.
+    /// Cancelled by the client.
     pub given_up: u64,
-    /// Sessions that were lost, with everything in them.
+    /// Sessions that were lost, with all their grants.
     pub lost: u64,
 }
 
-/// Somebody was inside.
+/// The stay of a client.
 #[derive(Clone, Copy, Debug)]
 struct Stay {
     process: u32,
@@ -32,25 +32,25 @@ struct Stay {
     until: Time,
 }
 
-/// Somebody went in.
+/// An entry of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// A client in this process
+    /// The client's process.
     pub process: u32,
-    /// went into this,
+    /// The resource.
     pub wanted: usize,
-    /// had wanted to since then,
+    /// When the client made its request.
     pub asked: Time,
-    /// and was inside from then
+    /// When the client entered.
     pub at: Time,
-    /// until then.
+    /// When the client left.
     pub until: Time,
 }
 
-/// Something that must not be.
+/// A violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// More were inside together than may be.
+    /// Conflicting grants were held at the same time.
     Together(String),
     /// A fence does not rise.
     Fence(String),
@@ -65,12 +65,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything that clients wrote down.
+/// The logs of all clients.
 #[derive(Default)]
 pub struct Ledger {
-    /// Those who are inside, by process and number, with which resource.
+    /// Current stays, by process and number, with the resource.
     open: BTreeMap<(u32, u64), (usize, Stay)>,
-    /// Those who have been, by resource.
+    /// Finished stays, by resource.
     over: BTreeMap<usize, Vec<Stay>>,
     wrong: Vec<String>,
     tally: Tally,
@@ -92,7 +92,7 @@ impl Ledger {
                 self.tally.given_up += given_up;
                 self.tally.lost += lost;
             }
-            // It was killed while it wrote.
+            // The process was killed while it wrote.
             None => {}
         }
     }
@@ -103,7 +103,7 @@ impl Ledger {
         }
     }
 
-    /// A process is dead, and nobody in it is inside any more.
+    /// A process is dead, and all its stays end.
     pub fn died(&mut self, process: u32, at: Time) {
         let inside = self.open.range((process, 0)..=(process, u64::MAX)).map(|(key, _)| *key);
         for key in inside.collect::<Vec<_>>() {
@@ -111,17 +111,17 @@ impl Ledger {
         }
     }
 
-    /// How many were inside in all, as far as they wrote it down.
+    /// The number of stays in all logs.
     pub fn stays(&self) -> usize {
         self.over.values().map(Vec::len).sum::<usize>() + self.open.len()
     }
 
-    /// What became of requests, of all processes that ended by themselves.
+    /// The outcomes of requests, of all processes that ended by themselves.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// All who went in, by when; those who are inside have not left.
+    /// All entries, by time; current stays have no end yet.
     pub fn arrivals(&self) -> Vec<Arrival> {
         let arrival = |wanted: usize, stay: &Stay| {
             let Stay { process, asked, from, until, .. } = *stay;
@@ -135,11 +135,11 @@ impl Ledger {
         all
     }
 
-    /// Everything that is wrong. All processes have ended.
+    /// All violations. All processes have ended.
     pub fn judge(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self.wrong.iter().cloned().map(Finding::Other).collect();
         if let Some((process, _)) = self.open.keys().next() {
-            findings.push(Finding::Other(format!("process {process} ended while somebody in it was inside")));
+            findings.push(Finding::Other(format!("process {process} ended with a client inside")));
         }
         for (&number, stays) in &self.over {
             let (name, definition) = wanted(number);
@@ -154,7 +154,7 @@ impl Ledger {
     }
 }
 
-/// The group that a writer writes down.
+/// The group that a writer logs.
 pub(super) const WRITER: u32 = 1;
 
 /// Each slot has one holder at a time, and fences rise.
@@ -183,10 +183,11 @@ fn slots_wrong(name: &str, stays: &[Stay], slots: u32) -> Vec<Finding> {
     findings
 }
 
-/// All who are inside together are in the same group, a writer is alone, and every opening has a higher fence.
+/// All clients inside together are in the same group, a writer is alone, and every opening has a higher
+/// fence.
 fn room_wrong(name: &str, stays: &[Stay], alone: Option<u32>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // Of this opening: whoever stays longest.
+    // The longest stay of this opening.
     let mut opening: Option<Stay> = None;
     for stay in in_order(stays) {
         let Some(last) = opening else {
@@ -227,7 +228,7 @@ mod tests {
     const BOOK: usize = 5;
     const ROOM: usize = 6;
 
-    /// Lines of process 1: who was inside, by slot, fence and group, from when to when.
+    /// Lines of process 1: stays by slot, fence and group, with begin and end.
     fn judged(wanted: usize, stays: &[(u32, u64, u32, u64, u64)]) -> Vec<Finding> {
         let mut ledger = Ledger::default();
         for (stay, &(slot, fence, group, from, until)) in (0..).zip(stays) {
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_killed_is_inside_until_then() {
+    fn a_killed_client_holds_until_then() {
         let mut ledger = Ledger::default();
         ledger.write_down(1, "in 1 0 0 1 0 9 10");
         ledger.write_down(1, "in 2 1 0 1");
@@ -272,6 +273,6 @@ mod tests {
         assert_eq!(ledger.judge().len(), 1);
         assert_eq!(ledger.stays(), 2);
         ledger.write_down(3, "in 1 1 0 2 0 18 19");
-        assert_eq!(ledger.judge().len(), 2, "somebody forgot to leave");
+        assert_eq!(ledger.judge().len(), 2, "a client did not leave");
     }
 }

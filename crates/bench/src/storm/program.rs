@@ -1,4 +1,4 @@
-//! Clients of a storm: they take, try, wait a little, give up and leave, in any order.
+//! Clients of a storm: they acquire, try, wait with a timeout, cancel and release, in any order.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use tokio::time::{sleep, timeout};
 use super::ledger::WRITER;
 use super::{Dice, GROUPS, Line, Tally, WANTED, now};
 
-/// Nobody waits longer than this, or something is wrong.
+/// A wait longer than this is an error.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the clients of a process share.
+/// The state that the clients of a process share.
 struct Shared {
     last_stay: AtomicU64,
     over: AtomicBool,
 }
 
-/// Lives as so many clients until `over` comes, and writes to standard output what happens. Each talks to another of the
-/// endpoints first.
+/// Runs this many clients until `over` completes, and writes their log to standard output. Each connects to
+/// another of the endpoints first.
 pub async fn live(
     endpoints: &[String],
     clients: u64,
@@ -54,15 +54,15 @@ pub async fn live(
         }
     }
     say(&Line::Sum(sum));
-    // Sessions say goodbye in tasks of their own.
+    // Sessions close in tasks of their own.
     sleep(Duration::from_millis(200)).await;
 }
 
-/// A line is written at once and as a whole, so that what is there is true if this process is killed right after.
+/// Writes a line at once and as a whole, so that the log is true if this process is killed right after.
 pub fn say(line: &Line) {
     let text = line.write() + "\n";
     let mut stdout = std::io::stdout().lock();
-    // If nobody listens any more, the storm is over.
+    // If standard output is closed, the storm is over.
     _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
@@ -84,7 +84,7 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
             Ok(true) => tally.granted += 1,
             Ok(false) => tally.given_up += 1,
             Err(error) if error.is_taken() => tally.refused += 1,
-            // It may be that its node has lost touch with the others: the next try may find another.
+            // Its node may have lost contact with the others: the next attempt may find another.
             Err(Error::Lost | Error::NoNode(_) | Error::Refused(Refusal::NoLease | Refusal::Leaving)) => {
                 tally.lost += 1;
             }
@@ -95,7 +95,7 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
     tally
 }
 
-/// Asks for something in some way, and stays inside for a while. `false` if it gave up.
+/// Requests a resource in some way, and stays inside for a while. `false` if it cancelled.
 async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<bool, Error> {
     let wanted = dice.below(WANTED.len() as u64) as usize;
     let (lock, group) = lock(tokenwood, wanted, dice);
@@ -105,7 +105,7 @@ async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<
         0 => match timeout(PATIENCE, lock.acquire()).await {
             Ok(taken) => taken?,
             Err(_) => {
-                say(&Line::Wrong(format!("somebody waits in vain for {}", WANTED[wanted].name)));
+                say(&Line::Wrong(format!("a client waits in vain for {}", WANTED[wanted].name)));
                 return Ok(false);
             }
         },
@@ -120,7 +120,7 @@ async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<
     Ok(true)
 }
 
-/// The lock, and the group to write down unless the guard says which.
+/// The lock, and the group to log unless the guard says which.
 fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<[usize; 2]>) {
     let name = WANTED[wanted].name;
     match WANTED[wanted].definition {
@@ -138,7 +138,7 @@ fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<
     }
 }
 
-/// Stays inside for a while: with what was wanted, by which groups, and since when.
+/// Stays inside for a while, and logs the resource, the groups and the time of the request.
 async fn stay(
     guard: Guard,
     (wanted, groups, asked): (usize, Option<[usize; 2]>, Time),
@@ -147,7 +147,8 @@ async fn stay(
 ) {
     let stay = shared.last_stay.fetch_add(1, Ordering::Relaxed);
     let group = groups.map_or(0, |groups| groups[guard.group() as usize % 2] as u32);
-    // Who is not lost later was inside at this moment, also if this process is paused in between.
+    // A client whose grant is not lost later was inside at this moment, also if this process is paused in
+    // between.
     let at = now();
     if guard.is_lost() {
         return;
@@ -157,7 +158,7 @@ async fn stay(
         () = sleep(Duration::from_micros(dice.below(10_000))) => {}
         () = guard.lost() => {}
     }
-    // First written down, then left.
+    // Logged first, then released.
     say(&Line::Out { stay, at: now() });
     drop(guard);
 }

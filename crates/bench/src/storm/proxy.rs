@@ -1,4 +1,4 @@
-//! A place between two programs where connections are cut.
+//! A proxy that cuts connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,16 +7,16 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinHandle};
 
-/// Passes connections on until they are cut.
+/// Forwards connections until they are cut.
 pub struct Proxy {
-    /// Where to connect to.
+    /// The address to connect to.
     pub address: String,
     connections: Arc<Mutex<Vec<AbortHandle>>>,
     listener: JoinHandle<()>,
 }
 
 impl Proxy {
-    /// In front of this address, which need not answer yet. Belongs into a tokio runtime.
+    /// Starts in front of this address, which need not answer yet. Needs a tokio runtime.
     pub async fn start(target: String) -> std::io::Result<Proxy> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?.to_string();
@@ -37,7 +37,7 @@ impl Proxy {
         Ok(Proxy { address, connections, listener })
     }
 
-    /// Cuts one of the connections, if there is any. Says whether.
+    /// Cuts one of the connections, if there is any. Returns whether it did.
     pub fn cut(&self, which: u64) -> bool {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         connections.retain(|connection| !connection.is_finished());
@@ -60,6 +60,6 @@ impl Drop for Proxy {
 async fn pass_on(mut stream: TcpStream, target: String) {
     let Ok(mut onward) = TcpStream::connect(target).await else { return };
     _ = (stream.set_nodelay(true), onward.set_nodelay(true));
-    // However it ends, both ends learn of it.
+    // However it ends, both sides see the end of the connection.
     _ = copy_bidirectional(&mut stream, &mut onward).await;
 }

@@ -33,8 +33,8 @@ impl Capture {
     }
 }
 
-/// Whether an event is written. Libraries (consensus above all) tell much that only those who look for an error in them want to know:
-/// quiet unless the threshold is debug; what they tell in detail is for trace.
+/// Whether an event is written. Libraries (consensus above all) log much that matters only for their own errors:
+/// they are quiet unless the threshold is debug, and log details only at trace.
 fn is_wanted(target: &str, level: Level, threshold: Level) -> bool {
     let module = target.split("::").next().unwrap_or(target);
     match threshold {

@@ -1,4 +1,4 @@
-//! What waits to be written: bounded, and never waited for by those who put something in.
+//! The records that wait to be written: bounded, and putting one in never waits.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -105,7 +105,7 @@ mod tests {
         let queue = Queue::default();
         (0..MOST_LINES + 7).for_each(|_| queue.put(record("node")));
         queue.put(record(AUDIT));
-        assert!(!queue.wait_until_written(Duration::from_millis(1)), "nobody writes");
+        assert!(!queue.wait_until_written(Duration::from_millis(1)), "nothing writes");
         let mut taken = Vec::new();
         let left_out = loop {
             let (record, left_out) = queue.take();

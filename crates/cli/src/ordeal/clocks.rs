@@ -10,11 +10,11 @@ use tokio::time::sleep;
 use super::field::{Field, Load, Mercy, Setup};
 use super::report::Report;
 
-/// Names from here on are mutexes that nobody else uses.
+/// Names from here on are mutexes that no other scenario uses.
 const OWN: usize = 200;
 
 /// Clocks of nodes and of clients, given to them in turn. The first is that of the node that is cut off: it is the slowest, and
-/// believes in its lease for longest.
+/// counts on its lease for longest.
 struct Clocks {
     nodes: [&'static str; 5],
     clients: &'static [&'static str],
@@ -26,7 +26,7 @@ pub(crate) async fn clocks(setup: Setup) -> Result<Report> {
     wrong_clocks("clocks", setup, clocks, Mercy::default()).await
 }
 
-/// Clocks are twice as fast or half as fast as they should be, or jump by seconds: two may be inside together, but what checks
+/// Clocks are twice as fast or half as fast as they should be, or jump by seconds: two clients may hold the same slot, but what checks
 /// fences is safe.
 pub(crate) async fn wild_clocks(setup: Setup) -> Result<Report> {
     let clocks = Clocks { nodes: ["0.5", "2", "1.5", "2,5@9", "2"], clients: &["0.5", "1", "1,-2@8"] };
@@ -42,7 +42,7 @@ async fn wrong_clocks(scenario: &'static str, setup: Setup, clocks: Clocks, merc
     for client in 0..2 * setup.nodes {
         let node = client % setup.nodes;
         // Every node has a lock that its own clients use, and those of one other node now and then: so when node 0 is cut off it has
-        // the token, hardly ever is somebody else's request there to take it away, and soon both sides want it.
+        // the token, hardly ever with a request of another node in its queue, and soon clients on both sides acquire it.
         let mut wanted = vec![OWN + node as usize; 15];
         if node != 0 {
             wanted.push(OWN + ((node + 1) % setup.nodes) as usize);

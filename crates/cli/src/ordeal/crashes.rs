@@ -49,7 +49,7 @@ pub(crate) async fn kills(setup: Setup) -> Result<Report> {
     field.judge(Mercy::default()).await
 }
 
-/// All nodes are restarted one after the other, politely, under load.
+/// All nodes are restarted one after the other, with SIGTERM, under load.
 pub(crate) async fn rolling(setup: Setup) -> Result<Report> {
     let mut field = Field::start("rolling", &setup, setup.networks).await?;
     field.editors_everywhere(&usual(&setup))?;
@@ -72,7 +72,7 @@ pub(crate) async fn rolling(setup: Setup) -> Result<Report> {
     let bound = setup.lease + Duration::from_secs(1);
     field
         .report
-        .demand(longest <= bound, || format!("somebody waited for {longest:?}, longer than {bound:?}"));
+        .demand(longest <= bound, || format!("a client waited for {longest:?}, longer than {bound:?}"));
     field.judge(Mercy::default()).await
 }
 
@@ -141,9 +141,7 @@ pub(crate) async fn majority(setup: Setup) -> Result<Report> {
         }
         sleep(Duration::from_millis(20)).await;
     };
-    field
-        .report
-        .demand(resumed.is_some(), || "service does not resume when a majority is there again".to_string());
+    field.report.demand(resumed.is_some(), || "service does not resume when a majority is back".to_string());
     field.report.seconds("resumed_after_seconds", resumed.unwrap_or(-1.0));
     for node in &down[come_back..] {
         field.launch(*node)?;

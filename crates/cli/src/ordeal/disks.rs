@@ -25,7 +25,7 @@ pub(crate) async fn full_disk(setup: Setup) -> Result<Report> {
     fs::create_dir_all(&data)?;
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8m", "none"]).arg(&data).output()?;
     if !mounted.status.success() {
-        bail!("no small file system: {}", String::from_utf8_lossy(&mounted.stderr).trim());
+        bail!("cannot mount a small file system: {}", String::from_utf8_lossy(&mounted.stderr).trim());
     }
     field.launch_all().await?;
     field.editors_everywhere(&usual(&setup))?;
@@ -54,7 +54,7 @@ pub(crate) async fn full_disk(setup: Setup) -> Result<Report> {
     }
     let said = field.said_by(SMALL)?.contains("no longer takes part");
     field.report.demand(said, || format!("node {SMALL} does not say that its disk is full"));
-    fs::remove_file(&filler).context("there is no way to make room")?;
+    fs::remove_file(&filler).context("cannot make room")?;
     field.note("there is room again");
     if ended.is_none() {
         field.end(SMALL, Signal::KILL).await?;
@@ -70,7 +70,7 @@ pub(crate) async fn full_disk(setup: Setup) -> Result<Report> {
 }
 
 /// The disks of all voters take a fortieth of a lease longer to flush, while nodes are killed and come back. If it takes more
-/// than a tenth, votes come too late to be counted, and nobody leads: leases have to be longer for such disks.
+/// than a tenth, votes come too late to be counted, and no node leads: leases have to be longer for such disks.
 pub(crate) async fn slow_disk(setup: Setup) -> Result<Report> {
     let millis = (setup.lease / 40).as_millis();
     let mut field = Field::plan("slow-disk", &setup, setup.networks, |_, place| {

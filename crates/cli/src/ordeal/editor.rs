@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 
 /// So often a client looks whether it still holds what it holds.
 const LOOKS: Duration = Duration::from_millis(2);
-/// So long it waits before it tries again when no node would have it.
+/// How long it waits before it tries again when no node accepts it.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Lives as a client until standard input ends.
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             match timeout(PATIENCE, editor.take(wanted, &over)).await {
                 Ok(Some(guard)) => editor.edit(&mut register, guard, (wanted, asked), &mut dice).await?,
                 Ok(None) => {}
-                Err(_) => say(&Line::Wrong(format!("waits in vain for {}", storm::wanted(wanted).0))),
+                Err(_) => say(&Line::Wrong(format!("timed out waiting for {}", storm::wanted(wanted).0))),
             }
             sleep(Duration::from_micros(dice.below(5_000))).await;
         }
@@ -84,7 +84,7 @@ struct Editor<'a> {
 }
 
 impl Editor<'_> {
-    /// Takes it, however often the session is lost meanwhile. `None` if it is over before anybody could be asked.
+    /// Acquires it, however often the session is lost meanwhile. `None` if the run is over before a node could be asked.
     async fn take(&mut self, wanted: usize, over: &AtomicBool) -> Option<Guard> {
         let (name, definition) = storm::wanted(wanted);
         let Definition::Slots(slots) = definition else { return None };
@@ -118,7 +118,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Reads, works, writes. It is inside from when it saw that it held the lock until it last saw so.
+    /// Reads, works, writes. It holds the lock from when it saw the grant until it last saw that it is not lost.
     async fn edit(
         &mut self,
         register: &mut Register,

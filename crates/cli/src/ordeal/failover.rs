@@ -1,5 +1,5 @@
-//! What a killed node costs: how long until somebody else holds what was held there, whether the holder's command had ended
-//! before, and how others fare meanwhile.
+//! What a killed node costs: how long until another client holds what was held there, whether the holder's command had ended
+//! before, and how other clients fare meanwhile.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -49,9 +49,8 @@ impl Holder {
         command.args(["run", HELD, "--endpoint", &field.endpoints(node)[0], "--"]);
         command.arg(std::env::current_exe()?).arg("ordeal-beat");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child =
-            Command::from(command).kill_on_drop(true).spawn().context("no holder can be started")?;
-        let beats = BufReader::new(child.stdout.take().context("the holder says nothing")?).lines();
+        let mut child = Command::from(command).kill_on_drop(true).spawn().context("cannot start a holder")?;
+        let beats = BufReader::new(child.stdout.take().context("the holder has no standard output")?).lines();
         Ok(Holder { child, beats })
     }
 
@@ -75,7 +74,7 @@ impl Holder {
     fn stop(&self) -> Result<()> {
         let process = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         kill_process(process.context("the holder has ended")?, Signal::TERM)
-            .context("the holder gets no signal")
+            .context("cannot send the holder a signal")
     }
 }
 
@@ -84,7 +83,7 @@ pub(crate) async fn holder(setup: Setup) -> Result<Report> {
     holders_of("holder", setup).await
 }
 
-/// The same with leases of three seconds, which is how long they last unless somebody says otherwise.
+/// The same with leases of three seconds, which is the default.
 pub(crate) async fn holder_3s(setup: Setup) -> Result<Report> {
     holders_of("holder-3s", Setup { lease: Duration::from_secs(3), ..setup }).await
 }
@@ -100,7 +99,7 @@ async fn holders_of(scenario: &'static str, setup: Setup) -> Result<Report> {
     let (mut usual, mut leading, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
         let leader = field.leader().await?;
-        // Every third time it is the one that leads.
+        // Every third time it is the leader.
         let victim = if round % 3 == 2 {
             leader
         } else {
@@ -142,7 +141,7 @@ struct Killed {
 async fn one(field: &mut Field, victim: u32, nodes: u32) -> Result<Killed> {
     let mut old = Holder::start(field, victim)?;
     if old.beat().await?.is_none() {
-        bail!("nobody holds '{HELD}'");
+        bail!("no client holds '{HELD}'");
     }
     let mut next = Holder::start(field, (victim + 1) % nodes)?;
     sleep(Duration::from_millis(600)).await;
@@ -185,7 +184,7 @@ pub(crate) async fn leader(setup: Setup) -> Result<Report> {
         sleep(setup.lease).await;
         let killed = storm::now();
         field.end(leader, Signal::KILL).await?;
-        // Somebody else leads, and the view without it is in use.
+        // Another node leads, and the view without it is in use.
         field.until_whole(PATIENCE).await?;
         sleep(setup.lease).await;
         let all: Vec<Time> = field

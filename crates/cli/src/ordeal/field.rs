@@ -41,9 +41,9 @@ impl Setup {
     }
 }
 
-/// After the last fault everybody is served within so long.
+/// After the last fault every client is served within this long.
 const HEALED_WITHIN: Duration = Duration::from_secs(30);
-/// Who is asked to end does so within so long.
+/// A process that is asked to end does so within this long.
 pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(15);
 /// Where nodes listen that share a machine: so many ports, from this one on.
 const FIRST_PORT: u32 = 10_000;
@@ -78,7 +78,7 @@ impl Load {
 /// What is judged more mildly than usual.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Mercy {
-    /// Clocks are worse than promised: two may be inside together, and then whoever should not be goes in with a lower fence.
+    /// Clocks are worse than promised: two clients may hold the same slot, the wrong one with a lower fence.
     /// No fence may be given twice, and no update be lost where fences are checked.
     pub(crate) together: bool,
     /// Clients are paused or careless: without fences updates may be lost.
@@ -111,7 +111,7 @@ impl Field {
         tune: impl Fn(u32, &mut Place),
     ) -> Result<Field> {
         let folder = folder(scenario);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let history = Arc::new(File::create(folder.join("history"))?);
         let network = if network { Some(Network::build(setup.nodes)?) } else { None };
         let mut places = places(setup.nodes, network.as_ref())?;
@@ -194,7 +194,7 @@ impl Field {
         Ok(number)
     }
 
-    /// A client at each node, and some of a storm at the first, who want rooms and read-write locks as well.
+    /// A client at each node, and some of a storm at the first, which acquire rooms and read-write locks as well.
     pub(crate) fn editors_everywhere(&mut self, load: &Load) -> Result<()> {
         for node in self.ids() {
             self.editor(node, load)?;
@@ -242,7 +242,7 @@ impl Field {
         timeout(Duration::from_millis(300), asking).await.ok()?
     }
 
-    /// Who leads, as somebody says who runs.
+    /// The leader, as a running node names it.
     pub(crate) async fn leader(&self) -> Result<u32> {
         for _ in 0..100 {
             let running = self.nodes.running();
@@ -254,10 +254,10 @@ impl Field {
             }
             sleep(Duration::from_millis(50)).await;
         }
-        anyhow::bail!("nobody leads")
+        anyhow::bail!("no node leads")
     }
 
-    /// Waits until all nodes that run are connected to each other and nobody else is a member. Returns how long it took.
+    /// Waits until all nodes that run are connected to each other and no other node is a member. Returns how long it took.
     pub(crate) async fn until_whole(&mut self, patience: Duration) -> Result<Duration> {
         let begun = Instant::now();
         let running = self.nodes.running();
@@ -284,7 +284,7 @@ impl Field {
         lock(&self.ledger).arrivals()
     }
 
-    /// Waits until every client has been let in after this moment; says who was not.
+    /// Waits until every client has been granted a lock after this moment; returns those that were not.
     pub(crate) async fn until_served(&self, since: Time, patience: Duration) -> Vec<u32> {
         let until = Instant::now() + patience;
         loop {
@@ -309,7 +309,7 @@ impl Field {
         }
     }
 
-    /// All faults are over: everybody must be served, and then everything is judged.
+    /// All faults are over: every client must be served, and then everything is judged.
     pub(crate) async fn judge(mut self, mercy: Mercy) -> Result<Report> {
         self.judge_clients(mercy).await?;
         Ok(self.close())
@@ -355,7 +355,7 @@ impl Field {
             report.wrong.extend(together.take(TOLD).chain(fences.take(TOLD)).map(ToString::to_string));
         }
         report.wrong.extend(others.take(TOLD).map(ToString::to_string));
-        report.demand(!arrivals.is_empty(), || "nobody was ever let in".to_string());
+        report.demand(!arrivals.is_empty(), || "no client was ever granted a lock".to_string());
         let count = self.store.count();
         report.count("updates", count.updates);
         report.count("too_late_for_the_store", count.too_late);
@@ -367,7 +367,7 @@ impl Field {
         let mild = mercy.without_fences || mercy.together;
         report.demand(mild || count.lost_without_fences == 0, || {
             format!(
-                "{} updates were lost without fences, though nobody was paused",
+                "{} updates were lost without fences, though no client was paused",
                 count.lost_without_fences
             )
         });
@@ -399,7 +399,7 @@ fn places(nodes: u32, network: Option<&Network>) -> Result<Vec<Place>> {
         let mut free = || {
             let mut addresses = ports.by_ref().map(|port| format!("127.0.0.1:{port}"));
             let address = addresses.find(|address| TcpListener::bind(address).is_ok());
-            address.context("no port on 127.0.0.1 can be listened at")
+            address.context("cannot listen at any port of 127.0.0.1")
         };
         return (0..nodes)
             .map(|_| {

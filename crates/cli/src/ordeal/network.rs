@@ -44,10 +44,10 @@ pub(crate) async fn go_inside() -> Result<u8> {
     command.args(std::env::args_os().skip(1)).arg(INSIDE);
     // Inside, every ordeal has the same process id, and would take the folders of another for its own.
     let folder = std::env::temp_dir().join(format!("tokenwood-ordeal-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     command.env("TMPDIR", folder).stdin(Stdio::piped());
     let mut signals = Signals::listen()?;
-    let mut child = command.spawn().context("namespaces cannot be had")?;
+    let mut child = command.spawn().context("cannot create namespaces")?;
     let stdin = child.stdin.take();
     let status = tokio::select! {
         status = child.wait() => status?,
@@ -73,7 +73,7 @@ pub(crate) fn arrive() -> Result<()> {
 /// Comes when standard input ends.
 pub(crate) async fn until_nobody_is_outside() {
     let (ended, has_ended) = tokio::sync::oneshot::channel();
-    // A thread of its own, because nobody waits for it.
+    // A thread of its own, because nothing waits for its end.
     std::thread::spawn(move || {
         _ = std::io::stdin().read_to_end(&mut Vec::new());
         _ = ended.send(());
@@ -99,7 +99,7 @@ impl Network {
             let mut keeper = Command::new("unshare");
             // It ends with this program, because its standard input does.
             keeper.args(["--net", "cat"]).stdin(Stdio::piped()).stdout(Stdio::null());
-            let keeper = keeper.spawn().context("a network namespace cannot be made")?;
+            let keeper = keeper.spawn().context("cannot create a network namespace")?;
             let process = keeper.id();
             network.keepers.push(keeper);
             until_apart(process)?;
@@ -117,7 +117,7 @@ impl Network {
         self.keepers[node as usize].id()
     }
 
-    /// Nobody reaches this node, and it reaches nobody.
+    /// No node reaches this one, and it reaches none.
     pub(crate) fn cut_off(&self, node: u32) -> Result<()> {
         ip(&format!("link set port{node} down"))
     }
@@ -132,7 +132,7 @@ impl Network {
         self.at(from, &format!("route add blackhole {}/32", address(to)))
     }
 
-    /// Everybody reaches everybody.
+    /// All nodes reach each other again.
     pub(crate) fn heal(&self) -> Result<()> {
         let nodes = (0..).take(self.keepers.len());
         for node in nodes.clone() {
@@ -167,7 +167,7 @@ impl Drop for Network {
     }
 }
 
-/// The bridge that all are at, the one for those who are parted from them,
+/// The bridge of all nodes, the one of those that are cut off from them,
 const MAIN: &str = "main";
 const OTHER: &str = "other";
 /// and the address of this program.
@@ -188,7 +188,7 @@ fn until_apart(process: u32) -> Result<()> {
         }
         sleep(Duration::from_millis(1));
     }
-    bail!("a network namespace does not come")
+    bail!("a network namespace was not created in time")
 }
 
 fn ip(change: &str) -> Result<()> {
@@ -196,7 +196,7 @@ fn ip(change: &str) -> Result<()> {
 }
 
 fn succeed(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("{command:?} cannot be run"))?;
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     if !output.status.success() {
         bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
     }

@@ -53,10 +53,10 @@ pub(crate) async fn attack(setup: Setup) -> Result<Report> {
     let (begun, mut pauses) = (Instant::now(), 0);
     while pauses < 2 || begun.elapsed() < setup.time {
         let next = Instant::now() + EVERY;
-        // Whoever is inside, as far as that is known here.
+        // The holder, as far as that is known here.
         let inside = field.arrivals().last().map(|arrival| arrival.process);
         let victim = field.clients.iter().position(|process| Some(process.number) == inside);
-        let victim = victim.context("nobody was ever inside")?;
+        let victim = victim.context("no client ever held the lock")?;
         field.note(&format!("stop of process {}", field.clients[victim].number));
         field.clients[victim].signal(Signal::STOP)?;
         sleep(STOPPED).await;

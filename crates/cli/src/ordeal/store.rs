@@ -19,7 +19,7 @@ pub(crate) struct Count {
     pub(crate) updates: u64,
     /// and those it refused.
     pub(crate) too_late: u64,
-    /// Updates of others that were overwritten by somebody who had not seen them, although fences are checked,
+    /// Updates that a client overwrote without having seen them, although fences are checked,
     pub(crate) lost: u64,
     /// and where they are not.
     pub(crate) lost_without_fences: u64,
@@ -35,7 +35,7 @@ struct Store {
 }
 
 impl Store {
-    /// What is there, for whoever has this fence; `None` for the first if somebody with a higher one was there.
+    /// What is there, for a client with this fence; `None` for the first if a client with a higher one was there.
     fn read(&mut self, name: &str, slot: u32, fence: u64) -> (Option<u64>, u64) {
         let passes = self.gates.entry(name.to_string()).or_default().pass(slot, fence).is_ok();
         let (careful, careless) = *self.values.entry((name.to_string(), slot)).or_default();
@@ -45,7 +45,7 @@ impl Store {
         (passes.then_some(careful), careless)
     }
 
-    /// Somebody counted up what it had read.
+    /// A client counted up what it had read.
     fn write(&mut self, name: &str, slot: u32, fence: u64, read: (Option<u64>, u64)) {
         let passes = self.gates.entry(name.to_string()).or_default().pass(slot, fence).is_ok();
         let (careful, careless) = self.values.entry((name.to_string(), slot)).or_default();
@@ -88,7 +88,7 @@ pub(crate) struct OpenStore {
 
 impl OpenStore {
     pub(crate) fn open(path: PathBuf) -> Result<OpenStore> {
-        let listener = UnixListener::bind(&path).context("the store cannot be opened")?;
+        let listener = UnixListener::bind(&path).context("cannot open the store")?;
         let store: Arc<Mutex<Store>> = Arc::default();
         let kept = store.clone();
         let listener = tokio::spawn(async move {
@@ -139,7 +139,7 @@ impl Register {
 
     pub(crate) async fn read(&mut self, name: &str, slot: u32, fence: u64) -> Result<Seen> {
         let answer = self.ask(&format!("read {name} {slot} {fence}\n")).await?;
-        let (careful, careless) = answer.split_once(' ').context("the store answers something else")?;
+        let (careful, careless) = answer.split_once(' ').context("unexpected answer from the store")?;
         Ok((careful.parse().ok(), careless.parse()?))
     }
 
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_comes_too_late_overwrites_only_where_fences_are_not_checked() {
+    fn a_late_writer_overwrites_only_where_fences_are_not_checked() {
         let mut store = Store::default();
         let paused = store.read("x", 0, 1);
         let next = store.read("x", 0, 2);

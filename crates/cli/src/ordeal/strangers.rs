@@ -43,7 +43,7 @@ const WHOLE_WITHIN: Duration = Duration::from_secs(30);
 const FRIENDS_WAIT: Duration = Duration::from_millis(500);
 /// A node has no more memory than this, whatever strangers do.
 const MOST_MEMORY: u64 = 1 << 30;
-/// After the strangers are gone, nodes are idle within so long. Names that nobody uses any more go home, and are forgotten, later.
+/// After the strangers are gone, nodes are idle within so long. Unused names go home, and are forgotten, later.
 const IDLE_WITHIN: Duration = Duration::from_secs(20);
 /// Idle is who uses no more than this share of a core,
 const IDLE_SHARE: f64 = 0.05;
@@ -131,7 +131,7 @@ impl Trial {
         Ok(Trial { field, setup, numbers, strangers, troubled, peak: 0, sockets: most })
     }
 
-    /// Strangers of all kinds, while nodes are killed and come back, with logs that nobody reads.
+    /// Strangers of all kinds, while nodes are killed and come back, with logs that are not read.
     async fn strangers_and_kills(&mut self) -> Result<()> {
         let Numbers { visitors, idle, writers, readers, names, .. } = self.numbers;
         let watcher = Watcher::suspended(&self.field).await?;
@@ -244,7 +244,7 @@ impl Trial {
         sleep(away).await;
         self.field.launch(node)?;
         let whole = self.field.until_whole(WHOLE_WITHIN).await?;
-        // Clients come back, and leases that nobody renewed run out, a little later.
+        // Clients come back, and leases that are not renewed lapse, a little later.
         self.troubled.push((killed, storm::now() + self.setup.lease));
         Ok(whole)
     }
@@ -419,9 +419,10 @@ impl Strangers {
         command.args(["--clients", &clients.join(","), "--peers", &peers.join(",")]);
         command.args(["--count", &count.to_string(), "--seed", &seed.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().context("strangers cannot be started")?;
+        let mut child = command.spawn().context("cannot start strangers")?;
         let stdin = child.stdin.take();
-        let mut lines = BufReader::new(child.stdout.take().context("strangers say nothing")?).lines();
+        let mut lines =
+            BufReader::new(child.stdout.take().context("strangers have no standard output")?).lines();
         let counts: Arc<Mutex<Value>> = Arc::default();
         let kept = counts.clone();
         tokio::spawn(async move {
@@ -441,12 +442,12 @@ impl Strangers {
     /// They go when they are asked to.
     async fn stop(mut self) -> Result<()> {
         drop(self.stdin.take());
-        timeout(super::field::ENDS_WITHIN, self.child.wait()).await.context("strangers do not go")??;
+        timeout(super::field::ENDS_WITHIN, self.child.wait()).await.context("strangers do not end")??;
         Ok(())
     }
 
     /// They are gone at once.
     async fn kill(mut self) -> Result<()> {
-        self.child.kill().await.context("strangers cannot be killed")
+        self.child.kill().await.context("cannot kill strangers")
     }
 }

@@ -112,7 +112,7 @@ impl Drop for Nodes {
     }
 }
 
-/// Addresses that nobody listened at a moment ago.
+/// Addresses that nothing listened at a moment ago.
 pub(crate) fn free_ports(count: usize) -> Vec<String> {
     let listeners: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect()

@@ -1,4 +1,4 @@
-//! What can only be brought about from the inside.
+//! What can only be tested from the inside.
 
 use super::*;
 use crate::config::Timing;

@@ -1,4 +1,4 @@
-//! Whoever connects: nodes through a shared port, strangers, and bytes that make no sense.
+//! Callers: nodes through a shared port, strangers, and malformed bytes.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -45,7 +45,7 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         let mut calling = TcpStream::connect(address).await.unwrap();
         calling.write_all(&hello.encode()).await.unwrap();
         let (called, _) = listener.accept().await.unwrap();
-        // Somebody else looks at the first bytes, and finds that the call is for consensus.
+        // Another listener reads the first bytes, and finds that the call is for consensus.
         let mut first = [0; FIRST_BYTES];
         while called.peek(&mut first).await.unwrap() < FIRST_BYTES {
             tokio::task::yield_now().await;
@@ -79,7 +79,7 @@ async fn bytes_that_make_no_sense_end_their_connection_and_nothing_else() {
             })
             .collect();
         if round % 2 == 0 {
-            // A length that is believable.
+            // A plausible length.
             bytes[..4].copy_from_slice(&(state as u32 % 60 + 1).to_le_bytes());
         }
         let mut stream = TcpStream::connect(address).await.unwrap();

@@ -128,12 +128,12 @@ impl Cluster {
         self.running().map(|(other, _)| other).find(|other| *other != id).unwrap()
     }
 
-    /// Who leads, once somebody can prove it.
+    /// The leader, once a node can prove that it leads.
     pub(crate) async fn leader(&self) -> (u32, Leadership) {
         self.leader_but(u32::MAX).await
     }
 
-    /// The same, whatever one of them believes.
+    /// The same without asking this node.
     pub(crate) async fn leader_but(&self, not: u32) -> (u32, Leadership) {
         let find = async {
             loop {
@@ -148,7 +148,7 @@ impl Cluster {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        within("somebody leads", find).await
+        within("a node leads", find).await
     }
 
     pub(crate) async fn knows_leader(&self, id: u32, leader: u32) {

@@ -127,7 +127,7 @@ async fn another_node_leads_when_the_leader_is_stopped() {
     let halted = clock();
     let (next, later) = cluster.leader().await;
     assert!(next != leader && later > leadership);
-    // Whoever voted has heard of the old one after that, and not when it was gone.
+    // The voters have heard of the old leader after that, and not when it was gone.
     let until = cluster.control(next).others_led_until(later);
     assert!(asked <= until && until <= halted, "{asked:?} {until:?} {halted:?}");
     cluster.control(next).prove_leadership(later).await.unwrap();
@@ -144,7 +144,7 @@ async fn a_deposed_leader_can_prove_nothing() {
     let (old, leadership) = cluster.leader().await;
     cluster.control(old).prove_leadership(leadership).await.unwrap();
     within("it is cut off", cluster.cut_off.cut(old)).await;
-    // It does not know yet, and nobody else leads yet: still there is no proof.
+    // It does not know yet, and no other node leads yet: still there is no proof.
     assert_eq!(cluster.control(old).prove_leadership(leadership).await, Err(NotLeading));
     let (next, later) = cluster.leader_but(old).await;
     assert!(later > leadership);
@@ -160,7 +160,7 @@ async fn a_deposed_leader_can_prove_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_that_fall_silent_are_made_anew_before_anybody_else_wants_to_lead() {
+async fn silent_connections_are_replaced_before_another_node_stands_for_election() {
     let cluster = Cluster::founded_with(&[1, 2, 3], Timing::default()).await;
     let (leader, leadership) = cluster.leader().await;
     cluster.control(leader).propose(define("gpu", 4)).await.unwrap();
@@ -214,7 +214,7 @@ async fn a_voter_that_lost_its_folder_is_not_counted_on() {
     }
     cluster.control(leader).prove_leadership(leadership).await.unwrap();
     assert!(cluster.control(wiped).registry().borrow().definitions.is_empty());
-    // Nor does it help anybody else to lead: it cannot know whom it voted for.
+    // Nor does it support another leader: it cannot know for which node it voted.
     cluster.halt(leader).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(

@@ -21,7 +21,7 @@ pub(crate) struct CutOff {
 }
 
 impl CutOff {
-    /// Nobody reaches this node, and it reaches nobody, when this returns.
+    /// When this returns, this node reaches no other node, and no other node reaches it.
     pub(crate) async fn cut(&self, node: u32) {
         self.nodes.send_modify(|nodes| _ = nodes.insert(node));
         let is_alone = |open: &BTreeMap<(u32, u32), u32>| {
@@ -30,7 +30,7 @@ impl CutOff {
         self.open.subscribe().wait_for(is_alone).await.unwrap();
     }
 
-    /// The connections that there are carry nothing any more, and nobody is told.
+    /// The open connections carry nothing any more, and no end is told.
     pub(crate) fn hush(&self) {
         self.hushed.send_modify(|times| *times += 1);
     }
@@ -40,7 +40,7 @@ impl CutOff {
     }
 }
 
-/// A connection, as long as it is there.
+/// An open connection.
 struct Open(CutOff, (u32, u32));
 
 impl Open {

@@ -1,4 +1,4 @@
-//! Where clusters begin uneven, and at other sizes: what a tuning must also stand.
+//! Unequal initial clusters, and other sizes: conditions that a tuning must also cope with.
 
 use simulator::{Estimate, Point, Summary};
 
@@ -61,7 +61,7 @@ const WHY: &str = "The texts do not say which token a node takes for the last se
     best of all, by a little. But it is luck. Here all nodes ask for token 0 first. Without INFORM two of three tokens \
     then serve one node each, for ever (and those two nodes, which need no messages, make up most of the entries at high \
     load). Two INFORMs at every idle exit mend that at their price; balanced mends it, too, and then stops paying. At high \
-    load hardly anybody is idle, so INFORMs mend little; that a node turns away from a long queue does. Fairness shows it.";
+    load hardly any node is idle, so INFORMs mend little; that a node turns away from a long queue does. Fairness shows it.";
 
 fn chart(
     effort: &Effort,
@@ -138,7 +138,7 @@ fn from_any_start(effort: &Effort, results: &Results) -> Claim {
 }
 
 fn frozen(effort: &Effort, results: &Results) -> Claim {
-    // The first rate drawn at which a third of the tokens is too little.
+    // The first rate in the chart at which a third of the tokens is too few.
     let rate = effort.thin(&RATES).into_iter().find(|&drawn| drawn >= 0.1).unwrap_or(1.0);
     let wait = |instance| results.of(&same_start(effort, instance, rate)).time_to_enter.mean;
     let (stuck, mended) = (wait(FROZEN), wait(BALANCED));

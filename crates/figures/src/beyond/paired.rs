@@ -9,7 +9,7 @@ pub(super) struct Difference {
     pub(super) messages: Gap,
 }
 
-/// A difference, and how far it is to be trusted.
+/// A difference, and its confidence interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gap {
     pub(super) estimate: Estimate,
@@ -47,7 +47,7 @@ impl Gap {
         -self.estimate.mean > self.margin()
     }
 
-    /// Whether it is worse, with 95 % confidence that none of so many comparisons says so by chance.
+    /// Whether it is worse, with 95 % confidence that none of this many comparisons says so by chance.
     pub(super) fn worse_among(&self, comparisons: usize) -> bool {
         self.estimate.mean > self.margin_at(1.0 - 0.1 / comparisons.max(1) as f64)
     }
@@ -57,7 +57,7 @@ impl Gap {
         -self.estimate.mean > self.margin_at(1.0 - 0.1 / comparisons.max(1) as f64)
     }
 
-    /// The difference with its 95 % interval, marked where the interval leaves zero out.
+    /// The difference with its 95 % interval, marked where the interval excludes zero.
     pub(super) fn shown(&self) -> String {
         let (mean, margin) = (self.estimate.mean, self.margin());
         let mark = match mean {
@@ -69,7 +69,7 @@ impl Gap {
     }
 }
 
-/// Between −t and t lies this share of Student's distribution with so many degrees of freedom.
+/// The t such that this share of Student's distribution with these degrees of freedom lies between −t and t.
 fn student(share: f64, freedom: usize) -> f64 {
     if freedom == 0 {
         return 0.0;

@@ -18,7 +18,7 @@ pub(super) const EXHIBIT: Exhibit = Exhibit {
 const PUBLISHED: [Instance; 2] = [RANDOM, LAST_SEEN];
 const SHOWN: [Instance; 4] = [RANDOM, LAST_SEEN, FROZEN, BALANCED];
 
-/// What else was tried; each differs from its neighbours in one decision.
+/// The other instantiations that were tried; each differs from its neighbours in one decision.
 const CANDIDATES: [Instance; 9] = [
     Instance { name: "random, informs nobody", options: &[("choose", "random")] },
     RANDOM,
@@ -34,7 +34,7 @@ const CANDIDATES: [Instance; 9] = [
     Instance { name: "balanced, after two re-entries", options: &[("tuning", "balanced"), ("repeats", "2")] },
 ];
 const CANDIDATE_RATES: [f64; 4] = [0.005, 0.05, 0.2, 1.0];
-/// Up to this rate hardly anybody waits for anybody.
+/// Up to this rate there is hardly any contention.
 const LIGHT: f64 = 0.02;
 
 fn points(effort: &Effort) -> Vec<simulator::Point> {
@@ -71,7 +71,7 @@ const WHAT: &str = "The thesis leaves three decisions open and tries two ways to
     one last seen, and in both cases let every holder that leaves with nobody waiting inform two nodes drawn at random. \
     Ours (--set tuning=balanced) asks for the token last seen, except after an exit at which n/k nodes or more waited for it: \
     then for another one, drawn at random; and a holder informs one node drawn at random, but only if it has entered again \
-    before anybody else asked.";
+    before another node asked.";
 
 const WHY: &str = "Why it works. Nodes that keep to the token they last had form k clusters of about n/k nodes, and in each the \
     forest of pointers is short: H(n/k − 1) messages at light load, which is 2.83 here; one forest of all 30 nodes takes H(n − 1) = 3.96. An INFORM to a random node breaks that up: it saves its receiver part of a way, if the receiver asks before the \
@@ -82,7 +82,7 @@ const WHY: &str = "Why it works. Nodes that keep to the token they last had form
     nodes and common where there are few; so small clusters recruit and large ones do not. At high load nobody is ever idle, \
     but the queue itself tells: a cluster of n/k nodes can never have n/k of them waiting while one leaves.";
 
-/// A setting and how ours differs there from each of the published ones.
+/// A setting, and how ours differs there from each of the published ones.
 struct Row {
     times: Times,
     rate: f64,

@@ -18,12 +18,12 @@ pub(super) fn light(nodes: u32) -> f64 {
     3.0 * (log_up(nodes) - 1.0)
 }
 
-/// Light load, the last leaf: it is ⌊log n⌋ hops from the root, and three messages take each hop.
+/// Light load, the last leaf: it is ⌊log n⌋ hops from the root, and each hop takes three messages.
 pub(super) fn light_leaf(nodes: u32) -> f64 {
     3.0 * f64::from(nodes.ilog2())
 }
 
-/// Light load, whoever asks: three messages for each hop of the mean depth.
+/// Light load, a random requester: three messages for each hop of the mean depth.
 pub(super) fn light_mean(nodes: u32) -> f64 {
     let depths: u32 = (1..=nodes).map(u32::ilog2).sum();
     3.0 * f64::from(depths) / f64::from(nodes)
@@ -50,20 +50,20 @@ pub(super) fn high_series(nodes: u32) -> f64 {
     3.0 * f64::from(nodes + 1) / f64::from(nodes) * bracket(nodes)
 }
 
-/// High load, as the abstract has it, with 2^⌈log(n + 1)⌉: the sign of the exponent is lost.
+/// High load, as in the abstract, with 2^⌈log(n + 1)⌉: the sign of the exponent is lost.
 pub(super) fn high_abstract(nodes: u32) -> f64 {
     let levels = levels(nodes);
     6.0 * (f64::from(levels) + 2.0 * (f64::from(1u32 << levels) - 1.0))
 }
 
-/// How many messages, as printed and, where that is a number, at any size.
+/// The number of messages, as printed and, where that is a number, at any size.
 pub(super) type Messages = (&'static str, Option<Formula>);
 
 /// A row of table 2.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// What we have of it.
+    /// The name of our implementation, if there is one.
     pub(super) ours: Option<&'static str>,
     pub(super) delay: &'static str,
     pub(super) heavy: Messages,
@@ -121,7 +121,7 @@ pub(super) const TABLE: [Row; 19] = [
         "Neamatollahi et al.",
         "O(√N)",
         ("3", Some(|_| 3.0)),
-        // The lower end of what is printed.
+        // The lower end of the printed range.
         ("2(√N + 1) to 3(√N + 1)", Some(|n| 2.0 * (root(n) + 1.0))),
     ),
     have(
@@ -162,7 +162,7 @@ mod tests {
         near(high_series(7), 30.0 / 7.0);
     }
 
-    /// For complete trees everybody asking is as whoever asks.
+    /// In complete trees a request of every node costs the same as one of a random node.
     #[test]
     fn the_series_is_the_mean_depth() {
         for nodes in [1, 3, 7, 15, 31, 63, 127, 255] {

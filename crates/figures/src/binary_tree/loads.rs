@@ -1,4 +1,4 @@
-//! What is simulated for text 002.
+//! The points simulated for text 002.
 
 use algorithms::Setting;
 use simulator::plan::Plan;
@@ -14,15 +14,15 @@ use crate::{Effort, Results};
 /// Messages that only swaps send.
 pub(super) const SWAP_KINDS: [&str; 2] = ["ROOT", "PARENT"];
 
-/// The size at which the duty of the root is looked at.
+/// The size at which the load of the root is examined.
 const DUTY_SIZE: u32 = 31;
-/// More seeds would not be seen in a chart.
+/// More seeds would make no visible difference in a chart.
 const MOST_SEEDS: u64 = 8;
-/// At saturation there is a rhythm, and chance has hardly a part in it: errors are in the third digit or none.
+/// At saturation runs are periodic, and hardly random: errors are in the third digit or zero.
 const MOST_SEEDS_AT_SATURATION: u64 = 4;
 /// So rarely that everything is over before the next request.
 const RARELY: f64 = 0.005;
-/// So soon that there is always somebody who waits.
+/// So soon that there are always waiters.
 const AT_ONCE: f64 = 100.0;
 
 /// Whether the root changes places.
@@ -58,42 +58,43 @@ fn tree(shape: Tree, plan: Plan) -> Point {
     point
 }
 
-/// One request at a time, whoever's.
+/// One request at a time, of a random node.
 pub(super) fn light(algorithm: &str, nodes: u32, effort: &Effort) -> Point {
-    // The text's own costs little, and claims hang on it.
+    // The text's own algorithm costs little, and claims depend on it.
     let own = Effort { quick: effort.quick && algorithm != "lacbt", ..*effort };
     let (entries, warmup) = (own.entries(1000), own.entries(200));
     let plan = Plan { entries, warmup, ..plan(nodes, Workload::Single, RARELY) };
     point(algorithm, plan, effort.seeds.min(MOST_SEEDS))
 }
 
-/// Everybody asks again as soon as they have left.
+/// Every client makes a new request as soon as it has left.
 pub(super) fn heavy(algorithm: &str, nodes: u32, effort: &Effort) -> Point {
-    // Long enough that everybody has been served a few times and there is a rhythm.
+    // Long enough that every node has been served a few times and runs are periodic.
     let warmup = effort.entries(500).max(4 * u64::from(nodes));
     let plan = Plan { entries: effort.entries(1500), warmup, ..plan(nodes, Workload::Think, AT_ONCE) };
     point(algorithm, plan, effort.seeds.min(MOST_SEEDS_AT_SATURATION))
 }
 
-/// Everybody asks at once, again and again. Nothing is left to chance. A run ends with an entry, before the token is back;
-/// measuring begins with the last entry of the first round, so that as many ways are counted as there are entries.
+/// All nodes make a request at once, again and again. Nothing is random. A run ends with an entry, before the
+/// token is back; measuring begins with the last entry of the first round, so that as many paths are counted
+/// as there are entries.
 pub(super) fn burst(shape: Tree, nodes: u32, effort: &Effort) -> Point {
     let entries = effort.entries(50) * u64::from(nodes);
     tree(shape, Plan { entries, warmup: nodes.into(), ..plan(nodes, Workload::Burst, RARELY) })
 }
 
-/// The node on the last position asks once.
+/// The node on the last position makes one request.
 pub(super) fn last_leaf(nodes: u32) -> Point {
     tree(Tree::Swaps, plan(nodes, Workload::Once(vec![(nodes - 1, nodes - 1)]), RARELY))
 }
 
-/// One node of each level asks, once.
+/// One node of each level makes one request.
 pub(super) fn medium(shape: Tree, nodes: u32) -> Point {
     let branch = (0..formulas::levels(nodes)).map(|level| ((1 << level) - 1, (1 << level) - 1));
     tree(shape, plan(nodes, Workload::Once(branch.collect()), RARELY))
 }
 
-/// With and without swaps, at light load and at saturation: who does how much?
+/// With and without swaps, at light load and at saturation: how is the work distributed?
 pub(super) fn duty(effort: &Effort) -> [[Point; 2]; 2] {
     [light("lacbt", DUTY_SIZE, effort), heavy("lacbt", DUTY_SIZE, effort)].map(|with| {
         let mut without = with.clone();
@@ -102,7 +103,8 @@ pub(super) fn duty(effort: &Effort) -> [[Point; 2]; 2] {
     })
 }
 
-/// Whether the swaps take the duty round: the messages that nodes send differ by less than half of what they would.
+/// Whether the swaps distribute the work: the messages that nodes send differ by less than half as much as
+/// without.
 pub(super) fn spread(effort: &Effort, results: &Results) -> Claim {
     let [light, heavy] =
         duty(effort).map(|points| points.map(|point| results.of(&point).node_message_deviation.mean));

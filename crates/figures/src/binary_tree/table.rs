@@ -1,4 +1,4 @@
-//! Table 2 of 002: what it prints for nineteen algorithms, and what we measure for those that we have.
+//! Table 2 of 002: the printed values of nineteen algorithms, and the measured ones of those that we have.
 
 use simulator::Point;
 
@@ -9,7 +9,7 @@ use crate::beside::short;
 use crate::page::{Claim, Page, Part, Table, Verdict};
 use crate::{Effort, Exhibit, Results};
 
-/// The size of the table, and a larger one to see what grows.
+/// The size of the table, and a larger one to show growth.
 const SIZE: u32 = 31;
 const LARGER: u32 = 127;
 
@@ -29,7 +29,7 @@ fn points(effort: &Effort) -> Vec<Point> {
     simulated().flat_map(points).flatten().collect()
 }
 
-/// What was measured of an algorithm at one size.
+/// The measures of an algorithm at one size.
 struct Measured {
     delay: f64,
     heavy: f64,
@@ -95,8 +95,8 @@ fn draw(effort: &Effort, results: &Results) -> Page {
     let title = format!("Table 2 at N = {SIZE}: what is printed, and what was simulated");
     let table = Table { suffix: "", title, columns: columns.map(str::to_string).to_vec(), rows };
     let note = "Heavy load is saturation: everybody asks again as soon as they have left. Light load is one request at a time, \
-                from a node drawn at random. A hop and a critical section take one unit each; the delay runs from an exit that \
-                somebody waits for to the entry that it makes possible. Messages of swaps are counted in lacbt's.";
+                from a node drawn at random. A hop and a critical section take one unit each; the delay runs from an exit with \
+                waiters to the entry that it makes possible. Messages of swaps are counted in lacbt's.";
     let claims = TABLE.iter().flat_map(|row| claims(row, effort, results)).collect();
     Page { parts: vec![Part::Table(table), Part::Text(note.to_string())], claims }
 }
@@ -127,7 +127,7 @@ fn claims(row: &Row, effort: &Effort, results: &Results) -> Vec<Claim> {
     vec![delay.because(why_delay), heavy.because(why_heavy), light.because(why_light)]
 }
 
-/// Why it is so, for delay, heavy and light load.
+/// The reasons, for delay, heavy and light load.
 fn reasons(ours: &str) -> (&'static str, &'static str, &'static str) {
     match ours {
         "maekawa" => (
@@ -136,7 +136,7 @@ fn reasons(ours: &str) -> (&'static str, &'static str, &'static str) {
              for every N.",
             "Three messages to each of the quorum, which is a row and a column here.",
         ),
-        "suzuki-kasami" => ("", "", "Whoever has the token asks nobody: once in N times."),
+        "suzuki-kasami" => ("", "", "The holder of the token asks no other node: once in N times."),
         "raymond-tree" => (
             "At saturation the token tours the tree and takes about two edges from one entry to the next, whatever N is; \
              O(N) can only be meant for the worst case on a line.",
@@ -147,13 +147,13 @@ fn reasons(ours: &str) -> (&'static str, &'static str, &'static str) {
         "lacbt" => (
             "Back to the root, and down to the next.",
             "The closed form is twice the series behind it (see figure 20); what was simulated includes the swaps' messages.",
-            "The formula is for a leaf, what was simulated for whoever asks; and swaps' messages are counted.",
+            "The formula is for a leaf, the simulation for a random node; and swaps' messages are counted.",
         ),
         _ => ("", "", ""),
     }
 }
 
-/// Which growth from the one size to the other is nearest, in ratios.
+/// The growth from one size to the other, as the nearest order.
 fn nearest_order(small: f64, large: f64) -> &'static str {
     let (from, to) = (f64::from(SIZE), f64::from(LARGER));
     let known = [("O(1)", 1.0), ("O(log N)", (to + 1.0).log2() / (from + 1.0).log2()), ("O(N)", to / from)];

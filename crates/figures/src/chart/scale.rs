@@ -1,4 +1,4 @@
-//! From values to places along an axis, with ticks at round numbers.
+//! The mapping of values to positions along an axis, with ticks at round numbers.
 
 /// An axis with its ends and ticks.
 #[derive(Debug)]
@@ -13,21 +13,21 @@ pub(super) struct Scale {
 #[derive(Debug)]
 pub(super) struct Tick {
     pub(super) value: f64,
-    /// Empty for the small ones.
+    /// Empty for minor ticks.
     pub(super) label: String,
 }
 
 /// Where an axis begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// At 0 and at a tick, as heights have to be compared.
+    /// At 0 and at a tick, so that heights can be compared.
     Zero,
     /// Near the first and the last value; at 0 if that is not far.
     Values,
 }
 
 impl Scale {
-    /// An axis for these values. On a logarithmic axis there are only those above 0.
+    /// An axis for these values. On a logarithmic axis only those above 0 count.
     pub(super) fn of(values: &[f64], logarithmic: bool, ends: Ends) -> Scale {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -39,7 +39,7 @@ impl Scale {
         }
     }
 
-    /// Where a value is, from 0 at the beginning to 1 at the end.
+    /// The position of a value, from 0 at the beginning to 1 at the end.
     pub(super) fn place(&self, value: f64) -> f64 {
         if self.logarithmic {
             (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10())
@@ -53,7 +53,7 @@ impl Scale {
         let mut low = if least >= 0.0 && near_zero(least, most) { 0.0 } else { least };
         let mut high = if most <= 0.0 && near_zero(most, least) { 0.0 } else { most };
         if high - low <= 1e-12 * high.abs().max(low.abs()) {
-            // A single value stands in the middle.
+            // A single value is in the middle.
             let around = if low == 0.0 { 1.0 } else { low.abs() * 0.5 };
             (low, high) = (if low == 0.0 { 0.0 } else { low - around }, high + around);
         }
@@ -78,7 +78,7 @@ impl Scale {
             (low, high) = (round_down(low * 0.6), round_up(high * 1.7));
         }
         let decades = high.log10() - low.log10();
-        // Few decades get labels in between, many only some.
+        // With few decades there are labels in between, with many only some decades have one.
         let every = (decades / 9.0).ceil().max(1.0) as i32;
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
         let mut ticks = Vec::new();
@@ -152,7 +152,7 @@ fn power_label(digit: i32, exponent: i32) -> String {
     grouped(&plain(power(f64::from(digit), exponent), decimals))
 }
 
-/// How many decimals tell steps apart.
+/// How many decimals distinguish the steps.
 fn decimals(step: f64) -> usize {
     (0..12)
         .find(|digits| {

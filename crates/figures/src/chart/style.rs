@@ -1,10 +1,11 @@
-//! How curves are told apart: by colour, by the shape of their marks and by their dashes, so that any one of these is
-//! enough.
+//! How curves are distinguished: by colour, by the shape of their marks and by their dashes, so that any one
+//! of these is enough.
 
 use crate::page::{Origin, Series};
 use crate::scene::{Colour, Place, Scene, Shape};
 
-/// Okabe and Ito's colours, which colour-blind readers can tell apart; grey instead of yellow, which white swallows.
+/// Okabe and Ito's colours, which colour-blind readers can distinguish; grey instead of yellow, which is hard
+/// to see on white.
 const COLOURS: [Colour; 8] = [
     Colour(0x00, 0x72, 0xB2),
     Colour(0xD5, 0x5E, 0x00),
@@ -16,17 +17,17 @@ const COLOURS: [Colour; 8] = [
     Colour(0x8C, 0x8C, 0x8C),
 ];
 
-/// Lengths of strokes and gaps in turn.
+/// Alternating lengths of dashes and gaps.
 const DASHES: [&[f64]; 4] = [&[8.0, 4.0], &[2.5, 3.0], &[12.0, 3.0, 2.5, 3.0], &[16.0, 6.0]];
 
-/// The dashes of what was measured.
+/// The dashes of measured curves.
 const DOTS: &[f64] = &[2.5, 3.0];
 
 /// Half the width of a mark.
 pub(super) const RADIUS: f64 = 4.2;
 const OUTLINE: f64 = 1.6;
 
-/// How a curve looks.
+/// The style of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Style {
     pub(super) colour: Colour,
@@ -35,8 +36,8 @@ pub(super) struct Style {
     pub(super) origin: Origin,
 }
 
-/// A look for each curve. A formula, its simulation and what is printed of it share colour and mark: they are
-/// recognised by labels that differ only in words for where a curve comes from.
+/// A style for each curve. A formula, its simulation and its printed values share colour and mark: they are
+/// recognised by labels that differ only in words for the origin of a curve.
 pub(super) fn styles(series: &[Series]) -> Vec<Style> {
     let mut families: Vec<(String, Vec<Origin>)> = Vec::new();
     let mut formulas = 0;
@@ -56,7 +57,7 @@ pub(super) fn styles(series: &[Series]) -> Vec<Style> {
         let mark = family % MARKS;
         styles.push(Style { colour, mark, dash: dash % DASHES.len(), origin: curve.origin });
     }
-    // A formula on its own simulation would not be seen.
+    // A formula would be invisible on its own simulation.
     for index in 0..styles.len() {
         let shared = styles.iter().filter(|style| style.colour == styles[index].colour).count() > 1;
         if styles[index].origin == Origin::Formula && shared {
@@ -66,7 +67,7 @@ pub(super) fn styles(series: &[Series]) -> Vec<Style> {
     styles
 }
 
-/// A label without the words that say where a curve comes from.
+/// A label without the words for the origin of a curve.
 fn subject(label: &str) -> String {
     const WORDS: [&str; 10] = [
         "formula",
@@ -87,7 +88,7 @@ fn subject(label: &str) -> String {
 }
 
 impl Style {
-    /// Draws a line in this look.
+    /// Draws a line in this style.
     pub(super) fn draw_line(&self, scene: &mut Scene, places: &[Place]) {
         match self.origin {
             Origin::Simulated => scene.line(places.to_vec(), 1.8, self.colour),
@@ -103,12 +104,12 @@ impl Style {
         }
     }
 
-    /// Draws a mark in this look. Formulas have none.
+    /// Draws a mark in this style. Formulas have none.
     pub(super) fn draw_mark(&self, scene: &mut Scene, at: Place, hint: Option<String>) {
         if self.origin == Origin::Formula {
             return;
         }
-        // What was not simulated is outlined, so that it shows on a mark that was.
+        // Values that are not simulated are outlined, so that they show on simulated marks.
         let hollow = matches!(self.origin, Origin::Printed | Origin::Measured);
         let shapes = mark(self.mark, at, self.colour, hollow);
         if let Some(text) = hint {
@@ -133,7 +134,7 @@ fn mark(number: usize, (x, y): Place, colour: Colour, outlined: bool) -> Vec<Sha
     let diamond = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
     let downward = [(0.0, 1.15), (1.1, -0.8), (-1.1, -0.8)];
     let filled = |corners: &[Place]| vec![Shape::Area { places: at(corners, 1.0), colour }];
-    // Larger and without a filling, so that a mark below shows.
+    // Larger and not filled, so that a mark below shows.
     let hollow = |corners: &[Place]| {
         let mut outline = at(corners, 1.15);
         outline.extend_from_within(..2);

@@ -1,4 +1,4 @@
-//! What 000 says in its figures 4 to 15, and what was found.
+//! The claims of 000 in its figures 4 to 15, and the findings.
 
 use super::{Against, Case, Curves, Figure, Measure};
 use crate::beside::{course, formula, never_rises, short};
@@ -36,7 +36,7 @@ pub(super) fn of(figure: Figure, curves: &Curves) -> Vec<Claim> {
     claims
 }
 
-/// What the text calls the proposed algorithm: in case 2 its steps 5 to 7 have tokens dealt again.
+/// The text's proposed algorithm: in case 2 its steps 5 to 7 deal tokens again.
 fn simulated(figure: Figure, curves: &Curves) -> &[Dot] {
     if figure.case == Case::One { &curves.queue } else { &curves.collector }
 }
@@ -103,13 +103,13 @@ fn falls(with: &str, figure: Figure, what: &str, curves: &Curves) -> Claim {
     match figure.measure {
         Measure::Time => claim.because("More tokens, shorter queues; in steps, because tokens are whole."),
         Measure::Messages => claim.because(
-            "Each token of a group costs two messages to get back, and saves none: whoever asks gets a message of \
-             their own whichever token it is.",
+            "Each token of a group costs two messages to get back, and saves none: each requester gets a message of \
+             its own whichever token it is.",
         ),
     }
 }
 
-/// Whether the proposed algorithm is better than the other at every place of the figure.
+/// Whether the proposed algorithm is better than the other at every x value of the figure.
 fn wins(figure: Figure, what: &str, curves: &Curves) -> Claim {
     let says = format!("proposed takes less {what} than Chaudhuri–Edward");
     let says = if figure.measure == Measure::Messages { says.replace("less", "fewer") } else { says };
@@ -157,7 +157,8 @@ fn mended(curves: &Curves) -> Claim {
     formula(CASE_2, says, &by_formula, &curves.collector).because(reason)
 }
 
-/// Whether tokens of groups that have finished help the others, if each token is dealt again after every section.
+/// Whether tokens of finished groups help the others, if each token is dealt again after every critical
+/// section.
 fn helped(figure: Figure, curves: &Curves) -> Claim {
     let pairs = || curves.collector.iter().zip(&curves.queue);
     let better = pairs().filter(|(again, queue)| again.y < queue.y).count();

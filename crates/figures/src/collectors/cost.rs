@@ -1,4 +1,4 @@
-//! What a single request costs, and what a round of everybody: 000 section III D.
+//! The cost of a single request, and of a round of all nodes: 000 section III D.
 
 use simulator::Point;
 use simulator::workload::Workload;
@@ -18,7 +18,7 @@ const ASKERS: [(u32, &str); 4] = [
     (5, "a node of another group"),
 ];
 
-/// Its name here, the algorithm, its options, and how many tokens.
+/// Its name here, the algorithm, its options, and the number of tokens.
 type Variant = (&'static str, &'static str, &'static [(&'static str, &'static str)], u32);
 
 const VARIANTS: [Variant; 4] = [
@@ -28,7 +28,7 @@ const VARIANTS: [Variant; 4] = [
     ("chaudhuri-edward, k = 4", "chaudhuri-edward", &[], 4),
 ];
 
-/// Roots of the sizes at which everybody asks.
+/// Roots of the sizes at which all nodes make a request.
 const ROOTS: [u32; 8] = [4, 6, 8, 12, 16, 20, 26, 32];
 
 pub(super) fn exhibit() -> Exhibit {
@@ -57,12 +57,12 @@ fn everybody(root: u32) -> Point {
     Point { algorithm: "collectors".to_string(), plan, seed: 1, seeds: 1 }
 }
 
-/// What the text's count comes to.
+/// The text's count.
 fn printed(root: f64) -> f64 {
     4.0 * (root - 1.0) - 1.0
 }
 
-/// What it comes to with the requests and token hops inside groups.
+/// The count with the requests and token hops inside groups.
 fn ours(root: f64) -> f64 {
     2.0 * root * root + 3.0 * root - 5.0
 }

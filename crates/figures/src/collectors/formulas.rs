@@ -1,14 +1,14 @@
-//! The formulas of 000 section IV, as printed, and what they should be.
+//! The formulas of 000 section IV, as printed, and the corrected ones.
 
 /// How long a message takes in the text's curves (M).
 pub(crate) const MESSAGE: f64 = 10.0;
 /// How long a critical section takes in them (E).
 pub(crate) const SECTION: f64 = 50.0;
 
-/// A round: so many tokens, and how many ask in each of the groups that ask (N₀, N₁ …).
+/// A round: the number of tokens, and the number of requests in each requesting group (N₀, N₁ …).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Round {
-    /// Where it stands on the axis to the right.
+    /// Its x value.
     pub(crate) x: f64,
     pub(crate) tokens: u32,
     pub(crate) sizes: Vec<u32>,
@@ -52,8 +52,8 @@ impl Round {
         self.asking() + 4.0 * self.groups() + self.asking() / self.share()
     }
 
-    /// Case 2: 4M + G of the last group, where G = N(Q + 1)/(2K) · (M + E) − (G of the group before) + 2M. The first
-    /// group has no other before it: its G is that of step 4, N/S · (M + E).
+    /// Case 2: 4M + G of the last group, where G = N(Q + 1)/(2K) · (M + E) − (G of the group before) + 2M.
+    /// The first group has no other before it: its G is that of step 4, N/S · (M + E).
     pub(crate) fn time_2(&self) -> f64 {
         let alone = |size: &u32| f64::from(*size) / self.share() * (MESSAGE + SECTION);
         let mut sizes = self.sizes.iter();
@@ -86,8 +86,8 @@ impl Round {
         4.0 * self.groups() + 2.0 * self.asking()
     }
 
-    /// The whole tokens that each group uses: equal shares of all of them, the remainder to the first, and none for
-    /// which there is no request; and whether some of its share goes back unused.
+    /// The whole tokens that each group uses: equal shares of all of them, the remainder to the first, and at
+    /// most one for each request; and whether some of its share returns unused.
     fn used(&self) -> Vec<(u32, bool)> {
         let groups = self.sizes.len() as u32;
         let share = |index| self.tokens / groups + u32::from(index < self.tokens % groups);
@@ -97,16 +97,16 @@ impl Round {
             .collect()
     }
 
-    /// Ours, for both cases and tokens that go along their queues: REQ, GREQ, two hops of collecting, GRANT; the longest queue of any token, a message and a
-    /// section for each of it; HOME and RET.
+    /// Ours, for both cases and tokens that follow their queues: REQ, GREQ, two hops of collecting, GRANT;
+    /// the longest queue of any token, a message and a critical section for each entry; HOME and RET.
     pub(crate) fn time(&self) -> f64 {
         let queues =
             self.used().into_iter().zip(&self.sizes).map(|((used, _), size)| size.div_ceil(used.max(1)));
         7.0 * MESSAGE + f64::from(queues.max().unwrap_or(0)) * (MESSAGE + SECTION)
     }
 
-    /// Ours, for the same: REQ and TOKEN for everybody who asks, GREQ and GRANT for each group, HOME and RET for
-    /// each token that was used, and a RET for each group that could not use all.
+    /// Ours, for the same: REQ and TOKEN for each request, GREQ and GRANT for each group, HOME and RET for
+    /// each used token, and a RET for each group that could not use all.
     pub(crate) fn messages(&self) -> f64 {
         let back: f64 =
             self.used().into_iter().map(|(used, rest)| f64::from(2 * used + u32::from(rest))).sum();

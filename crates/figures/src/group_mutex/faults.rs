@@ -1,4 +1,4 @@
-//! Text 004 where messages are lost and nodes crash.
+//! Text 004 with lost messages and crashes.
 
 use simulator::{Estimate, Point, Summary};
 
@@ -27,7 +27,7 @@ const NODES: u32 = 10;
 const GROUPS: u32 = 3;
 const RATE: f64 = 0.03;
 const LOSSES: [f64; 7] = [0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2];
-/// Crashes in a thousand t_m, of any node each.
+/// Crashes in a thousand t_m, each of a random node.
 const CRASHES: [u32; 7] = [0, 1, 2, 5, 10, 20, 50];
 /// How long a node is down.
 const DOWN: u32 = 20;
@@ -38,7 +38,7 @@ fn losses(effort: &Effort) -> Vec<(f64, Point)> {
     let with = |share: f64| {
         let mut plan = plan(effort, NODES, GROUPS, RATE);
         plan.faults.loss = share;
-        // Without a loss, too, timers run: they must not go off.
+        // Timers run without losses, too: they must not expire.
         plan.timers = Some(true);
         (share, point(effort, plan))
     };
@@ -96,7 +96,7 @@ fn crash(effort: &Effort, results: &Results) -> Page {
     charts(&crashes(effort), results, "crashes in 1000 t_m")
 }
 
-/// Wait, messages and throughput against how much goes wrong; and that it goes on.
+/// Wait, messages and throughput against the rate of faults; and that the system keeps going.
 fn charts(points: &[(f64, Point)], results: &Results, x: &str) -> Page {
     let chart = |suffix: &'static str, title: &str, y: &str, value: fn(&Summary) -> Estimate| {
         let dots = points.iter().map(|(share, point)| Dot::measured(*share, value(results.of(point))));
@@ -140,7 +140,7 @@ fn charts(points: &[(f64, Point)], results: &Results, x: &str) -> Page {
     };
     let claim = Claim::holds(
         "004 sec. V",
-        "Transient faults neither let two groups in at once nor leave anybody waiting.",
+        "Transient faults neither admit two groups at once nor leave a client waiting.",
         violations.is_empty(),
         found,
     )

@@ -96,7 +96,7 @@ fn ends() -> (f64, f64) {
     (RATES[0], RATES[RATES.len() - 1])
 }
 
-/// The largest of a value over the sweep.
+/// The largest value over the sweep.
 fn largest(effort: &Effort, results: &Results, value: impl Fn(&Summary) -> f64) -> f64 {
     swept(effort).iter().map(|point| value(results.of(point))).fold(0.0, f64::max)
 }
@@ -134,12 +134,12 @@ fn messages_load(effort: &Effort, results: &Results) -> Page {
     Page { parts: vec![Part::Chart(chart)], claims }
 }
 
-/// For each number of nodes: one at a time, and everybody at once.
+/// For each number of nodes: one request at a time, and all at once.
 fn sizes(effort: &Effort) -> Vec<(u32, [Point; 2])> {
     let points = |nodes: u32| {
         let mut light = plan(effort, nodes, 5, 1.0);
         light.workload = Workload::Single;
-        // Request sets are small once everybody has had the token a few times.
+        // Request sets are small once all nodes have had the token a few times.
         light.warmup = light.warmup.max(u64::from(nodes) * 5);
         let heavy = plan(effort, nodes, 5, 10.0);
         (nodes, [point(effort, light), point(effort, heavy)])
@@ -189,7 +189,7 @@ fn messages_nodes(effort: &Effort, results: &Results) -> Page {
     Page { parts: vec![Part::Chart(chart)], claims }
 }
 
-/// Everybody asks for the only group at once.
+/// All nodes request the only group at once.
 fn burst(effort: &Effort) -> Point {
     let mut plan = plan(effort, NODES, 1, 0.01);
     plan.workload = Workload::Burst;
@@ -258,7 +258,7 @@ fn switches(effort: &Effort, results: &Results) -> Page {
 }
 
 fn delay(effort: &Effort, results: &Results) -> Page {
-    let title = "From the last exit to the next entry, with somebody waiting";
+    let title = "From the last exit to the next entry, with waiters";
     let mut chart = by_rate(effort, results, title, "delay in t_m", |it| it.changeover);
     // With one group there is no conflict, and hardly ever a last exit.
     chart.series.remove(0);
@@ -329,6 +329,6 @@ fn any_of(effort: &Effort, results: &Results) -> Page {
         several < single,
         format!("{several:.2} t_m instead of {single:.2} t_m to enter at the highest rate"),
     )
-    .because("Whoever accepts the group that is open need not wait for another.");
+    .because("A client that accepts the open group need not wait for another.");
     Page { parts: charts.into_iter().map(Part::Chart).collect(), claims: vec![claim] }
 }

@@ -14,7 +14,8 @@ pub(super) const EXHIBIT: Exhibit = Exhibit {
     draw,
 };
 
-/// An event of the example, the steps that make it up (P1 is node 0, g1 is group 0), and the row that the text prints.
+/// An event of the example, the steps that make it up (P1 is node 0, g1 is group 0), and the row that the
+/// text prints.
 struct Event {
     name: &'static str,
     steps: &'static str,

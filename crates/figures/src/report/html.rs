@@ -1,4 +1,4 @@
-//! The report's page: what was run, the verdicts, the contents, and every exhibit. All of it is in the one file.
+//! The report's page: the run, the verdicts, the contents, and every exhibit, in one file.
 
 use std::fmt::Write;
 
@@ -75,7 +75,7 @@ fn grouped(number: u64) -> String {
     crate::chart::grouped(&number.to_string())
 }
 
-/// A violation casts doubt on everything that was measured with it, so it comes first.
+/// A violation casts doubt on all measures of its runs, so it comes first.
 fn write_violations(html: &mut String, shown: &[Shown]) {
     if shown.iter().all(|shown| shown.violations.is_empty()) {
         return;
@@ -141,7 +141,7 @@ fn verdicts(counts: Counts) -> [(&'static str, usize, &'static str, &'static str
     ]
 }
 
-/// All claims, what does not hold first: it is what a reader asks for.
+/// All claims, those that do not hold first: they interest a reader most.
 fn write_verdicts(html: &mut String, shown: &[Shown]) {
     let counts = Counts::of(shown);
     html.push_str("<section id=\"verdicts\">\n<h2>Claims and verdicts</h2>\n");
@@ -165,7 +165,7 @@ fn write_verdicts(html: &mut String, shown: &[Shown]) {
     html.push_str("</section>\n");
 }
 
-/// A verdict's class, and a sign that tells it without colour.
+/// A verdict's class, and a symbol that does not depend on colour.
 fn class_of(verdict: &Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Reproduces => ("reproduces", "✓"),
@@ -180,7 +180,7 @@ pub(super) fn open_claims(html: &mut String, with_exhibit: bool) {
     html.push_str("</tr></thead>\n<tbody>\n");
 }
 
-/// A row of a table of claims, with a link to its exhibit where it is not there already.
+/// A row of a table of claims, with a link to its exhibit where that is elsewhere.
 pub(super) fn write_claim(html: &mut String, claim: &Claim, exhibit: Option<&str>) {
     let (class, mark) = class_of(&claim.verdict);
     let _ = write!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::page::{Page, Part};
 
-/// The name of each part's files, without its ending. No two are the same; text has a name that is not used.
+/// The name of each part's files, without extension. All names differ; the name of a text is not used.
 pub(super) fn stems(id: &str, page: &Page) -> Vec<String> {
     let join = |suffix: &str| match suffix.trim_start_matches('-') {
         "" => id.to_string(),
@@ -57,7 +57,7 @@ const PAPERS: &[(&str, &str)] = &[
     ("ours", "Beyond the papers"),
 ];
 
-/// The paper that a source is in, by its number, and its name.
+/// The paper of a source, by its number, and its name.
 pub(super) fn paper(source: &str) -> (&str, &str) {
     let number = source.split([' ', ',', ':']).next().unwrap_or(source);
     let known = PAPERS.iter().find(|(known, _)| *known == number);

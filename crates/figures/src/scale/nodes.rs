@@ -34,7 +34,7 @@ const SIZES: [u32; 9] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000
 /// The largest system of a quick run.
 const QUICK: u32 = 10_000;
 
-/// An algorithm, its tokens, and how large a system may become: by its state at light load, by its work at full load.
+/// An algorithm, its tokens, and its largest system: by its state at light load, by its work at full load.
 struct Contender {
     name: &'static str,
     tokens: u32,
@@ -60,7 +60,7 @@ const CONTENDERS: [Contender; 9] = [
     FOREST,
     NEILSEN,
     RAYMOND,
-    // The root keeps the whole tree and takes it along, which is work in proportion to n.
+    // The root keeps the whole tree and moves it with the token, which is work in proportion to n.
     contender("lacbt", 1, 100_000, 1_000),
     COLLECTORS,
     MAEKAWA,
@@ -80,11 +80,12 @@ impl Contender {
         let at = |nodes: u32| {
             let mut point = point(effort, self.name, (nodes, self.tokens), load);
             if self.name == FOREST.name {
-                // The fair choice: at full load random ones leave some waiting for very long.
+                // The fair choice: at full load a random choice leaves some clients waiting for very long.
                 point.plan.setting.options.push(("choose".to_string(), "last-seen".to_string()));
             }
             if load == Load::Light && !matches!(self.name, "naimi-trehel" | "bulgannawar-vaidya") {
-                // Nothing changes but where the token is; and where all are asked, an entry is much work.
+                // Only the position of the token changes; and where all nodes are asked, an entry is much
+                // work.
                 point.plan.warmup = 200;
                 point.plan.entries = point.plan.entries.min(1000);
             }
@@ -210,7 +211,7 @@ fn wait(effort: &Effort, results: &Results) -> Page {
     let claims = vec![
         Claim::holds(
             "theory",
-            "Whoever asks all or a quorum enters after two hops, whatever n is.",
+            "A node that asks all others or a quorum enters after two hops, whatever n is.",
             most < 0.15,
             format!("within {} of 2 hops", percent(most)),
         ),

@@ -34,7 +34,7 @@ fn points(effort: &Effort, load: Load, name: &str, choose: &str) -> Vec<(u32, Po
         if !choose.is_empty() {
             point.plan.setting.options.push(("choose".to_string(), choose.to_string()));
         }
-        // A system of this size is soon in its stride, and there are many tokens to go through.
+        // A system of this size settles soon, and there are many numbers of tokens to try.
         point.seeds = point.seeds.min(5);
         (tokens, point)
     };
@@ -89,7 +89,7 @@ fn draw(effort: &Effort, results: &Results) -> Page {
     Page { parts, claims }
 }
 
-/// How evenly the two choices serve everybody.
+/// How evenly the two choices serve the nodes.
 fn fairness(effort: &Effort, results: &Results) -> String {
     let worst = |(name, choose): (&str, &str)| {
         let points = points(effort, Load::Full, name, choose);

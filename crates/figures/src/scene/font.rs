@@ -1,11 +1,11 @@
-//! The one font: how wide a text is, where to break it, and the outlines of its letters. It is part of the program,
-//! because a fresh machine has none.
+//! The one font: the width of a text, its line breaks, and the outlines of its letters. It is part of the
+//! program, because a system may have none.
 
 use std::sync::LazyLock;
 
 use ab_glyph::{Font, FontRef, GlyphId, OutlineCurve, Point, ScaleFont};
 
-/// A part of DejaVu Sans: Latin, Greek, and the signs of formulas. Its licence is beside it.
+/// A subset of DejaVu Sans: Latin, Greek, and mathematical symbols. Its licence is beside it.
 static FONT: LazyLock<FontRef<'static>> = LazyLock::new(|| {
     let bytes = include_bytes!("../../font/DejaVuSans-subset.ttf");
     FontRef::try_from_slice(bytes).expect("the font in the program is whole")
@@ -18,7 +18,7 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
     width
 }
 
-/// Breaks a text at spaces into lines that are at most so wide. A longer word stays whole.
+/// Breaks a text at spaces into lines of at most this width. A longer word stays whole.
 pub(crate) fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -55,7 +55,7 @@ pub(crate) fn outlines(text: &str, size: f64, mut curve: impl FnMut(OutlineCurve
 /// Each letter with where it begins and ends.
 fn for_each_glyph(text: &str, size: f64, mut visit: impl FnMut(GlyphId, f64, f64)) {
     let em = FONT.units_per_em().unwrap_or(1000.0);
-    // At a scale of its height the font speaks in its own units.
+    // At a scale of its height the font uses its own units.
     let font = FONT.as_scaled(FONT.height_unscaled());
     let mut left = 0.0;
     for letter in text.chars() {

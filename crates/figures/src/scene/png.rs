@@ -1,4 +1,4 @@
-//! A drawing as PNG. The format needs a frame of a few numbers around compressed rows, so it is written here.
+//! A drawing as PNG. The format needs only a few headers around compressed rows, so it is written here.
 
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
@@ -6,7 +6,7 @@ use super::{Scene, raster};
 
 /// The usual compromise between speed and size.
 const COMPRESSION: u8 = 6;
-/// Each byte is stored as the difference from the one above it: most of a chart is like the row above.
+/// Each byte is stored as the difference from the one above it: most of a chart equals the row above.
 const FILTER_UP: u8 = 2;
 
 /// The whole file.

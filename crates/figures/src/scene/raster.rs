@@ -1,11 +1,11 @@
-//! Painting with smooth edges: each shape becomes polygons, and each pixel is covered as far as they cover it.
+//! Anti-aliased painting: each shape becomes polygons, and each pixel is covered as far as they cover it.
 
 use ab_glyph::{OutlineCurve, Point, point};
 use ab_glyph_rasterizer::Rasterizer;
 
 use super::{Anchor, Colour, Place, Scene, Shape, Text, font};
 
-/// Pixels of the picture for each pixel of the layout, so that it is sharp in print and on fine screens.
+/// Picture pixels per layout pixel, so that it is sharp in print and on fine screens.
 const PIXELS: f64 = 2.0;
 
 /// A picture: red, green and blue of each pixel, row by row.
@@ -37,14 +37,14 @@ pub(crate) fn paint(scene: &Scene) -> Picture {
 }
 
 impl Picture {
-    /// Fills what is inside of closed curves.
+    /// Fills the inside of closed curves.
     fn fill(&mut self, curves: &[OutlineCurve], colour: Colour) {
         let Some((left, top, right, bottom)) = self.bounds(curves) else { return };
         let (width, height) = (right - left, bottom - top);
         let mut rasterizer = Rasterizer::new(width, height);
         let place = |p: Point| {
             let (x, y) = (p.x - left as f32, p.y - top as f32);
-            // What sticks out is cut off, so that the rasterizer never leaves its field.
+            // Points outside are clamped, so that the rasterizer never leaves its area.
             ab_glyph_rasterizer::point(x.clamp(0.0, width as f32), y.clamp(0.0, height as f32))
         };
         for curve in curves {
@@ -83,7 +83,7 @@ impl Picture {
     }
 }
 
-/// All of a curve lies between these.
+/// Corners that enclose the whole curve.
 fn corners(curve: &OutlineCurve) -> [Point; 4] {
     match *curve {
         OutlineCurve::Line(a, b) => [a, a, b, b],
@@ -93,7 +93,7 @@ fn corners(curve: &OutlineCurve) -> [Point; 4] {
 }
 
 fn polygon(places: &[Place]) -> Vec<OutlineCurve> {
-    // All polygons turn the same way, so that those that overlap add up and do not cancel out.
+    // All polygons have the same orientation, so that overlapping ones add up and do not cancel out.
     let turned = |index: usize| {
         let ((ax, ay), (bx, by)) = (places[index], places[(index + 1) % places.len()]);
         ax * by - bx * ay
@@ -118,7 +118,7 @@ fn disc(centre: Place, radius: f64) -> Vec<OutlineCurve> {
     polygon(&(0..CORNERS).map(corner).collect::<Vec<Place>>())
 }
 
-/// A line as a band for each of its pieces, with discs between them.
+/// A line as a band for each segment, with discs between them.
 fn stroke(places: &[Place], width: f64) -> Vec<OutlineCurve> {
     let mut curves = Vec::new();
     for pair in places.windows(2) {
@@ -129,7 +129,7 @@ fn stroke(places: &[Place], width: f64) -> Vec<OutlineCurve> {
             curves.extend(polygon(&[(ax + x, ay + y), (bx + x, by + y), (bx - x, by - y), (ax - x, ay - y)]));
         }
     }
-    // Hairlines need no joints, and grow thicker there if they get them.
+    // Hairlines need no joints, and would grow thicker there.
     if width > 1.0 && places.len() > 2 {
         for place in &places[1..places.len() - 1] {
             curves.extend(disc(*place, width / 2.0));

@@ -39,13 +39,13 @@ impl Figure {
     }
 }
 
-/// The numbers that a text prints in words, as marks.
+/// The numbers that a text prints, as marks.
 pub(super) fn printed(label: &str, dots: &[(f64, f64)]) -> Series {
     let dots = dots.iter().map(|&(x, y)| Dot::exact(x, y)).collect();
     Series { label: label.to_string(), origin: Origin::Printed, dots }
 }
 
-/// The closed form of the wait, where it is more than the wait at the lightest load: below that it means nothing.
+/// The closed form of the wait, where it exceeds the wait at the lightest load: below that it has no meaning.
 pub(super) fn saturation(view: &View, scene: Scene) -> Series {
     let least = view.wait(scene, PROPOSED, LIGHT);
     // Finer than the simulated curves, since it bends.
@@ -86,7 +86,7 @@ pub(super) fn text(paragraph: &str) -> Part {
     Part::Text(paragraph.to_string())
 }
 
-/// What the model of the texts leaves open, and what we chose.
+/// The gaps of the texts' model, and our choices.
 pub(super) fn model_note() -> Part {
     text(
         "The model: after leaving, a node pauses for an exponential time with mean 1/λ, asks, waits, stays inside for E. \

@@ -11,18 +11,18 @@ use crate::page::{Axis, Dot, Origin};
 use crate::{Chart, Claim, Effort, Exhibit, Page, Part, Results, Series, Table};
 
 pub(super) const VI: &str = "001 ch. VI sec. B";
-/// The nodes that took part; a tenth collected the numbers.
+/// The nodes that took part; a tenth one collected the numbers.
 pub(super) const NODES: u32 = 9;
 pub(super) const TOKENS: u32 = 3;
 /// A message from node to node, in milliseconds: half of the measured round trip.
 pub(super) const HOP: f64 = 6.5;
-/// The entries of each node,
+/// The entries of each node.
 pub(super) const ENTRIES_EACH: u32 = 200;
-/// and of all.
+/// The entries of all nodes.
 const ENTRIES: u64 = ENTRIES_EACH as u64 * NODES as u64;
-/// Milliseconds inside.
+/// The length of a critical section, in milliseconds.
 pub(super) const SECTION: f64 = 2.0;
-/// The heavy load of the text fits rates so many times as high as printed.
+/// The text's heavy load fits rates this many times as high as printed.
 pub(super) const FACTOR: f64 = 100.0;
 pub(super) const CONTENDERS: [Contender; 2] = [PROPOSED, RAYMOND];
 
@@ -104,7 +104,7 @@ fn point(effort: &Effort, contender: Contender, rate: f64) -> Point {
     Point { algorithm: contender.algorithm.to_string(), plan, seed: 1, seeds: effort.seeds }
 }
 
-/// Raymond's algorithm at the highest rate with messages that occupy no processor.
+/// Raymond's algorithm at the highest rate, with messages that occupy no processor.
 fn unhandled(effort: &Effort) -> Point {
     let mut point = point(effort, RAYMOND, HEAVY * FACTOR);
     (point.plan.send, point.plan.receive, point.plan.transit) = (0.0, 0.0, Span::constant(HOP));
@@ -158,7 +158,7 @@ impl Bench<'_> {
         vec![self.chart("printed", 1.0, label, measure), self.chart("hundredfold", FACTOR, label, measure)]
     }
 
-    /// The entries per millisecond, as a share of what three tokens could give.
+    /// The entries per millisecond, as a share of what three tokens allow.
     fn share_used(&self, rate: f64) -> f64 {
         self.of(PROPOSED, rate).throughput.mean * (HOP + SECTION) / f64::from(TOKENS)
     }
@@ -177,12 +177,12 @@ impl Bench<'_> {
     }
 }
 
-/// Why Raymond's algorithm sends more messages than the text has.
+/// Why Raymond's algorithm sends more messages than in the text.
 pub(super) const TOGETHER: &str =
     "Two replies are never due to the same node at once, so that none are sent together; see figure 14.";
 const UNIT: &str = "At the printed rates the load is never heavy; see the note on the unit of λ.";
 
-/// A claim about heavy load: at the printed rate, and what it is at a hundred times that.
+/// A claim about heavy load: at the printed rate, and at a hundred times that.
 fn at_heavy_load(bench: &Bench, claim: Claim, contender: Contender, measure: Measure) -> Claim {
     let value = |rate| measure(bench.of(contender, rate)).mean;
     let found = format!(
@@ -301,13 +301,13 @@ fn draw_table(effort: &Effort, results: &Results, number: usize) -> Page {
     );
     let note = text(
         "Each of our numbers is the mean over all seeds of the standard deviation over the nodes of a run: of their mean waits, and of \
-         the messages that they send for each of their own entries, whoever these are for. What the text counts for a node is \
+         the messages that they send for each of their own entries, whichever node these are for. What the text counts for a node is \
          not said. A run has 1800 entries in all, so that nodes have about 200 each, where the \
          implementation let each have exactly 200: this adds to the spread of messages, most where everybody answers everybody. \
          For rates a hundred times as high see figure 30.",
     );
     let says = "The standard deviations are small compared with the means (here: at most a tenth at 200 entries for each node).";
-    // With fewer entries to a node means stray further.
+    // With fewer entries per node means vary more.
     let allowed = 0.1 * (ENTRIES as f64 / effort.entries(ENTRIES) as f64).sqrt();
     let claim = Claim::holds(VI, says, largest.0 <= allowed && largest.1 <= allowed, found);
     let reason = "Chance: each node has only so many entries, and their waits vary as widely as 0, 1, 2 or more hops; and a node that \

@@ -12,11 +12,11 @@ use crate::page::Axis;
 use crate::{Claim, Effort, Exhibit, Page, Part, Results, Series};
 
 const B1: &str = "001 ch. V sec. B.1";
-/// So light a load that every request finds the system at rest.
+/// So light a load that every request finds the system idle.
 const LIGHTEST: f64 = 0.001;
 /// A load between light and heavy.
 pub(super) const MEDIUM: f64 = 0.1;
-/// A run begins and ends amid requests, so that counts for each entry stray by so much.
+/// A run begins and ends amid requests, so that counts per entry vary by this much.
 pub(super) const EDGE: f64 = 0.005;
 
 /// Figures 14 to 16.
@@ -73,7 +73,7 @@ pub(super) fn long_sections() -> Vec<Exhibit> {
     ]
 }
 
-/// As printed, and with steps that multiply: Raymond's 58 messages press everything else to the bottom.
+/// As printed, and on a logarithmic axis: Raymond's 58 messages press all other curves to the bottom.
 pub(super) fn charts(view: &View, scene: Scene, marks: Option<&Series>) -> Vec<Part> {
     let label = "messages for each entry";
     let axes = [("linear", Axis::linear(label)), ("log", Axis::logarithmic(label))];
@@ -86,7 +86,7 @@ pub(super) fn charts(view: &View, scene: Scene, marks: Option<&Series>) -> Vec<P
     axes.map(chart).into()
 }
 
-/// What the texts print of figures 14 and 4.
+/// The numbers that the texts print of figures 14 and 4.
 pub(super) fn printed_messages() -> Series {
     printed("printed", &[(LIGHT, 5.0), (HEAVY, 2.0), (HEAVY, 3.0), (HEAVY, 31.0), (HEAVY, 57.0)])
 }
@@ -115,7 +115,7 @@ fn draw_like(effort: &Effort, results: &Results, scene: Scene, like: Scene) -> P
     Page { parts: charts(&view, scene, None), claims: same(&view, B1, scene, like) }
 }
 
-/// At each λ, whether one sends at most as many messages as all of the others.
+/// At each λ, whether one contender sends at most as many messages as all of the others.
 pub(super) fn fewest(view: &View, one: Contender, others: &[Contender]) -> Vec<(f64, bool)> {
     let count = |contender, rate| view.summary(COSTLY, contender, rate).messages_per_entry;
     let holds = |rate| others.iter().all(|&other| at_most(count(one, rate), count(other, rate)));
@@ -129,7 +129,7 @@ pub(super) fn messages_at(view: &View, rate: f64) -> String {
     format!("at λ = {rate}: {}", CONTENDERS.map(one).join(", "))
 }
 
-/// Why makki sends less at medium loads.
+/// Why makki sends fewer messages at medium loads.
 pub(super) const TOGETHER: &str = "At medium loads Makki's one token, which collects requests for a whole round, needs hardly more \
     than three messages, while requests for the proposed one's tokens still travel and its INFORMs still go out.";
 
@@ -162,7 +162,7 @@ fn proposed(view: &View) -> Vec<Claim> {
     ]
 }
 
-/// The choice of the token last seen saves messages.
+/// Asking for the token last seen saves messages.
 pub(super) fn heuristic(view: &View, source: &'static str) -> Claim {
     let saved = |rate| -excess(view.messages(COSTLY, PROPOSED, rate), view.messages(COSTLY, RANDOM, rate));
     let found =
@@ -268,7 +268,7 @@ fn makki(view: &View) -> Vec<Claim> {
     ]
 }
 
-/// Whether the messages in a scene are those in another.
+/// Whether the messages in a scene equal those in another.
 pub(super) fn same(view: &View, source: &'static str, scene: Scene, like: Scene) -> Vec<Claim> {
     let other_sections = scene.section != like.section;
     let of_what =

@@ -1,4 +1,5 @@
-//! What the thesis simulates: 30 nodes, 3 tokens, five contenders, three ways to divide a hop, two lengths of sections.
+//! The simulations of the thesis: 30 nodes, 3 tokens, five contenders, three divisions of a hop, two lengths
+//! of sections.
 
 use algorithms::Setting;
 use simulator::time::Span;
@@ -12,7 +13,7 @@ pub(super) const NODES: f64 = 30.0;
 pub(super) const TOKENS: f64 = 3.0;
 /// A hop takes one unit in all three settings.
 pub(super) const HOP: f64 = 1.0;
-/// Singhal's length of a critical section, which both texts take over.
+/// Singhal's length of a critical section, which both texts use.
 pub(super) const SHORT: f64 = 0.0002;
 /// The other length of the thesis.
 pub(super) const LONG: f64 = 1.0;
@@ -56,7 +57,7 @@ pub(super) const RANDOM: Contender = Contender {
     in_clusters: PUBLISHED_IN_CLUSTERS,
     options: &[("choose", "random"), ("inform", "2")],
 };
-/// The first without INFORM messages: not in the figures, but in what the texts say of them.
+/// The first without INFORM messages: not in the figures, but in the texts' claims about them.
 pub(super) const SILENT: Contender = Contender {
     label: "proposed, ν = 0",
     algorithm: PUBLISHED,
@@ -83,10 +84,10 @@ pub(super) const RAYMOND: Contender = Contender {
 
 /// The curves of every figure, in the order of the legend.
 pub(super) const CONTENDERS: [Contender; 5] = [PROPOSED, RANDOM, MAKKI, SRIMANI, RAYMOND];
-/// Those that the texts did not invent.
+/// The contenders that the texts did not invent.
 pub(super) const OTHERS: [Contender; 3] = [MAKKI, SRIMANI, RAYMOND];
 
-/// How a hop is divided, how long sections are, and whether the system is.
+/// How a hop is divided, the length of critical sections, and whether the system is partitioned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scene {
     /// Ts and Tr, which are equal in all settings; the rest of the hop is Tt.
@@ -125,13 +126,12 @@ impl Scene {
         format!("Tr = Ts = {}, Tt = {transit}, E = {}, {shape}", self.handling, self.section)
     }
 
-    /// The wait that follows if all tokens are always on their way between clients that all wait:
-    /// (n/k)(hop + E) − E − 1/λ.
+    /// The wait if all tokens are always on their way between waiting clients: (n/k)(hop + E) − E − 1/λ.
     pub(super) fn saturated_wait(&self, rate: f64) -> f64 {
         NODES / TOKENS * (HOP + self.section) - self.section - 1.0 / rate
     }
 
-    /// The entries per unit of time that k tokens can give.
+    /// The entries per unit of time that k tokens allow.
     pub(super) fn most_entries(&self) -> f64 {
         TOKENS / (HOP + self.section)
     }
@@ -172,7 +172,7 @@ pub(super) fn curves(effort: &Effort, scenes: &[Scene]) -> Vec<Point> {
     points
 }
 
-/// What is looked at in a point.
+/// A measure of a point.
 pub(super) type Measure = fn(&Summary) -> Estimate;
 
 /// The mean wait.
@@ -200,7 +200,7 @@ pub(super) fn kind(summary: &Summary, kind: &str) -> f64 {
     summary.messages_by_kind.get(kind).map_or(0.0, |estimate| estimate.mean)
 }
 
-/// What was simulated, by what the thesis calls it.
+/// The results, by the names of the thesis.
 pub(super) struct View<'a> {
     pub(super) effort: &'a Effort,
     pub(super) results: &'a Results,

@@ -1,4 +1,5 @@
-//! Figures 3 to 5 of the conference paper: the thesis' points with one setting of times each, and what 003 says of them.
+//! Figures 3 to 5 of the conference paper: the thesis' points with one setting of times each, and the claims
+//! of 003.
 
 use super::drawing::{kinds_table, makki_note, model_note};
 use super::messages::{self, MEDIUM, TOGETHER, fewest, messages_at};
@@ -62,7 +63,7 @@ fn draw_figure_3a(effort: &Effort, results: &Results) -> Page {
     Page { parts, claims }
 }
 
-/// Other times for messages or sections show the same.
+/// Other times for messages or critical sections show the same trends.
 fn trends(view: &View) -> Claim {
     let scenes = [("Tr = Ts = 0.05", CHEAPER), ("E = 1", COSTLY.with_long_sections())];
     let leads = |scene| {

@@ -1,4 +1,5 @@
-//! Figures 26 to 29 of the thesis: three clusters of ten nodes with one token each, instead of thirty nodes with three.
+//! Figures 26 to 29 of the thesis: three clusters of ten nodes with one token each, instead of thirty nodes
+//! with three.
 
 use super::drawing::text;
 use super::messages;
@@ -68,7 +69,7 @@ fn draw_waits(effort: &Effort, results: &Results, whole: Scene) -> Page {
     Page { parts: vec![waits::chart(&view, whole.in_clusters(), None), note()], claims }
 }
 
-/// The others wait less in clusters.
+/// The other algorithms wait less in clusters.
 fn shorter(view: &View, whole: Scene, other: Contender) -> Claim {
     let parted = whole.in_clusters();
     let wait = |scene, rate| view.summary(scene, other, rate).time_to_enter;
@@ -85,7 +86,7 @@ fn shorter(view: &View, whole: Scene, other: Contender) -> Claim {
     unless_so(everywhere(BOTH, &says, &holds, &found), reason)
 }
 
-/// The proposed algorithm waits as long.
+/// The proposed algorithm waits as long in clusters.
 fn unchanged(view: &View, whole: Scene) -> Claim {
     let pair = |rate| Pair {
         place: format!("λ = {rate}"),
@@ -112,7 +113,7 @@ fn no_heuristic(view: &View, whole: Scene) -> Claim {
     alike(B1, "In clusters the choice of the token makes no difference: there is only one.", &pairs, 0.0)
 }
 
-/// The proposed algorithm is as good as the others, or better.
+/// The proposed algorithm is at least as good as the others.
 fn comparable(view: &View, whole: Scene) -> Claim {
     let parted = whole.in_clusters();
     let wait = |contender, rate| view.wait(parted, contender, rate);
@@ -133,7 +134,7 @@ fn comparable(view: &View, whole: Scene) -> Claim {
     unless_so(everywhere(B1, says, &holds, &found), reason)
 }
 
-/// What less time for messages does is the same as in the whole system.
+/// Less time for messages has the same effect as in the whole system.
 fn same_effect(view: &View, whole: Scene) -> Claim {
     let change = |to: Scene, from: Scene, contender| {
         excess(view.wait(to, contender, HEAVY), view.wait(from, contender, HEAVY))

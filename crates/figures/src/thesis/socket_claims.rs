@@ -1,4 +1,5 @@
-//! What the thesis says of its implementation, judged by runs over sockets; and whether simulation and sockets agree.
+//! The thesis' claims about its implementation, judged by runs over sockets; and whether simulation and
+//! sockets agree.
 
 use simulator::Estimate;
 
@@ -8,16 +9,16 @@ use super::sockets::{Line, Pair, rivals};
 use super::verdicts::{at_most, between, everywhere, excess, percent, unless_so};
 use crate::{Claim, Verdict};
 
-/// How far a mean over sockets may be from the simulated one and still be called the same.
+/// How far a mean over sockets may be from the simulated one to count as equal.
 const TOLERANCE: f64 = 0.1;
 
-/// Whether a run has the sizes of the thesis, so that its numbers can be asked for.
+/// Whether a run has the sizes of the thesis, so that its numbers can be compared.
 fn as_in_thesis(line: &Line) -> bool {
     let sizes = |pair: &Pair| (pair.measured.setting.nodes, pair.measured.setting.tokens);
     line.pairs.iter().all(|pair| sizes(pair) == (NODES, TOKENS))
 }
 
-/// Those of figure 30.
+/// The claims of figure 30.
 pub(super) fn messages(lines: &[Line]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for line in lines {
@@ -62,7 +63,7 @@ fn bounds(line: &Line) -> Claim {
     everywhere(VI, "Raymond's algorithm sends between 2n−k−1 and 2(n−1) messages.", &holds, &found)
 }
 
-/// Those of figure 31.
+/// The claims of figure 31.
 pub(super) fn waits(lines: &[Line]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for (algorithm, says, printed) in [
@@ -99,7 +100,8 @@ fn better(lines: &[Line], says: &str, value: fn(&Pair) -> f64) -> Option<Claim> 
     Some(everywhere("001 ch. VI sec. B, ch. VII", says, &holds, &ends.join(", ")))
 }
 
-/// Whether what was measured is what was simulated: a difference is one if it is more than the tolerance, and more than noise.
+/// Whether measurement and simulation agree: a difference counts if it exceeds both the tolerance and the
+/// noise.
 fn same(lines: &[Line], says: &str, values: fn(&Pair) -> (Estimate, Estimate)) -> Option<Claim> {
     let mut compared = Vec::new();
     for pair in lines.iter().flat_map(|line| &line.pairs) {
@@ -110,7 +112,7 @@ fn same(lines: &[Line], says: &str, values: fn(&Pair) -> (Estimate, Estimate)) -
     }
     let all = compared.len();
     let differ = compared.iter().filter(|(differs, ..)| *differs).count();
-    // Of those that differ, if any do.
+    // Among those that differ, if any do.
     let (differs, off, pair) = compared
         .into_iter()
         .max_by(|one, other| one.0.cmp(&other.0).then(one.1.abs().total_cmp(&other.1.abs())))?;
@@ -130,14 +132,14 @@ fn same(lines: &[Line], says: &str, values: fn(&Pair) -> (Estimate, Estimate)) -
     Some(Claim { source: "ours", says: says.to_string(), found, verdict, reason: String::new() })
 }
 
-/// That of tables I and II.
+/// The claim of tables I and II.
 pub(super) fn spread(line: &Line) -> Claim {
     let most = |value: fn(&Pair) -> f64| line.pairs.iter().map(value).fold(0.0, f64::max);
     let messages = most(|pair| pair.message_deviation() / pair.messages().mean);
     let waits = most(|pair| pair.wait_deviation() / pair.wait().mean);
     let says = "The standard deviations are small compared with the means (here: at most a tenth at 200 entries for each node).";
     let entries = line.pairs.first().map_or(ENTRIES_EACH, |pair| pair.measured.entries);
-    // With fewer entries to a node means stray further.
+    // With fewer entries per node means vary more.
     let allowed = 0.1 * (f64::from(ENTRIES_EACH) / f64::from(entries)).sqrt().max(1.0);
     let found = format!(
         "at most {:.0} % of the mean for messages and {:.0} % for delays",

@@ -1,7 +1,8 @@
-//! Figures 30, 31 and tables I, II of the thesis over real sockets, beside a simulation with the times that were measured.
+//! Figures 30, 31 and tables I, II of the thesis over real sockets, beside a simulation with the measured
+//! times.
 //!
-//! Nothing is run here: whoever has measured hands in [`Measured`], simulates the [`point`] of each, and has both
-//! drawn by [`show`].
+//! Nothing is run here: the caller passes its measurements as [`Measured`], simulates the [`point`] of each,
+//! and draws both with [`show`].
 
 use algorithms::Setting;
 use simulator::time::Span;
@@ -22,41 +23,41 @@ pub struct Measured {
     pub algorithm: String,
     /// Sizes and options.
     pub setting: Setting,
-    /// How often a client that has left was to ask again, per millisecond (λ).
+    /// How often a client that has left makes its next request, per millisecond (λ).
     pub rate: f64,
-    /// How often each client entered.
+    /// The entries of each client.
     pub entries: u32,
-    /// What each node measured.
+    /// The measures of each node.
     pub samples: Vec<Sample>,
-    /// How long a message was on its way, on average.
+    /// The mean delay of a message.
     pub message: f64,
-    /// How long a client was inside, on average.
+    /// The mean length of a critical section.
     pub section: f64,
-    /// How long a client that had left thought until it asked again, on average; 0 if none did.
+    /// The mean time between an exit and the next request of a client; 0 if there was none.
     pub think: f64,
 }
 
-/// What one node of a run measured.
+/// The measures of one node of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// How many messages it sent for each of its entries.
+    /// The messages it sent for each of its entries.
     pub messages: f64,
-    /// How long its client waited, on average, in milliseconds.
+    /// The mean wait of its client, in milliseconds.
     pub wait: f64,
 }
 
-/// What the thesis ran, but for the rates: those are a hundred times as high as printed, because at these the numbers
-/// in its text come out.
+/// The thesis' experiment, except for the rates: those are a hundred times as high as printed, because they
+/// give the numbers in its text.
 pub struct Experiment {
     /// The algorithms.
     pub algorithms: Vec<String>,
-    /// Nodes,
+    /// The number of nodes.
     pub nodes: u32,
-    /// and tokens.
+    /// The number of tokens.
     pub tokens: u32,
     /// The entries of each node.
     pub entries: u32,
-    /// Milliseconds inside.
+    /// The length of a critical section, in milliseconds.
     pub section: f64,
     /// The rates, per millisecond.
     pub rates: Vec<f64>,
@@ -70,7 +71,7 @@ pub fn experiment() -> Experiment {
         tokens: TOKENS,
         entries: ENTRIES_EACH,
         section: SECTION,
-        // Written with as many digits as printed.
+        // With as many digits as printed.
         rates: PRINTED.iter().map(|row| (row.rate * FACTOR * 1e6).round() / 1e6).collect(),
     }
 }
@@ -82,7 +83,7 @@ pub fn setting(algorithm: &str, nodes: u32, tokens: u32) -> Setting {
     Setting { options, ..Setting::new(nodes, tokens) }
 }
 
-/// What to simulate beside a run: the times are those that it measured.
+/// The point to simulate beside a run: with the measured times.
 pub fn point(measured: &Measured, seeds: u64) -> Point {
     let plan = Plan {
         setting: measured.setting.clone(),
@@ -138,7 +139,7 @@ pub(super) struct Line<'a> {
     pub(super) pairs: Vec<Pair<'a>>,
 }
 
-/// All runs, and what was simulated beside them with so many seeds.
+/// The exhibits of all runs, and of their simulations with this many seeds.
 pub fn show(all: &[Measured], seeds: u64, results: &Results) -> Vec<Shown> {
     let mut lines: Vec<Line> = Vec::new();
     for measured in all {
@@ -217,7 +218,7 @@ fn scene(lines: &[Line]) -> String {
     )
 }
 
-/// From the least to the most of a time over all runs.
+/// The range of a time over all runs.
 fn range(lines: &[Line], time: fn(&Measured) -> f64) -> String {
     let times = || lines.iter().flat_map(|line| &line.pairs).map(|pair| time(pair.measured));
     let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
@@ -278,7 +279,7 @@ fn spread(line: &Line, number: usize) -> Page {
     let title = format!("Standard deviations over the nodes, {}: {}", line.algorithm, scene_of(line));
     let table = Table { suffix: "", title, columns: columns(&names), rows };
     let counted = text(
-        "Of the mean waits of the nodes, and of the messages that they send for each of their own entries, whoever these are for. \
+        "Of the mean waits of the nodes, and of the messages that they send for each of their own entries, whichever node these are for. \
          The delays of the thesis go with messages of 6.5 ms. Simulated nodes share the entries of a run, so that they do not all have the \
          same number: this adds to the spread of messages, most where everybody answers everybody.",
     );

@@ -1,4 +1,4 @@
-//! Every exhibit draws something, and the numbers that can be worked out by hand come out.
+//! Every exhibit draws something, and numbers that can be computed by hand are correct.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::report::Shown;
 use crate::results::{Results, distinct};
 use crate::{Effort, Page, Part, Verdict};
 
-/// The least that still compares: errors need two seeds.
+/// The smallest effort that allows comparisons: errors need two seeds.
 const TINY: Effort = Effort { seeds: 2, quick: true };
 
 fn run(scene: Scene, contender: Contender, rate: f64) -> Summary {
@@ -116,7 +116,7 @@ fn the_printed_numbers_that_reproduce_do() {
     assert!((4.5..5.5).contains(&summary.messages_per_entry.mean), "{:?}", summary.messages_per_entry);
     let makki = run(COSTLY, model::MAKKI, HEAVY);
     close(makki.messages_per_entry.mean, 3.0);
-    // One token goes to everybody in turn, and the good site waits two hops more.
+    // One token visits all nodes in turn, and the good site waits two hops more.
     assert!(makki.time_to_enter.mean > model::NODES, "{:?}", makki.time_to_enter);
 }
 

@@ -4,10 +4,10 @@ use simulator::Estimate;
 
 use crate::{Claim, Verdict};
 
-/// Three standard errors count as noise: with two, one of the many comparisons would always seem to tell something.
+/// Three standard errors count as noise: with two, one of the many comparisons would always seem significant.
 const NOISE: f64 = 3.0;
 
-/// Whether the first is at most the second, as far as noise lets us say.
+/// Whether the first is at most the second, within the noise.
 pub(super) fn at_most(first: Estimate, second: Estimate) -> bool {
     first.mean <= second.mean + NOISE * (first.stderr.powi(2) + second.stderr.powi(2)).sqrt()
 }
@@ -29,7 +29,8 @@ pub(super) fn share(part: f64) -> String {
     format!("{:.1} %", part * 100.0)
 }
 
-/// Something said of every λ: it reproduces if it holds at all, differs if it holds at more than half of them.
+/// A claim about every λ: it reproduces if it holds at all of them, differs if it holds at more than half of
+/// them.
 pub(super) fn everywhere(source: &'static str, says: &str, holds: &[(f64, bool)], found: &str) -> Claim {
     let exceptions: Vec<String> =
         holds.iter().filter(|(_, holds)| !holds).map(|(rate, _)| rate.to_string()).collect();
@@ -52,15 +53,15 @@ pub(super) fn everywhere(source: &'static str, says: &str, holds: &[(f64, bool)]
     }
 }
 
-/// Something said of most λ: at more than half of them.
+/// A claim about most λ: it has to hold at more than half of them.
 pub(super) fn mostly(source: &'static str, says: &str, holds: &[(f64, bool)], found: &str) -> Claim {
     let claim = everywhere(source, says, holds, found);
     let most = 2 * holds.iter().filter(|(_, holds)| *holds).count() > holds.len();
     Claim { verdict: if most { Verdict::Reproduces } else { Verdict::DoesNot }, ..claim }
 }
 
-/// A number that the text puts between two others: a difference is counted from the nearer one. `edge` is what does
-/// not count, as a share.
+/// A number that the text puts between two others: a difference is counted from the nearer one. `edge` is the
+/// tolerance, as a share.
 pub(super) fn between(
     source: &'static str,
     says: &str,
@@ -79,14 +80,14 @@ pub(super) fn between(
     Claim { source, says: says.to_string(), found: format!("{ours:.3}"), verdict, reason: String::new() }
 }
 
-/// A pair of numbers that are said to be the same, and where they were taken.
+/// A pair of numbers that are claimed to be equal, and where they were taken.
 pub(super) struct Pair {
     pub(super) place: String,
     pub(super) first: f64,
     pub(super) second: f64,
 }
 
-/// Numbers said to be the same: the worst pair decides.
+/// Numbers claimed to be equal: the worst pair decides.
 pub(super) fn alike(source: &'static str, says: &str, pairs: &[Pair], tolerance: f64) -> Claim {
     let off = |pair: &&Pair| excess(pair.second, pair.first).abs();
     let worst = pairs.iter().max_by(|one, other| off(one).total_cmp(&off(other)));
@@ -111,7 +112,7 @@ pub(super) fn alike(source: &'static str, says: &str, pairs: &[Pair], tolerance:
     Claim { source, says: says.to_string(), found, verdict, reason: String::new() }
 }
 
-/// Something said of several things: those that are not so are named.
+/// A claim about several things: the exceptions are named.
 pub(super) fn each(source: &'static str, says: &str, all: usize, not: &[&str], found: String) -> Claim {
     let verdict = match not.len() {
         0 => Verdict::Reproduces,
@@ -121,12 +122,12 @@ pub(super) fn each(source: &'static str, says: &str, all: usize, not: &[&str], f
     Claim { source, says: says.to_string(), found, verdict, reason: String::new() }
 }
 
-/// Adds a reason where a claim is not as printed.
+/// Adds a reason where a claim does not reproduce.
 pub(super) fn unless_so(claim: Claim, reason: &str) -> Claim {
     if claim.verdict == Verdict::Reproduces { claim } else { claim.because(reason) }
 }
 
-/// Replaces what was found by a sentence.
+/// Replaces the finding by a sentence.
 pub(super) fn finding(claim: Claim, found: String) -> Claim {
     Claim { found, ..claim }
 }

@@ -1,4 +1,4 @@
-//! What the thesis says about waits, sentence by sentence.
+//! The thesis' claims about waits, sentence by sentence.
 
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, HOP, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
@@ -12,7 +12,7 @@ const B1: &str = "001 ch. V sec. B.1";
 const CHEAP_BROADCAST: &str =
     "At light load sending n−1 requests at this price takes less time than the way along the pointers.";
 
-/// At each λ, whether one waits at most as long as all of the others.
+/// At each λ, whether one contender waits at most as long as all of the others.
 pub(super) fn quickest(view: &View, scene: Scene, one: Contender, others: &[Contender]) -> Vec<(f64, bool)> {
     let wait = |contender, rate| view.summary(scene, contender, rate).time_to_enter;
     let holds = |rate| others.iter().all(|&other| at_most(wait(one, rate), wait(other, rate)));
@@ -25,7 +25,7 @@ pub(super) fn waits_at(view: &View, scene: Scene, rate: f64) -> String {
     format!("at λ = {rate}: {}", CONTENDERS.map(one).join(", "))
 }
 
-/// All claims about figure 10 but those about saturation and sanity.
+/// All claims about figure 10 except those about saturation and sanity.
 pub(super) fn figure_10(view: &View) -> Vec<Claim> {
     let mut claims = shape(view);
     claims.push(heuristic(view, B1));
@@ -34,7 +34,7 @@ pub(super) fn figure_10(view: &View) -> Vec<Claim> {
     claims
 }
 
-/// Who is best, and how the curves run.
+/// Which contender is best, and how the curves run.
 fn shape(view: &View) -> Vec<Claim> {
     let ends = format!("{}; {}", waits_at(view, COSTLY, LIGHT), waits_at(view, COSTLY, HEAVY));
     let best = quickest(view, COSTLY, PROPOSED, &OTHERS);
@@ -88,7 +88,7 @@ fn queue_length(view: &View) -> Claim {
     unless_so(claim, reason)
 }
 
-/// The choice of the token last seen makes waits a little shorter.
+/// Asking for the token last seen makes waits a little shorter.
 pub(super) fn heuristic(view: &View, source: &'static str) -> Claim {
     let gain = |rate: f64| -excess(view.wait(COSTLY, PROPOSED, rate), view.wait(COSTLY, RANDOM, rate));
     let (most, least) = (extreme(view, gain, f64::max), extreme(view, gain, f64::min));
@@ -131,7 +131,7 @@ fn broadcasters(view: &View) -> Vec<Claim> {
     vec![unless_so(raymond, &raymond_reason), unless_so(srimani, &srimani_reason), visits(view)]
 }
 
-/// Every free privilege comes to whoever asks, and has to go on from there.
+/// Every free privilege goes to each requester, and has to go on from there.
 fn visits(view: &View) -> Claim {
     let asked = |rate| kind(view.summary(COSTLY, SRIMANI, rate), "REQUEST") / (NODES - 1.0);
     let visits = |rate| kind(view.summary(COSTLY, SRIMANI, rate), "PRIVILEGE") / asked(rate);
@@ -173,7 +173,7 @@ fn makki_is_slowest(view: &View, rate: f64) -> bool {
     CONTENDERS.iter().all(|&other| at_most(wait(other), wait(MAKKI)))
 }
 
-/// The closed form, and the greatest rate of entries.
+/// The closed form, and the highest rate of entries.
 pub(super) fn saturated(view: &View) -> Vec<Claim> {
     let beyond = |rate| view.results.of(&far_beyond(view.effort, FREE, rate)).time_to_enter.mean;
     let pair =
@@ -206,7 +206,7 @@ pub(super) fn saturated(view: &View) -> Vec<Claim> {
     ]
 }
 
-/// Holders that are too busy telling everybody to hear anybody.
+/// Holders that are too busy sending messages to receive any.
 fn overrun(view: &View) -> Claim {
     let rate = BEYOND[0];
     let summary = view.results.of(&far_beyond(view.effort, COSTLY, rate));
@@ -341,7 +341,7 @@ pub(super) fn free_handling(view: &View, source: &'static str) -> Vec<Claim> {
     ]
 }
 
-/// Figure 13: between figures 10 and 12, and what more time for messages would do.
+/// Figure 13: between figures 10 and 12, and the effect of more time for messages.
 pub(super) fn figure_13(view: &View) -> Vec<Claim> {
     let mut outside = Vec::new();
     for contender in CONTENDERS {
@@ -374,7 +374,7 @@ pub(super) fn figure_13(view: &View) -> Vec<Claim> {
 fn lead_grows(view: &View) -> Claim {
     let lead = |scene, other| view.wait(scene, other, HEAVY) / view.wait(scene, PROPOSED, HEAVY);
     let leads = OTHERS.map(|other| (other.label, lead(COSTLY, other), lead(COSTLIER, other)));
-    // Less than a hundredth is no growth.
+    // Less than one percent is no growth.
     let not: Vec<&str> = leads.iter().filter(|lead| lead.2 < 1.01 * lead.1).map(|lead| lead.0).collect();
     let list = leads.map(|(label, before, after)| format!("{label} {before:.2} and {after:.2}")).join(", ");
     let found = format!("times the wait of proposed, for 0.1 and 0.2, at λ = 1: {list}");
@@ -402,7 +402,7 @@ pub(super) fn long_sections(view: &View, short: Scene) -> Vec<Claim> {
     claims
 }
 
-/// Whether one of two algorithms waits longer in one scene and the other in the other.
+/// Whether one of two algorithms waits longer in one scene and the other in the other scene.
 fn change_places(view: &View, one: Scene, other: Scene) -> bool {
     let longer =
         |scene, first, second| view.wait(scene, first, HEAVY) > 1.05 * view.wait(scene, second, HEAVY);

@@ -11,7 +11,7 @@ use super::wait_claims as claims;
 use crate::page::Axis;
 use crate::{Effort, Exhibit, Page, Part, Results, Series, Table};
 
-/// Rates far above those of the figures, where the closed form can be seen to hold.
+/// Rates far above those of the figures, where the closed form holds visibly.
 pub(super) const BEYOND: [f64; 2] = [10.0, 100.0];
 /// More time for sending and receiving than in any figure.
 pub(super) const COSTLIER: Scene = COSTLY.with_handling(0.2);
@@ -70,7 +70,7 @@ pub(super) fn long_sections() -> Vec<Exhibit> {
     ]
 }
 
-/// The chart of waits of a scene, with the closed form and what is printed.
+/// The chart of waits of a scene, with the closed form and the printed numbers.
 pub(super) fn chart(view: &View, scene: Scene, marks: Option<Series>) -> Part {
     let figure = Figure {
         suffix: "",
@@ -85,20 +85,20 @@ pub(super) fn chart(view: &View, scene: Scene, marks: Option<Series>) -> Part {
     Part::Chart(chart)
 }
 
-/// What the texts print of figures 10 and 3(a).
+/// The numbers that the texts print of figures 10 and 3(a).
 pub(super) fn printed_waits() -> Series {
     printed("printed", &[(HEAVY, 9.0), (HEAVY, 16.0), (HEAVY, 18.0)])
 }
 
-/// makki with a single right to enter.
+/// makki with a single permit.
 pub(super) fn makki_alone(effort: &Effort) -> Point {
     let mut point = COSTLY.point(effort, MAKKI, HEAVY);
     point.plan.setting.tokens = 1;
     point
 }
 
-/// The proposed algorithm at a rate far above those of the figures. Until the first requests arrive, those who
-/// begin with a token enter again and again; the warm-up has to outlast that.
+/// The proposed algorithm at a rate far above those of the figures. Until the first requests arrive, nodes
+/// that begin with a token enter again and again; the warm-up has to outlast that.
 pub(super) fn far_beyond(effort: &Effort, scene: Scene, rate: f64) -> Point {
     let mut point = scene.point(effort, PROPOSED, rate);
     point.plan.warmup = 2000;
@@ -143,7 +143,7 @@ fn draw_figure_10(effort: &Effort, results: &Results) -> Page {
     Page { parts, claims: all }
 }
 
-/// What it does to the two broadcasting algorithms if only sending or only receiving occupies a processor.
+/// The effect on the two broadcasting algorithms if only sending or only receiving occupies a processor.
 fn charges_table(view: &View) -> Part {
     let row = |contender| {
         let number =

@@ -1,5 +1,5 @@
-//! Figures 17 to 19 of the thesis: words in each message against the request rate; and words for each entry, which 003
-//! names as a measure and leaves out.
+//! Figures 17 to 19 of the thesis: words in each message against the request rate; and words for each entry,
+//! a measure that 003 names and leaves out.
 
 use super::drawing::{Figure, printed, text};
 use super::model::{
@@ -60,7 +60,7 @@ pub(super) fn charts(view: &View, scene: Scene, marks: Option<Series>) -> Vec<Pa
     vec![Part::Chart(message), Part::Chart(entry.chart(view))]
 }
 
-/// What the texts print at λ = 1.
+/// The numbers that the texts print at λ = 1.
 pub(super) fn printed_words() -> Series {
     printed("printed", &[(HEAVY, 9.0), (HEAVY, 8.0), (HEAVY, 6.5), (HEAVY, 4.0)])
 }
@@ -159,7 +159,7 @@ fn almost_the_same(view: &View) -> Claim {
     Claim::holds(B1, says, least, format!("words for each entry: {list}"))
 }
 
-/// With and without the choice of the token last seen (003).
+/// With and without asking for the token last seen (003).
 pub(super) fn same_words(view: &View, source: &'static str) -> Claim {
     let pair = |rate| Pair {
         place: format!("λ = {rate}"),
@@ -174,7 +174,7 @@ pub(super) fn same_words(view: &View, source: &'static str) -> Claim {
     )
 }
 
-/// Half again to twice the words of the others (003).
+/// One and a half times to twice the words of the others (003).
 pub(super) fn larger(view: &View, source: &'static str) -> Vec<Claim> {
     let times = |other: Contender| {
         let ratio = view.words(COSTLY, PROPOSED, HEAVY) / view.words(COSTLY, other, HEAVY);

@@ -1,4 +1,4 @@
-//! Exhibits that show nothing of interest but everything that is hard to draw.
+//! Exhibits without meaning that contain everything that is hard to draw.
 
 use figures::page::{Axis, Dot, Origin};
 use figures::{Chart, Claim, Effort, Exhibit, Page, Part, Results, Series, Table, Verdict};

@@ -17,7 +17,7 @@ use super::{ClientLink, MOST_UNANSWERED};
 use crate::host::{Shared, Sink, Turn};
 use crate::reactor::{Next, Outbound, Ready, Round, Source};
 
-/// A client must have greeted after so long.
+/// A client must have greeted within this time.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// A greeting is shorter than this.
 const LONGEST_GREETING: usize = 64;
@@ -25,7 +25,7 @@ const LONGEST_GREETING: usize = 64;
 const LONGEST_FRAME: usize = 16 << 10;
 /// How many frames are heard while the member is locked once: embedded clients wait for it.
 const FRAMES_AT_ONCE: usize = 16;
-/// The same for what comes of them: a frame may be told to very many watchers.
+/// The same for their effects: a frame may go to very many watchers.
 const EFFECTS_AT_ONCE: usize = 256;
 /// How much of a client's work is done in one visit, in frames: other clients wait for it.
 const WORK_AT_ONCE: usize = 64;
@@ -94,7 +94,7 @@ impl Conversation {
             if round.now < until {
                 return Ok(self.next());
             }
-            self.complain(&"nothing was said for too long");
+            self.complain(&"the greeting took too long");
             return Err(Ends);
         }
         let Stage::Speaks(connection) = self.stage else { return Err(Ends) };
@@ -223,7 +223,7 @@ impl Conversation {
 
 impl Source for Conversation {
     fn socket(&mut self) -> Option<(&mut dyn mio::event::Source, Interest)> {
-        // Nobody else has the link before the greeting.
+        // Nothing else has the link before the greeting.
         let link = Arc::get_mut(&mut self.link)?;
         Some((&mut link.stream, Interest::READABLE | Interest::WRITABLE))
     }

@@ -18,7 +18,7 @@ use super::conversation::Conversation;
 use crate::host::Shared;
 use crate::reactor::{Next, Ready, Round, Source};
 
-/// So many clients are let in in one visit.
+/// This many clients are accepted in one visit.
 const AT_ONCE: usize = 64;
 /// So much of what a client does not read is in the operating system's hands, or twice that. By itself the system takes some
 /// megabytes for each connection, and all of it is work for a client that may never read it.
@@ -33,7 +33,7 @@ pub(crate) struct ClientPort {
     shared: Arc<Shared>,
     listener: TcpListener,
     places: Arc<Places>,
-    /// The operating system had no connection to give: it is asked again then.
+    /// The operating system had no connection to give: it is asked again at this time.
     exhausted: Option<Instant>,
 }
 

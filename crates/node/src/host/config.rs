@@ -1,4 +1,4 @@
-//! What a node is told when it starts, and why it may not start.
+//! The configuration of a node, and why it may not start.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::reactor::Sockets;
 use crate::transport;
 use crate::watchdog::Hearts;
 
-/// What a node is told when it starts.
+/// The configuration of a node.
 pub struct HostConfig {
     /// The cluster: nodes of another are refused.
     pub cluster: String,
@@ -21,11 +21,11 @@ pub struct HostConfig {
     pub id: u32,
     /// Where its peers reach this node, as `host:port`.
     pub peers: String,
-    /// Where clients reach this node, as `host:port`: told to whoever asks for the members.
+    /// Where clients reach this node, as `host:port`. The list of members has it.
     pub clients: String,
-    /// Where what the cluster agrees on is kept. One folder per node, for as long as it belongs to the cluster.
+    /// The data folder of the control plane. One folder per node, for as long as it belongs to the cluster.
     pub folder: PathBuf,
-    /// How this node comes to the cluster, if its folder is empty.
+    /// How this node joins the cluster, if its folder is empty.
     pub first: First,
     /// How long leases last, if this node founds the cluster; and how soon a leader that is silent is replaced.
     pub lease: Duration,
@@ -42,39 +42,39 @@ pub struct HostConfig {
 /// Changes the defaults of the core.
 pub type Tune = Box<dyn FnOnce(&mut Config) + Send>;
 
-/// How a node comes to a cluster that it does not belong to yet.
+/// How a node joins a cluster that it does not belong to yet.
 pub enum First {
-    /// It belongs to one: that is in its folder.
+    /// It belongs to one: its folder says which.
     No,
-    /// All of these begin together, by their ids and where peers reach them. The one with the lowest id founds the
-    /// cluster; the others wait until it calls them.
+    /// All of these start together, by their ids and where peers reach them. The one with the lowest id
+    /// founds the cluster; the others wait until it calls them.
     Together(BTreeMap<u32, String>),
-    /// It was invited.
+    /// It has an invitation.
     Invited(control::Invitation),
 }
 
 /// Why a node does not start.
 #[derive(Debug)]
 pub enum StartError {
-    /// Its part of what the cluster agrees on does not.
+    /// Its control plane does not start.
     Control(control::StartError),
     /// Its name or an address is too long.
     Transport(transport::StartError),
-    /// Its sockets cannot be waited for.
+    /// The operating system does not let the node wait for its sockets.
     Sockets(io::Error),
     /// The cluster cannot be founded.
     Found(control::FoundError),
-    /// The cluster does not let it in.
+    /// The cluster refuses it.
     Join(control::AskError),
-    /// Its folder is empty, and nothing was said about where it belongs.
+    /// Its folder is empty, and the configuration names no cluster to join.
     Nowhere(PathBuf),
-    /// It is not among those who begin together.
+    /// It is not among the members that start together.
     NotAmong(u32),
-    /// It was invited under another number.
+    /// The invitation is for another id.
     OtherId {
-        /// The one it was invited under.
+        /// The id of the invitation.
         invited: u32,
-        /// The one it was started with.
+        /// The id that the node was started with.
         started: u32,
     },
 }
@@ -84,17 +84,20 @@ impl fmt::Display for StartError {
         match self {
             StartError::Control(error) => error.fmt(f),
             StartError::Transport(error) => error.fmt(f),
-            StartError::Sockets(error) => write!(f, "its sockets cannot be waited for: {error}"),
+            StartError::Sockets(error) => write!(f, "cannot wait for sockets: {error}"),
             StartError::Found(error) => error.fmt(f),
             StartError::Join(error) => error.fmt(f),
             StartError::Nowhere(folder) => write!(
                 f,
-                "{} belongs to no cluster yet: name all members, or come with an invitation",
+                "{} belongs to no cluster yet: name all members, or pass an invitation",
                 folder.display()
             ),
             StartError::NotAmong(id) => write!(f, "node {id} is not among the members: name it too"),
             StartError::OtherId { invited, started } => {
-                write!(f, "the invitation is for node {invited}, this is node {started}")
+                write!(
+                    f,
+                    "the invitation is for node {invited}, this is node {started}: start it with id {invited}"
+                )
             }
         }
     }

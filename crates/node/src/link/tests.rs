@@ -47,14 +47,14 @@ struct Pair {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Send(usize),
-    /// The end writes a frame of at most so many bytes.
+    /// The end writes a frame of at most this many bytes.
     Write(usize, usize),
     Acknowledge(usize),
     /// So many bytes arrive at the other end.
     Arrive(usize, usize),
     /// So many bytes arrive at the called end over the connection before.
     ArriveLate(usize),
-    /// The connection breaks; so many bytes of each direction still arrive, the rest is lost.
+    /// The connection breaks; this many bytes of each direction still arrive, the rest is lost.
     Cut([usize; 2]),
     /// The end notices that the connection is broken, and that nothing more will come.
     Notice(usize),
@@ -202,7 +202,7 @@ impl Pair {
 
     fn arrive(&mut self, from: usize, most: usize) -> bool {
         let to = 1 - from;
-        // Nobody reads a connection that it has given up.
+        // A connection that an end has given up is not read.
         if self.pipes[from].is_empty() || (!self.whole && self.ends[to].phase == Phase::Disconnected) {
             return false;
         }

@@ -71,7 +71,7 @@ struct Slot {
     later: bool,
 }
 
-/// Runs when the thread or the task ends, also by a panic: nobody shall wait for it in vain.
+/// Runs when the thread or the task ends, also by a panic: no caller may wait for it in vain.
 struct Ending(Arc<Shared>);
 
 impl Drop for Ending {
@@ -164,7 +164,7 @@ impl Rounds {
         Some(pause.map_or(BEAT, |pause| pause.min(BEAT)))
     }
 
-    /// Learns which sockets are ready, and waits so long for them.
+    /// Learns which sockets are ready; waits at most this long for them.
     fn poll(&mut self, events: &mut Events, pause: Option<Duration>) {
         let polled = self.poll.poll(events, pause);
         self.shared.asleep.store(false, Ordering::SeqCst);
@@ -172,7 +172,7 @@ impl Rounds {
             Ok(()) => {}
             // A signal. The events of the round before are still there, and not to be seen twice.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => events.clear(),
-            Err(error) => panic!("the sockets of this node cannot be waited for: {error}"),
+            Err(error) => panic!("cannot wait for the sockets of this node: {error}"),
         }
     }
 
@@ -275,7 +275,7 @@ impl Rounds {
     fn visit(&mut self, index: usize, now: Instant, long: bool) {
         let Rounds { slots, buffer, dirty, newcomers, again, later, .. } = self;
         let Some(Some(slot)) = slots.get_mut(index) else { return };
-        // Who is among those of the next round stays there.
+        // A source that is among those of the next round stays there.
         let ready = if long { Ready::default() } else { slot.ready.take().unwrap_or_default() };
         match slot.source.visit(ready, &mut Round { buffer, dirty, newcomers, now, long }) {
             Next::Wait => self.plan(index),

@@ -1,8 +1,8 @@
-//! Callers that have not said who they are: how many may wait, and which of them has to make room.
+//! Callers that have not identified themselves: how many may wait, and which of them has to make room.
 //!
-//! A caller that is not slow has said its hello before a hundred others come. So when there are too many, the one that has
-//! waited longest makes room: of the same address, if that has many, or of the address that has most. However many strangers
-//! call and say nothing, a member that calls is heard.
+//! A caller that is not slow has sent its hello before a hundred others come. So when there are too many, the
+//! one that has waited longest makes room: of the same address, if that has many, or of the address that has
+//! most. However many strangers call and say nothing, a member that calls is heard.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-/// So many callers may wait,
+/// This many callers may wait.
 const MOST: usize = 1024;
-/// and so many of one address.
+/// This many callers of one address may wait.
 const MOST_OF_ADDRESS: usize = 256;
 
 /// A connection that was accepted, of a caller that has not said who it is.

@@ -51,7 +51,7 @@ impl Calls {
             }
             Source::PassedOn(calls) => match calls.recv().await {
                 Some(call) => Ok(call),
-                // Nobody calls any more.
+                // No more callers come.
                 None => std::future::pending().await,
             },
         }

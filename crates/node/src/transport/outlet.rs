@@ -51,7 +51,7 @@ struct Connection {
     pen: Option<Box<Pen>>,
     /// The socket was full: only the reactor writes, when it hears that there is room.
     full: bool,
-    /// The reactor heard that there is room while another thread had the pen.
+    /// The reactor learnt that there is room while another thread had the pen.
     has_room: bool,
     /// A frame shall go out even if there is no payload for it.
     bare_frame_due: bool,

@@ -25,7 +25,7 @@ use crate::wire::{self, Answer, Hello};
 
 /// How many payloads are delivered at once.
 const PAYLOADS_AT_ONCE: usize = 16;
-/// After so long the rest waits for the next round: every client waits for what comes of them.
+/// After this long the rest waits for the next round: all clients wait meanwhile.
 const LONGEST_VISIT: Duration = Duration::from_millis(1);
 
 /// A peer, as those who send to it and those who connect to it share it.
@@ -165,7 +165,7 @@ struct Exchange {
     readable: bool,
     /// The other end has closed its side: a short read is not the last one.
     closed: bool,
-    /// The next frame belongs to a later view: nothing is read until this node is there.
+    /// The next frame belongs to a later view: nothing is read until this node has entered it.
     waits_for_view: bool,
     /// When an acknowledgement goes out, if no payload takes it along.
     ack_at: Option<Instant>,
@@ -305,7 +305,7 @@ impl Exchange {
 
 impl Source for Exchange {
     fn socket(&mut self) -> Option<(&mut dyn mio::event::Source, Interest)> {
-        // Nobody else has the stream before the connection stands.
+        // Nothing else has the stream before the connection stands.
         let stream = Arc::get_mut(&mut self.stream)?;
         Some((stream, Interest::READABLE | Interest::WRITABLE))
     }

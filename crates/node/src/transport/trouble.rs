@@ -11,27 +11,27 @@ use crate::wire::{HelloRefusal, WireError};
 pub enum Trouble {
     /// The other end closed it.
     Closed,
-    /// Nothing was heard for too long.
+    /// Nothing was received for too long.
     Silent,
-    /// The peer called again: the old connection is of no use to it.
+    /// The peer opened a new connection: the old one is of no use to it.
     Replaced,
-    /// The peer, or we, no longer belong.
+    /// The peer, or this node, is no longer a member.
     Left,
-    /// Greetings took too long.
+    /// The greeting took too long.
     TimedOut,
-    /// Too many callers had not said who they are, and this one had waited longest.
+    /// Too many callers had not identified themselves, and this one had waited longest.
     Evicted,
-    /// So many connections are open, or wait to be greeted, that there is no room for this one.
+    /// So many connections are open, or wait for their greeting, that there is no room for this one.
     Crowded,
-    /// One end will not talk to the other.
+    /// One end refuses to talk to the other.
     Refused(HelloRefusal),
-    /// The bytes make no sense.
+    /// The bytes are malformed.
     Wire(WireError),
     /// The peer breaks the rules of links.
     Link(LinkError),
-    /// The peer breaks the rules of what payloads say.
+    /// The peer breaks the rules for payloads.
     Breach(String),
-    /// The operating system says no.
+    /// An error of the operating system.
     Io(io::ErrorKind, String),
 }
 
@@ -39,12 +39,12 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Trouble::Closed => f.write_str("the other end closed the connection"),
-            Trouble::Silent => f.write_str("nothing was heard for too long"),
-            Trouble::Replaced => f.write_str("the peer has called again"),
+            Trouble::Silent => f.write_str("the peer was silent for too long"),
+            Trouble::Replaced => f.write_str("the peer has opened a new connection"),
             Trouble::Left => f.write_str("no longer a member"),
-            Trouble::TimedOut => f.write_str("greetings took too long"),
-            Trouble::Evicted => f.write_str("it had to make room for other callers"),
-            Trouble::Crowded => f.write_str("there are too many connections"),
+            Trouble::TimedOut => f.write_str("the greeting took too long"),
+            Trouble::Evicted => f.write_str("closed to make room for other callers"),
+            Trouble::Crowded => f.write_str("too many connections are open"),
             Trouble::Refused(refusal) => write!(f, "refused: {refusal}"),
             Trouble::Wire(error) => error.fmt(f),
             Trouble::Link(error) => error.fmt(f),

@@ -1,4 +1,4 @@
-//! Nodes that die, come back, join and leave: what the cluster agrees on follows, and locks with it.
+//! Nodes that die, come back, join and leave: the view follows, and the locks with it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ impl Cluster {
             for _ in 0..100 {
                 match TcpListener::bind(&address).await {
                     Ok(listener) => return listener,
-                    // Connections of the life before may still use it.
+                    // Connections of the incarnation before may still use it.
                     Err(_) => sleep(Duration::from_millis(50)).await,
                 }
             }
@@ -91,7 +91,7 @@ impl Cluster {
         self.hosts.remove(&id).unwrap().stop().await;
     }
 
-    /// Whoever runs is a member and connected to all others that run; nobody else is one.
+    /// Every running node is a member and connected to all others that run; no other node is a member.
     async fn all_are_members(&self) {
         let others = self.hosts.len() - 1;
         let ids: Vec<u32> = self.hosts.keys().copied().collect();
@@ -153,7 +153,7 @@ async fn what_a_dead_node_held_is_given_to_others_with_a_higher_fence_and_its_ho
     let next = tokio::spawn(async move { lock.acquire().await.unwrap() });
     cluster.kill(1).await;
     let next = within("the next holder", next).await.unwrap();
-    assert!(held.is_lost(), "whoever held it knew before");
+    assert!(held.is_lost(), "the holder knew before");
     assert!(next.fence() > fence, "{} after {fence}", next.fence());
     assert!(!kept.is_lost(), "locks of others are as they were");
     cluster.all_are_members().await;
@@ -218,7 +218,7 @@ async fn a_node_joins_by_invitation_once_and_is_removed_for_good() {
         cluster.new_address(id).await;
         cluster.start_node(id, First::Invited(invitation.clone())).await;
         cluster.all_are_members().await;
-        // It counts once: nobody else comes in with it.
+        // The invitation counts once: no other node joins with it.
         let refused = cluster.hosts[&0].control().join(&invitation, "127.0.0.1:1").await;
         assert!(refused.is_err(), "{refused:?}");
     }
@@ -245,7 +245,7 @@ async fn a_node_joins_by_invitation_once_and_is_removed_for_good() {
     cluster.stop().await;
 }
 
-/// Takes and leaves a lock until it is told to stop. Says how often it was inside.
+/// Acquires and releases a lock until it is told to stop. Returns how often it held the lock.
 async fn work(client: Tokenwood, inside: Arc<AtomicBool>, over: Arc<AtomicBool>) -> u64 {
     let lock = client.mutex("counter");
     let (mut entries, mut fence) = (0, 0);
@@ -310,7 +310,7 @@ async fn a_node_that_gets_no_lease_says_why() {
     cluster.start_node(0, First::Together(members)).await;
     let said = timeout(LONG, async {
         loop {
-            if let Some(said) = log::lines("nobody leads").pop() {
+            if let Some(said) = log::lines("there is no leader").pop() {
                 return said;
             }
             sleep(Duration::from_millis(50)).await;

@@ -29,7 +29,7 @@ async fn whatever_strangers_say_the_node_serves_others() {
     let begun = Instant::now();
     for stranger in 0..STRANGERS {
         let bytes = speech(&mut dice);
-        // It may be hung up on in the middle of a sentence.
+        // It may be disconnected in the middle of a sentence.
         _ = visit(&endpoint, &bytes, stranger % 8 == 0).await;
         if stranger % 100 == 0 {
             let guard = timeout(LONG, friend.mutex("friendly").acquire()).await.expect("it stays up");
@@ -95,7 +95,7 @@ async fn open(endpoint: &str) -> (TcpStream, SessionId) {
     }
 }
 
-/// Says something and leaves, or listens first.
+/// Sends these bytes and leaves, or listens first.
 async fn visit(endpoint: &str, bytes: &[u8], listens: bool) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(endpoint).await?;
     stream.write_all(bytes).await?;

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 const SHORT: Duration = Duration::from_millis(10);
 const LONG: Duration = Duration::from_secs(60);
 
-/// Takes the semaphore many times from every client at once; checks that never more than allowed are inside, and that
-/// fences rise.
+/// Acquires the semaphore many times from every client at once; checks that never more than allowed hold it,
+/// and that fences rise.
 async fn contend(clients: Vec<Tokenwood>, slots: u32, rounds: u32) {
     let inside = Arc::new(AtomicU32::new(0));
     let fences: Arc<Vec<AtomicU64>> = Arc::new((0..slots).map(|_| AtomicU64::new(0)).collect());
@@ -65,7 +65,7 @@ async fn embedded_clients_take_turns() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_does_not_want_to_wait_does_not() {
+async fn a_try_does_not_wait() {
     let cluster = Cluster::start(2, |_| {}).await;
     let (one, other) =
         (cluster.hosts[0].embedded(), Tokenwood::connect([&cluster.endpoints[1][..]]).await.unwrap());

@@ -95,13 +95,14 @@ async fn strangers_cannot_flood_the_log() {
     }
     // Lines of the two kinds that say how they end are left to the unit tests; this is about the whole way.
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let greetings = lines("no greeting of a client");
+    let greetings = lines("no client greeting");
     let of_mine = mine.iter().filter(|from| greetings.iter().any(|line| line.contains(*from))).count();
     assert!((1..=12).contains(&of_mine), "{of_mine} lines about 100 strangers");
     cluster.stop().await;
 }
 
-/// Calls, says this, and waits until the other end has answered or hung up. Returns where it called from.
+/// Calls, sends this, and waits until the other end has answered or closed the connection. Returns where it
+/// called from.
 async fn call(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let mine = stream.local_addr().unwrap().to_string();
@@ -130,17 +131,17 @@ async fn callers_that_the_control_plane_refuses_are_logged_and_cannot_flood_the_
     let hello = |cluster: &str| Hello { version: 1, cluster: cluster.to_owned(), cluster_id, from: 2, to: 0 };
 
     let mine = call(&address, &hello("prod\u{1b}").encode()).await;
-    until_said(&["turned away: node 2 calls", &mine, "cluster 'prod\\u{1b}', this node to 'local'"]).await;
+    until_said(&["rejected: node 2 connects", &mine, "cluster 'prod\\u{1b}', this node to 'local'"]).await;
     let mut greeting = hello("local").encode();
     // The length of the cluster's name.
     greeting[frame::LENGTH_BYTES + 1 + control::MAGIC.len() + 1] = 0xff;
     let mine = call(&address, &greeting).await;
-    until_said(&["turned away: no greeting for consensus", &mine]).await;
+    until_said(&["rejected: no greeting for the control plane", &mine]).await;
     let mine = call(&address, b"").await;
-    until_said(&["turned away: greetings took too long", &mine]).await;
+    until_said(&["rejected: the greeting took too long", &mine]).await;
     let nonsense = [hello("local").encode(), vec![2, 0, 0, 0, 1, 0xff]].concat();
     let mine = call(&address, &nonsense).await;
-    until_said(&["turned away: node 2 sends what makes no sense", &mine]).await;
+    until_said(&["rejected: node 2 sent a malformed frame", &mine]).await;
 
     // A stranger guesses the secret of an invitation.
     let mut stream = TcpStream::connect(&address).await.unwrap();
@@ -149,13 +150,13 @@ async fn callers_that_the_control_plane_refuses_are_logged_and_cannot_flood_the_
     frame::put(1, &join, &mut bytes);
     stream.write_all(&bytes).await.unwrap();
     let mine = stream.local_addr().unwrap().to_string();
-    until_said(&["refused: node 2 asks", "this invitation is not known", &mine]).await;
+    until_said(&["refused: node 2 asked", "this invitation is not known", &mine]).await;
 
     let mut strangers = Vec::new();
     for _ in 0..100 {
         strangers.push(call(&address, &hello("prod").encode()).await);
     }
-    let said = lines("turned away");
+    let said = lines("rejected");
     let count = strangers.iter().filter(|mine| said.iter().any(|line| line.contains(*mine))).count();
     assert!((1..=12).contains(&count), "{count} lines about 100 strangers");
     cluster.stop().await;

@@ -11,7 +11,7 @@ const SOON: Duration = Duration::from_secs(10);
 async fn fence_of(observer: &mut Observer, name: &str) -> (u32, u64) {
     let (_, listings) = observer.inspect(name).await.expect("it is told");
     let granted = listings.iter().flat_map(|listing| &listing.clients).find_map(|client| client.granted);
-    granted.map(|grant| (grant.slot, grant.fence)).expect("somebody holds it")
+    granted.map(|grant| (grant.slot, grant.fence)).expect("a client holds it")
 }
 
 #[tokio::test]
@@ -35,9 +35,10 @@ async fn what_is_taken_away_is_lost_and_nothing_else() {
         assert_eq!(released[0].grant.fence, fence);
         tokio::time::timeout(SOON, taken.lost()).await.expect("the holder hears of it");
         assert!(taken.is_lost() && !kept.is_lost());
-        // It lets go, and the next is let in at once, long before its promise would have run out.
+        // It releases, and the next client is granted the slot at once, long before the promise would have
+        // run out.
         drop(taken);
-        let next = tokio::time::timeout(SOON / 2, next).await.expect("the next is let in").unwrap().unwrap();
+        let next = tokio::time::timeout(SOON / 2, next).await.expect("the next is granted").unwrap().unwrap();
         assert!(next.fence() > fence);
         loop {
             let seen = tokio::time::timeout(SOON, watching.next()).await.expect("it is told").unwrap();

@@ -20,7 +20,7 @@ impl Cluster {
         Cluster(LocalCluster::start_with(nodes, tune).await.unwrap())
     }
 
-    /// Waits until nobody holds or waits anywhere.
+    /// Waits until no client holds or waits anywhere.
     pub(crate) async fn nobody_is_inside(&self) {
         self.until(|status| status.requests == 0).await;
     }

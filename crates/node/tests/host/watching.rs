@@ -1,4 +1,4 @@
-//! Those who ask and watch: members with the addresses for clients, and events that nobody has to wait for.
+//! Queries and watchers: members with the addresses for clients, and events that make no node wait.
 
 use std::time::Duration;
 

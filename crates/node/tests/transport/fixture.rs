@@ -78,7 +78,7 @@ pub(crate) fn identity(id: NodeId) -> Identity {
     Identity { id, incarnation: 1 }
 }
 
-/// Times for tests: quick to try again, and patient enough for a busy machine.
+/// Times for tests: short between tries, and long enough for a busy machine.
 pub(crate) fn config(me: Identity) -> Config {
     let timing = Timing {
         patience: Duration::from_secs(20),
@@ -124,7 +124,7 @@ impl Node {
     }
 }
 
-/// Listeners of so many nodes at ports chosen by the system.
+/// Listeners of this many nodes at ports chosen by the system.
 pub(crate) async fn listeners(count: usize) -> Vec<TcpListener> {
     let mut listeners = Vec::new();
     for _ in 0..count {

@@ -30,7 +30,8 @@ pub(crate) struct State {
 }
 
 impl Proxy {
-    /// Forwards to this address; each connection carries fewer than so many bytes, both directions together.
+    /// Forwards to this address; each connection carries fewer than this many bytes, both directions
+    /// together.
     pub(crate) async fn start(target: SocketAddr, most_bytes: u64, seed: u64) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -50,7 +51,7 @@ impl Proxy {
     }
 }
 
-/// Carries so many bytes and cuts.
+/// Carries this many bytes and cuts.
 async fn carry(mut near: TcpStream, target: SocketAddr, mut budget: u64, state: Arc<State>) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let (mut there, mut back) = ([0; 512], [0; 512]);

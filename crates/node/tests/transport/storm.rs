@@ -128,7 +128,7 @@ async fn a_node_that_does_not_keep_up_can_still_send() {
     slow.peers.stop().await;
 }
 
-/// Two nodes with this much patience, and a proxy between them.
+/// Two nodes with this limit on silence, and a proxy between them.
 async fn through_a_proxy(patience: Duration) -> ([Node; 2], Proxy) {
     let listeners = listeners(2).await;
     let mut view = view(1, &listeners);
@@ -165,7 +165,7 @@ async fn a_silent_connection_is_given_up_and_made_anew() {
 async fn a_connection_that_nobody_uses_stays() {
     let (nodes, proxy) = through_a_proxy(Duration::from_millis(600)).await;
     let carried = || proxy.state.carried.load(Ordering::Relaxed);
-    // Two greetings; everything after them are signs of life, for longer than the patience.
+    // Two greetings; everything after them are signs of life, for longer than the limit on silence.
     wait_until("signs of life", || carried() >= 2 + 2 * 5).await;
     let lost = |notice: &Notice| matches!(notice, Notice::Disconnected { .. });
     assert!(!nodes.iter().any(|node| node.log.notices().iter().any(lost)));

@@ -104,7 +104,7 @@ async fn garbage_is_turned_away() {
         stream.write_all(bytes).await.unwrap();
         let like = |notice: &Notice| matches!(notice, Notice::TurnedAway { why, .. } if *why == expected);
         wait_until("the reason", || called.log.notices().iter().skip(before).any(like)).await;
-        // The stranger is hung up on, perhaps after an answer.
+        // The stranger is disconnected, perhaps after an answer.
         let mut answer = Vec::new();
         let _ = timeout(LONGEST_WAIT, stream.read_to_end(&mut answer)).await.expect("hung up on");
     }
@@ -145,8 +145,8 @@ async fn callers_that_say_nothing_do_not_keep_a_peer_out() {
     called.peers.stop().await;
 }
 
-/// A process that comes back under the same incarnation has forgotten what it acknowledged. To go on with it would lose
-/// payloads, so nobody does.
+/// A process that comes back under the same incarnation has forgotten what it acknowledged. To continue with
+/// it would lose payloads, so no node does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_peer_that_forgot_is_not_talked_to() {
     let mut listeners = listeners(2).await;

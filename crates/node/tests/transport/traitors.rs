@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use super::fixture::{LONGEST_WAIT, Node, config, identity, listeners, pair, view, wait_until};
 
-/// Greets node 1 as node 0 and writes these bytes; reads until it is hung up on.
+/// Greets node 1 as node 0 and writes these bytes; reads until the connection is closed.
 async fn betray(view: &View, bytes: &[u8]) {
     let mut stream = TcpStream::connect(&*view.members[1].address).await.unwrap();
     let local = Local { cluster: "test".into(), me: identity(0), versions: wire::VERSIONS };

@@ -1,4 +1,4 @@
-//! Changing views: links begin anew, later frames wait, earlier ones are dropped, connections stay.
+//! View changes: links start again, later frames wait, earlier ones are dropped, connections stay.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -45,7 +45,7 @@ async fn frames_of_a_later_view_wait_and_of_an_earlier_one_are_dropped() {
     second.peers.stop().await;
 }
 
-/// Nodes in different views greet each other: whoever is behind catches up over that very connection.
+/// Nodes in different views greet each other: the node that is behind catches up over that very connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_in_different_views_can_connect() {
     for ahead in [0, 1] {

@@ -1,10 +1,11 @@
-//! Chores: what ends many requests goes in slices, so that nobody waits for all of them.
+//! Chores: what ends many requests goes in slices, so that no client waits for all of them.
 //!
-//! A session that ends may have 100,000 requests, and a lapse may refuse a million. A call ends a slice of them; the core then
-//! wants to be woken at once, and the next call goes on. What is small is done in the call that begins it.
+//! A session that ends may have 100,000 requests, and a lapse may refuse a million. A call ends a slice of
+//! them; the core then wants to be woken at once, and the next call continues. What is small is done in the
+//! call that begins it.
 //!
-//! Until its turn comes, a request that is to end may be granted: a token comes, or another client releases. Such a grant counts
-//! for nothing. Nobody is told of it, and it is the first thing that the next slice ends.
+//! Until its turn comes, a request that is to end may be granted: a token comes, or another client releases.
+//! Such a grant does not count. No client is told of it, and the next slice ends it first.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +17,16 @@ use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::time::Time;
 
-/// To tell so many watchers takes about as long as a request takes to end.
+/// To tell this many watchers takes about as long as to end a request.
 const WATCHERS_OF_A_REQUEST: usize = 16;
 
 impl Core {
-    /// So many requests end in one call. The more clients watch, the fewer: each end is told to all of them.
+    /// How many requests end in one call. The more clients watch, the fewer: each end is told to all of them.
     pub(super) fn slice(&self) -> usize {
         (self.config.limits.slice / (1 + self.watchers / WATCHERS_OF_A_REQUEST)).max(1)
     }
 
-    /// So many clients are told of every event from now on.
+    /// This many clients receive every event from now on.
     pub fn set_watchers(&mut self, watchers: usize) {
         self.watchers = watchers;
     }

@@ -1,4 +1,4 @@
-//! What a node is told when it starts.
+//! The configuration of a core.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use crate::defect::Defect;
 use crate::limits::Limits;
 use crate::view::View;
 
-/// What a node is told when it starts.
+/// The configuration of a core.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// This node's id,
+    /// This node's id.
     pub id: u32,
-    /// new at every start.
+    /// This node's incarnation, new at every start.
     pub incarnation: u64,
     /// The view it starts in.
     pub view: Arc<View>,

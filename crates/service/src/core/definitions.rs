@@ -1,9 +1,9 @@
-//! What names are defined as, and what becomes of resources when that changes.
+//! Definitions of names, and what becomes of resources when they change.
 //!
-//! Nodes agree on definitions, and hear of each change in the same order, but not at the same moment. A definition
-//! counts in two places. The node that a client asks refuses what contradicts it. The home of a name gives it as many
-//! slots as are defined, and tells the other nodes; they take the number from the home, not from what they have heard
-//! themselves. So only one opinion ever counts.
+//! The cluster commits definitions. Nodes hear of each change in the same order, but not at the same moment.
+//! A definition counts in two places. The node that a client asks refuses what contradicts it. The home of a
+//! name gives it as many slots as are defined, and tells the other nodes; they take the number from the home,
+//! not from what they have heard themselves. So only one opinion ever counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::registry::Entry;
 use crate::time::Time;
 
 impl Core {
-    /// The nodes have agreed that a name stands for this from now on, or that it is not defined any more. To be
-    /// called for every change, in the order in which they were agreed on.
+    /// The definition of a name, or its removal, is committed. To be called for every change, in the order of
+    /// the log.
     pub fn defined(&mut self, name: &Arc<str>, definition: Option<Definition>, now: Time, out: &mut Out) {
         self.check_lease(now, out);
         self.bring_name_into_view(name, now, out);
@@ -90,7 +90,7 @@ impl Core {
         self.list_if_idle(number, now);
     }
 
-    /// What the nodes have to agree on to carry out an order, if it needs agreement.
+    /// The entry that has to be committed to carry out an order, if it needs one.
     pub fn proposal(&self, order: &Order) -> Result<Option<Entry>, Refusal> {
         let (name, definition) = match order {
             Order::Define { name, definition } => (name, *definition),

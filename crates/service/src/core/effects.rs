@@ -79,7 +79,7 @@ impl Core {
         }
     }
 
-    /// Looks at a timer at the time that was planned. It runs out, unless it was stopped or started again.
+    /// Looks at a timer at the time that was planned. It expires, unless it was stopped or started again.
     pub(super) fn timer_due(&mut self, number: u32, timer: Timer, now: Time, out: &mut Out) {
         // With the view before, its timers end.
         self.bring_into_view(number, now, out);

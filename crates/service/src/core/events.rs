@@ -5,7 +5,7 @@ use crate::event::{Change, Event};
 use crate::refusal::Refusal;
 
 impl Core {
-    /// Tells watchers what happens to a client.
+    /// Tells watchers how a request changes.
     #[inline]
     pub(super) fn emit(&self, client: u32, change: impl FnOnce() -> Change, out: &mut Out) {
         if let Some(events) = &mut out.events {

@@ -1,5 +1,4 @@
-//! For the exploration of all that can happen to nodes: what makes two states equal, and timers that run out in any
-//! order.
+//! For exploring all schedules of nodes: when two states are equal, and timers that expire in any order.
 
 use std::fmt::Write;
 

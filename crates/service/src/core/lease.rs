@@ -1,8 +1,9 @@
 //! This node's own lease: it promises nothing beyond it, and grants nothing after it.
 //!
-//! When the lease has lapsed, the cluster may go on without this node. Remote clients know by themselves, because no
-//! promise was longer. Clients in this process are warned a little before, so that they can stop. Tokens stay. When
-//! the lease is renewed, the node goes on; when a view has excluded it meanwhile, it starts anew.
+//! When the lease has lapsed, the cluster may continue without this node. Remote clients know by themselves,
+//! because no promise was longer. Clients in this process are warned a little before, so that they can stop.
+//! Tokens stay. When the lease is renewed, the node resumes; when a view has excluded it meanwhile, it starts
+//! a new incarnation.
 
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ impl Core {
         self.lease.renew(now)
     }
 
-    /// This renewal of this incarnation was confirmed: the lease lasts so long from when it was sent.
+    /// This renewal of this incarnation was confirmed: the lease lasts this long from when it was sent.
     pub fn renewed(
         &mut self,
         (incarnation, sequence): (u64, u64),

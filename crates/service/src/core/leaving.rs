@@ -1,8 +1,8 @@
-//! Leaving the cluster: the node grants nothing more. When no client can believe any more that it holds something,
+//! Leaving the cluster: the node grants nothing more. When all promises to clients have certainly run out,
 //! the node says goodbye, and the next view is without it.
 //!
-//! Tokens that other nodes wait for go to them as soon as they are free, as always. A token that lies here idle is
-//! nowhere in the next view, and its home mints it.
+//! Tokens that other nodes wait for go to them as soon as they are free, as always. A token that lies here
+//! idle is nowhere in the next view, and its home mints it.
 
 use super::state::Chore;
 use super::{Core, Out};
@@ -27,7 +27,7 @@ impl Core {
         self.end_local_sessions(until, out);
     }
 
-    /// Whether this node is to leave, and no client can believe any more that it holds something here. From then on
+    /// Whether this node is to leave, and all promises to its clients have certainly run out. From then on
     /// the node makes no promise.
     pub fn has_departed(&mut self, now: Time) -> bool {
         if self.admission.leaves().is_none() {

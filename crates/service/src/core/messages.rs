@@ -19,13 +19,13 @@ use crate::wish::Want;
 pub struct Acquire {
     /// The client's number for this request, higher than all before in its session.
     pub request: u64,
-    /// The resource,
+    /// The name of the resource.
     pub name: Arc<str>,
-    /// what it is,
+    /// What the resource is.
     pub definition: Definition,
-    /// and what the client wants of it.
+    /// What the client wants of it.
     pub want: Want,
-    /// How long the client wants to wait: not at all, so long, or for ever.
+    /// The timeout: none at all (a try), this long, or for ever.
     pub patience: Patience,
 }
 
@@ -76,9 +76,9 @@ pub struct PeerMessage {
 pub enum Said {
     /// Something about a resource.
     About {
-        /// Its name,
+        /// The name of the resource.
         name: Arc<str>,
-        /// and what the sender takes that for.
+        /// What the sender takes the resource for.
         definition: Definition,
         /// What it says.
         content: Content,
@@ -98,7 +98,7 @@ pub struct Out {
     pub ended: Vec<SessionId>,
     /// Members whose messages contradict what this node knows, and how: they changed nothing.
     pub contradictions: Vec<(Place, &'static str)>,
-    /// What happened, for watchers: a driver without any leaves `None` here.
+    /// Events, for watchers: a driver without watchers leaves `None` here.
     pub events: Option<Vec<Event>>,
 }
 
@@ -114,7 +114,7 @@ impl Out {
     }
 }
 
-/// Counts of what happened since the start.
+/// Counts since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Grants.
@@ -125,7 +125,7 @@ pub struct Counts {
     pub received: u64,
     /// Messages of another view, thrown away.
     pub of_other_views: u64,
-    /// Sessions that ran out.
+    /// Sessions that expired.
     pub sessions_ended: u64,
     /// Requests that were refused.
     pub refused: u64,

@@ -12,8 +12,8 @@ use crate::name::{Definition, Kind};
 use crate::time::Time;
 use crate::wish::Want;
 
-/// So many bytes of listings fill a page. What has to be told about one name beside its clients (a semaphore with the most slots
-/// there can be) and the groups of one client fit into what is left of a frame.
+/// This many bytes of listings fill a page. What has to be listed about one name beside its clients (a
+/// semaphore with the most slots there can be) and the groups of one client fit into what is left of a frame.
 const PAGE_BYTES: usize = 128 << 10;
 /// So many names are looked at for a page: those that no client uses take time, too, and other clients wait meanwhile.
 const PAGE_NAMES: usize = 1024;
@@ -26,15 +26,16 @@ const NAME_BYTES: usize = 32;
 /// What a slot takes, and each node that waits for it.
 const SLOT_BYTES: usize = 5;
 
-/// Where a page of listings ended. The clients of a name are told in the order of the numbers that the node has for their
-/// requests, so each that is there from the first page to the last is told exactly once, whatever others do meanwhile.
+/// Where a page of listings ended. The clients of a name are listed in the order of the numbers that the node
+/// has for their requests, so each that is present from the first page to the last is listed exactly once,
+/// whatever others do meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
-    /// The kind of the last name,
+    /// The kind of the last name.
     pub kind: Kind,
-    /// the name,
+    /// The last name.
     pub name: Arc<str>,
-    /// and the number of the last of its clients that was looked at; `None` if all of them were.
+    /// The number of the last of its clients that was looked at; `None` if all of them were.
     pub client: Option<u32>,
 }
 
@@ -52,7 +53,7 @@ struct Candidate<'a> {
     kind: Kind,
     name: &'a Arc<str>,
     number: u32,
-    /// It was begun on an earlier page, and told up to this client.
+    /// It was begun on an earlier page, and listed up to this client.
     told: Option<u32>,
 }
 

@@ -96,7 +96,7 @@ impl Core {
         }
     }
 
-    /// There are so many slots: refuses the waiters that want another number.
+    /// The number of slots is known: refuses the waiters that want another number.
     pub(super) fn refuse_other_sizes(&mut self, number: u32, slots: u32, now: Time, out: &mut Out) {
         let insists = |client: u32| {
             let waiter = self.requests.get(client).filter(|request| request.waits())?;

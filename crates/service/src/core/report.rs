@@ -1,4 +1,4 @@
-//! What a node can tell about itself: who holds, who waits, what is kept.
+//! The report of a node: holders, waiters, and what it keeps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::wish::Want;
 /// A client that holds or waits here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// Its session,
+    /// Its session.
     pub session: SessionId,
-    /// and its number for the request.
+    /// Its number for the request.
     pub request: u64,
     /// By what it holds, if it does; otherwise it waits.
     pub granted: Option<Grant>,
@@ -47,13 +47,13 @@ pub struct Listing {
 /// How a node is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// This node,
+    /// The id of this node.
     pub node: u32,
-    /// in this incarnation,
+    /// Its incarnation.
     pub incarnation: u64,
-    /// in this view,
+    /// The view that it is in.
     pub epoch: u64,
-    /// of so many members.
+    /// How many members the view has.
     pub members: u32,
     /// Sessions that are open.
     pub sessions: usize,
@@ -61,7 +61,7 @@ pub struct Status {
     pub requests: usize,
     /// Names that are kept.
     pub resources: usize,
-    /// What has happened since the start.
+    /// Counts since the start.
     pub counts: Counts,
 }
 

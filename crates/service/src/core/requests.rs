@@ -199,8 +199,8 @@ impl Core {
         self.answer_refusal(session, number, refusal, out);
     }
 
-    /// A client cancels a request. If it was granted meanwhile, it is released. The answer is that it was cancelled,
-    /// unless there was another before.
+    /// A client cancels a request. If it was granted meanwhile, the grant is released. The answer is that it
+    /// was cancelled, unless there was another before.
     pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
         self.check_lease(now, out);
         self.sessions.find(id)?.forget_revoked(request);

@@ -1,8 +1,8 @@
-//! Revoking by force what a client holds.
+//! Forced releases: revoking what a client holds.
 //!
-//! The client is told at once, and again before every promise until it releases. So a client that has not heard of it
-//! can believe only in the promise from before. The slot is free when the client has released it, or when that
-//! promise has certainly run out.
+//! The client is told at once, and again before every promise until it releases. So a client that has not
+//! heard of it can rely only on an earlier promise. The slot is free when the client has released it, or when
+//! that promise has certainly run out.
 
 use super::state::{Due, Request};
 use super::{Answer, Core, Out, Reply};
@@ -34,7 +34,7 @@ impl Core {
         if holders.is_empty() {
             return Err(Refusal::NobodyHolds);
         }
-        // Those that were not told before go first, so that the same order again reaches the rest.
+        // Holders that were not told before go first, so that the same order again reaches the rest.
         holders.sort_unstable();
         holders.truncate(self.config.limits.slice.max(1));
         holders.sort_unstable_by_key(|(_, client)| *client);
@@ -80,7 +80,7 @@ impl Core {
         Some(released)
     }
 
-    /// A client can certainly not believe any more in what was revoked: it is free.
+    /// The client's promise for a revoked grant has certainly run out: the slot is free.
     pub(super) fn revoked_due(&mut self, client: u32, now: Time, out: &mut Out) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);

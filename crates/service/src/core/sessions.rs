@@ -16,7 +16,7 @@ fn is_long(ttl: Option<Duration>) -> bool {
 }
 
 impl Core {
-    /// Opens a session. Clients inside this process have no time to live.
+    /// Opens a session. Clients in this process have no ttl.
     pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
         self.open_for(None, ttl, now)
     }
@@ -65,8 +65,8 @@ impl Core {
         counted.map(|()| account)
     }
 
-    /// A client says that it is there, and that it has heard the answers to all requests up to `settled`. It has to
-    /// hear what was revoked before it hears the promise: what is in `out` goes first.
+    /// A keep-alive of a client, which has heard the answers to all requests up to `settled`. The client has
+    /// to hear of revocations before it hears the promise: what is in `out` goes first.
     pub fn keep_alive(
         &mut self,
         id: SessionId,

@@ -82,7 +82,8 @@ impl Core {
         }
     }
 
-    /// Brings a resource into the view, with its whole name, because something happens to it before its turn has come.
+    /// Brings a resource into the view, with its whole name, because an input needs it before its turn has
+    /// come.
     pub(super) fn bring_into_view(&mut self, number: u32, now: Time, out: &mut Out) {
         if self.change.resumes()
             && self.names.is_behind(number)

@@ -13,7 +13,8 @@ const MOST_UNANSWERED: usize = 64;
 /// How many times a lease is renewed while it lasts.
 const RENEWALS: u32 = 6;
 
-/// Clients in this process are warned so long before the lease ends, or a twentieth of what is left if that is longer.
+/// Clients in this process are warned this long before the lease ends, or a twentieth of what is left if that
+/// is longer.
 const LEAST_MARGIN: Duration = Duration::from_millis(100);
 
 /// A node's lease, in one incarnation.
@@ -76,8 +77,9 @@ impl Lease {
         self.last
     }
 
-    /// A renewal was confirmed: the lease lasts so long from when it was sent, and not shorter than before. An answer to
-    /// another incarnation, or to what was never asked, says nothing. Whether the lease ends later than before.
+    /// A renewal was confirmed: the lease lasts this long from when it was sent, and never ends earlier than
+    /// before. An answer to another incarnation, or to a renewal that was never sent, is ignored. Returns
+    /// whether the lease ends later than before.
     pub fn confirmed(&mut self, now: Time, incarnation: u64, sequence: u64, lasts: Duration) -> bool {
         let sent = self.sent.iter().find(|(number, _)| *number == sequence);
         let Some(&(_, sent)) = sent.filter(|_| incarnation == self.incarnation) else { return false };
@@ -98,8 +100,8 @@ impl Lease {
         true
     }
 
-    /// How often to renew it, if leases were agreed on to last so long: several times while it lasts, so that some may be
-    /// lost. Before leases become shorter, less is promised than was agreed on.
+    /// How often to renew it, if leases are committed to last this long: several times while it lasts, so
+    /// that some renewals may be lost. Before leases become shorter, less is promised than is committed.
     pub fn renewed_every(&self, agreed: Duration) -> Duration {
         self.lasts.map_or(agreed, |lasts| lasts.min(agreed)) / RENEWALS
     }
@@ -124,14 +126,14 @@ impl Lease {
         [self.warns_at, self.until]
     }
 
-    /// Says once, when the time has come, that clients in this process must stop, and by when.
+    /// Returns once, when the time has come, by when clients in this process must stop.
     pub(crate) fn take_warning(&mut self, now: Time) -> Option<Time> {
         let warns = now >= self.warns_at && !self.warned;
         self.warned |= warns;
         warns.then_some(self.until)
     }
 
-    /// Says once that the lease has run out.
+    /// Returns once that the lease has run out.
     pub(crate) fn take_lapse(&mut self, now: Time) -> bool {
         let lapses = now >= self.until && !self.lapsed;
         self.lapsed |= lapses;

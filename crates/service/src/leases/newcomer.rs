@@ -1,5 +1,6 @@
-//! Nodes that want to become members. They wait until the view in force is in use everywhere, and until an earlier life of
-//! theirs has been left out: coming back never shortens the wait for what the old life may still believe.
+//! Nodes that want to become members. They wait until all members have installed the view in force, and until
+//! an earlier incarnation of theirs has been excluded: a restart never shortens the wait for the lease of the
+//! old incarnation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +9,18 @@ use crate::defect::Defect;
 use crate::registry::{Entry, Leadership, MemberEntry, Registry};
 use crate::time::Time;
 
-/// Who has asked to be let in.
+/// The nodes that ask to be admitted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Newcomers {
-    /// The latest life of each node that asks, and when it asked last.
+    /// The latest incarnation of each node that asks, and when it asked last.
     waiting: BTreeMap<u32, (MemberEntry, Time)>,
-    /// When those who can enter do.
+    /// When the nodes that can enter do.
     enter_at: Option<Time>,
-    /// The view in force,
+    /// The view in force.
     epoch: u64,
-    /// and its members that have not said yet that they are in it.
+    /// Its members that have not yet reported that they are in it.
     late: BTreeSet<u32>,
-    /// Whether a rule is left out, and earlier lives are replaced.
+    /// Whether a rule is left out, and earlier incarnations are replaced.
     replace: bool,
 }
 
@@ -43,7 +44,7 @@ impl Newcomers {
             self.epoch = registry.epoch;
             self.late = registry.members.keys().copied().collect();
         }
-        // Who is in, or does not ask any more, is not waited for.
+        // A node that is a member, or does not ask any more, is not waited for.
         self.waiting.retain(|id, (member, asked)| {
             let highest = registry.incarnations.get(id).copied().unwrap_or(0);
             member.incarnation > highest && now - *asked < registry.lease
@@ -70,7 +71,7 @@ impl Newcomers {
         Some(Entry::View { base_epoch: registry.epoch, decided_by, members })
     }
 
-    /// Adds those to the next members who are not among them in an earlier life.
+    /// Adds the newcomers that are not among the next members in an earlier incarnation.
     pub(super) fn add_to(&self, members: &mut BTreeMap<u32, MemberEntry>) {
         for (id, (member, _)) in &self.waiting {
             if self.replace || !members.contains_key(id) {

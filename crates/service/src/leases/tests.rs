@@ -21,7 +21,7 @@ struct Leading {
 }
 
 impl Leading {
-    /// Begins at second 0, with these members, all in their first life.
+    /// Begins at second 0, with these members, all in their first incarnation.
     fn new(members: &[u32]) -> Leading {
         let member = || MemberEntry::new(1, "", "");
         let members = members.iter().map(|id| (*id, member())).collect();
@@ -46,7 +46,7 @@ impl Leading {
         self.step(seconds, Input::Proven(*round));
     }
 
-    /// Lets what is proposed be agreed on.
+    /// Commits what is proposed.
     fn agree(&mut self, seconds: f64, out: &[Output]) {
         let [Output::Propose(entry)] = out else { panic!("{out:?}") };
         assert_eq!(self.registry.apply(entry, LEADER), Applied::Yes);
@@ -142,7 +142,7 @@ fn a_new_leader_counts_from_when_others_last_led_but_leaves_time_to_find_it() {
 }
 
 #[test]
-fn whoever_is_lost_within_a_moment_goes_together_and_a_vain_proposal_is_repeated() {
+fn nodes_lost_within_a_moment_go_together_and_a_failed_proposal_is_repeated() {
     let mut leading = Leading::new(&[0, 1, 2]);
     leading.renewed(1.0, renewal(1, 1));
     leading.renewed(1.08, renewal(2, 1));
@@ -187,7 +187,7 @@ fn who_says_goodbye_is_left_out_at_once() {
     assert_eq!(leading.members(), [0]);
 }
 
-/// Renews for everybody, each naming whom it does not reach, from second to second.
+/// Renews for all members, each naming those that it does not reach, from second to second.
 fn all_renew(leading: &mut Leading, from: u32, until: u32, reports: &[(u32, &[u32])]) {
     for second in from..until {
         for (id, others) in reports {
@@ -207,7 +207,7 @@ fn of_two_that_do_not_reach_each_other_one_is_given_up() {
     assert_eq!(refused(&leading), []);
     all_renew(&mut leading, 9, 10, &[(0, &[]), (1, &[2]), (2, &[1])]);
     assert_eq!(refused(&leading), [2], "one of them");
-    // It renewed last at 8, and is not left out before that lease has run out.
+    // It renewed last at 8, and is not excluded before that lease has run out.
     all_renew(&mut leading, 10, 19, &[(0, &[]), (1, &[2])]);
     assert_eq!(leading.step(18.9, Input::Tick), []);
     leading.step(19.0, Input::Tick);
@@ -247,7 +247,7 @@ fn the_one_with_most_trouble_is_given_up_and_the_leader_last() {
 }
 
 #[test]
-fn trouble_that_passes_or_with_somebody_who_is_lost_is_no_reason() {
+fn trouble_that_passes_or_with_a_lost_node_excludes_no_node() {
     let mut leading = Leading::new(&[0, 1, 2]);
     all_renew(&mut leading, 0, 8, &[(0, &[]), (1, &[2]), (2, &[])]);
     all_renew(&mut leading, 8, 9, &[(0, &[]), (1, &[]), (2, &[])]);
@@ -271,7 +271,7 @@ fn a_shorter_lease_is_promised_at_once_and_waited_for_later() {
     assert_eq!(leading.step(11.9, Input::Tick), []);
     let out = leading.step(12.0, Input::Tick);
     assert_eq!(out, [Output::Propose(Entry::Lease { base: 0, lasts: short, decided_by: LEADER })]);
-    // It may be agreed on from now on, whatever becomes of the wish for another one.
+    // It may be committed from now on, whatever becomes of the request for another one.
     assert_eq!(leading.step(12.0, Input::Lasts(2 * LEASE)), []);
     leading.renew(12.05, 0, 2);
     assert_eq!(leading.step(12.05, Input::Proven(3)), [promised]);

@@ -6,14 +6,15 @@ use std::time::Duration;
 use super::Renewal;
 use crate::time::{Time, certainly};
 
-/// Who had to go is kept out for two leases, then four, and so on up to so many.
+/// A node that was excluded for not reaching others is kept out for two leases, then four, and so on up to
+/// this many.
 const KEPT_OUT_AT_MOST: u32 = 32;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Troubles {
-    /// Who says of whom that it cannot be reached, without a break since when.
+    /// Which member reports which as unreachable, without a break since when.
     reports: BTreeMap<(u32, u32), Time>,
-    /// Who had to go: until when it is kept out, and for how many leases.
+    /// The excluded nodes: until when each is kept out, and for how many leases.
     out: BTreeMap<u32, (Time, u32)>,
 }
 
@@ -34,24 +35,24 @@ impl Troubles {
         self.reports.retain(|(by, of), _| is_member(*by) && is_member(*of));
     }
 
-    /// A member has to go, as soon as its lease has run out. If it came back at once, it would have to go again, and everybody
-    /// would wait for it each time.
+    /// Excludes a member, as soon as its lease has run out. If it came back at once, it would be excluded
+    /// again, and all nodes would wait for it each time.
     pub(super) fn keep_out(&mut self, now: Time, id: u32, lease: Duration) {
-        // Who was well for long enough begins anew.
+        // A node that had no trouble for long enough starts again with the shortest time.
         self.out.retain(|_, (until, leases)| now - *until < lease.saturating_mul(*leases * 2));
         let (until, leases) = self.out.entry(id).or_insert((now, 1));
         *leases = (*leases * 2).min(KEPT_OUT_AT_MOST);
         *until = now + certainly(lease).saturating_add(lease.saturating_mul(*leases));
     }
 
-    /// Whether it had to go, and must not come back yet.
+    /// Whether it was excluded, and must not come back yet.
     pub(super) fn keeps_out(&self, now: Time, id: u32) -> bool {
         self.out.get(&id).is_some_and(|(until, _)| now < *until)
     }
 
-    /// Who gets no lease any more, if two that renew theirs have not reached each other for as long as a lease lasts: the
-    /// one that has trouble with most others; not the leader, if it can be helped; otherwise the one with the highest id.
-    /// Whoever does not renew is lost anyway, and is no reason to choose.
+    /// The member that gets no more leases, if two that renew theirs have not reached each other for as long
+    /// as a lease lasts: the one that has trouble with most others; not the leader, if possible; otherwise
+    /// the one with the highest id. A member that does not renew is lost anyway, and is no reason to choose.
     pub(super) fn victim(
         &self,
         now: Time,

@@ -1,20 +1,20 @@
 //! Since when a new leader has to wait.
 //!
-//! Any lease was confirmed after a majority of the voters had answered a leader: each of them has since helped nobody to
-//! show that it leads, for as long as it says with its vote ([`Support`]). Some voter is in both majorities, that which
-//! confirmed the last lease and that which elects; whoever is elected takes the latest moment that any of its voters names
-//! ([`Votes`]), and every lease of others was asked for before it. So the time that an election takes is not waited for
-//! twice.
+//! Any lease was confirmed after a majority of the voters had answered a leader: each of them has since
+//! supported no leader, for as long as it says with its vote ([`Support`]). Some voter is in both majorities,
+//! that which confirmed the last lease and that which elects. The new leader takes the latest moment that any
+//! of its voters names ([`Votes`]), and every lease of others was asked for before it. So the time that an
+//! election takes is not waited for twice.
 //!
-//! A part of the wait is then measured on a voter's clock, the rest on the leader's. No more is needed for that: the wait is
-//! long enough on the fastest clock allowed, and neither is faster.
+//! A part of the wait is then measured on a voter's clock, the rest on the leader's. No more is needed for
+//! that: the wait is long enough on the fastest clock allowed, and neither is faster.
 
 use std::time::Duration;
 
 use crate::defect::Defect;
 use crate::time::Time;
 
-/// When a voter last helped somebody to show that it leads, itself included.
+/// When a voter last helped a node to prove that it leads, itself included.
 #[derive(Clone, Copy, Debug)]
 pub struct Support {
     last: Time,
@@ -47,7 +47,7 @@ impl Support {
 #[derive(Clone, Debug, Default)]
 pub struct Votes {
     defect: Option<Defect>,
-    /// In which term, and the latest moment at which somebody who gave its vote may have helped another.
+    /// The term, and the latest moment at which one of the voters in it may have supported another leader.
     latest: Option<(u64, Time)>,
 }
 
@@ -58,7 +58,8 @@ impl Votes {
         Votes { defect, latest: None }
     }
 
-    /// A vote has come, of a voter that has been quiet for so long. The node itself, which votes too, helped others until `own`.
+    /// A vote has come, of a voter that has been quiet for this long. The node itself, which votes too,
+    /// supported others until `own`.
     pub fn granted(&mut self, term: u64, now: Time, quiet: Duration, own: Time) {
         let helped = Time(now.0.saturating_sub(u64::try_from(quiet.as_nanos()).unwrap_or(u64::MAX)));
         let helped = helped.max(own);
@@ -72,7 +73,7 @@ impl Votes {
         };
     }
 
-    /// Since when nobody else has confirmed a lease, if the node leads in this term.
+    /// Since when no other leader has confirmed a lease, if the node leads in this term.
     pub fn since(&self, term: u64, now: Time) -> Time {
         let heard = self.latest.filter(|(of, _)| *of == term).map(|(_, latest)| latest);
         heard.unwrap_or(now)

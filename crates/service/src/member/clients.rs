@@ -1,4 +1,4 @@
-//! What clients say, far away and in this process, and what they are told.
+//! Messages from clients, remote and in this process, and the answers to them.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Member {
         self.connections.open(client)
     }
 
-    /// A connection is over. Its sessions live on, and are told nothing until their client is heard again.
+    /// A connection has ended. Its sessions stay, and are sent nothing until their client is heard again.
     pub fn disconnected(&mut self, connection: ConnectionId, now: Time, effects: &mut Vec<Effect>) {
         let sessions = self.connections.close(connection);
         self.note_watchers();
@@ -139,7 +139,7 @@ impl Member {
         }
     }
 
-    /// Carries out an order, or has the nodes agree on it first.
+    /// Carries out an order, or has it committed first.
     fn order(
         &mut self,
         connection: ConnectionId,
@@ -169,7 +169,7 @@ impl Member {
         done(released.map(Done::ForceReleased))
     }
 
-    /// What became of [`Effect::Propose`]: whether the entry counts, or why nobody can say.
+    /// The result of [`Effect::Propose`]: whether the entry counts, or why that is unknown.
     pub fn proposed(
         &mut self,
         (connection, number): (ConnectionId, u64),
@@ -198,7 +198,7 @@ impl Member {
 
 /// Clients in this process.
 impl Member {
-    /// Opens a session that ends with the node's lease, with a connection of its own over which it is told everything.
+    /// Opens a session that ends with the node's lease, with a connection of its own for all its answers.
     pub fn open_here(&mut self, now: Time) -> Result<(SessionId, ConnectionId), Refusal> {
         let (session, _) = self.core.open(None, now)?;
         let connection = self.connections.open("this process");

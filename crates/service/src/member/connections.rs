@@ -1,7 +1,8 @@
 //! Connections of clients: which session listens where, and which connections watch.
 //!
-//! A connection that breaks ends no session. A session listens over the connection over which its client was heard last.
-//! A watcher that does not keep up is told how many events it missed, and never makes the node wait.
+//! A connection that breaks ends no session. A session listens over the connection over which its client was
+//! heard last. A watcher that does not keep up is told how many events it missed, and never makes the node
+//! wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +45,7 @@ struct Watch {
     filter: Filter,
     /// The client has much to read already.
     behind: bool,
-    /// So many events were left out since then.
+    /// This many events were dropped since then.
     missed: u64,
 }
 
@@ -138,7 +139,7 @@ impl Connections {
         }
     }
 
-    /// From now on a connection is told of events; it has one filter at a time.
+    /// From now on a connection receives events; it has one filter at a time.
     pub(super) fn watch(&mut self, id: ConnectionId, filter: Filter, limits: &Limits) -> Result<(), Refusal> {
         filter.validate(limits)?;
         if let Some(connection) = self.open.get_mut(&id) {

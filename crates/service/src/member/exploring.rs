@@ -1,5 +1,5 @@
-//! For drivers that explore all that can happen: what makes two states the same, and things that happen whatever the clock
-//! says.
+//! For drivers that explore all schedules: when two states are the same, and inputs that do not depend on the
+//! clock.
 
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
-//! How a member leaves: it grants nothing any more, clients that hold something have a lease's time to finish, and then the
-//! member says goodbye, so that the others need not wait for its lease to run out.
+//! How a member leaves: it grants nothing any more, clients that hold something have a lease's time to
+//! finish, and then the member says goodbye, so that the others need not wait for its lease to run out.
 //!
-//! A keep-alive at a leaving node that promises nothing any more gets no answer. What was promised before stays promised, and
-//! the client may finish under it: to say that the session is gone would end its work for nothing.
+//! A keep-alive at a leaving node that makes no more promises gets no answer. Earlier promises stay valid,
+//! and the client may finish under them: to say that the session is gone would end its work for nothing.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::time::Time;
 
 /// How often to look whether all clients have finished.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// A member that cannot leave in good order within so many leases ends: a promise made at the last moment lasts another
-/// lease, on any clock.
+/// A member that cannot leave in good order within this many leases ends: a promise made at the last moment
+/// lasts another lease, on any clock.
 const LEASES_TO_FINISH: u32 = 3;
 /// A goodbye is said again after this part of a lease, until the next view is without the member.
 const GOODBYE_EVERY: u32 = 30;
@@ -22,7 +22,7 @@ pub(super) struct Departure {
     looks_at: Time,
     /// The others wait for the lease instead if it takes longer.
     gives_up_at: Time,
-    /// No client can believe any more that it holds something here.
+    /// All promises to clients have certainly run out: no client holds anything here.
     finished: bool,
 }
 

@@ -17,39 +17,39 @@ use crate::view::Place;
 /// A rule that a peer broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Breach {
-    /// The payload is no message.
+    /// The payload is malformed.
     Malformed(String),
-    /// The name cannot be that of a resource.
+    /// The name is not a valid name of a resource.
     Name,
-    /// The definition cannot be that of a resource.
+    /// The definition is not valid.
     Definition,
     /// The content does not go with the definition.
     OtherKind,
-    /// It names a node, a slot or a number that cannot be.
+    /// It names a node, a slot or a number that is out of range.
     OutOfRange,
     /// It contradicts what this node knows of the resource.
     Contradiction(&'static str),
-    /// It reports what it has after it said that it had reported everything.
+    /// A report came after the end mark of its sender.
     ReportAfterEnd,
 }
 
 impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Breach::Malformed(why) => write!(f, "it sent bytes that are no message: {why}"),
-            Breach::Name => f.write_str("it named a resource that cannot be"),
-            Breach::Definition => f.write_str("it sent a definition that cannot be"),
-            Breach::OtherKind => f.write_str("it sent a message of another kind of resource"),
-            Breach::OutOfRange => f.write_str("it named a node, a slot or a number that cannot be"),
-            Breach::Contradiction(what) => write!(f, "what it said cannot be: {what}"),
-            Breach::ReportAfterEnd => f.write_str("it reported after its end mark"),
+            Breach::Malformed(why) => write!(f, "it sent a malformed message: {why}"),
+            Breach::Name => f.write_str("it sent an invalid resource name"),
+            Breach::Definition => f.write_str("it sent an invalid definition"),
+            Breach::OtherKind => f.write_str("it sent a message for another kind of resource"),
+            Breach::OutOfRange => f.write_str("it sent a node, slot or number that is out of range"),
+            Breach::Contradiction(what) => write!(f, "its message contradicts what is known here: {what}"),
+            Breach::ReportAfterEnd => f.write_str("it sent a report after its end mark"),
         }
     }
 }
 
 impl Member {
-    /// A peer of the view sent a message; each comes once, and in order. One of a later view waits, with the driver, until this
-    /// member is there.
+    /// A peer of the view sent a message; each comes once, and in order. A message of a later view waits,
+    /// with the driver, until this member has entered that view.
     pub fn receive(&mut self, from: u32, message: PeerMessage, now: Time, effects: &mut Vec<Effect>) {
         let Some(place) = self.view().place(from).filter(|_| !self.barred.contains(&from)) else { return };
         match self.judge(place, &message) {

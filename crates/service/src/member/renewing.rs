@@ -7,12 +7,12 @@ use crate::leases::{LONGEST_LEASE, Renewal};
 use crate::registry::MemberEntry;
 use crate::time::Time;
 
-/// A peer that is out of reach for so long, or whose end mark is missing for so long, is named to the leader; with short leases
-/// after a third of one, so that the pair can be parted before the lease ends.
+/// A peer that is unreachable for this long, or whose end mark is missing for this long, is named to the
+/// leader; with short leases after a third of one, so that the pair can be parted before the lease ends.
 const TROUBLE_AFTER: Duration = Duration::from_secs(1);
-/// A member without a lease says so after so many times as long as a lease lasts,
+/// A member without a lease logs that after this many leases.
 const COMPLAIN_AFTER: u32 = 3;
-/// and again after a while.
+/// It logs that again at this interval.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(30);
 /// Without a reply the next try comes after this part of the usual time: another node may lead by then.
 const SOON: u32 = 8;
@@ -22,7 +22,8 @@ const SOONER: u32 = 2;
 /// What became of [`Effect::Renew`] or [`Effect::Join`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaderReply {
-    /// The leader confirms this renewal of this incarnation: the lease lasts so long from when it was sent.
+    /// The leader confirms this renewal of this incarnation: the lease lasts this long, counted from when the
+    /// renewal was sent.
     Confirmed {
         /// The incarnation.
         incarnation: u64,
@@ -31,13 +32,13 @@ pub enum LeaderReply {
         /// How long.
         lasts: Duration,
     },
-    /// The leader does not renew the lease. That says nothing about views: only a view that is agreed on excludes.
+    /// The leader does not renew the lease. That says nothing about views: only a committed view excludes.
     NotRenewed,
     /// The leader has taken note that this node wants to become a member.
     Noted,
     /// The leader refuses, for this reason.
     Refused(String),
-    /// Nobody answered.
+    /// There was no answer.
     Silence,
 }
 
@@ -47,9 +48,9 @@ pub(super) struct Renewing {
     next: Time,
     /// When it was tried last.
     tried: Time,
-    /// Since when this incarnation has had no lease; moves on while it has one.
+    /// Since when this incarnation has had no lease; advances while it has one.
     without: Time,
-    /// When the log was told so last.
+    /// When that was last logged.
     complained: Option<Time>,
     /// Why the leader refused, if it did.
     refused: Option<String>,

@@ -15,7 +15,8 @@ pub trait Surroundings {
     fn control_plane(&self) -> ControlPlane;
 }
 
-/// Nobody is out of reach, nothing waits, nobody leads: for drivers without connections and a control plane.
+/// All peers are reachable, nothing waits, and there is no leader: for drivers without connections and a
+/// control plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Nowhere;
 
@@ -40,6 +41,6 @@ pub struct ControlPlane {
     pub leader: Option<u32>,
     /// The ids of the voters.
     pub voters: BTreeSet<u32>,
-    /// All nodes that hear what is agreed on, and where peers reach them.
+    /// All nodes that receive the log, and where peers reach them.
     pub nodes: BTreeMap<u32, String>,
 }

@@ -1,4 +1,4 @@
-//! How many slots a resource has, and what happens when that changes.
+//! The number of slots of a resource, and how it changes.
 
 use algorithms::forest::{Elsewhere, Size};
 
@@ -46,7 +46,7 @@ impl Resource {
         }
     }
 
-    /// At the home: from now on it has so many slots.
+    /// At the home: changes the number of slots.
     pub(crate) fn resize(&mut self, slots: u32, Setup { position, origin, .. }: Setup, work: &mut Workspace) {
         let RunBy::Forest(rules, forest) = &mut self.run_by else { return };
         let mut out = work.outbox();

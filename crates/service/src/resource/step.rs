@@ -10,7 +10,7 @@ use crate::wish::Numbered;
 
 /// What a resource is fed with.
 pub(crate) enum Input {
-    /// A client acquires; for a room with what it wishes.
+    /// A client acquires; for a room, with the groups that it wants.
     Request(ClientId, Option<Numbered>),
     /// A client gives up.
     Cancel(ClientId),
@@ -18,7 +18,7 @@ pub(crate) enum Input {
     Exit(ClientId),
     /// A message of another node arrives.
     Deliver(Place, Content),
-    /// A timer runs out.
+    /// A timer expires.
     Expire(Timer),
     /// At the home: all members have reported everything.
     AllReported,
@@ -57,7 +57,7 @@ impl Resource {
                     Input::Deliver(from, Content::Report(report)) => {
                         return self.reported_late(position, from, report, work);
                     }
-                    // The sender takes it for something else, and has been told.
+                    // The sender takes the resource for another kind, and has been told.
                     Input::Deliver(..) | Input::AllReported => return,
                     Input::Expire(timer) => algorithms::Input::Expire(timer),
                 };

@@ -8,16 +8,16 @@ use crate::time::Time;
 
 /// The timers that run, or are planned to be looked at: at most one entry for each timer.
 ///
-/// Most timers are stopped and started again long before they run out. That moves only the time at which they run
-/// out; the driver looks at the time that was planned, which is never later, and then plans anew. So the agenda has
-/// exactly one entry for each timer here: at its planned time.
+/// Most timers are stopped and started again long before they expire. That moves only the time at which they
+/// expire; the driver looks at the time that was planned, which is never later, and then plans again. So the
+/// agenda has exactly one entry for each timer here: at its planned time.
 #[derive(Clone)]
 pub(crate) struct Timers(Vec<Armed>);
 
 #[derive(Clone, Debug)]
 struct Armed {
     timer: Timer,
-    /// When it runs out, if it runs.
+    /// When it expires, if it runs.
     runs_out: Option<Time>,
     /// When it is looked at.
     planned: Time,
@@ -34,9 +34,9 @@ pub(crate) struct Planned {
 /// What came of looking at a timer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Looked {
-    /// It was started anew, and has to be looked at then.
+    /// It was started again, and has to be looked at then.
     Again(Time),
-    /// It has run out.
+    /// It has expired.
     RanOut,
     /// It was stopped.
     Stopped,
@@ -47,7 +47,7 @@ impl Timers {
         Timers(Vec::new())
     }
 
-    /// Starts a timer, or starts it anew. Returns what has to be planned, if anything has.
+    /// Starts a timer, or starts it again. Returns what has to be planned, if anything has.
     pub(crate) fn arm(&mut self, timer: Timer, at: Time) -> Option<Planned> {
         match self.0.iter_mut().find(|armed| armed.timer == timer) {
             Some(armed) if armed.planned <= at => {

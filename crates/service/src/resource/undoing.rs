@@ -30,7 +30,7 @@ impl Resource {
         Before { definition: self.definition, run_by }
     }
 
-    /// What happened since the mark has happened.
+    /// Keeps all changes since the mark.
     pub(crate) fn keep(&mut self) {
         match &mut self.run_by {
             RunBy::Forest(_, forest) => forest.keep(),
@@ -39,7 +39,7 @@ impl Resource {
         }
     }
 
-    /// Nothing has happened since the mark. No message changes which algorithm runs.
+    /// Undoes all changes since the mark. No message changes which algorithm runs.
     pub(crate) fn undo(&mut self, before: Before) {
         self.definition = before.definition;
         match (&mut self.run_by, before.run_by) {

@@ -8,7 +8,7 @@ use crate::opening::{Kept, Opened, Opening, Reports};
 use crate::view::Place;
 
 impl Resource {
-    /// It is in this view from now on, where its home is there.
+    /// The resource is in this view from now on, with its home at this place.
     pub(crate) fn enter(&mut self, epoch: u64, home: Place) {
         (self.epoch, self.home) = (epoch, home);
     }

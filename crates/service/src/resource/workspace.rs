@@ -42,7 +42,7 @@ impl Workspace {
         self.effects.extend(self.room.drain(..).filter_map(of_room));
     }
 
-    /// Something happened that cannot.
+    /// Records something that must never happen.
     pub(super) fn never(&mut self, what: &'static str) {
         self.effects.push(Effect::Never(what));
     }

@@ -1,5 +1,5 @@
-//! A few nodes with ordered links in one process, for tests that decide themselves what happens next. Nodes hear of definitions
-//! and views when the test says so.
+//! A few nodes with ordered links in one process, for tests that decide themselves what comes next. Nodes
+//! hear of definitions and views when the test says so.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) struct Cluster {
     pub(crate) cores: Vec<Option<Core>>,
     sessions: Vec<SessionId>,
     links: BTreeMap<(usize, usize), VecDeque<PeerMessage>>,
-    /// What was agreed on, and how much of it each node has heard.
+    /// The committed definitions, and how many of them each node has heard of.
     pub(crate) agreed: Vec<(Arc<str>, Option<Definition>)>,
     pub(crate) heard: Vec<usize>,
     pub(crate) registry: Registry,
@@ -47,7 +47,7 @@ pub(crate) struct Cluster {
     requests: u64,
     pub(crate) fences: BTreeMap<u32, u64>,
     pub(crate) grants: u64,
-    /// Everybody has heard that there are so many slots: nobody is let in by another.
+    /// All nodes have heard that there are this many slots: no client is granted another.
     pub(crate) most: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ impl Cluster {
         }
     }
 
-    /// Lets something happen at a node, and takes up what comes of it.
+    /// Passes an input to a node, and takes up its effects.
     pub(crate) fn at<R>(
         &mut self,
         node: usize,
@@ -132,7 +132,7 @@ impl Cluster {
         }
     }
 
-    /// If nothing was ever defined, nobody is inside with more than it asked for.
+    /// If nothing was ever defined, no client holds a slot beyond the number it asked for.
     fn judge_insisting(&self) {
         let inside = || self.clients.iter().filter(|client| matches!(client.does, Does::Holds { .. }));
         let wrong =
@@ -140,7 +140,7 @@ impl Cluster {
         assert!(!self.agreed.is_empty() || wrong.is_none(), "{wrong:?} among {:?}", self.clients);
     }
 
-    /// A client asks: for so many slots, or as it is defined. Returns its number.
+    /// A client asks: for this many slots, or as it is defined. Returns its number.
     pub(crate) fn ask(&mut self, node: usize, slots: Option<u32>) -> u64 {
         let definition = Definition::Slots(slots.unwrap_or(1));
         let want = if slots.is_some() { Want::Slot } else { Want::AnySlot };
@@ -183,7 +183,7 @@ impl Cluster {
         }
     }
 
-    /// Agrees on something, if it can be agreed on.
+    /// Commits a definition, if it can be committed.
     pub(crate) fn agree(&mut self, definition: Option<Definition>) {
         let entry = Entry::Define { name: NAME.into(), definition };
         if self.registry.apply(&entry, Leadership::default()).of_definition(&entry).is_ok() {
@@ -191,7 +191,7 @@ impl Cluster {
         }
     }
 
-    /// A node hears of the next thing that was agreed on.
+    /// A node hears of the next committed definition.
     pub(crate) fn hear(&mut self, node: usize) {
         if let Some((name, definition)) = self.agreed.get(self.heard[node]).cloned() {
             self.heard[node] += 1;
@@ -199,7 +199,7 @@ impl Cluster {
         }
     }
 
-    /// A node hears of everything that was agreed on, and not of what came between.
+    /// A node hears of everything that is committed, and not of what came between.
     pub(crate) fn catch_up(&mut self, node: usize) {
         self.heard[node] = self.agreed.len();
         let definitions = self.registry.definitions.clone();
@@ -236,7 +236,8 @@ impl Cluster {
         }
     }
 
-    /// The next view is decided on, without a node if one is lost: whoever held something there has lost it.
+    /// The next view is decided on, without a node if one is lost: clients that held something there have
+    /// lost it.
     pub(crate) fn next_view(&mut self, lost: Option<usize>) {
         let members =
             self.view.members.iter().filter(|member| Some(member.identity.id as usize) != lost).cloned();
@@ -260,7 +261,7 @@ impl Cluster {
         (0..self.cores.len()).filter(|node| self.cores[*node].is_some()).collect()
     }
 
-    /// Everything that is under way arrives, everybody hears of everything, and time passes.
+    /// Everything that is under way arrives, all nodes hear of everything, and time passes.
     pub(crate) fn settle(&mut self) {
         for node in self.nodes() {
             self.enter(node);
@@ -278,7 +279,7 @@ impl Cluster {
         }
     }
 
-    /// What has to be agreed on for an order, as a node sees it.
+    /// What has to be committed for an order, as a node sees it.
     pub(crate) fn proposal(&self, node: usize, order: &Order) -> Result<Option<Entry>, Refusal> {
         self.cores[node].as_ref().expect("it is there").proposal(order)
     }

@@ -1,7 +1,7 @@
-//! What is known about the algorithms by formula, measured: every closed form within 2 %, every bound kept.
+//! Closed forms of the algorithms, measured: every formula within 2 %, every bound kept.
 //!
-//! "Alone" is one request at a time from a node drawn at random, so a share of them finds the token at hand and costs
-//! nothing. "Saturated" is everybody asking again almost at once.
+//! "Alone" is one request at a time from a node drawn at random, so a share of the requests finds the token
+//! at hand and costs nothing. "Saturated" means that all clients ask again almost at once.
 
 use crate::common::{assert_near, outcome, summary};
 use algorithms::maekawa;
@@ -26,7 +26,8 @@ fn harmonic(number: u32) -> f64 {
     (1..=number).map(|part| 1.0 / f64::from(part)).sum()
 }
 
-/// How many edges are between two nodes of the binary tree in which 0 is the root and (i − 1) / 2 is above i.
+/// The number of edges between two nodes of the binary tree in which 0 is the root and (i − 1) / 2 is above
+/// i.
 fn distance(mut one: u32, mut other: u32) -> u32 {
     let mut edges = 0;
     while one != other {
@@ -62,8 +63,8 @@ fn bulgannawar_vaidya_saturated() {
 
 #[test]
 fn path_reversal_alone() {
-    // The mean over all who may ask is H(n−1), the node that has the token included: it needs no message, which is
-    // why two nodes need one message on average and not two. Every message takes a hop.
+    // The mean over all requesters is H(n−1), the node that has the token included: it needs no message,
+    // which is why two nodes need one message on average and not two. Every message takes a hop.
     for nodes in [2, 3, 10, 30, 100] {
         let form = harmonic(nodes - 1);
         for algorithm in ["naimi-trehel", "bulgannawar-vaidya"] {
@@ -74,8 +75,9 @@ fn path_reversal_alone() {
     }
 }
 
-/// With one client at each node, and without the rules that are its own, the forest is Bulgannawar and Vaidya's algorithm. With
-/// one token the same seeds give the same runs; with several, tokens start elsewhere and nodes find other clusters.
+/// With one client at each node, and without the rules of its own, the forest is Bulgannawar and Vaidya's
+/// algorithm. With one token the same seeds give the same runs; with several, tokens start elsewhere and
+/// nodes form other clusters.
 #[test]
 fn forest_is_bulgannawar_and_vaidya_for_single_clients() {
     for (rate, tokens) in [(0.005, 1), (0.05, 1), (1.0, 1), (0.005, 3), (0.05, 3), (0.2, 3), (1.0, 3)] {
@@ -87,8 +89,8 @@ fn forest_is_bulgannawar_and_vaidya_for_single_clients() {
     }
 }
 
-/// Ten clients at each of five nodes, sections of one hop: local hand-offs save most messages. With long sections and
-/// little load, hunting shortens waits to less than half.
+/// Ten clients at each of five nodes, critical sections of one hop: local hand-offs save most messages. With
+/// long sections and little load, hunting shortens waits to less than half.
 #[test]
 fn forest_hands_over_locally_and_hunts() {
     let messages = |passes: u32| {
@@ -132,7 +134,7 @@ fn srimani_reddy() {
 
 #[test]
 fn makki() {
-    // The good site, which is the last one that asked, waits for nothing; the others for a REQUEST, two hops of
+    // The good site, which is the last requester, waits for nothing; the others for a REQUEST, two hops of
     // collecting and the token.
     let found = alone("makki", "nodes=30 tokens=3 entries=5000");
     assert_form("wait alone", found.time_to_enter, 4.0 * 29.0 / 30.0);
@@ -154,7 +156,7 @@ fn permissions() {
     }
     assert_form("lamport's wait", alone("lamport", "nodes=20 entries=1000").time_to_enter, 2.0);
     assert_form("ricart-agrawala's", alone("ricart-agrawala", "nodes=20 entries=1000").time_to_enter, 2.0);
-    // Of two nodes the one that was inside last has the permission: half of them have to be asked.
+    // Of two nodes the one that was inside last has the permission: half of the nodes have to be asked.
     assert_form("alone", alone("carvalho-roucairol", "nodes=20").messages_per_entry, 19.0);
     assert_form("saturated", saturated("carvalho-roucairol", "nodes=20").messages_per_entry, 38.0);
     // Only node 0 ever asks.
@@ -205,7 +207,8 @@ fn trees_that_stay() {
         let found = alone("neilsen-mizuno", &parameters);
         let form = distance + 1.0 - 1.0 / n;
         assert_form(&format!("neilsen-mizuno alone, {shape}"), found.messages_per_entry, form);
-        // Each message takes a hop, so the longest wait is the dearest entry: the diameter and one.
+        // Each message takes a hop, so the longest wait is that of the most expensive entry: the diameter and
+        // one.
         let diameter = if shape == "star" { 2.0 } else { 8.0 };
         assert_near("longest", found.longest_wait, diameter + 1.0, 1e-9);
         assert_near("raymond-tree's", alone("raymond-tree", &parameters).longest_wait, 2.0 * diameter, 1e-9);
@@ -223,9 +226,10 @@ fn lacbt() {
         let form = 3.0 * mean_depth(nodes);
         let found = alone("lacbt", &format!("nodes={nodes} swap=no"));
         assert_near("alone", found.messages_per_entry.mean, form, 0.02);
-        // A leaf of the lowest level: as many REQUESTs and TOKENs as it is deep, waited for, and as many RETURNs.
+        // A leaf of the lowest level: as many REQUESTs and TOKENs as it is deep, waited for, and as many
+        // RETURNs.
         assert_near("a leaf", found.longest_wait * 1.5, 3.0 * f64::from(nodes).log2().floor(), 1e-9);
-        // Swaps change who stands where, and not how deep the tree is.
+        // Swaps change the positions of nodes, and not the depth of the tree.
         let found = alone("lacbt", &format!("nodes={nodes} rate=0.01"));
         assert_near("alone, with swaps", work(&found), form, 0.02);
         assert_near("ROOT", found.messages_by_kind["ROOT"].mean, 1.0, 0.02);
@@ -233,7 +237,7 @@ fn lacbt() {
         let found = saturated("lacbt", &format!("nodes={nodes} cs=5"));
         assert_near("saturated", found.messages_per_entry.mean, form, 0.02);
     }
-    // The text's formula for everybody asking, for complete trees: with 3(n+1)/n where it has 6.
+    // The text's formula for all nodes asking, for complete trees: with 3(n+1)/n where it has 6.
     let levels = 5.0;
     let text = 6.0 * (levels + 2.0 * (2f64.powf(-levels) - 1.0));
     assert_near("the text's series", 3.0 * mean_depth(31), text * 3.0 * 32.0 / 31.0 / 6.0, 1e-9);
@@ -241,8 +245,8 @@ fn lacbt() {
 
 #[test]
 fn collectors() {
-    // 16 nodes in 4 groups. Alone: nothing for node 0; 3 for the others of its group and for the other collectors; 6
-    // for the rest; one more where a grant is of two tokens and one goes back.
+    // 16 nodes in 4 groups. Alone: nothing for node 0; 3 for the others of its group and for the other
+    // collectors; 6 for the rest; one more where a grant is of two tokens and one goes back.
     let single = (6.0 * 3.0 + 9.0 * 6.0) / 16.0;
     let cases = [
         ("chaudhuri-edward", 4, single),
@@ -256,7 +260,7 @@ fn collectors() {
         // REQ, GREQ, GRANT, TOKEN before the entry; HOME and RET after it.
         assert_near("longest", found.longest_wait, 4.0, 1e-9);
     }
-    // Everybody at once, k = √n: 2n + 3√n − 5 for all.
+    // All nodes at once, k = √n: 2n + 3√n − 5 in total.
     let found = summary("collectors", &format!("workload=burst nodes=16 tokens=4 {HOPS}"), 1);
     assert_form("all at once", found.messages_per_entry, (2.0 * 16.0 + 3.0 * 4.0 - 5.0) / 16.0);
 }
@@ -272,7 +276,8 @@ fn drs_gme() {
     }
     let found = summary("drs-gme", "nodes=10 groups=3 workload=skewed:60", 1);
     assert_eq!(found.messages_per_entry.mean, 0.0);
-    // A follower needs n − 1 REQUESTs, START and COMPLETE: one group, and a captain that stays inside for ever.
+    // A follower needs n − 1 REQUESTs, START and COMPLETE: one group, and a captain that stays inside for
+    // ever.
     let run =
         outcome("drs-gme", &format!("nodes=10 groups=1 workload=burst entries=10 warmup=0 cs=100 {HOPS}"), 1);
     let count =
@@ -282,8 +287,8 @@ fn drs_gme() {
 
 #[test]
 fn synchronisation_delays() {
-    // From an exit to the entry it makes possible, in hops. With short sections somebody who leaves often comes
-    // back before the first request is there, and that must not be taken for a hand-over.
+    // From an exit to the entry it makes possible, in hops. With short critical sections a client that leaves
+    // often comes back before the first request has arrived, and that must not count as a hand-off.
     for section in ["0.0002", "5"] {
         let delay = |algorithm: &str| {
             let parameters = format!("nodes=16 tokens=1 cs={section}");
@@ -349,7 +354,7 @@ fn words() {
             assert_eq!(count.words as f64 / count.messages as f64, *words, "{algorithm} {kind}");
         }
     }
-    // A RELEASE needs somebody who waits; so does a queue that is longer.
+    // A RELEASE needs a waiter; so does a longer queue.
     let run = outcome("makki", "nodes=12 tokens=3 rate=10 entries=500", 1);
     let release = run.measures.kinds.iter().find(|count| count.kind == "RELEASE").unwrap();
     assert_eq!(release.words, 3 * release.messages);

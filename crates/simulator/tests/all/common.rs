@@ -1,4 +1,4 @@
-//! Plans from one line of text, run and looked at by the tests.
+//! Plans from one line of text, and their runs, for the tests.
 
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, SettingError};
@@ -15,7 +15,7 @@ pub(crate) fn plan(algorithm: &str, parameters: &str) -> Plan {
     plan
 }
 
-/// One run, with its steps. Nothing may be violated.
+/// One run, with its steps, without a violation.
 pub(crate) fn outcome(algorithm: &str, parameters: &str, seed: u64) -> Outcome {
     struct Run(Plan, u64);
 
@@ -33,7 +33,7 @@ pub(crate) fn outcome(algorithm: &str, parameters: &str, seed: u64) -> Outcome {
     outcome
 }
 
-/// Several runs seen together. Nothing may be violated.
+/// A summary of several runs without a violation.
 pub(crate) fn summary(algorithm: &str, parameters: &str, seeds: u64) -> Summary {
     let plan = plan(algorithm, parameters);
     let point = Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds };
@@ -42,7 +42,7 @@ pub(crate) fn summary(algorithm: &str, parameters: &str, seeds: u64) -> Summary 
     summary
 }
 
-/// Fails unless a number is what is expected, give or take so much of it (0.02: 2 %).
+/// Fails unless a number is near the expected one, within this share of it (0.02: 2 %).
 pub(crate) fn assert_near(what: &str, measured: f64, expected: f64, share: f64) {
     let off = (measured - expected).abs();
     assert!(off <= share * expected.abs(), "{what}: {measured}, expected {expected}");

@@ -1,5 +1,5 @@
-//! What goes wrong in a run: algorithms that tolerate it go on, others show the damage, and either way the steps can be
-//! taken once more.
+//! Faults in a run: algorithms that tolerate them go on, others show the damage, and in both cases the steps
+//! can be replayed.
 
 use algorithms::bulgannawar_vaidya::BulgannawarVaidya;
 use algorithms::drs_gme::DrsGme;
@@ -9,7 +9,7 @@ use algorithms::{Action, Algorithm, Property, World};
 use simulator::workload::Workload;
 use simulator::{Outcome, Plan};
 
-/// One of each kind, in the words of the command line.
+/// One fault of each kind, as on the command line.
 const FAULTS: &[&[(&str, &str)]] = &[
     &[("loss", "0.05")],
     &[("duplicate", "0.2")],
@@ -40,7 +40,7 @@ fn run<A: Algorithm>(plan: &Plan, seed: u64) -> Outcome {
     simulator::run::<A>(plan, seed, true).unwrap_or_else(|refusal| panic!("{}: {refusal}", A::INFO.name))
 }
 
-/// Takes the recorded steps on the plainest driver, which must come to the same end.
+/// Replays the recorded steps on the simplest driver, which must come to the same end.
 fn replay<A: Algorithm>(plan: &Plan, outcome: &Outcome) {
     let name = A::INFO.name;
     let mut world = World::<A>::new(&plan.setting, plan.faulty(&A::INFO)).unwrap();
@@ -203,12 +203,12 @@ fn a_partition_loses_what_crosses_it_and_heals() {
     let crosses =
         |step: &algorithms::Step| matches!(step.action, Action::Deliver(it) if across(it.from, it.to));
     assert!(outcome.steps[last_lost..].iter().any(crosses), "it heals");
-    // One that is renewed before it is over never heals.
+    // A partition that is renewed before its end never heals.
     let renewed = ["partition 0-2 at 100 for 400 every 300"];
     let plan = self::plan::<DrsGme>(&[("fault", renewed[0]), ("warmup", "0"), ("entries", "600")]);
     let outcome = run::<DrsGme>(&plan, 3);
     let first_lost = outcome.steps.iter().position(|step| matches!(step.action, Action::Lose(_))).unwrap();
-    // What was under way when it began still arrives: at most one message for each pair.
+    // Messages under way when it began still arrive: at most one for each pair.
     assert!(outcome.steps[first_lost..].iter().filter(|step| crosses(step)).count() < 18);
 }
 

@@ -1,4 +1,4 @@
-//! The model of time, by small scenarios whose every moment is worked out by hand, and what a plan's words mean.
+//! The model of time, by small scenarios computed by hand, and the meaning of a plan's parameters.
 
 use crate::common::{assert_near, outcome, plan, summary};
 use algorithms::naimi_trehel::NaimiTrehel;
@@ -8,10 +8,10 @@ use algorithms::{Action, Algorithm, Kind, Property};
 use simulator::time::{Shape, UNIT, units};
 use simulator::{Outcome, Point};
 
-/// Ts, Tr and Tt of the scenarios below: all different, so that a mistaken sum shows.
+/// Ts, Tr and Tt of the scenarios below: all different, so that a wrong sum shows.
 const TIMES: &str = "send=0.2 receive=0.3 transit=1 cs=0 warmup=0";
 
-/// How long each node waited in all.
+/// The total wait of each node.
 fn waits(outcome: &Outcome) -> Vec<f64> {
     outcome.measures.by_node.iter().map(|node| units(node.waited as u64)).collect()
 }
@@ -26,8 +26,9 @@ fn a_message_takes_send_transit_and_receive() {
 
 #[test]
 fn sends_leave_one_after_the_other_and_arrivals_are_handled_one_after_the_other() {
-    // Two REQUESTs leave at Ts and 2Ts. The REPLYs come back at 2Ts + 2Tt + Tr and Ts later; the first is taken in
-    // for Tr, and the second after it: Tr + max(Ts, Tr) from the first arrival to its handling begins.
+    // Two REQUESTs leave at Ts and 2Ts. The REPLYs come back at 2Ts + 2Tt + Tr and Ts later; the first is
+    // taken in for Tr, and the second after it: Tr + max(Ts, Tr) from the first arrival to its handling
+    // begins.
     for (send, receive, wait) in [(0.2, 0.3, 3.3), (0.5, 0.2, 3.9)] {
         let parameters = format!(
             "nodes=3 workload=single entries=1 warmup=0 send={send} receive={receive} transit=1 cs=0"
@@ -35,14 +36,15 @@ fn sends_leave_one_after_the_other_and_arrivals_are_handled_one_after_the_other(
         let run = outcome("ricart-agrawala", &parameters, 1);
         assert_near("the wait", waits(&run).iter().sum(), wait, 1e-9);
     }
-    // Nothing to send with: four REPLYs arrive at the same moment, 0.3 + 2 after asking, and take 0.3 each.
+    // Sending takes no time: four REPLYs arrive at the same moment, 0.3 + 2 after the request, and take 0.3
+    // each.
     let run = outcome(
         "ricart-agrawala",
         "nodes=5 workload=single entries=1 warmup=0 send=0 receive=0.3 transit=1",
         1,
     );
     assert_near("the wait", waits(&run).iter().sum(), 0.3 + 2.0 + 4.0 * 0.3, 1e-9);
-    // Nothing to receive with: the last REQUEST leaves at 4 × 0.2, its REPLY 0.2 after it came.
+    // Receiving takes no time: the last REQUEST leaves at 4 × 0.2, its REPLY 0.2 after it arrived.
     let run = outcome(
         "ricart-agrawala",
         "nodes=5 workload=single entries=1 warmup=0 send=0.2 receive=0 transit=1",
@@ -53,19 +55,20 @@ fn sends_leave_one_after_the_other_and_arrivals_are_handled_one_after_the_other(
 
 #[test]
 fn what_a_handler_sends_goes_before_the_next_message_is_received() {
-    // Both REQUESTs reach node 0, which has left, at 1.2. The first is handled at 1.5 and the token leaves until 1.7.
-    // Only then is the second received: handled at 2.0, forwarded to node 1 until 2.2, there at 3.2. Node 1 has
-    // entered and left at 3.0; it handles the REQUEST at 3.5 and sends the token, which is handled at 5.0.
+    // Both REQUESTs reach node 0, which has left, at 1.2. The first is handled at 1.5 and the token leaves
+    // until 1.7. Only then is the second received: handled at 2.0, forwarded to node 1 until 2.2, there at
+    // 3.2. Node 1 has entered and left at 3.0; it handles the REQUEST at 3.5 and sends the token, which is
+    // handled at 5.0.
     let run = outcome("naimi-trehel", &format!("nodes=3 workload=burst entries=3 {TIMES}"), 1);
     assert_eq!(waits(&run), [0.0, 3.0, 5.0]);
 }
 
 #[test]
 fn a_client_acts_at_once_and_its_messages_wait_for_the_processor() {
-    // Node 0 is inside until 1.65, which keeps no message from being handled: node 1's REQUEST at 1.5. Node 2's is being
-    // received until 1.8 when the client leaves. The token is the first to be sent after that, until 2.0, and is
-    // handled at 3.3; node 2's REQUEST leaves for node 1 at 2.2 and is handled there at 3.6. Node 1 leaves at 4.95,
-    // and the token is at node 2 after 1.5.
+    // Node 0 is inside until 1.65, which does not keep messages from being handled: node 1's REQUEST at 1.5.
+    // Node 2's is being received until 1.8 when the client leaves. The token is the first to be sent after
+    // that, until 2.0, and is handled at 3.3; node 2's REQUEST leaves for node 1 at 2.2 and is handled there
+    // at 3.6. Node 1 leaves at 4.95, and the token is at node 2 after 1.5.
     let times = "send=0.2 receive=0.3 transit=1 warmup=0 cs=1.65";
     let run = outcome("naimi-trehel", &format!("nodes=3 workload=burst entries=3 {times}"), 1);
     let expected = [0.0, 3.3, 6.45];
@@ -76,8 +79,8 @@ fn a_client_acts_at_once_and_its_messages_wait_for_the_processor() {
 
 #[test]
 fn a_client_beside_the_token_never_waits() {
-    // Clients ask a thousand times in a unit, so most find the token beside them, very many while the processor is
-    // receiving; who does not waits for a REQUEST and the token.
+    // Clients ask a thousand times in a unit, so most find the token on their node, very many while the
+    // processor is receiving. The others wait for a REQUEST and the token.
     let parameters = format!("nodes=2 rate=1000 entries=20000 {TIMES}");
     let run = outcome("naimi-trehel", &parameters, 1);
     let hop = (1.5 * UNIT) as u64;
@@ -94,7 +97,7 @@ fn the_warm_up_is_left_out() {
     let run = outcome("naimi-trehel", &parameters, 1);
     assert_eq!(waits(&run), [3.0, 0.0]);
     assert_eq!((run.measures.entries, run.measures.messages(), run.messages), (2, 2, 4));
-    // All that was measured belongs to so many entries, however many came before.
+    // All measures belong to this many entries, however many came before.
     let run = outcome("raymond-k", "nodes=5 tokens=2 rate=1 entries=300 warmup=250", 1);
     let by_node: u64 = run.measures.by_node.iter().map(|node| node.entries).sum();
     assert_eq!((run.measures.entries, run.measures.waits.len(), by_node), (300, 300, 300));
@@ -135,8 +138,8 @@ fn means_and_tails_of_the_shapes() {
         (Shape::Constant, 1.0, 0.0, 1e-3),
         (Shape::Exponential, 0.5f64.ln().abs(), (-4.0f64).exp(), 0.01),
         (Shape::Uniform, 1.0, 0.0, 0.01),
-        // A Pareto distribution from a third of the mean on, with exponent 3/2. Its variance is infinite, so its
-        // mean is slow to settle.
+        // A Pareto distribution from a third of the mean on, with exponent 3/2. Its variance is infinite, so
+        // its mean is slow to settle.
         (Shape::HeavyTailed, 2f64.powf(2.0 / 3.0) / 3.0, 12f64.powf(-1.5), 0.1),
     ];
     for (shape, median, above_four, share) in shapes {
@@ -153,7 +156,7 @@ fn means_and_tails_of_the_shapes() {
 
 #[test]
 fn delays_of_every_shape_reach_the_network() {
-    // Somebody without the token waits for two messages on average; the token is beside one in four.
+    // A client without the token waits for two messages on average; one in four finds the token on its node.
     for (shape, share) in
         [("constant", 0.02), ("exponential", 0.02), ("uniform", 0.02), ("heavy-tailed", 0.1)]
     {
@@ -162,7 +165,7 @@ fn delays_of_every_shape_reach_the_network() {
         let mean = summary("naimi-trehel", &parameters, 1).time_to_enter.mean;
         assert_near(shape, mean, 1.0, share);
     }
-    // Sections of every shape, too: one client alone is inside all the time but for its thinking.
+    // Critical sections of every shape, too: a single client is inside all the time except while it thinks.
     for (shape, share) in
         [("constant", 1e-3), ("exponential", 0.02), ("uniform", 0.02), ("heavy-tailed", 0.1)]
     {
@@ -174,7 +177,7 @@ fn delays_of_every_shape_reach_the_network() {
 
 #[test]
 fn workloads() {
-    // Bursts: everybody once in each round, and the next round comes when all have left and 1/λ has passed.
+    // Bursts: every client once in each round, and the next round begins 1/λ after all have left.
     let run = outcome("suzuki-kasami", "nodes=7 workload=burst entries=70 warmup=0 rate=0.5", 3);
     assert!(run.measures.by_node.iter().all(|node| node.entries == 10));
     // Single requests: one client at a time, all equally often, always the same pause.
@@ -228,11 +231,11 @@ fn runs_that_the_clock_cannot_hold_are_refused() {
 
 #[test]
 fn clients_of_one_node_wait_for_each_other() {
-    // Three that ask again at once share one node: each waits for the two others.
+    // Three clients of one node that ask again at once: each waits for the two others.
     let run = outcome("naimi-trehel", "nodes=1 clients=3 cs=1 rate=1000000 entries=3000", 1);
     assert_near("wait", run.measures.mean_wait(), 2.0, 1e-3);
     assert_near("throughput", run.measures.throughput(), 1.0, 1e-3);
-    // With nothing to wait for they ask as often as three nodes would.
+    // Without contention they ask as often as three nodes would.
     let parameters = "nodes=2 clients=3 rate=0.5 cs=0 send=0 receive=0 transit=0 entries=20000";
     let run = outcome("naimi-trehel", parameters, 1);
     assert_near("throughput", run.measures.throughput(), 3.0, 0.02);
@@ -264,7 +267,8 @@ fn messages_keep_their_order_unless_told_otherwise() {
 
 #[test]
 fn a_crash_takes_the_message_that_is_being_received_with_it() {
-    // Node 0 is taking in node 1's REQUEST from 1.2 to 1.5. It crashes at 1.3, and is back at 1.4 without it.
+    // Node 0 is receiving node 1's REQUEST from 1.2 to 1.5. It crashes at 1.3, and restarts at 1.4 without
+    // it.
     let mut plan = plan("naimi-trehel", &format!("nodes=2 workload=burst entries=2 {TIMES}"));
     plan.faults.add("crash 0 at 1.3 for 0.1").unwrap();
     let run = simulator::run::<NaimiTrehel>(&plan, 1, true).unwrap();

@@ -1,4 +1,5 @@
-//! Rounds in which chosen nodes ask once: how they are written, and that they are measured to the last message.
+//! Rounds in which chosen nodes make one request: their notation, and that they are measured to the last
+//! message.
 
 use algorithms::registry;
 use simulator::workload::Workload;
@@ -56,7 +57,7 @@ fn a_round_is_measured_to_its_last_message() {
     assert_eq!((summary.entries, summary.messages), (1, 6));
     assert_eq!((summary.time_to_enter.mean, summary.last_exit.mean), (40.0, 90.0));
     assert_eq!(summary.settled.mean, 110.0);
-    // The global collector needs nobody: the exit is the last thing that happens.
+    // The global collector needs no other node: the exit is the last event.
     let summary = run("collectors", &[("nodes", "16"), ("tokens", "4"), ("workload", "once:0")]);
     assert_eq!((summary.entries, summary.messages, summary.settled.mean), (1, 0, 50.0));
 }
@@ -69,7 +70,8 @@ fn only_those_named_ask_each_once_whatever_entries_and_warmup_say() {
     }
 }
 
-/// A client whose node crashed has not been served yet: it asks again, and the round goes on until it has left.
+/// A client whose node crashed has not been served yet: it asks again, and the round goes on until it has
+/// left.
 #[test]
 fn a_client_whose_node_crashed_asks_again() {
     let faults = [("fault", "crash 2 at 5 for 1000"), ("groups", "2")];

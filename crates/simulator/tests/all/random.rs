@@ -1,4 +1,4 @@
-//! A few hundred random runs of every algorithm; `tokenwood check --all --random 10000` takes more.
+//! A few hundred random runs of every algorithm; `tokenwood check --all --random 10000` runs more.
 
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Info, Kind, Scope};
@@ -67,7 +67,7 @@ fn every_size_is_served() {
     }
 }
 
-/// A defect may break every property, but it never takes the program down, whatever the size.
+/// A defect may break every property, but it never makes the program panic, whatever the size.
 #[test]
 fn no_defect_panics() {
     struct Try<'a>(&'a RandomJob, u64);

@@ -1,5 +1,6 @@
-//! The synchronisation delay where it is known: at saturation the privilege of Raymond's tree moves only from one who
-//! leaves to the next, a unit of time for each message, so the delay is the number of those messages.
+//! The synchronisation delay where it is known: at saturation the privilege of Raymond's tree moves only from
+//! a node that leaves to the next, a unit of time for each message, so the delay is the number of those
+//! messages.
 
 use algorithms::registry;
 use simulator::{Plan, Point};

@@ -1,4 +1,4 @@
-//! What can happen next.
+//! The possible next steps.
 
 use std::fmt;
 
@@ -6,32 +6,32 @@ use service::Defect;
 
 use super::world::World;
 
-/// Something that can happen.
+/// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// The oldest message from one node to another arrives.
     Deliver(usize, usize),
-    /// A node hears of the view of this number.
+    /// A node learns of the view of this epoch.
     Learn(usize, u64),
-    /// A client asks.
+    /// A client makes a request.
     Ask(usize),
-    /// A client leaves.
+    /// A client releases its grant.
     Release(usize),
-    /// A node dies.
+    /// A node crashes.
     Crash(usize),
-    /// The lease of a node runs out.
+    /// The lease of a node lapses.
     Lapse(usize),
-    /// It is renewed after that.
+    /// A lapsed lease is renewed.
     Renew(usize),
-    /// A node is left out of the next view.
+    /// A node is excluded from the next view.
     Exclude(usize),
-    /// A node that was left out learns it, and drops everything.
+    /// An excluded node learns of it, and drops everything.
     Discover(usize),
-    /// A node is let in, in a new life.
+    /// A node joins, in a new incarnation.
     Join(usize),
-    /// A timer of a node's resource runs out.
+    /// A timer of a node's resource expires.
     Timer(usize, u32, usize),
-    /// A node forgets what nobody uses.
+    /// A node forgets an unused resource.
     Forget(usize),
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Act {
             Act::Renew(node) => write!(f, "the lease of node {node} is renewed"),
             Act::Exclude(node) => write!(f, "node {node} is left out"),
             Act::Discover(node) => write!(f, "node {node} learns that it was left out"),
-            Act::Join(node) => write!(f, "node {node} is let in, in a new life"),
+            Act::Join(node) => write!(f, "node {node} joins, in a new incarnation"),
             Act::Timer(node, resource, timer) => {
                 write!(f, "timer {timer} of resource {resource} at node {node} runs out")
             }
@@ -57,7 +57,7 @@ impl fmt::Display for Act {
 }
 
 impl World {
-    /// Everything that can happen next.
+    /// All possible next steps.
     pub(crate) fn acts(&self) -> Vec<Act> {
         let mut acts = Vec::new();
         for from in 0..self.nodes.len() {

@@ -1,22 +1,22 @@
-//! What must hold in every state, and what must come of it if nothing more goes wrong.
+//! The properties of every state, and those of its future if nothing more goes wrong.
 
 use std::collections::BTreeSet;
 
 use super::act::Act;
 use super::world::World;
 
-/// What a client was given.
+/// A grant to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Given {
     pub(crate) slot: u32,
     pub(crate) fence: u64,
 }
 
-/// After so many steps whoever is not served never will be.
+/// A waiter that is not served after this many steps never will be.
 const MOST_STEPS: u32 = 2000;
 
 impl World {
-    /// A node lets a client in: whoever was there before knows that it is not any more, and has a lower fence.
+    /// A node grants a request: earlier holders know that their grants are over, and have lower fences.
     pub(crate) fn give(&mut self, number: usize, given: Given) -> Result<(), String> {
         self.granted += 1;
         let group = self.group_of(number);
@@ -25,7 +25,7 @@ impl World {
             let shares = self.has_rooms() && self.group_of(other) == group && held.fence == given.fence;
             if held.slot == given.slot && !shares {
                 return Err(format!(
-                    "client {number} is given {given:?} while client {other} believes in {held:?}"
+                    "client {number} is granted {given:?} while client {other} holds {held:?}"
                 ));
             }
         }
@@ -55,7 +55,7 @@ impl World {
         Ok(())
     }
 
-    /// Nothing more goes wrong: whoever waits is served.
+    /// Nothing more goes wrong: every waiter is served.
     pub(crate) fn drain(&mut self) -> Result<(), String> {
         self.failures = 0;
         self.clients.iter_mut().for_each(|client| client.rounds = 0);
@@ -70,8 +70,8 @@ impl World {
         }
     }
 
-    /// What brings everybody nearer to being served: nodes learn what they have to, messages arrive, clients leave, and only
-    /// if nothing of that is left, timers run out.
+    /// The next step that helps to serve all waiters: nodes learn of views, messages arrive, holders release,
+    /// and timers expire only when nothing else is left.
     fn next_to_serve(&mut self) -> Option<Act> {
         self.timers = 1;
         let acts = self.acts();

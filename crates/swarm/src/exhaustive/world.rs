@@ -1,4 +1,4 @@
-//! A small cluster at a moment, and what becomes of it.
+//! A state of a small cluster, and its steps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Write};
@@ -17,9 +17,9 @@ use super::Size;
 use super::act::Act;
 use super::judge::Given;
 
-/// How long a lease lasts; the clock of a node goes on by so much when it runs out, and never otherwise.
+/// The length of a lease. The clock of a node advances by this when its lease lapses, and never otherwise.
 const LEASE: Duration = Duration::from_secs(3600);
-/// Longer than all leases that can run out: timers run out when the search says so.
+/// Longer than all leases that can lapse: timers expire when the search says so.
 const HOP: Duration = Duration::from_secs(10_000_000);
 const NAME: &str = "x";
 /// The first id: not 0, so that ids and places differ.
@@ -29,19 +29,19 @@ const FIRST: u32 = 100;
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) incarnation: u64,
-    /// `None` if its process does not run.
+    /// `None` if its process is not running.
     pub(crate) member: Option<Arc<Member>>,
-    /// Stands for everything that the member will do.
+    /// A hash of the member's state.
     print: u64,
     pub(crate) now: Time,
-    /// Its lease has run out.
+    /// Whether its lease has lapsed.
     pub(crate) lapsed: bool,
-    /// It is in a view, and will hear of it.
+    /// Whether it is in a view that it has not learned of.
     pub(crate) joins: bool,
 }
 
 impl Node {
-    /// What serves locks, if it is in a view.
+    /// The core that serves locks, if it is in a view.
     pub(crate) fn core(&self) -> Option<&Core> {
         self.member.as_ref().filter(|member| member.view().epoch > 0).map(|member| member.core())
     }
@@ -51,17 +51,17 @@ impl Node {
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Client {
     pub(crate) node: usize,
-    /// How many times it will still ask.
+    /// How many requests it will still make.
     pub(crate) rounds: u32,
     session: Option<(SessionId, ConnectionId)>,
     request: u64,
     pub(crate) waits: bool,
-    /// It believes that it is inside, by this.
+    /// Whether it holds the grant in `holds`, as far as it knows.
     pub(crate) believes: bool,
     pub(crate) holds: Option<Given>,
 }
 
-/// A message on its way, with what stands for it.
+/// A message under way, with its hash.
 type Mail = Arc<(u64, PeerMessage)>;
 
 #[derive(Clone)]
@@ -69,20 +69,20 @@ pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
     pub(crate) clients: Vec<Client>,
     links: BTreeMap<(usize, usize), VecDeque<Mail>>,
-    /// What was agreed on: each is a view.
+    /// The commits: each is a view.
     views: Arc<Vec<Arc<Registry>>>,
     pub(crate) definition: Definition,
     groups: u32,
     pub(crate) defect: Option<Defect>,
     pub(crate) failures: u32,
     pub(crate) timers: u32,
-    /// The highest fence that was given for each slot.
+    /// The highest fence granted for each slot.
     pub(crate) highest: BTreeMap<u32, u64>,
-    /// How many clients were let in by the last act.
+    /// The number of grants in the last step.
     pub(crate) granted: u64,
 }
 
-/// A hash of whatever is written to it.
+/// A hash of everything written to it.
 #[derive(Default)]
 struct Print(DefaultHasher);
 
@@ -135,7 +135,7 @@ impl World {
         world
     }
 
-    /// What stands for this state.
+    /// The hash of this state.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for node in &self.nodes {
@@ -156,7 +156,7 @@ impl World {
         hasher.finish()
     }
 
-    /// The number of the view.
+    /// The epoch.
     pub(crate) fn epoch(&self) -> u64 {
         self.views.len() as u64
     }
@@ -165,7 +165,7 @@ impl World {
         &self.views[self.views.len() - 1]
     }
 
-    /// Whether a node is a member, in its incarnation.
+    /// Whether a node is a member, with its incarnation.
     pub(crate) fn is_member(&self, node: usize) -> bool {
         self.is_in(self.view(), node)
     }
@@ -175,7 +175,7 @@ impl World {
         member.is_some_and(|member| member.incarnation == self.nodes[node].incarnation)
     }
 
-    /// The views that a node is in, in its incarnation.
+    /// The views that a node is in, with its incarnation.
     pub(crate) fn views_of(&self, node: usize) -> impl Iterator<Item = u64> {
         self.views.iter().filter(move |view| self.is_in(view, node)).map(|view| view.epoch)
     }
@@ -188,7 +188,7 @@ impl World {
         mails.front().is_some_and(|mail| mail.1.epoch <= core.view().epoch)
     }
 
-    /// Lets something happen. What must not be is an error.
+    /// Takes a step. A violation is an error.
     pub(crate) fn act(&mut self, act: Act) -> Result<(), String> {
         self.granted = 0;
         match act {
@@ -214,7 +214,7 @@ impl World {
             Act::Exclude(node) => {
                 let dead = self.nodes[node].core().is_none();
                 self.agree_on(node, None);
-                // Clients of a node that died have stopped to believe by now, and not earlier.
+                // Clients of a crashed node drop their grants now, and not earlier.
                 if dead {
                     self.nobody_believes_at(node);
                 }
@@ -225,7 +225,8 @@ impl World {
                 let registry = self.view().clone();
                 let fresh = self.nodes[node].incarnation + 1;
                 self.at(node, |member, now, effects| member.agreed(&registry, fresh, now, effects))?;
-                // Nothing of the incarnation before is left, so its clock may begin anew as well: fewer states.
+                // Nothing of the previous incarnation is left, so its clock may start afresh as well: fewer
+                // states.
                 (self.nodes[node].lapsed, self.nodes[node].now) = (false, Time(0) + LEASE);
                 self.drop_links_to(node);
             }
@@ -258,7 +259,7 @@ impl World {
         self.at(to, |member, now, effects| member.receive(from, message, now, effects))
     }
 
-    /// A node hears of a view that it is in.
+    /// A node learns of a view that it is in.
     fn learn(&mut self, node: usize, epoch: u64) -> Result<(), String> {
         let first = self.nodes[node].core().is_none();
         let registry = self.views[epoch as usize - 1].clone();
@@ -301,7 +302,7 @@ impl World {
         self.nodes[node].member = Some(Arc::new(Member::new(setup, registry, incarnation, now)));
     }
 
-    /// The next view is agreed on: without a node, or with this incarnation of it.
+    /// The next view is committed: without a node, or with this incarnation of it.
     fn agree_on(&mut self, node: usize, incarnation: Option<u64>) {
         let view = self.view();
         let others = view.members.iter().map(|(id, member)| ((id - FIRST) as usize, member.incarnation));
@@ -354,13 +355,13 @@ impl World {
         client.believes = false;
         let (Some((session, _)), Some(given)) = (client.session, client.holds.take()) else { return Ok(()) };
         let (node, request) = (client.node, client.request);
-        // A client of a node that is gone tells nobody.
+        // A client of a node that is gone cannot send its release.
         self.at(node, |member, now, effects| {
             _ = member.release(session, (request, given.fence), now, effects);
         })
     }
 
-    /// What was said to a node that dies is lost; what it said may still arrive.
+    /// Messages to a crashed node are lost; messages from it may still arrive.
     fn die(&mut self, node: usize) {
         self.nodes[node].member = None;
         self.nodes[node].joins = false;
@@ -375,14 +376,14 @@ impl World {
         self.links.retain(|(_, to), _| *to != node);
     }
 
-    /// No promise to clients of a node lasts longer than its lease.
+    /// No grant to a client of a node outlasts the node's lease.
     fn nobody_believes_at(&mut self, node: usize) {
         for client in self.clients.iter_mut().filter(|client| client.node == node) {
             (client.believes, client.waits, client.holds, client.session) = (false, false, None, None);
         }
     }
 
-    /// Gives the member of a node an input, and carries out what it wants.
+    /// Gives the member of a node an input, and carries out its effects.
     fn at(
         &mut self,
         number: usize,
@@ -417,7 +418,7 @@ impl World {
         Ok(())
     }
 
-    /// A client is told what became of its request.
+    /// A client receives the reply to its request.
     fn replied(&mut self, client: usize, reply: &Reply) -> Result<(), String> {
         self.clients[client].waits = false;
         match *reply {
@@ -429,7 +430,7 @@ impl World {
     fn send(&mut self, from: usize, to: usize, message: PeerMessage) {
         let receiver = &self.nodes[to];
         let joined = self.views_of(to).next();
-        // A link is one between two incarnations, and begins with the view of both.
+        // A link connects two incarnations, and begins with the view of both.
         let reaches = receiver.core().is_some() || receiver.joins;
         if !reaches || joined.is_none_or(|joined| message.epoch < joined) {
             return;
@@ -448,7 +449,7 @@ impl World {
     }
 }
 
-/// The view after this one, with these incarnations of nodes.
+/// The next view, with these incarnations of nodes.
 fn next_view(before: &Registry, members: impl Iterator<Item = (usize, u64)>) -> Registry {
     let mut next = Registry { epoch: before.epoch + 1, members: BTreeMap::new(), ..before.clone() };
     for (node, incarnation) in members {

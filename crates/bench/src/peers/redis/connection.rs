@@ -1,4 +1,4 @@
-//! Commands to Redis and its replies, over a connection of one's own or one that is shared.
+//! Commands to Redis and its replies, over a connection of its own or a shared one.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,45 +11,45 @@ use tokio::task::JoinHandle;
 
 const HUNG_UP: &str = "Redis hung up";
 
-/// A way to Redis. Replies come in the order of commands.
+/// A connection to Redis. Replies come in the order of commands.
 pub(super) enum Connection {
     Own { stream: TcpStream, incoming: Vec<u8> },
     Shared { with: Arc<Shared>, replies: VecDeque<oneshot::Receiver<Reply>> },
 }
 
-/// A connection that several clients share: what they say before its task has its turn goes out in one write.
+/// A connection that several clients share: commands queued before its task runs go out in one write.
 pub(super) struct Shared {
     desk: Arc<Desk>,
     task: JoinHandle<io::Result<()>>,
 }
 
-/// What the clients and the task share.
+/// The state that the clients and the task share.
 #[derive(Default)]
 struct Desk {
     board: Mutex<Board>,
-    /// Something is to be written.
+    /// Notifies the task of bytes to write.
     said: Notify,
 }
 
 #[derive(Default)]
 struct Board {
     outgoing: Vec<u8>,
-    /// Who gets the next replies, in their order.
+    /// The clients that wait for the next replies, in order.
     waiting: VecDeque<oneshot::Sender<Reply>>,
 }
 
 impl Connection {
-    /// A connection of one's own.
+    /// A connection for one client.
     pub(super) async fn open(endpoint: &str) -> Result<Connection, String> {
         Ok(Connection::Own { stream: connect(endpoint).await?, incoming: Vec::with_capacity(4096) })
     }
 
-    /// The same connection as others have.
+    /// A shared connection.
     pub(super) fn share(with: &Arc<Shared>) -> Connection {
         Connection::Shared { with: with.clone(), replies: VecDeque::new() }
     }
 
-    /// Sends these bytes, which are so many commands.
+    /// Sends these bytes, which contain this many commands.
     pub(super) async fn send(&mut self, bytes: &[u8], commands: usize) -> Result<(), String> {
         match self {
             Connection::Own { stream, .. } => {
@@ -123,7 +123,7 @@ impl Desk {
                 biased;
                 read = reader.read_buf(&mut incoming) => {
                     if read? == 0 {
-                        // Clients that wait are told by the end of its channel.
+                        // Closing their channels tells the waiting clients.
                         self.board().waiting.clear();
                         return Ok(());
                     }
@@ -143,7 +143,7 @@ impl Desk {
         let (mut board, mut read) = (self.board(), 0);
         while let Some((reply, length)) = parse(&incoming[read..]) {
             read += length;
-            // A client that has gone wants no reply.
+            // A client that is gone needs no reply.
             _ = board.waiting.pop_front().map(|waiting| waiting.send(reply));
         }
         incoming.drain(..read);
@@ -156,7 +156,7 @@ async fn connect(endpoint: &str) -> Result<TcpStream, String> {
     Ok(stream)
 }
 
-/// What Redis answers, as far as it is needed here.
+/// A reply of Redis, as far as it is needed here.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Text(String),

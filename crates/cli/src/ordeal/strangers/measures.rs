@@ -36,7 +36,7 @@ pub(super) fn sockets(process: u32) -> Result<usize> {
     Ok(sockets)
 }
 
-/// How long friends waited for locks that nobody else wants.
+/// How long friends waited for locks that no other client acquires.
 #[derive(Default)]
 pub(super) struct Waits(Vec<Duration>);
 

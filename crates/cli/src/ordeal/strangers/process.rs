@@ -125,7 +125,7 @@ fn raise_descriptor_limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Connects. Callers have many addresses, and some of them that of everybody else on this machine.
+/// Connects. Callers have many addresses, and some of them the usual one of this machine.
 pub(super) async fn call(to: SocketAddr, caller: u64) -> io::Result<TcpStream> {
     call_with(TcpSocket::new_v4()?, to, caller).await
 }

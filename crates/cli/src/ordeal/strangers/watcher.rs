@@ -29,9 +29,10 @@ impl Watcher {
         let mut command = Command::from(field.places[0].command()?);
         command.args(["watch", "--format", "json", "--endpoint", &field.endpoints(0).join(",")]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().context("no watcher can be started")?;
+        let mut child = command.spawn().context("cannot start a watcher")?;
         let mut notes = BufReader::new(child.stderr.take().context("a watcher has no notes")?).lines();
-        let mut events = BufReader::new(child.stdout.take().context("a watcher says nothing")?).lines();
+        let mut events =
+            BufReader::new(child.stdout.take().context("a watcher has no standard output")?).lines();
         let missed = Arc::new(AtomicU64::new(0));
         let counted = missed.clone();
         tokio::spawn(async move {
@@ -43,9 +44,11 @@ impl Watcher {
             }
         });
         for _ in field.nodes.running() {
-            timeout(WATCHES_WITHIN, notes.next_line()).await.context("a watcher does not begin to")??;
+            timeout(WATCHES_WITHIN, notes.next_line())
+                .await
+                .context("a watcher does not begin to watch")??;
         }
-        // Nobody reads its notes from now on.
+        // Nothing reads its notes from now on.
         drop(notes);
         let watcher = Watcher { child, missed };
         watcher.signal(Signal::STOP)?;
@@ -54,7 +57,8 @@ impl Watcher {
 
     fn signal(&self, signal: Signal) -> Result<()> {
         let process = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        kill_process(process.context("a watcher has ended")?, signal).context("a watcher gets no signal")
+        kill_process(process.context("a watcher has ended")?, signal)
+            .context("cannot send a watcher a signal")
     }
 
     /// Goes on, and is asked to end when it has said that it missed something or that takes too long. Returns how much it

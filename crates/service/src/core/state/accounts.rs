@@ -26,8 +26,8 @@ pub(crate) struct AccountId(u32);
 
 /// How much is kept for each address, and in all.
 ///
-/// An account is there as long as anything is kept for its address. The sums are those of all accounts and of clients in this
-/// process.
+/// An account exists as long as anything is kept for its address. The sums are those of all accounts and of
+/// clients in this process.
 #[derive(Clone)]
 pub(crate) struct Accounts {
     limits: [(Most, Most); KINDS],

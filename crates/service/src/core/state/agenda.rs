@@ -13,21 +13,21 @@ pub(crate) enum Due {
     Session(u64),
     /// The request of this number stops waiting.
     Request(u32),
-    /// A timer of the resource of this number may have run out.
+    /// A timer of the resource of this number may have expired.
     Timer(u32, Timer),
     /// Idle resources can be forgotten.
     Forget,
     /// The lease of this node is about to run out, or has.
     Lease,
-    /// The holder of this number can no longer believe in the grant that was revoked.
+    /// The promise for the revoked grant of this holder has run out.
     Revoked(u32),
 }
 
-/// All that is due, the earliest first; what is due at the same time in the order of [`Due`], so that every run of
-/// the same calls is the same.
+/// All that is due, the earliest first; what is due at the same time in the order of [`Due`], so that every
+/// run of the same calls is the same.
 ///
-/// An entry says only when to look. The part that it is about knows whether anything has happened by then: a session
-/// may have been kept alive, a timer stopped.
+/// An entry says only when to look. The part that it is about knows whether something has changed by then: a
+/// session may have been kept alive, a timer stopped.
 #[derive(Clone, Default)]
 pub(crate) struct Agenda {
     entries: BTreeSet<(Time, Due)>,
@@ -54,7 +54,7 @@ impl Agenda {
         self.entries.insert((at, due));
     }
 
-    /// Takes out something that was entered for this time, if it is there.
+    /// Removes something that was entered for this time, if it is still entered.
     pub(crate) fn cancel(&mut self, at: Time, due: Due) {
         self.entries.remove(&(at, due));
     }

@@ -12,7 +12,7 @@ pub(crate) enum Chore {
     EndRequests {
         /// The number of the session.
         session: u64,
-        /// It ran out; otherwise the client closed it.
+        /// Whether it expired; otherwise the client closed it.
         ran_out: bool,
         clients: VecDeque<u32>,
     },
@@ -33,7 +33,7 @@ impl Chore {
     }
 }
 
-/// A grant that nobody may have: its slot is free again before anything else is done.
+/// A grant that no client gets: its slot is free again before anything else is done.
 #[derive(Clone, Debug)]
 pub(crate) struct Unwanted {
     pub(crate) client: u32,

@@ -14,10 +14,10 @@ use crate::view::{Place, View};
 /// after all their reports; in one view their number only falls.
 #[derive(Clone)]
 pub(crate) struct Membership {
-    /// This node's id, the same in all views,
+    /// This node's id, the same in all views.
     id: u32,
     view: Arc<View>,
-    /// and its place in this one.
+    /// This node's place in this view.
     me: Place,
     /// The members, by their places, that owe an end mark.
     owing: BTreeSet<Place>,
@@ -107,7 +107,7 @@ impl Membership {
     }
 }
 
-/// What can change: the view, and who owes an end mark.
+/// What can change: the view, and which members owe an end mark.
 impl fmt::Debug for Membership {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Membership { view, owing, .. } = self;

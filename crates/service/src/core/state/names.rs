@@ -17,20 +17,22 @@ use crate::view::Place;
 
 /// The names that this node knows, and the resources that they stand for.
 ///
-/// - Each resource is listed under its name and kind, and what is listed is there: in `numbers`, where every request and
-///   every message looks, and in `by_name`, in order. One name may stand for several kinds for a while: only its home
-///   decides which of them it is, and refuses the others. It also decides how many slots there are.
-/// - `origin` is at least as high as every counter and clock of a resource that was forgotten, and as the floor of
-///   the view: a resource that is made again begins above what it had.
-/// - A resource that is marked as listed has an entry in `idle`. An entry may be out of date: what it is about may be
-///   in use again, or gone.
+/// - Each resource is listed under its name and kind, and what is listed exists: in `numbers`, where every
+///   request and every message looks, and in `by_name`, in order. One name may stand for several kinds for a
+///   while: only its home decides which of them it is, and refuses the others. It also decides how many slots
+///   there are.
+/// - `origin` is at least as high as every counter and clock of a resource that was forgotten, and as the
+///   floor of the view: a recreated resource begins above what it had.
+/// - A resource that is marked as listed has an entry in `idle`. An entry may be out of date: its resource
+///   may be in use again, or gone.
 #[derive(Clone)]
 pub(crate) struct Names {
     resources: Slab<Resource>,
-    /// With keys that nobody can guess, so that no client can choose names that collide. Its order is never looked at.
+    /// With unpredictable keys, so that no client can choose names that collide. Its order is never looked
+    /// at.
     numbers: HashMap<Arc<str>, Numbers>,
     by_name: BTreeMap<Kind, BTreeMap<Arc<str>, u32>>,
-    /// What was agreed on about names, as far as this node has heard.
+    /// The committed definitions, as far as this node has heard.
     definitions: BTreeMap<Arc<str>, Definition>,
     /// Resources that may be idle, with the time since when, oldest first.
     idle: VecDeque<(Time, u32)>,
@@ -76,7 +78,7 @@ impl Names {
         }
     }
 
-    /// A view begins: its fences are above this floor, and its clocks begin anew.
+    /// A view begins: its fences are above this floor, and its clocks start again.
     pub(crate) fn enter(&mut self, floor: u64, epoch: u64) {
         self.policy.floor = floor;
         self.epoch = epoch;
@@ -111,7 +113,7 @@ impl Names {
         self.get(number).is_some_and(|resource| resource.epoch() != self.epoch)
     }
 
-    /// The first resources from this number on that were not brought into this view yet, at most so many.
+    /// The first resources from this number on that were not brought into this view yet, at most this many.
     pub(crate) fn behind(&self, first: u32, most: usize) -> Vec<u32> {
         let behind = self.resources.from(first).filter(|(_, resource)| resource.epoch() != self.epoch);
         behind.map(|(number, _)| number).take(most).collect()
@@ -265,7 +267,7 @@ impl Names {
         self.idle.front().map(|(since, _)| *since)
     }
 
-    /// Takes the first out of the list of idle resources. Returns it if it has been idle for so long.
+    /// Takes the first out of the list of idle resources. Returns it if it has been idle for at least `keep`.
     pub(crate) fn take_idle(&mut self, position: Position, keep: Duration, now: Time) -> Option<u32> {
         let (_, number) = self.idle.pop_front()?;
         let resource = self.resources.get_mut(number)?;

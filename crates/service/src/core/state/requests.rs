@@ -14,11 +14,11 @@ use crate::wish::Want;
 /// A client that waits or holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// The number of its session,
+    /// The number of its session.
     pub(crate) session: u64,
-    /// the account that it counts in,
+    /// The account that it counts in.
     pub(crate) account: Option<AccountId>,
-    /// and the client's number for the request.
+    /// The client's number for the request.
     pub(crate) number: u64,
     /// The number of the resource.
     pub(crate) resource: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Request {
     pub(crate) want: Want,
     /// What it holds, once it does.
     pub(crate) granted: Option<Grant>,
-    /// It asked for so many slots although nothing was defined, and wants no other number.
+    /// It asked for this many slots although the name was not defined, and wants no other number.
     pub(crate) insists: Option<u32>,
     /// What it holds was revoked, and is free then at the latest.
     pub(crate) revoked: Option<Time>,
@@ -56,7 +56,8 @@ impl Request {
 pub(crate) struct Requests {
     all: Slab<Linked>,
     first: Vec<u32>,
-    /// Those that hold, and whose clients asked again while the node had no lease: they are answered when it has one.
+    /// Granted requests whose clients asked again while the node had no lease: they are answered when it has
+    /// one.
     asked_again: BTreeSet<ClientId>,
 }
 
@@ -158,7 +159,7 @@ impl Requests {
             }
             next = linked.after;
         }
-        // There are so many that a part of all requests is more quickly looked at than all of these.
+        // There are so many that scanning a part of all requests is quicker than looking at all of these.
         found.clear();
         let begin = after.map_or(0, |after| after.saturating_add(1));
         for client in (begin..self.all.end()).take(looks) {

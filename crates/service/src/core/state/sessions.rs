@@ -99,7 +99,7 @@ impl Sessions {
         self.open.iter().filter(|(_, session)| is_one(session)).map(|(number, _)| *number).collect()
     }
 
-    /// Whether any client may believe now that it holds something.
+    /// Whether any client may hold something now.
     pub(crate) fn may_hold(&self, now: Time) -> bool {
         self.open.values().any(|session| session.is_in_use() && !session.is_over_for_client(now))
     }

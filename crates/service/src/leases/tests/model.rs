@@ -1,6 +1,6 @@
-//! Two nodes that may lead and three that hold leases, with clocks that run as differently as is allowed, and messages that
-//! take long, get lost and arrive in any order. Whoever is left out of a view must know that its lease has run out: whatever
-//! rule is left out, some seed shows why it is there.
+//! Two nodes that may lead and three that hold leases, with clocks that run as differently as is allowed, and
+//! messages that take long, get lost and arrive in any order. An excluded node must know that its lease has
+//! run out: for each rule that is left out, some seed shows why the rule is needed.
 
 use super::*;
 
@@ -18,13 +18,13 @@ enum ModelDefect {
     Of(Defect),
     /// The leader begins before its own first entry is applied, and its rounds wait for nothing either.
     RenewsBeforeOwnEntry,
-    /// What was decided under one leadership is passed on to whoever leads.
+    /// A decision of one leadership is forwarded to the next leader.
     ForwardedExclusion,
     /// What was decided under an earlier leadership of the same node is proposed under its next.
     OldDecision,
-    /// A node that leads again goes on with the table it had.
+    /// A node that leads again keeps the table it had.
     TableKept,
-    /// A time for leases that was proposed twice counts twice, whatever was agreed on in between.
+    /// A time for leases that was proposed twice counts twice, whatever was committed in between.
     RepeatedLease,
 }
 
@@ -102,7 +102,7 @@ enum Mail {
         under: Leadership,
         round: u64,
     },
-    /// The round is back; with how much of the log was agreed on when the majority answered.
+    /// The round is back; with how much of the log was committed when the majority answered.
     Round {
         plane: usize,
         under: Leadership,
@@ -135,7 +135,7 @@ struct Counts {
 
 struct World {
     dice: Dice,
-    /// How long agreeing takes, about, and hearing of it.
+    /// How long a commit takes, about, and hearing of it.
     slow: u64,
     defect: Option<ModelDefect>,
     tick: u64,
@@ -143,7 +143,7 @@ struct World {
     /// Entries, `None` for the first of a leadership, and under which they were proposed.
     log: Vec<(Option<Entry>, Leadership)>,
     agreed: usize,
-    /// With everything that was agreed on applied.
+    /// With everything that is committed applied.
     truth: Registry,
     planes: Vec<Plane>,
     voters: Vec<Voter>,
@@ -191,7 +191,7 @@ impl World {
         world
     }
 
-    /// Runs; `Err` says who was left out although it believed.
+    /// Runs; `Err` names a node that was excluded while its lease was valid.
     fn run(&mut self) -> Result<(), String> {
         while self.tick < TICKS {
             self.tick += 1;
@@ -210,7 +210,7 @@ impl World {
     fn judge(&self) -> Result<(), String> {
         for (id, holder) in (0..).zip(&self.holders) {
             if !self.is_member(id, holder.incarnation) && holder.clock.at(self.tick) < holder.lease.until() {
-                return Err(format!("node {id} is left out at {} and believes in its lease", self.tick));
+                return Err(format!("node {id} is excluded at {} while its lease is valid", self.tick));
             }
         }
         Ok(())
@@ -231,7 +231,7 @@ impl World {
         due.into_iter().for_each(|(_, mail)| self.deliver(mail));
     }
 
-    /// Another node is elected, or the same again. Of what was not agreed on, any beginning may survive.
+    /// Another node is elected, or the same again. Of what was not committed, any beginning may survive.
     fn elect(&mut self) {
         let (before, next) = (self.leads, self.dice.below(2) as usize);
         let open = self.log.len() - self.agreed;
@@ -336,7 +336,7 @@ impl World {
         }
     }
 
-    /// A node that was left out comes back in another life, if there is a leader that takes it.
+    /// An excluded node comes back in another incarnation, if there is a leader that admits it.
     fn join(&mut self, number: usize) {
         let plane = &self.planes[self.leads.node as usize];
         let highest = plane.registry.incarnations.get(&(number as u32)).copied().unwrap_or(1);
@@ -411,7 +411,7 @@ impl World {
         }
     }
 
-    /// A node proposes something that it decided under a leadership, whoever leads by now.
+    /// A node proposes something that it decided under a leadership, whichever node leads by now.
     fn append(&mut self, plane: usize, under: Leadership, mut entry: Entry) {
         let here = self.leads.node as usize == plane;
         let wrong = if here { ModelDefect::OldDecision } else { ModelDefect::ForwardedExclusion };
@@ -461,7 +461,7 @@ fn nobody_is_left_out_who_believes_in_its_lease() {
         total.leases_changed += world.counts.leases_changed;
     }
     println!("{total:?}");
-    // Safe because nothing happens would be no merit.
+    // A run without events would be safe without merit.
     assert!(total.confirmed > 10_000 && total.left_out > 100 && total.leaders > 1000, "{total:?}");
     assert!(total.outdated > 10 && total.leases_changed > 10, "{total:?}");
 }
