@@ -35,9 +35,12 @@ pub(crate) struct Arguments {
     /// By how many percent clocks are off at most; beyond 10 there may be too many holders, but fences must not fall
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=90))]
     drift: u64,
-    /// Set these parts of the plan instead of drawing them, as NAME=NUMBER,…: nodes, clients, names, slots, groups, cuts, stalls, deaths, naps,
-    /// crashes, pauses, partitions, joins, leaves, elections, lease-changes, late-news, split, contradict, lease, section, hop,
-    /// lasts; with --exhaustive: nodes, slots, groups, clients, askers, rounds, failures, timers, sample, most-states
+    /// Set these parts of the plan instead of drawing them, as NAME=NUMBER,…: nodes, clients, names,
+    /// slots, groups, cuts, stalls, deaths, naps, crashes, pauses, partitions, joins, leaves,
+    /// elections, lease-changes, resizes, forces, watchers, nonsense, lies, late-news, slice,
+    /// most-requests, split, contradict, lease, drift, section, hop, client-hop, lasts; with
+    /// --exhaustive: nodes, slots, groups, clients, askers, rounds, failures, timers, sample,
+    /// most-states
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) with: String,
     /// Leave out a rule of the protocol, to see that it is needed (see --defects)

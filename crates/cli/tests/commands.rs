@@ -46,6 +46,17 @@ fn the_page_of_commands_has_every_command_and_no_other() {
 }
 
 #[test]
+fn the_help_of_swarm_names_every_part_of_a_plan() {
+    let folder = Folder::new("plans");
+    let refused = text(&folder.run("swarm --with no-such=1").stderr);
+    let parts = refused.trim_end().split_once(": use ").expect("it says what there is").1;
+    let help = text(&folder.run("swarm --help").stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in parts.split(", ") {
+        assert!([",", ";"].iter().any(|end| help.contains(&format!(" {part}{end}"))), "{part}: {help}");
+    }
+}
+
+#[test]
 fn algorithms_are_listed_for_people_and_scripts() {
     let folder = Folder::new("algorithms");
     let table = text(&folder.run("algorithms").stdout);

@@ -93,7 +93,7 @@ fn damaged_records_are_refused(folder: &Folder) {
         (missing.to_string(), "3 nodes, but 2 reports"),
         (good[..good.len() / 2].to_string(), "not a trace that can be read"),
         (good.replace("\"version\":1", "\"version\":9"), "version 9, this program reads 1"),
-        (good.replace("\"reports\"", "\"report\""), "not a record of a run that can be read"),
+        (good.replace("\"reports\"", "\"report\""), "not a readable record of a run"),
     ] {
         fs::write(folder.0.join("damaged.json"), damaged).unwrap();
         let refused = folder.run("trace damaged.json");
@@ -110,7 +110,7 @@ fn what_cannot_be_run_is_told_before_anything_is_started() {
         ("--sockets --algorithm makki", "makki is nothing without bounds on time, which sockets do not keep"),
         ("--sockets --algorithm naimi-trehel", "tokens must be 1"),
         ("--sockets --algorithm no-such", "no-such"),
-        ("--sockets --algorithm raymond-k --algorithm raymond-k", "there twice"),
+        ("--sockets --algorithm raymond-k --algorithm raymond-k", "is given twice"),
         ("--sockets --nodes 65", "--nodes must be between 1 and 64"),
         ("--sockets --nodes 2", "tokens must be between 1 and the number of nodes (2)"),
         ("--sockets --entries 0", "--entries must be between 1 and"),

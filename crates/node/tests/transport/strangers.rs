@@ -160,7 +160,7 @@ async fn a_peer_that_forgot_is_not_talked_to() {
     let forgetful = Node::start(config(identity(1)), &view, again);
     let like = |notice: &Notice| matches!(notice, Notice::NoConnection { why: Trouble::Link(_), .. });
     let Notice::NoConnection { why, .. } = other.log.wait_for_notice(like).await else { unreachable!() };
-    assert_eq!(why.to_string(), "the peer has received 0, but had acknowledged 1");
+    assert_eq!(why.to_string(), "the peer says it has received up to 0, but it had acknowledged 1");
     forgetful.peers.stop().await;
     other.peers.stop().await;
 }
