@@ -142,7 +142,7 @@ async fn go_through(chosen: &[&Scenario], arguments: &Arguments, cannot: Option<
             }),
         };
         if arguments.format == Format::Table {
-            note!("{}", report.as_row().join("  "));
+            note!("{}", report.headline());
         }
         reports.push(report);
     }
@@ -156,11 +156,5 @@ fn tell(arguments: &Arguments, reports: &[Report]) {
         say!("{}", json!({ "seed": arguments.seed, "violations": wrong, "scenarios": each }));
         return;
     }
-    let mut rows = vec![["scenario", "verdict", "counted"].map(str::to_string).to_vec()];
-    rows.extend(reports.iter().map(Report::as_row));
-    table::print(&rows);
-    for report in reports {
-        report.wrong.iter().for_each(|wrong| say!("WRONG in {}: {wrong}", report.scenario));
-        report.evidence.iter().for_each(|folder| say!("History and logs are in {folder}"));
-    }
+    reports.iter().flat_map(Report::lines).for_each(|line| say!("{line}"));
 }

@@ -59,21 +59,42 @@ impl Report {
         })
     }
 
-    /// A line for people.
-    pub(crate) fn as_row(&self) -> Vec<String> {
+    /// The verdict in a line for people, while other scenarios run.
+    pub(crate) fn headline(&self) -> String {
         let verdict = match self.ended() {
             Ended::Well => "holds".to_string(),
             Ended::Unknown => "not run".to_string(),
             Ended::Violated => format!("{} WRONG", self.wrong.len()),
         };
-        let counted = match &self.not_run {
-            Some(why) => why.clone(),
-            None => {
-                let each =
-                    self.counted.iter().map(|(what, value)| format!("{}: {value}", what.replace('_', " ")));
-                each.collect::<Vec<_>>().join(", ")
-            }
+        let why = self.not_run.iter().map(|why| format!(" ({why})"));
+        format!("{}: {verdict}", self.scenario) + &why.collect::<String>()
+    }
+
+    /// The whole report for people, a line for each number.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let number = |(what, value): &(&str, Value)| {
+            format!("  {:<40} {:>10}", what.replace('_', " "), value.to_string())
         };
-        vec![self.scenario.to_string(), verdict, counted]
+        let numbers = self.counted.iter().map(number);
+        let wrong = self.wrong.iter().map(|wrong| format!("  WRONG: {wrong}"));
+        let evidence = self.evidence.iter().map(|folder| format!("  History and logs are in {folder}"));
+        std::iter::once(self.headline()).chain(numbers).chain(wrong).chain(evidence).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_has_its_verdict_its_numbers_and_what_is_wrong() {
+        let mut report = Report::of("kills");
+        report.count("own_locks_of_others_during_to_before", 1.01);
+        report.wrong.push("two clients hold slot 0".to_string());
+        let lines = report.lines();
+        assert_eq!(lines[0], "kills: 1 WRONG");
+        assert_eq!(lines[1], "  own locks of others during to before           1.01");
+        assert_eq!(lines[2], "  WRONG: two clients hold slot 0");
+        assert!(lines.iter().all(|line| line.chars().count() <= 60));
     }
 }
