@@ -36,7 +36,7 @@ pub use defects::Printed;
 use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
 use pointers::Pointers;
-pub use rules::{Rules, Slip};
+pub use rules::{ResizeDefect, Rules};
 pub use service::Before;
 pub use views::{Elsewhere, Kept, KeptToken};
 

@@ -15,13 +15,13 @@ use crate::setting::{Setting, SettingError};
 
 mod captain;
 mod defects;
-mod fading;
+mod forgetting;
+mod invariants;
 mod message;
 #[cfg(test)]
 mod paper;
 mod room;
 mod rules;
-mod sound;
 mod views;
 mod wish;
 
@@ -29,7 +29,7 @@ pub use defects::Printed;
 pub use message::{Effect, Entry, Message};
 pub use room::{Before, Room, Spot};
 pub use rules::{QueueOrder, Rules};
-pub use views::{Kept, KeptToken, Reported, Shortcut};
+pub use views::{Kept, KeptToken, Reported, ViewDefect};
 pub use wish::{Choice, Wish};
 
 /// A room of the workbench.
@@ -73,7 +73,7 @@ impl Algorithm for Rooms {
         clients: Clients::Many,
         unique_requests: true,
         options: Rules::CHOICES,
-        timers: fading::TIMERS,
+        timers: forgetting::TIMERS,
         sometimes: &[
             "a request was forwarded",
             "a request was parked",

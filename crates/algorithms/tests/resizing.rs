@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use algorithms::Origin;
-use algorithms::forest::{Body, Forest, Message, Rules, Slip};
+use algorithms::forest::{Body, Forest, Message, ResizeDefect, Rules};
 use algorithms::{Algorithm, Chance, Effect, Groups, Input, Outbox, Site, Timer};
 
 /// What to explore.
@@ -19,7 +19,7 @@ struct Plan {
     clients: u32,
     asks: u32,
     gives_up: bool,
-    slip: Option<Slip>,
+    resize_defect: Option<ResizeDefect>,
 }
 
 /// A client: how many requests it may still make, and its state.
@@ -78,7 +78,7 @@ const HOME: u32 = 0;
 
 impl Plan {
     fn rules(&self) -> Rules {
-        Rules { slip: self.slip, ..Rules::service(HOME, 1, 20) }
+        Rules { resize_defect: self.resize_defect, ..Rules::service(HOME, 1, 20) }
     }
 
     fn site<'a>(&self, me: u32, rules: &'a Rules) -> Site<'a, Forest> {
@@ -281,7 +281,7 @@ impl Client {
 }
 
 fn plan(nodes: u32, tokens: u32, clients: u32, asks: u32) -> Plan {
-    Plan { nodes, tokens, clients, asks, gives_up: false, slip: None }
+    Plan { nodes, tokens, clients, asks, gives_up: false, resize_defect: None }
 }
 
 #[test]
@@ -316,16 +316,17 @@ fn thousands_of_random_runs_keep_one_token_for_each_slot() {
 
 #[test]
 fn what_looks_simpler_and_is_wrong_is_found() {
-    let slip = |slip| Plan { slip: Some(slip), ..plan(2, 2, 1, 2) };
-    let fence = slip(Slip::NoFloor).explore(&[1, 2], 0).unwrap_err();
+    let with = |resize_defect| Plan { resize_defect: Some(resize_defect), ..plan(2, 2, 1, 2) };
+    let fence = with(ResizeDefect::NoFloor).explore(&[1, 2], 0).unwrap_err();
     assert!(fence.contains("fence"), "{fence}");
-    let twice = slip(Slip::GrowBlindly).explore(&[1, 2], 0).unwrap_err();
+    let twice = with(ResizeDefect::GrowBlindly).explore(&[1, 2], 0).unwrap_err();
     assert!(twice.contains("two places") || twice.contains("the way to a token"), "{twice}");
-    let found = |slip| {
-        let runs = (0..400).map(|seed| Plan { slip: Some(slip), ..plan(3, 2, 2, 3) }.run(seed));
+    let found = |resize_defect| {
+        let runs =
+            (0..400).map(|seed| Plan { resize_defect: Some(resize_defect), ..plan(3, 2, 2, 3) }.run(seed));
         runs.filter(Result::is_err).count()
     };
-    let (no_floor, blindly) = (found(Slip::NoFloor), found(Slip::GrowBlindly));
+    let (no_floor, blindly) = (found(ResizeDefect::NoFloor), found(ResizeDefect::GrowBlindly));
     println!(
         "of 400 random runs, {no_floor} show that there is no floor, {blindly} that tokens are made blindly"
     );

@@ -12,7 +12,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Out, Size, Slip, TokenId, Via};
+use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Out, ResizeDefect, Size, TokenId, Via};
 use crate::Origin;
 use crate::algorithm::NodeId;
 
@@ -35,10 +35,13 @@ impl Forest {
         let old = self.size.tokens;
         self.size = Size { stamp: self.size.stamp.max(origin.floor) + 1, tokens };
         let retired = self.home.as_ref().map_or(0, |home| home.retired);
-        let floor =
-            if site.rules.slip == Some(Slip::NoFloor) { origin.floor } else { origin.floor.max(retired) };
+        let floor = if site.rules.resize_defect == Some(ResizeDefect::NoFloor) {
+            origin.floor
+        } else {
+            origin.floor.max(retired)
+        };
         for token in old..tokens {
-            if self.is_retired(site, token) || site.rules.slip == Some(Slip::GrowBlindly) {
+            if self.is_retired(site, token) || site.rules.resize_defect == Some(ResizeDefect::GrowBlindly) {
                 self.hold(Held::idle(token, floor));
             }
         }

@@ -23,12 +23,12 @@ pub struct Rules {
     /// A defect to enable.
     pub printed: Option<Printed>,
     /// A defect of resizing to enable.
-    pub slip: Option<Slip>,
+    pub resize_defect: Option<ResizeDefect>,
 }
 
 /// Defects of resizing: simplifications that look right and are wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slip {
+pub enum ResizeDefect {
     /// A token that is minted again starts at its first version, as if it had never existed.
     NoFloor,
     /// All new tokens are minted, also those that a node still has from before.
@@ -56,7 +56,7 @@ impl Rules {
 
     /// The defaults, with this home.
     pub const fn new(home: NodeId) -> Rules {
-        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, printed: None, slip: None }
+        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, printed: None, resize_defect: None }
     }
 
     pub(super) fn of(setting: &Setting) -> Rules {

@@ -1,11 +1,11 @@
 //! A room on one node: its state, its inputs, and the rules of a node without the token. `captain.rs` has the
-//! rules of a node with it, `fading.rs` those of an unused room.
+//! rules of a node with it, `forgetting.rs` those of an unused room.
 
 use alloc::vec::Vec;
 
 use super::captain::Token;
 use super::defects::Printed;
-use super::fading::Quiet;
+use super::forgetting::Quiet;
 use super::message::{Effect, Entry, Message};
 use super::rules::Rules;
 use super::views::Formers;

@@ -3,7 +3,7 @@
 use alloc::format;
 
 use super::defects::Printed;
-use super::views::Shortcut;
+use super::views::ViewDefect;
 use crate::algorithm::{Group, NodeId};
 use crate::info::Choice;
 use crate::setting::{Setting, SettingError};
@@ -31,7 +31,7 @@ pub struct Rules {
     pub first_exclusive: Group,
     pub(super) printed: Option<Printed>,
     /// A defect of view changes to enable.
-    pub omits: Option<Shortcut>,
+    pub view_defect: Option<ViewDefect>,
 }
 
 /// The order of the queue.
@@ -56,7 +56,7 @@ impl Default for Rules {
             floor: 0,
             first_exclusive: Group::MAX,
             printed: None,
-            omits: None,
+            view_defect: None,
         }
     }
 }

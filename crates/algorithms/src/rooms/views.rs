@@ -22,7 +22,7 @@ pub(super) const FOR_OTHERS: u64 = 0;
 
 /// A rule of view changes that can be left out, to show that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shortcut {
+pub enum ViewDefect {
     /// A captain waits for its followers of the previous view, not for the home.
     KeepsFollowers,
     /// A node whose clients leave an opening of an earlier view tells that view's captain, not the home.
@@ -123,7 +123,7 @@ impl<W: Wish> Room<W> {
         let followed = self.following.map(|opening| (opening.group, opening.fence));
         let former = if self.inside > 0 { self.former.or(followed) } else { None };
         let session = self.token.and_then(|token| token.session);
-        let keeps = |_: &Session<W::Group>| rules.omits == Some(Shortcut::KeepsFollowers);
+        let keeps = |_: &Session<W::Group>| rules.view_defect == Some(ViewDefect::KeepsFollowers);
         let followers = session.filter(keeps).map_or(Vec::new(), |session| session.followers);
         let Room { waiters, inside, number, seen, .. } = self;
         Kept { waiters, inside, token, former, number, seen, followers }
@@ -213,7 +213,7 @@ impl<W: Wish> Room<W> {
 
     /// The clients that were inside by an opening of an earlier view have left this node.
     pub(super) fn tell_home_of_leaving(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        if spot.rules.omits == Some(Shortcut::CompletesToCaptain) {
+        if spot.rules.view_defect == Some(ViewDefect::CompletesToCaptain) {
             // That captain belongs to an earlier view, in which no message is sent any more.
             return;
         }

@@ -20,22 +20,22 @@ pub(crate) struct Policy {
 
 impl Policy {
     pub(crate) fn of_forest(self, home: Place) -> forest::Rules {
-        let slip = match self.defect {
-            Some(Defect::SlotFromTheStart) => Some(forest::Slip::NoFloor),
-            Some(Defect::GrowsBlindly) => Some(forest::Slip::GrowBlindly),
+        let resize_defect = match self.defect {
+            Some(Defect::SlotFromTheStart) => Some(forest::ResizeDefect::NoFloor),
+            Some(Defect::GrowsBlindly) => Some(forest::ResizeDefect::GrowBlindly),
             _ => None,
         };
-        forest::Rules { slip, ..forest::Rules::service(home.0, self.passes, self.linger) }
+        forest::Rules { resize_defect, ..forest::Rules::service(home.0, self.passes, self.linger) }
     }
 
     pub(crate) fn of_room(self, home: Place) -> rooms::Rules {
-        let omits = match self.defect {
-            Some(Defect::CaptainKeepsFollowers) => Some(rooms::Shortcut::KeepsFollowers),
-            Some(Defect::CompletesToCaptain) => Some(rooms::Shortcut::CompletesToCaptain),
+        let view_defect = match self.defect {
+            Some(Defect::CaptainKeepsFollowers) => Some(rooms::ViewDefect::KeepsFollowers),
+            Some(Defect::CompletesToCaptain) => Some(rooms::ViewDefect::CompletesToCaptain),
             _ => None,
         };
         let mut rules = rooms::Rules::service(home.0, self.passes, self.linger, self.floor);
-        rules.omits = omits;
+        rules.view_defect = view_defect;
         rules
     }
 }
