@@ -1,5 +1,6 @@
-//! The same workloads against Tokenwood and against other services that are used for locks, with one client
-//! task and one connection each. The caller starts and stops the servers.
+//! The same workloads against Tokenwood and against other services that are used for locks. Each client is a
+//! task, with a connection of its own unless the workload shares them. The caller starts and stops the
+//! servers.
 
 mod bare;
 mod etcd;
@@ -60,6 +61,13 @@ impl Kind {
             Kind::Etcd => "etcd",
             Kind::ZooKeeper => "zookeeper",
         }
+    }
+
+    /// Whether our client of this service supports this workload.
+    pub fn can_do(self, workload: &Workload) -> bool {
+        // They have one request at a time on a connection.
+        let alone = matches!(self, Kind::Etcd | Kind::ZooKeeper);
+        !alone || workload.connections == Connections::Own
     }
 }
 
@@ -122,7 +130,7 @@ pub const WORKLOADS: [Workload; 4] = [
     },
 ];
 
-/// A client of a lock service, with a connection of its own. Holds at most one lock at a time.
+/// A client of a lock service. Holds at most one lock at a time.
 trait Locker: Send + Sized + 'static {
     /// Waits until it holds this lock.
     fn acquire(&mut self, name: &str) -> impl Future<Output = Result<(), String>> + Send;
@@ -144,16 +152,6 @@ trait Locker: Send + Sized + 'static {
             self.acquire(name).await?;
             Ok(asked)
         }
-    }
-}
-
-impl Kind {
-    /// Whether our client of this service supports this workload.
-    pub fn can_do(self, workload: &Workload) -> bool {
-        // One request at a time over a connection of HTTP/1.1, and one watch at a time in our client of
-        // ZooKeeper.
-        let alone = matches!(self, Kind::Etcd | Kind::ZooKeeper);
-        !alone || workload.connections == Connections::Own
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use self::connection::{Connection, Reply, Shared, put};
+use self::connection::{Commands, Connection, Reply, Shared};
 use super::{Connections, Locker, Peer, Workload};
 use crate::storm::Dice;
 
@@ -23,10 +23,7 @@ pub(super) struct Redis {
     connection: Connection,
     /// The hash of the script that releases.
     script: String,
-    /// Commands to be written.
-    outgoing: Vec<u8>,
-    /// The number of those commands.
-    commands: usize,
+    commands: Commands,
     held: Option<String>,
     /// The number of tokens created; each is used once.
     tokens: u64,
@@ -58,8 +55,7 @@ impl Redis {
         let mut redis = Redis {
             connection,
             script: String::new(),
-            outgoing: Vec::new(),
-            commands: 0,
+            commands: Commands::default(),
             held: None,
             tokens: 0,
             token: String::new(),
@@ -67,8 +63,8 @@ impl Redis {
             dice: Dice::new(number as u64 + 1),
             joined,
         };
-        redis.say(&["SCRIPT", "LOAD", COMPARE_AND_DELETE]);
-        redis.write().await?;
+        redis.commands.put(&["SCRIPT", "LOAD", COMPARE_AND_DELETE]);
+        redis.send().await?;
         match redis.connection.reply().await? {
             Reply::Text(script) => redis.script = script,
             other => return Err(format!("Redis loads no script: {other:?}")),
@@ -83,20 +79,13 @@ impl Redis {
     }
 
     fn ask_again(&mut self, name: &str) {
-        put(&mut self.outgoing, &["SET", name, &self.token, "NX", "PX", "30000"]);
-        self.commands += 1;
-    }
-
-    fn say(&mut self, words: &[&str]) {
-        put(&mut self.outgoing, words);
-        self.commands += 1;
+        self.commands.put(&["SET", name, &self.token, "NX", "PX", "30000"]);
     }
 
     /// Appends the release of the held lock to the buffer, if a lock is held.
     fn let_go(&mut self) -> bool {
         let Some(name) = self.held.take() else { return false };
-        put(&mut self.outgoing, &["EVALSHA", &self.script, "1", &name, &self.token]);
-        self.commands += 1;
+        self.commands.put(&["EVALSHA", &self.script, "1", &name, &self.token]);
         true
     }
 
@@ -121,21 +110,19 @@ impl Redis {
             let pause = PAUSE.0 + self.dice.below(PAUSE.1 - PAUSE.0);
             sleep(Duration::from_micros(pause)).await;
             self.ask_again(name);
-            self.write().await?;
+            self.send().await?;
         }
     }
 
-    async fn write(&mut self) -> Result<(), String> {
-        let sent = self.connection.send(&self.outgoing, std::mem::take(&mut self.commands)).await;
-        self.outgoing.clear();
-        sent
+    async fn send(&mut self) -> Result<(), String> {
+        self.connection.send(&mut self.commands).await
     }
 }
 
 impl Locker for Redis {
     async fn acquire(&mut self, name: &str) -> Result<(), String> {
         self.ask(name);
-        self.write().await?;
+        self.send().await?;
         self.granted(name).await
     }
 
@@ -143,7 +130,7 @@ impl Locker for Redis {
         if !self.let_go() {
             return Ok(());
         }
-        self.write().await?;
+        self.send().await?;
         self.released().await
     }
 
@@ -158,7 +145,7 @@ impl Locker for Redis {
         let asked = Instant::now();
         let held = self.let_go();
         self.ask(name);
-        self.write().await?;
+        self.send().await?;
         if held {
             self.released().await?;
         }

@@ -19,23 +19,25 @@ pub(super) enum Connection {
 
 /// A connection that several clients share: commands queued before its task runs go out in one write.
 pub(super) struct Shared {
-    desk: Arc<Desk>,
-    task: JoinHandle<io::Result<()>>,
+    pipeline: Arc<Pipeline>,
+    task: JoinHandle<()>,
 }
 
 /// The state that the clients and the task share.
 #[derive(Default)]
-struct Desk {
-    board: Mutex<Board>,
+struct Pipeline {
+    queue: Mutex<Queue>,
     /// Notifies the task of bytes to write.
-    said: Notify,
+    queued: Notify,
 }
 
 #[derive(Default)]
-struct Board {
+struct Queue {
     outgoing: Vec<u8>,
     /// The clients that wait for the next replies, in order.
     waiting: VecDeque<oneshot::Sender<Reply>>,
+    /// The connection is over: no reply will come.
+    closed: bool,
 }
 
 impl Connection {
@@ -49,25 +51,31 @@ impl Connection {
         Connection::Shared { with: with.clone(), replies: VecDeque::new() }
     }
 
-    /// Sends these bytes, which contain this many commands.
-    pub(super) async fn send(&mut self, bytes: &[u8], commands: usize) -> Result<(), String> {
+    /// Sends all of these commands.
+    pub(super) async fn send(&mut self, commands: &mut Commands) -> Result<(), String> {
+        let Commands { bytes, count } = commands;
         match self {
             Connection::Own { stream, .. } => {
-                stream.write_all(bytes).await.map_err(|error| error.to_string())
+                stream.write_all(bytes).await.map_err(|error| error.to_string())?;
             }
             Connection::Shared { with, replies } => {
-                let mut board = with.desk.board();
-                board.outgoing.extend_from_slice(bytes);
-                for _ in 0..commands {
+                let mut queue = with.pipeline.queue();
+                if queue.closed {
+                    return Err(HUNG_UP.to_string());
+                }
+                queue.outgoing.extend_from_slice(bytes);
+                for _ in 0..*count {
                     let (sender, reply) = oneshot::channel();
-                    board.waiting.push_back(sender);
+                    queue.waiting.push_back(sender);
                     replies.push_back(reply);
                 }
-                drop(board);
-                with.desk.said.notify_one();
-                Ok(())
+                drop(queue);
+                with.pipeline.queued.notify_one();
             }
         }
+        bytes.clear();
+        *count = 0;
+        Ok(())
     }
 
     /// Waits for the next reply.
@@ -99,8 +107,8 @@ impl Shared {
     /// A connection for several clients. It ends with the last of them.
     pub(super) async fn open(endpoint: &str) -> Result<Arc<Shared>, String> {
         let stream = connect(endpoint).await?;
-        let desk = Arc::<Desk>::default();
-        Ok(Arc::new(Shared { desk: desk.clone(), task: tokio::spawn(desk.serve(stream)) }))
+        let pipeline = Arc::<Pipeline>::default();
+        Ok(Arc::new(Shared { pipeline: pipeline.clone(), task: tokio::spawn(pipeline.serve(stream)) }))
     }
 }
 
@@ -110,12 +118,21 @@ impl Drop for Shared {
     }
 }
 
-impl Desk {
-    fn board(&self) -> MutexGuard<'_, Board> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+impl Pipeline {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn serve(self: Arc<Desk>, stream: TcpStream) -> io::Result<()> {
+    /// Writes commands and hands out replies until the connection is over.
+    async fn serve(self: Arc<Pipeline>, stream: TcpStream) {
+        // How it ended makes no difference: closing their channels tells the waiting clients.
+        _ = self.exchange(stream).await;
+        let mut queue = self.queue();
+        queue.closed = true;
+        queue.waiting.clear();
+    }
+
+    async fn exchange(&self, stream: TcpStream) -> io::Result<()> {
         let (mut reader, mut writer) = stream.into_split();
         let (mut incoming, mut outgoing) = (Vec::with_capacity(16 << 10), Vec::new());
         loop {
@@ -123,14 +140,12 @@ impl Desk {
                 biased;
                 read = reader.read_buf(&mut incoming) => {
                     if read? == 0 {
-                        // Closing their channels tells the waiting clients.
-                        self.board().waiting.clear();
                         return Ok(());
                     }
                     self.hand_out(&mut incoming);
                 }
-                () = self.said.notified() => {
-                    std::mem::swap(&mut outgoing, &mut self.board().outgoing);
+                () = self.queued.notified() => {
+                    std::mem::swap(&mut outgoing, &mut self.queue().outgoing);
                     writer.write_all(&outgoing).await?;
                     outgoing.clear();
                 }
@@ -140,11 +155,11 @@ impl Desk {
 
     /// Gives each reply to the client that waits for it.
     fn hand_out(&self, incoming: &mut Vec<u8>) {
-        let (mut board, mut read) = (self.board(), 0);
+        let (mut queue, mut read) = (self.queue(), 0);
         while let Some((reply, length)) = parse(&incoming[read..]) {
             read += length;
             // A client that is gone needs no reply.
-            _ = board.waiting.pop_front().map(|waiting| waiting.send(reply));
+            _ = queue.waiting.pop_front().map(|waiting| waiting.send(reply));
         }
         incoming.drain(..read);
     }
@@ -165,13 +180,23 @@ pub(super) enum Reply {
     Error(String),
 }
 
-/// Appends a command.
-pub(super) fn put(bytes: &mut Vec<u8>, words: &[&str]) {
-    bytes.extend_from_slice(format!("*{}\r\n", words.len()).as_bytes());
-    for word in words {
-        bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
-        bytes.extend_from_slice(word.as_bytes());
-        bytes.extend_from_slice(b"\r\n");
+/// Commands to be sent.
+#[derive(Default)]
+pub(super) struct Commands {
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+impl Commands {
+    /// Appends a command.
+    pub(super) fn put(&mut self, words: &[&str]) {
+        self.count += 1;
+        self.bytes.extend_from_slice(format!("*{}\r\n", words.len()).as_bytes());
+        for word in words {
+            self.bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+            self.bytes.extend_from_slice(word.as_bytes());
+            self.bytes.extend_from_slice(b"\r\n");
+        }
     }
 }
 
@@ -214,10 +239,28 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_server_that_hangs_up_is_an_error_for_all_who_share_the_connection() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let shared = Shared::open(&listener.local_addr().unwrap().to_string()).await.unwrap();
+        drop(listener.accept().await.unwrap());
+        for _ in 0..2 {
+            let mut connection = Connection::share(&shared);
+            let reply = async {
+                let mut commands = Commands::default();
+                commands.put(&["PING"]);
+                connection.send(&mut commands).await?;
+                connection.reply().await
+            };
+            let reply = tokio::time::timeout(std::time::Duration::from_secs(20), reply).await;
+            assert_eq!(reply.expect("it does not wait for ever"), Err(HUNG_UP.to_string()));
+        }
+    }
+
     #[test]
     fn commands_are_written_with_their_lengths() {
-        let mut bytes = Vec::new();
-        put(&mut bytes, &["GET", "a b"]);
-        assert_eq!(bytes, b"*2\r\n$3\r\nGET\r\n$3\r\na b\r\n");
+        let mut commands = Commands::default();
+        commands.put(&["GET", "a b"]);
+        assert_eq!(commands.bytes, b"*2\r\n$3\r\nGET\r\n$3\r\na b\r\n");
     }
 }
