@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use crate::pages;
 
 const MOST_LINES: usize = 500;
-/// Words that the house does not use: STYLE names what to say instead. Written in two parts so that this file
+/// Words that hide which thing acts: docs/glossary.md has better ones. Written in two parts so that this file
 /// does not find itself.
 const OLD_WORDS: [&str; 5] = [
     concat!("who", "ever"),

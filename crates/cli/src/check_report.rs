@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use algorithms::Property;
 use anyhow::{Context, Result};
-use checker::Trace;
+use checker::{Trace, Verdict};
 use serde_json::{Value, json};
 
 use crate::check_command::Checked;
@@ -97,11 +98,24 @@ pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
                 say!("Saved; 'tokenwood trace {}' replays it.", file.display());
             }
         }
-        None if finding.exhausted => say!("Exhausted: all properties hold in every run of this size."),
+        None if finding.exhausted => say!("{}", exhausted(&finding.properties)),
         None => say!(
             "Not exhausted: stopped at {} states without a violation. --max-states {} goes further.",
             grouped(finding.states),
             job.max_states.saturating_mul(4)
+        ),
+    }
+}
+
+/// What an exhausted search without a violation has shown.
+fn exhausted(properties: &[(Property, Verdict)]) -> String {
+    let skipped = properties.iter().filter(|(_, verdict)| *verdict == Verdict::NotChecked);
+    let skipped: Vec<&str> = skipped.map(|(property, _)| property.name()).collect();
+    match skipped.is_empty() {
+        true => "Exhausted: all properties hold in every run of this size.".to_string(),
+        false => format!(
+            "Exhausted: all other properties hold in every run of this size. Random runs check {}: --random 1000.",
+            skipped.join(", ")
         ),
     }
 }

@@ -90,6 +90,18 @@ fn what_holds_ends_with_0_and_says_so() {
 }
 
 #[test]
+fn what_the_search_does_not_look_at_is_not_said_to_hold() {
+    let folder = Folder::new("not-checked");
+    let shown = text(&folder.run("check forest --nodes 2 --clients 2").stdout);
+    assert!(shown.contains("not-checked") && shown.contains("all other properties hold"), "{shown}");
+    let refused = folder.run("check forest --nodes 2 --clients 2 --property fences-rise");
+    assert_eq!(code(&refused), 2);
+    assert!(text(&refused.stderr).contains("--random"), "{}", text(&refused.stderr));
+    let random = folder.run("check forest --nodes 2 --clients 2 --property fences-rise --random 20");
+    assert_eq!(code(&random), 0, "{}", text(&random.stderr));
+}
+
+#[test]
 fn a_violation_ends_with_1_and_can_be_replayed() {
     let folder = Folder::new("violated");
     let output = folder.run("check bulgannawar-vaidya --nodes 2 --defect holding-not-set --trace it.json");
