@@ -20,7 +20,7 @@ mod message;
 mod paper;
 mod plan;
 
-pub use defects::Printed;
+pub use defects::Defect;
 pub use message::Message;
 use plan::Plan;
 
@@ -135,7 +135,7 @@ pub struct Ask {
 /// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 type Context<'a> = Site<'a, DrsGme>;
@@ -184,11 +184,11 @@ impl Algorithm for DrsGme {
             "a captain came back and waits for its followers",
         ],
         suite: SUITE,
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -339,6 +339,6 @@ impl DrsGme {
     }
 }
 
-fn printed(site: &Context<'_>, error: Printed) -> bool {
-    site.rules.printed == Some(error)
+fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
+    site.rules.defect == Some(defect)
 }

@@ -32,7 +32,7 @@ mod service;
 mod views;
 
 use clocks::Clocks;
-pub use defects::Printed;
+pub use defects::Defect;
 use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
 use pointers::Pointers;
@@ -182,7 +182,7 @@ impl Algorithm for Forest {
             "a node forgot",
         ],
         suite: SUITE,
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
@@ -396,6 +396,6 @@ impl Forest {
     }
 }
 
-fn printed(site: &Context<'_>, error: Printed) -> bool {
-    site.rules.printed == Some(error)
+fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
+    site.rules.defect == Some(defect)
 }

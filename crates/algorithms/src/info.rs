@@ -35,7 +35,7 @@ pub struct Info {
     /// The standard suite: sizes at which the checker explores the whole state space.
     pub suite: &'static [Scope],
     /// Errors of printed texts, and mutants, that can be enabled.
-    pub defects: &'static [Defect],
+    pub defects: &'static [DefectInfo],
 }
 
 impl Info {
@@ -314,7 +314,7 @@ impl fmt::Display for Scope {
 
 /// An error of a printed text, or a mutant, that can be enabled to see what it does.
 #[derive(Clone, Copy, Debug)]
-pub struct Defect {
+pub struct DefectInfo {
     /// Its name on the command line.
     pub name: &'static str,
     /// The text and the place, or "mutant".
@@ -353,7 +353,7 @@ macro_rules! defects {
 
         impl $enum {
             /// Descriptions, in the order of the variants.
-            pub const TABLE: &'static [$crate::info::Defect] = &[$($defect,)*];
+            pub const TABLE: &'static [$crate::info::DefectInfo] = &[$($defect,)*];
 
             /// The defect that the setting enables.
             pub fn of(setting: &$crate::Setting) -> Option<$enum> {

@@ -16,7 +16,7 @@ mod defects;
 mod paper;
 mod root;
 
-pub use defects::Printed;
+pub use defects::Defect;
 pub use root::Root;
 
 /// A node's state.
@@ -69,7 +69,7 @@ pub enum Message {
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     swap: bool,
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for Lacbt {
@@ -108,15 +108,15 @@ impl Algorithm for Lacbt {
             Scope::new(4, 1, 2).with(&[("swap", "no")]),
             Scope::new(5, 1, 1),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { swap: setting.option("swap") != Some("no"), printed: Printed::of(setting) })
+        Ok(Rules { swap: setting.option("swap") != Some("no"), defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
-        let role = match root::parent(site.me, site.rules.printed) {
+        let role = match root::parent(site.me, site.rules.defect) {
             None => Role::Root(Root::start(site.nodes)),
             Some(parent) => Role::Below { parent, epoch: 0 },
         };
@@ -301,7 +301,7 @@ impl Lacbt {
     }
 
     fn serve_next(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        if site.rules.printed != Some(Printed::ReleaseServesNobody) {
+        if site.rules.defect != Some(Defect::ReleaseServesNobody) {
             self.serve(site, out);
         }
     }
@@ -309,7 +309,7 @@ impl Lacbt {
     fn on_parent(&mut self, site: &Context<'_>, new: NodeId, swap: u32, out: &mut Out<'_>) {
         match &mut self.role {
             Role::Below { parent, epoch }
-                if swap > *epoch || site.rules.printed == Some(Printed::OldNewsTaken) =>
+                if swap > *epoch || site.rules.defect == Some(Defect::OldNewsTaken) =>
             {
                 (*parent, *epoch) = (new, swap);
             }
@@ -318,7 +318,7 @@ impl Lacbt {
     }
 
     fn move_to(&mut self, site: &Context<'_>, position: u32) {
-        if site.rules.printed == Some(Printed::PlacesInRequests) {
+        if site.rules.defect == Some(Defect::PlacesInRequests) {
             self.place = position;
         }
     }

@@ -25,7 +25,7 @@ mod rules;
 mod views;
 mod wish;
 
-pub use defects::Printed;
+pub use defects::Defect;
 pub use message::{Effect, Entry, Message};
 pub use room::{Before, Room, Spot};
 pub use rules::{QueueOrder, Rules};
@@ -90,7 +90,7 @@ impl Algorithm for Rooms {
             "an INFORM came too late",
         ],
         suite: SUITE,
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
@@ -127,7 +127,7 @@ impl Algorithm for Rooms {
         if site.rules.forget
             && let Some(floor) = room.droppable(&spot)
         {
-            let floor = if spot.printed(Printed::FloorForgotten) { 0 } else { floor };
+            let floor = if spot.has_defect(Defect::FloorForgotten) { 0 } else { floor };
             *room = Room::create(&spot, Origin { floor, clock: 0 });
         }
     }

@@ -344,9 +344,9 @@ fn light_load_takes_h_of_n_minus_1_messages() {
 /// 001's Handle_REQUEST forwards without reversing its pointer: correct, but with more messages.
 #[test]
 fn forwarding_without_path_reversal_is_dearer() {
-    let (right, printed) =
+    let (right, defective) =
         (light_load(12, 1, &[], None), light_load(12, 1, &[], Some("forward-keeps-pointer")));
-    assert!(printed > 1.3 * right, "{printed} against {right}");
+    assert!(defective > 1.3 * right, "{defective} against {right}");
 }
 
 /// Takes all steps whatever they violate, and returns the violation when nothing more can happen.

@@ -1,6 +1,6 @@
 //! What the texts leave open: which token to ask for, and how many nodes to inform, when.
 
-use super::Printed;
+use super::Defect;
 use crate::algorithm::Site;
 use crate::info::Choice;
 use crate::setting::{Setting, SettingError};
@@ -11,7 +11,7 @@ pub struct Rules {
     pub(super) choose: Choose,
     pub(super) inform: usize,
     pub(super) repeats: u32,
-    pub(super) printed: Option<Printed>,
+    pub(super) defect: Option<Defect>,
     first_same: bool,
 }
 
@@ -60,17 +60,17 @@ impl Rules {
         let inform = setting.number("inform", u32::from(balanced)) as usize;
         // Without INFORM messages no node needs to count.
         let repeats = if inform == 0 { 0 } else { setting.number("repeats", u32::from(balanced)) };
-        let printed = Printed::of(setting);
-        let informs = [Printed::InformAlways, Printed::InformUnlessWaiting, Printed::InformByVersion];
-        if inform == 0 && printed.is_some_and(|printed| informs.contains(&printed)) {
+        let defect = Defect::of(setting);
+        let informs = [Defect::InformAlways, Defect::InformUnlessWaiting, Defect::InformByVersion];
+        if inform == 0 && defect.is_some_and(|defect| informs.contains(&defect)) {
             return Err(SettingError("a defect of INFORM messages needs some: say --inform 1".into()));
         }
-        if choose != Choose::FairShare && printed == Some(Printed::OverflowSentOn) {
+        if choose != Choose::FairShare && defect == Some(Defect::OverflowSentOn) {
             return Err(SettingError(
                 "that defect is one of the fair share: say --set choose=fair-share".into(),
             ));
         }
-        Ok(Rules { choose, inform, repeats, printed, first_same: setting.option("first") == Some("same") })
+        Ok(Rules { choose, inform, repeats, defect, first_same: setting.option("first") == Some("same") })
     }
 
     /// The token that a node asks for before it has seen any, if it does not choose at random.

@@ -2,7 +2,7 @@
 
 use crate::algorithm::{Group, NodeId};
 use crate::drs_gme::plan::Plan;
-use crate::drs_gme::{Ask, Context, DrsGme, Holding, Message, Place, Printed, Stage, Token, printed};
+use crate::drs_gme::{Ask, Context, Defect, DrsGme, Holding, Message, Place, Stage, Token, has_defect};
 
 impl DrsGme {
     /// Another node asks, and the token is elsewhere: the request is kept until the token arrives.
@@ -11,7 +11,7 @@ impl DrsGme {
         let Place::Away(sent) = &self.kept.place else { return };
         let token_knows =
             sent.as_ref().is_some_and(|token| token.knows_served(ask) || token.knows_queued(ask));
-        if token_knows || printed(site, Printed::RequestsForgotten) {
+        if token_knows || has_defect(site, Defect::RequestsForgotten) {
             return;
         }
         match self.heard.binary_search_by_key(&ask.node, |other| other.node) {
@@ -31,7 +31,7 @@ impl DrsGme {
     /// A holder answered a stale request: it is not in the request set, or was not when it got the token.
     pub(super) fn on_hint(&mut self, site: &Context<'_>, from: NodeId, plan: &mut Plan) {
         if let Place::Here(_) = self.kept.place {
-            if printed(site, Printed::HintIgnored) {
+            if has_defect(site, Defect::HintIgnored) {
                 return;
             }
             // The token has arrived here since, and the other node may not know.
@@ -46,7 +46,7 @@ impl DrsGme {
             if session > self.kept.session {
                 return plan.never("a newer token comes to the holder");
             }
-            if session < self.kept.session || !printed(site, Printed::OldTokenNotHighest) {
+            if session < self.kept.session || !has_defect(site, Defect::OldTokenNotHighest) {
                 return plan.note("an old token was dropped");
             }
             self.stage = Stage::Idle;
@@ -81,10 +81,10 @@ impl DrsGme {
             Stage::Waiting(groups) if number == self.kept.number && groups.contains(group) => {
                 self.follow(captain, group, plan);
             }
-            Stage::Waiting(groups) if printed(site, Printed::StartUnguarded) => {
+            Stage::Waiting(groups) if has_defect(site, Defect::StartUnguarded) => {
                 self.follow(captain, groups.first().unwrap_or(group), plan);
             }
-            _ if printed(site, Printed::StartUnguarded) => self.follow(captain, group, plan),
+            _ if has_defect(site, Defect::StartUnguarded) => self.follow(captain, group, plan),
             Stage::Follower(_) | Stage::Captain if number == self.kept.number => {}
             _ => {
                 plan.note("a start came for a request that is over");
@@ -104,7 +104,7 @@ impl DrsGme {
     ) {
         match self.stage {
             Stage::Waiting(groups)
-                if printed(site, Printed::IsCompleteUnnumbered) && groups.contains(group) =>
+                if has_defect(site, Defect::IsCompleteUnnumbered) && groups.contains(group) =>
             {
                 self.follow(captain, group, plan);
             }
@@ -147,7 +147,7 @@ impl DrsGme {
                 plan.note("a token was sent again");
                 self.send_again(plan);
             }
-            Place::Away(None) if printed(site, Printed::RegenerateFromNothing) => {
+            Place::Away(None) if has_defect(site, Defect::RegenerateFromNothing) => {
                 plan.never("a token is made from an old one that has no queue");
             }
             _ => {}

@@ -6,7 +6,7 @@ use core::mem;
 
 use crate::algorithm::{Group, Groups, NodeId};
 use crate::drs_gme::plan::Plan;
-use crate::drs_gme::{Ask, Context, DrsGme, Holding, Message, Place, Printed, Stage, Token, printed};
+use crate::drs_gme::{Ask, Context, Defect, DrsGme, Holding, Message, Place, Stage, Token, has_defect};
 
 impl DrsGme {
     /// The local client asks, and the token is here.
@@ -20,7 +20,7 @@ impl DrsGme {
             }
             Some(_) => holding.token.enqueue(ask),
             None => {
-                if printed(site, Printed::SessionOnlyFromIdle) {
+                if has_defect(site, Defect::SessionOnlyFromIdle) {
                     self.kept.session += 1;
                 }
                 self.open(site, ask, plan);
@@ -40,7 +40,7 @@ impl DrsGme {
         if holding.token.knows_served(ask) {
             // The requester may have held the token since it asked, and then does not know this node any
             // more.
-            if printed(site, Printed::StaleUnanswered) {
+            if has_defect(site, Defect::StaleUnanswered) {
                 return;
             }
             plan.note("a stale request was answered with a hint");
@@ -67,7 +67,7 @@ impl DrsGme {
     pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
         let Place::Here(holding) = &mut self.kept.place else { return };
         let stale = holding.token.knows_served(ask) || holding.token.knows_queued(ask);
-        if printed(site, Printed::RegenerateStaysIdle) && holding.open.is_none() && !stale {
+        if has_defect(site, Defect::RegenerateStaysIdle) && holding.open.is_none() && !stale {
             let (session, token) = (self.kept.session + 1, holding.token.clone());
             return plan.send(ask.node, Message::Token { session, token });
         }
@@ -75,7 +75,7 @@ impl DrsGme {
         let left = self.stage != Stage::Captain && holding.token.queue.is_empty();
         let known = stale || holding.followers.iter().any(|&(node, _)| node == ask.node);
         if let (true, Some(group), true, false) =
-            (printed(site, Printed::RegenerateUnrecorded), group, left, known)
+            (has_defect(site, Defect::RegenerateUnrecorded), group, left, known)
         {
             holding.token.record(site, ask);
             holding.unrecorded += 1;
@@ -118,7 +118,7 @@ impl DrsGme {
         if head.node != site.me {
             return self.hand_over(site, plan);
         }
-        if printed(site, Printed::HandOverToSelfChecked) && !arrived {
+        if has_defect(site, Defect::HandOverToSelfChecked) && !arrived {
             // The text sends the token to itself and then finds that it is not newer than its own copy.
             let token = holding.token.clone();
             self.request_set = token.captains(site);
@@ -127,8 +127,8 @@ impl DrsGme {
         }
         holding.token.queue.remove(0);
         let lets_anyone_in = matches!(
-            site.rules.printed,
-            Some(Printed::ServedNotRecorded | Printed::AnyOfEntryStays | Printed::OldTokenNotHighest)
+            site.rules.defect,
+            Some(Defect::ServedNotRecorded | Defect::AnyOfEntryStays | Defect::OldTokenNotHighest)
         );
         match self.stage {
             Stage::Waiting(groups) => {
@@ -158,7 +158,7 @@ impl DrsGme {
             }
             holding.let_in(site, ask, group, plan);
             let rest: Groups = ask.groups.iter().filter(|&other| other != group).collect();
-            if printed(site, Printed::AnyOfEntryStays) && !rest.is_empty() {
+            if has_defect(site, Defect::AnyOfEntryStays) && !rest.is_empty() {
                 holding.token.queue.push(Ask { groups: rest, ..ask });
             }
         }
@@ -167,7 +167,7 @@ impl DrsGme {
     /// Sends the token to the head of the queue.
     fn hand_over(&mut self, site: &Context<'_>, plan: &mut Plan) {
         let Place::Here(holding) = mem::take(&mut self.kept.place) else { return };
-        if !printed(site, Printed::SessionOnlyFromIdle) {
+        if !has_defect(site, Defect::SessionOnlyFromIdle) {
             self.kept.session += 1;
         }
         self.request_set = holding.token.captains(site);
@@ -225,7 +225,7 @@ impl Token {
     fn record(&mut self, site: &Context<'_>, ask: Ask) {
         self.queue.retain(|other| other.node != ask.node);
         let Some(served) = self.served.get_mut(ask.node as usize) else { return };
-        if !printed(site, Printed::ServedNotRecorded) {
+        if !has_defect(site, Defect::ServedNotRecorded) {
             *served = ask.number;
         }
     }
@@ -235,8 +235,8 @@ impl Token {
     fn captains(&self, site: &Context<'_>) -> BTreeSet<NodeId> {
         let any_ahead =
             |index: usize, group: Group| self.queue[..index].iter().any(|ahead| ahead.groups.contains(group));
-        let follows = |index: usize, ask: &Ask| match site.rules.printed {
-            Some(Printed::AnyOfFirstsAsked) => ask.groups.iter().all(|group| any_ahead(index, group)),
+        let follows = |index: usize, ask: &Ask| match site.rules.defect {
+            Some(Defect::AnyOfFirstsAsked) => ask.groups.iter().all(|group| any_ahead(index, group)),
             _ => ask.groups.len() == 1 && self.queue[..index].iter().any(|ahead| ahead.groups == ask.groups),
         };
         let captains = self.queue.iter().enumerate().filter(|(index, ask)| !follows(*index, ask));

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::algorithm::{Effect, Group, NodeId, Outbox, Pass, Timer, Wait};
-use crate::drs_gme::{Context, DrsGme, Durable, FOLLOWERS, Message, Place, Printed, SUSPECT, printed};
+use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Message, Place, SUSPECT, has_defect};
 
 /// The effects of one step. Sends and entries follow the store, and the timers follow the state.
 pub(super) struct Plan {
@@ -51,7 +51,7 @@ impl Plan {
     pub(super) fn carry_out(self, node: &DrsGme, site: &Context<'_>, out: &mut Outbox<'_, DrsGme>) {
         if node.kept != self.before {
             let mut durable = node.kept.clone();
-            if printed(site, Printed::TokenNotStored) && matches!(durable.place, Place::Here(_)) {
+            if has_defect(site, Defect::TokenNotStored) && matches!(durable.place, Place::Here(_)) {
                 durable.place = Place::Away(None);
             }
             out.persist(durable);
@@ -81,7 +81,7 @@ fn wait(site: &Context<'_>, timer: Timer) -> Wait {
     if timer == FOLLOWERS {
         return Wait { hops: 2, sections: 1 };
     }
-    if printed(site, Printed::SuspectTooEarly) {
+    if has_defect(site, Defect::SuspectTooEarly) {
         return Wait { hops: nodes + 1, sections: nodes - 1 };
     }
     // A session that admits a follower at the very end of its captain's stay takes two critical sections and

@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Forest, Held, Out, Printed, Ticket, TokenId, Via, printed};
+use super::{Body, Context, Defect, Forest, Held, Out, Ticket, TokenId, Via, has_defect};
 use crate::algorithm::NodeId;
 
 /// The state that only the home has.
@@ -99,7 +99,7 @@ impl Forest {
                 continue;
             }
             held.advertised = true;
-            if printed(site, Printed::IdlePushedHome) && site.me != home {
+            if has_defect(site, Defect::IdlePushedHome) && site.me != home {
                 let Held { token, version, .. } = self.held.remove(place);
                 self.pointers.clear(token);
                 let size = self.size;
@@ -156,10 +156,10 @@ impl Forest {
         }
         let Some((origin, via)) = self.pop_longest_queue(site) else { return };
         let token = ticket.token;
-        if printed(site, Printed::MoveReversesPath) && self.wait != Some(token) {
+        if has_defect(site, Defect::MoveReversesPath) && self.wait != Some(token) {
             self.pointers.set(token, origin, home);
         }
-        let body = if printed(site, Printed::MovedAsRequest) {
+        let body = if has_defect(site, Defect::MovedAsRequest) {
             Body::Request { origin, token, front: false }
         } else {
             Body::Move { origin, via, token }
@@ -178,7 +178,7 @@ impl Forest {
     ) {
         self.unadvertise(token);
         if origin == site.me {
-            if !printed(site, Printed::VoidIgnored) {
+            if !has_defect(site, Defect::VoidIgnored) {
                 self.end_request(site, via, out);
             }
         } else if self.enqueue(site, origin, via, false, out) {
@@ -189,7 +189,7 @@ impl Forest {
             // turned it aside.
             let request = Body::Request { origin, token: via.token, front: true };
             let own = self.pointers.to(via.token, site.rules.home);
-            let to = if printed(site, Printed::FailedMoveForwarded) { own } else { via.node };
+            let to = if has_defect(site, Defect::FailedMoveForwarded) { own } else { via.node };
             self.send(site, to, request, out);
         }
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Entry, Forest, Held, Out, Printed, TokenId, Via, printed};
+use super::{Body, Context, Defect, Entry, Forest, Held, Out, TokenId, Via, has_defect};
 use crate::algorithm::NodeId;
 
 impl Forest {
@@ -69,7 +69,7 @@ impl Forest {
         mut queue: Vec<Entry>,
         out: &mut Out<'_>,
     ) {
-        if printed(site, Printed::IdlePushedHome) && queue.is_empty() {
+        if has_defect(site, Defect::IdlePushedHome) && queue.is_empty() {
             return self.take_pushed(token, version);
         }
         let Some(asked) = self.wait.take() else {
@@ -85,7 +85,7 @@ impl Forest {
         if self.waiters.is_empty() {
             out.note("a token came and nobody wanted it");
         }
-        let wanted = !self.waiters.is_empty() || !printed(site, Printed::UnwantedKeepsPointer);
+        let wanted = !self.waiters.is_empty() || !has_defect(site, Defect::UnwantedKeepsPointer);
         if let Some(via) = via.filter(|_| wanted) {
             // The path to the requested token leads through the node that turned the request aside.
             self.pointers.set(asked, via.node, site.rules.home);

@@ -1,7 +1,7 @@
 //! The options: how far local clients may enter ahead of other nodes, whether waiters and idle tokens look
 //! for each other, and whether idle tokens go home.
 
-use super::Printed;
+use super::Defect;
 use crate::algorithm::NodeId;
 use crate::info::Choice;
 use crate::setting::Setting;
@@ -21,7 +21,7 @@ pub struct Rules {
     /// How many hops an unused token or state stays where it is before it is cleaned up.
     pub linger: u32,
     /// A defect to enable.
-    pub printed: Option<Printed>,
+    pub defect: Option<Defect>,
     /// A defect of resizing to enable.
     pub resize_defect: Option<ResizeDefect>,
 }
@@ -56,7 +56,7 @@ impl Rules {
 
     /// The defaults, with this home.
     pub const fn new(home: NodeId) -> Rules {
-        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, printed: None, resize_defect: None }
+        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, defect: None, resize_defect: None }
     }
 
     pub(super) fn of(setting: &Setting) -> Rules {
@@ -65,7 +65,7 @@ impl Rules {
             passes: setting.number("passes", standard.passes),
             hunt: setting.option("hunt") != Some("no"),
             forget: setting.option("forget") == Some("yes"),
-            printed: Printed::of(setting),
+            defect: Defect::of(setting),
             ..standard
         }
     }

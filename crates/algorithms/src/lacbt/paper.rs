@@ -250,8 +250,8 @@ fn a_swap_overtakes_a_request() {
     let mut right = Counted::new(scope, None);
     right.run(schedule);
     assert!(right.world.inside(1));
-    let mut printed: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
-    let error = printed.run(schedule).unwrap_err();
+    let mut broken: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
+    let error = broken.run(schedule).unwrap_err();
     assert!(error.starts_with("0>1: one-place-per-request"), "{error}");
 }
 

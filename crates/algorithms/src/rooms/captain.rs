@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::defects::Printed;
+use super::defects::Defect;
 use super::message::{Effect, Entry, Message};
 use super::room::{Room, Spot, shares};
 use super::rules::{QueueOrder, Rules};
@@ -91,7 +91,7 @@ impl<W: Wish> Room<W> {
         let mut was_alone = false;
         if let Some(session) = &token.session {
             was_alone = session.alone;
-            let awaited = !session.followers.is_empty() && !spot.printed(Printed::FollowersNotAwaited);
+            let awaited = !session.followers.is_empty() && !spot.has_defect(Defect::FollowersNotAwaited);
             if self.inside > 0 || awaited {
                 if !self.waiters.is_empty() && !self.asked {
                     let own = self.own(spot);
@@ -234,7 +234,7 @@ impl<W: Wish> Room<W> {
         let Some(session) = session else {
             return effects.push(Effect::Never("a completion comes to a node that is no captain"));
         };
-        let unnumbered = spot.printed(Printed::CompleteUnnumbered);
+        let unnumbered = spot.has_defect(Defect::CompleteUnnumbered);
         let known = |&(node, granted): &(NodeId, u64)| node == from && (granted == number || unnumbered);
         match session.followers.iter().position(known) {
             Some(place) => _ = session.followers.remove(place),

@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use super::defects::Printed;
+use super::defects::Defect;
 use super::message::{Effect, Message};
 use super::room::{Room, Spot};
 use super::wish::Wish;
@@ -143,7 +143,7 @@ impl<W: Wish> Room<W> {
 
     pub(super) fn on_inform(&mut self, spot: &Spot<'_>, counter: u64, effects: &mut Vec<Effect<W>>) {
         self.leaving = false;
-        let old = counter < self.seen && !spot.printed(Printed::InformUnguarded);
+        let old = counter < self.seen && !spot.has_defect(Defect::InformUnguarded);
         if old || self.token.is_some() || !self.is_unused() {
             return effects.push(Effect::Note("an INFORM came too late"));
         }

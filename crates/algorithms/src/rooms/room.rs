@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::captain::Token;
-use super::defects::Printed;
+use super::defects::Defect;
 use super::forgetting::Quiet;
 use super::message::{Effect, Entry, Message};
 use super::rules::Rules;
@@ -97,8 +97,8 @@ impl Spot<'_> {
         self.me == self.rules.home
     }
 
-    pub(super) fn printed(&self, error: Printed) -> bool {
-        self.rules.printed == Some(error)
+    pub(super) fn has_defect(&self, defect: Defect) -> bool {
+        self.rules.defect == Some(defect)
     }
 }
 
@@ -184,7 +184,7 @@ impl<W: Wish> Room<W> {
     /// and the answer shows whether a client still wants it.
     pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, effects: &mut Vec<Effect<W>>) {
         self.waiters.remove(client);
-        if spot.printed(Printed::CancelWithdraws) && self.waiters.is_empty() {
+        if spot.has_defect(Defect::CancelWithdraws) && self.waiters.is_empty() {
             self.asked = false;
         }
         if let Some(token) = &mut self.token
@@ -320,7 +320,7 @@ impl<W: Wish> Room<W> {
             // The captain decides better, and a request must not reach it through its followers.
             effects.push(Effect::Note("a follower passed a request to its captain"));
             effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
-        } else if self.asked && !spot.printed(Printed::WaitingForwards) {
+        } else if self.asked && !spot.has_defect(Defect::WaitingForwards) {
             effects.push(Effect::Note("a request was parked"));
             self.parked.push(entry);
         } else {
@@ -371,11 +371,11 @@ impl<W: Wish> Room<W> {
         }
         self.asked = false;
         self.learn(opening.fence);
-        if !spot.printed(Printed::StartKeepsPointer) {
+        if !spot.has_defect(Defect::StartKeepsPointer) {
             self.pointer = opening.captain;
         }
         self.following = Some(opening);
-        if !spot.printed(Printed::ParkedKept) {
+        if !spot.has_defect(Defect::ParkedKept) {
             for entry in self.parked.drain(..) {
                 effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
             }
@@ -383,7 +383,7 @@ impl<W: Wish> Room<W> {
         self.admit_waiters(opening.group, opening.fence, effects);
         if self.inside == 0 {
             effects.push(Effect::Note("a start came that no client wants"));
-            if spot.printed(Printed::UnwantedStartIgnored) {
+            if spot.has_defect(Defect::UnwantedStartIgnored) {
                 self.following = None;
             }
         }

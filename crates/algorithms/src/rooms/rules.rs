@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use super::defects::Printed;
+use super::defects::Defect;
 use super::views::ViewDefect;
 use crate::algorithm::{Group, NodeId};
 use crate::info::Choice;
@@ -29,7 +29,7 @@ pub struct Rules {
     pub floor: u64,
     /// In the workbench: groups from this one on are exclusive.
     pub first_exclusive: Group,
-    pub(super) printed: Option<Printed>,
+    pub(super) defect: Option<Defect>,
     /// A defect of view changes to enable.
     pub view_defect: Option<ViewDefect>,
 }
@@ -55,7 +55,7 @@ impl Default for Rules {
             linger: 5,
             floor: 0,
             first_exclusive: Group::MAX,
-            printed: None,
+            defect: None,
             view_defect: None,
         }
     }
@@ -111,8 +111,8 @@ impl Rules {
             )));
         }
         let forget = setting.option("forget") == Some("yes");
-        let printed = Printed::of(setting);
-        if !forget && printed.is_some_and(Printed::is_about_forgetting) {
+        let defect = Defect::of(setting);
+        if !forget && defect.is_some_and(Defect::is_about_forgetting) {
             return Err(SettingError("that defect is one of forgetting: say --set forget=yes".into()));
         }
         Ok(Rules {
@@ -125,7 +125,7 @@ impl Rules {
             close: setting.option("close") != Some("no"),
             forget,
             first_exclusive: setting.groups - exclusive,
-            printed,
+            defect,
             ..Rules::default()
         })
     }

@@ -101,9 +101,9 @@ fn the_loop_variable_hides_the_requester() {
 #[test]
 fn a_privilege_with_an_old_record_is_not_sent() {
     let before = "req2 2>0 req0 0>2 exit2 2>1 req1 0>1 1>2 1>2 2>1 exit1 req1";
-    let mut printed = defective(3, 2, "only-the-next-number");
-    printed.run(before).unwrap();
-    let error = printed.run("1>2").unwrap_err();
+    let mut broken = defective(3, 2, "only-the-next-number");
+    broken.run(before).unwrap();
+    let error = broken.run("1>2").unwrap_err();
     assert!(error.contains("a privilege stays idle and a request is known here"), "{error}");
     let mut world = world(3, 2);
     world.run(before).unwrap();
@@ -117,9 +117,9 @@ fn a_privilege_with_an_old_record_is_not_sent() {
 #[test]
 fn a_record_that_goes_back_breaks_the_bound() {
     let schedule = "req1 1>0 req0 0>1 exit1 0>1 1>0 exit0 req2 2>0 2>1 0>2 0>2 exit2 1>2";
-    let mut printed = defective(3, 1, "record-goes-back");
-    printed.run(schedule).unwrap();
-    assert_eq!((printed.entries, printed.sent), (3, 3 * 3 + 1));
+    let mut broken = defective(3, 1, "record-goes-back");
+    broken.run(schedule).unwrap();
+    assert_eq!((broken.entries, broken.sent), (3, 3 * 3 + 1));
     let mut world = world(3, 1);
     world.run(schedule).unwrap();
     assert_eq!((world.entries, world.sent), (3, 3 * 3));
