@@ -19,11 +19,11 @@ pub mod algorithm;
 mod bounds;
 pub mod census;
 pub mod info;
+pub mod node;
 mod origin;
 pub mod properties;
 pub mod registry;
 pub mod schedule;
-pub mod seat;
 pub mod setting;
 #[cfg(test)]
 mod shuffle;

@@ -1,7 +1,7 @@
 //! The behaviour of clients: they request, enter, leave and think.
 
 use algorithms::info::Clients;
-use algorithms::seat::Event;
+use algorithms::node::Event;
 use algorithms::{Action, Algorithm, ClientId, Groups, Input, NodeId, Pass};
 
 use crate::agenda::Happening;

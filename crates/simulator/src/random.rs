@@ -187,11 +187,11 @@ impl<'a, A: Algorithm> Run<'a, A> {
         let action = match happening {
             Happening::Ask(node) => self.ask(node)?,
             Happening::Leave(node, client) => {
-                let inside = self.world.seats[node as usize].client(client).is_inside();
+                let inside = self.world.nodes[node as usize].client(client).is_inside();
                 inside.then_some(Action::Exit { node, client })?
             }
             Happening::GiveUp(node, client) => {
-                let waits = self.world.seats[node as usize].client(client).is_waiting();
+                let waits = self.world.nodes[node as usize].client(client).is_waiting();
                 waits.then_some(Action::Cancel { node, client })?
             }
             Happening::Arrive(from, to, number) => {
@@ -202,12 +202,12 @@ impl<'a, A: Algorithm> Run<'a, A> {
             }
             Happening::Expire(node, timer, count) => {
                 let current = self.armed.get(&(node, timer)) == Some(&count);
-                let runs = self.world.seats[node as usize].armed.contains(&timer);
+                let runs = self.world.nodes[node as usize].armed.contains(&timer);
                 (current && runs).then_some(Action::Expire { node, timer })?
             }
             Happening::Crash => {
                 let node = self.dice.below(u64::from(self.job.case.setting.nodes)) as NodeId;
-                if self.crashes == 0 || self.world.seats[node as usize].node.is_none() {
+                if self.crashes == 0 || self.world.nodes[node as usize].state.is_none() {
                     return None;
                 }
                 self.crashes -= 1;
@@ -221,10 +221,10 @@ impl<'a, A: Algorithm> Run<'a, A> {
     }
 
     fn ask(&mut self, node: NodeId) -> Option<Action> {
-        let seat = &self.world.seats[node as usize];
-        let client = seat.idle_client();
+        let asked = &self.world.nodes[node as usize];
+        let client = asked.idle_client();
         if self.asked[node as usize] >= self.job.case.requests
-            || seat.node.is_none()
+            || asked.state.is_none()
             || client >= self.job.case.clients
         {
             return None;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use algorithms::node::{Event, Node};
 use algorithms::schedule::{Action, Envelope};
-use algorithms::seat::{Event, Seat};
 use algorithms::{Algorithm, Effect, Groups, Input, NodeId, Pass, Site, Step, Timer, Wait};
 use client::clock;
 use service::Time;
@@ -57,7 +57,7 @@ pub(super) struct Host<A: Algorithm> {
 
 /// The mutable state.
 struct Desk<A: Algorithm> {
-    seat: Seat<A>,
+    node: Node<A>,
     dice: Dice,
     record: Vec<Taken<A>>,
     tally: Tally,
@@ -81,7 +81,7 @@ impl<A: Algorithm> Host<A> {
     pub(super) fn new(me: NodeId, plan: &Plan, rules: A::Rules, door: Door) -> Arc<Host<A>> {
         let (nodes, tokens) = (plan.setting.nodes, plan.setting.tokens);
         let desk = Desk {
-            seat: Seat::start(&Site { me, nodes, tokens, rules: &rules }),
+            node: Node::start(&Site { me, nodes, tokens, rules: &rules }),
             dice: Dice::new(plan.seed, 1 << 32 | u64::from(me)),
             record: Vec::new(),
             tally: Tally::default(),
@@ -117,8 +117,8 @@ impl<A: Algorithm> Host<A> {
             Input::Deliver { message, .. } => Some(message.clone()),
             _ => None,
         };
-        let Desk { seat, dice, .. } = desk;
-        let reaction = seat.apply(&site, Event::Input(input), dice);
+        let Desk { node, dice, .. } = desk;
+        let reaction = node.apply(&site, Event::Input(input), dice);
         let step = Step { action, picks: std::mem::take(&mut desk.dice.picks) };
         if let Some(violation) = reaction.violation {
             desk.trouble(format!("{step}: {violation}"));
@@ -137,7 +137,7 @@ impl<A: Algorithm> Host<A> {
                 }
                 Effect::Arm(timer, wait) => self.arm(desk, *timer, *wait),
                 Effect::Disarm(timer) => desk.disarm(*timer),
-                // The seat has handled it: nodes do not crash here.
+                // The node has handled it: nodes do not crash here.
                 Effect::Persist(_) | Effect::Note(_) | Effect::Never(_) => {}
             }
         }

@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use super::{BulgannawarVaidya, Entry, Message, Pointers, Rules, Token, TokenId};
 use crate::algorithm::{Effect, Groups, Input, NodeId, Outbox, Pass, Site};
 use crate::info::Scope;
+use crate::node::Client;
 use crate::schedule::Script;
-use crate::seat::Client;
 use crate::{Setting, World};
 
 type Node = BulgannawarVaidya;
@@ -24,12 +24,12 @@ fn start(scope: &Scope, defect: Option<&str>) -> Forests {
 }
 
 fn node(world: &mut Forests, node: NodeId) -> &mut Node {
-    world.seats[node as usize].node.as_mut().unwrap()
+    world.nodes[node as usize].state.as_mut().unwrap()
 }
 
 /// The pointers for a token, node by node from node 1 on.
 fn pointers(world: &Forests, token: TokenId) -> Vec<NodeId> {
-    let nodes = world.seats.iter().skip(1).filter_map(|seat| seat.node.as_ref());
+    let nodes = world.nodes.iter().skip(1).filter_map(|node| node.state.as_ref());
     nodes.map(|node| node.pointer.to(token)).collect()
 }
 
@@ -136,7 +136,7 @@ fn figure_4() {
     let mut world = start(&Scope::new(7, 2, 1), None);
     move_token(&mut world, 1, 5);
     world.run("req5").unwrap();
-    world.seats[2].client = Client::Waiting(Groups::one(0));
+    world.nodes[2].client = Client::Waiting(Groups::one(0));
     node(&mut world, 2).wait = Some(1);
     node(&mut world, 5).token.as_mut().unwrap().queue = queue(&[(2, 0)]);
     set_pointers(&mut world, 1, &[3, 2, 5, 3, 5, 2]);
@@ -222,7 +222,7 @@ fn figure_7() {
 const CYCLE: &str = "req0 req1 req2/1 2>1 exit1 1>2 req1/0 1>0 exit0 0>1 req0/1 0>1 exit1";
 
 fn points(world: &mut Forests, token: TokenId) -> Vec<NodeId> {
-    (0..world.seats.len() as u32).map(|index| node(world, index).pointer.to(token)).collect()
+    (0..world.nodes.len() as u32).map(|index| node(world, index).pointer.to(token)).collect()
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn saturation(choose: &str, first: fn(NodeId) -> TokenId) -> (f64, f64, u32, u32
         }
         let under_way: Vec<_> = world.channels.iter().map(|(&way, messages)| (way, messages.len())).collect();
         let idle: Vec<NodeId> =
-            (0..NODES).filter(|&node| world.seats[node as usize].client == Client::Idle).collect();
+            (0..NODES).filter(|&node| world.nodes[node as usize].client == Client::Idle).collect();
         for ((from, to), messages) in under_way {
             (0..messages).for_each(|_| world.run(&format!("{from}>{to}")).unwrap());
         }

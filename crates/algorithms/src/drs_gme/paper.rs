@@ -17,11 +17,11 @@ fn faulty(nodes: u32, groups: u32, defect: Option<&str>) -> World<DrsGme> {
 }
 
 fn node(world: &World<DrsGme>, node: usize) -> &DrsGme {
-    world.seats[node].node.as_ref().unwrap()
+    world.nodes[node].state.as_ref().unwrap()
 }
 
 fn request_sets(world: &World<DrsGme>) -> Vec<Vec<NodeId>> {
-    (0..world.seats.len()).map(|me| node(world, me).request_set.iter().copied().collect()).collect()
+    (0..world.nodes.len()).map(|me| node(world, me).request_set.iter().copied().collect()).collect()
 }
 
 /// The queue of the holder, as (node, its only group).

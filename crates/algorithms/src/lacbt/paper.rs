@@ -46,7 +46,7 @@ impl Counted {
     /// Lets one client after the other leave until none is inside; returns the order of entries.
     fn serve_all(&mut self) -> Vec<NodeId> {
         let mut order = Vec::new();
-        let nodes = self.world.seats.len() as u32;
+        let nodes = self.world.nodes.len() as u32;
         while let Some(inside) = (0..nodes).find(|&node| self.world.inside(node)) {
             order.push(inside);
             self.run(&format!("exit{inside}"));
@@ -65,7 +65,7 @@ impl Counted {
     }
 
     fn positions(&self) -> &[NodeId] {
-        let mut roots = self.world.seats.iter().filter_map(|seat| match &seat.node.as_ref()?.role {
+        let mut roots = self.world.nodes.iter().filter_map(|node| match &node.state.as_ref()?.role {
             Role::Root(root) => Some(root.positions()),
             Role::Below { .. } => None,
         });
@@ -73,7 +73,7 @@ impl Counted {
     }
 
     fn parent(&self, node: NodeId) -> Option<NodeId> {
-        match self.world.seats[node as usize].node.as_ref()?.role {
+        match self.world.nodes[node as usize].state.as_ref()?.role {
             Role::Root(_) => None,
             Role::Below { parent, .. } => Some(parent),
         }

@@ -72,7 +72,7 @@ impl Outcome {
         self.violation.clone().or(left).or_else(|| {
             let holders = self.holders();
             let [(good, free)] = holders[..] else { return Some(format!("holders {holders:?}")) };
-            let nodes = self.world.seats.iter().filter_map(|seat| seat.node.as_ref());
+            let nodes = self.world.nodes.iter().filter_map(|node| node.state.as_ref());
             if free != load.tokens || nodes.clone().any(|node| node.good != good) {
                 let known: Vec<NodeId> = nodes.map(|node| node.good).collect();
                 return Some(format!("good site {good} ends with {free} free; the nodes know {known:?}"));
@@ -83,7 +83,7 @@ impl Outcome {
 
     /// The nodes that have the token, with the semaphore.
     pub(super) fn holders(&self) -> Vec<(NodeId, u32)> {
-        let nodes = (0..).zip(self.world.seats.iter().filter_map(|seat| seat.node.as_ref()));
+        let nodes = (0..).zip(self.world.nodes.iter().filter_map(|node| node.state.as_ref()));
         nodes.filter_map(|(me, node)| node.token.as_ref().map(|token| (me, token.free))).collect()
     }
 

@@ -16,7 +16,7 @@ fn world(nodes: u32, groups: u32, options: &[(&str, &str)]) -> World<Rooms> {
 }
 
 fn inside(world: &World<Rooms>) -> Vec<usize> {
-    world.seats.iter().map(|seat| seat.clients().filter(|(_, client)| client.is_inside()).count()).collect()
+    world.nodes.iter().map(|node| node.clients().filter(|(_, client)| client.is_inside()).count()).collect()
 }
 
 /// No message is needed with an idle token here, in an open room at its captain, or in an open room at a
@@ -156,16 +156,16 @@ fn an_unknown_age_is_not_new_each_time() {
 #[test]
 fn nothing_is_left_of_a_room_that_nobody_uses() {
     let mut world = world(3, 2, &[("forget", "yes")]);
-    let start: Vec<Rooms> = world.seats.iter().map(|seat| seat.node.clone().unwrap()).collect();
+    let start: Vec<Rooms> = world.nodes.iter().map(|node| node.state.clone().unwrap()).collect();
     world.run("req1 1>0 0>1 req2 2>0 0>1 1>2 exit1 exit2 2>1").unwrap();
     // The captain has the token and the follower a pointer to it. Both tell the home, which fetches the token
     // and answers.
     world.run("tmo1 tmo2 1>0 2>0 tmo0:1 0>2 2>1 1>0 0>2").unwrap();
     assert!(world.channels.is_empty());
-    let floor = world.seats[0].node.as_ref().unwrap().0.droppable(&spot(0, &Rules::default()));
+    let floor = world.nodes[0].state.as_ref().unwrap().0.droppable(&spot(0, &Rules::default()));
     assert_eq!(floor, Some(3), "opened once, handed over twice");
     for (node, before) in start.iter().enumerate().skip(1) {
-        assert_eq!(world.seats[node].node.as_ref(), Some(before), "node {node}");
+        assert_eq!(world.nodes[node].state.as_ref(), Some(before), "node {node}");
     }
     // The next entry has a higher fence: the world checks that.
     world.run("req2 2>0 0>2").unwrap();

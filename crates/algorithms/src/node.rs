@@ -42,9 +42,9 @@ impl Client {
 
 /// A node in a system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Seat<A: Algorithm> {
+pub struct Node<A: Algorithm> {
     /// The algorithm's state; `None` while the node is down.
-    pub node: Option<A>,
+    pub state: Option<A>,
     /// The client's state; of the first one if there are several.
     pub client: Client,
     /// The states of the other clients, from number 1 to the last that is not idle.
@@ -75,14 +75,14 @@ pub struct Reaction<A: Algorithm> {
     pub violation: Option<Violation>,
 }
 
-impl<A: Algorithm> Seat<A> {
+impl<A: Algorithm> Node<A> {
     /// The highest number a client may have.
     pub const MOST_CLIENTS: ClientId = 1_000_000;
 
     /// A node when the system starts.
-    pub fn start(site: &Site<'_, A>) -> Seat<A> {
-        Seat {
-            node: Some(A::start(site)),
+    pub fn start(site: &Site<'_, A>) -> Node<A> {
+        Node {
+            state: Some(A::start(site)),
             client: Client::Idle,
             others: Vec::new(),
             armed: Vec::new(),
@@ -140,8 +140,8 @@ impl<A: Algorithm> Seat<A> {
         Reaction { effects, violation }
     }
 
-    /// The first half of [`Seat::apply`]: applies an event. The caller passes each effect to
-    /// [`Seat::carry_out`], in order. Inlined, because callers know the event.
+    /// The first half of [`Node::apply`]: applies an event. The caller passes each effect to
+    /// [`Node::carry_out`], in order. Inlined, because callers know the event.
     #[inline(always)]
     pub fn happen(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
         match event {
@@ -155,16 +155,16 @@ impl<A: Algorithm> Seat<A> {
                     Input::Deliver { .. } => {}
                 }
                 // A message to a node that is down is lost.
-                if let Some(node) = &mut self.node {
-                    node.step(site, input, out);
+                if let Some(state) = &mut self.state {
+                    state.step(site, input, out);
                 }
             }
             Event::Crash => {
-                (self.node, self.client) = (None, Client::Idle);
+                (self.state, self.client) = (None, Client::Idle);
                 self.others.clear();
                 self.armed.clear();
             }
-            Event::Restart => self.node = Some(A::restart(site, &self.saved, out)),
+            Event::Restart => self.state = Some(A::restart(site, &self.saved, out)),
         }
     }
 
@@ -221,8 +221,8 @@ impl<A: Algorithm> Seat<A> {
             Clients::OneEach => census.client(site.me, self.client),
             Clients::Many => self.count_many(site.me, census),
         }
-        if let Some(node) = &self.node {
-            node.count(site, census);
+        if let Some(state) = &self.state {
+            state.count(site, census);
         }
     }
 }
@@ -238,7 +238,7 @@ impl Pass {
     }
 }
 
-impl<A: Algorithm> Seat<A> {
+impl<A: Algorithm> Node<A> {
     fn count_many(&self, me: NodeId, census: &mut Census) {
         for (_, client) in self.clients() {
             census.client_of_many(me, client);
