@@ -172,7 +172,7 @@ pub enum Effect<A: Algorithm> {
         message: A::Message,
     },
     /// A local client enters.
-    Enter(Pass),
+    Enter(Grant),
     /// Start a timer, or restart it.
     Arm(Timer, Wait),
     /// Stop a timer.
@@ -187,7 +187,7 @@ pub enum Effect<A: Algorithm> {
 
 /// A client's right to be in the critical section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pass {
+pub struct Grant {
     /// The client that holds it.
     pub client: ClientId,
     /// The group it is for.
@@ -249,12 +249,12 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
 
     /// Lets the only local client enter in this group.
     pub fn enter_group(&mut self, group: Group) {
-        self.admit(Pass { group, ..Pass::default() });
+        self.grant(Grant { group, ..Grant::default() });
     }
 
-    /// Lets a local client enter with this pass.
-    pub fn admit(&mut self, pass: Pass) {
-        self.effects.push(Effect::Enter(pass));
+    /// Grants entry to a local client.
+    pub fn grant(&mut self, grant: Grant) {
+        self.effects.push(Effect::Enter(grant));
     }
 
     /// Starts a timer, or restarts it.

@@ -54,7 +54,7 @@ pub mod srimani_reddy;
 pub mod suzuki_kasami;
 
 pub use algorithm::{
-    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Portable, Site, Timer,
+    Algorithm, Chance, ClientId, Effect, Grant, Group, Groups, Input, NodeId, Outbox, Portable, Site, Timer,
     Wait,
 };
 pub use bounds::Bounds;

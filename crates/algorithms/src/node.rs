@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::algorithm::{
-    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Site, Timer, Wait,
+    Algorithm, Chance, ClientId, Effect, Grant, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait,
 };
 use crate::census::Census;
 use crate::info::{Clients, Kind};
@@ -179,7 +179,7 @@ impl<A: Algorithm> Node<A> {
                 return Some(Violation::new(Property::NothingImpossible, detail));
             }
             Effect::Send { .. } | Effect::Note(_) => {}
-            Effect::Enter(pass) => return self.enter(me, *pass),
+            Effect::Enter(grant) => return self.enter(me, *grant),
             Effect::Arm(timer, _) => {
                 if let Err(place) = self.armed.binary_search(timer) {
                     self.armed.insert(place, *timer);
@@ -195,7 +195,7 @@ impl<A: Algorithm> Node<A> {
     }
 
     #[inline]
-    fn enter(&mut self, me: NodeId, Pass { client, group, slot, .. }: Pass) -> Option<Violation> {
+    fn enter(&mut self, me: NodeId, Grant { client, group, slot, .. }: Grant) -> Option<Violation> {
         let was = self.client(client);
         self.set_client(client, Client::Inside { group, slot });
         match was {
@@ -227,9 +227,9 @@ impl<A: Algorithm> Node<A> {
     }
 }
 
-impl Pass {
+impl Grant {
     fn describe(&self, me: NodeId, clients: Clients) -> String {
-        let Pass { client, group, slot, fence } = self;
+        let Grant { client, group, slot, fence } = self;
         let group = if *group == 0 { String::new() } else { format!(" group {group}") };
         match clients {
             Clients::OneEach => format!("{me} enters{group}"),
@@ -257,7 +257,7 @@ impl<A: Algorithm> Effect<A> {
         let timer = |index: &Timer| A::INFO.timers.get(*index).map_or("?", |timer| timer.name);
         match self {
             Effect::Send { to, message } => format!("{me} sends {message} to {to}"),
-            Effect::Enter(pass) => pass.describe(me, A::INFO.clients),
+            Effect::Enter(grant) => grant.describe(me, A::INFO.clients),
             Effect::Arm(index, Wait { hops, sections }) => {
                 format!("{me} starts timer {} ({hops} hops, {sections} sections)", timer(index))
             }

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 use crate::Origin;
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Pass, Site};
+use crate::algorithm::{Algorithm, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -117,7 +117,7 @@ impl Algorithm for Rooms {
         for effect in effects {
             match effect {
                 Effect::Send { to, message } => out.send(to, message),
-                Effect::Enter { client, group, fence } => out.admit(Pass { client, group, slot: 0, fence }),
+                Effect::Enter { client, group, fence } => out.grant(Grant { client, group, slot: 0, fence }),
                 Effect::Arm(timer, wait) => out.arm(timer, wait),
                 Effect::Note(what) => out.note(what),
                 Effect::Never(what) => out.never(what),

@@ -135,9 +135,9 @@ impl<A: Algorithm> World<A> {
                     self.sent += 1;
                     self.channels.entry((me, *to)).or_default().push(message.clone());
                 }
-                Effect::Enter(pass) => {
+                Effect::Enter(grant) => {
                     self.entries += 1;
-                    violation = violation.or_else(|| self.fences.violated(me, pass));
+                    violation = violation.or_else(|| self.fences.violated(me, grant));
                 }
                 _ => {}
             }

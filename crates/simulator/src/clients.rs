@@ -2,7 +2,7 @@
 
 use algorithms::info::Clients;
 use algorithms::node::Event;
-use algorithms::{Action, Algorithm, ClientId, Groups, Input, NodeId, Pass};
+use algorithms::{Action, Algorithm, ClientId, Grant, Groups, Input, NodeId};
 
 use crate::agenda::Happening;
 use crate::desk::Visit;
@@ -42,7 +42,7 @@ impl<A: Algorithm> Engine<'_, A> {
         self.step(node, Event::Input(Input::Request { client, groups }));
     }
 
-    pub(crate) fn entered(&mut self, node: NodeId, Pass { client, group, .. }: Pass) {
+    pub(crate) fn entered(&mut self, node: NodeId, Grant { client, group, .. }: Grant) {
         let desk = &mut self.desks[node as usize];
         let visit = &mut desk.visits[client as usize];
         (visit.waits, visit.inside) = (false, true);

@@ -412,14 +412,14 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             return;
         }
         match effect {
-            Effect::Enter(pass) => {
+            Effect::Enter(grant) => {
                 if self.plan.check
-                    && let Some(wrong) = self.fences.violated(site.me, pass)
+                    && let Some(wrong) = self.fences.violated(site.me, grant)
                 {
                     self.violation.get_or_insert(wrong);
                     return;
                 }
-                self.entered(site.me, *pass);
+                self.entered(site.me, *grant);
             }
             Effect::Arm(timer, wait) => self.arm(site.me, *timer, *wait),
             _ => {}

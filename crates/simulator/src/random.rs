@@ -259,9 +259,9 @@ impl<'a, A: Algorithm> Run<'a, A> {
             for effect in &happened.effects {
                 match effect {
                     Effect::Send { to, .. } => sent.push((me, *to, self.number(me, *to))),
-                    Effect::Enter(pass) => {
+                    Effect::Enter(grant) => {
                         let after = if self.constant { LONGEST / 2 } else { self.dice.spread() };
-                        self.plan(after, Happening::Leave(me, pass.client));
+                        self.plan(after, Happening::Leave(me, grant.client));
                     }
                     Effect::Arm(timer, wait) => self.arm(me, *timer, *wait),
                     _ => {}

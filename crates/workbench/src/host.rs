@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use algorithms::node::{Event, Node};
 use algorithms::schedule::{Action, Envelope};
-use algorithms::{Algorithm, Effect, Groups, Input, NodeId, Pass, Site, Step, Timer, Wait};
+use algorithms::{Algorithm, Effect, Grant, Groups, Input, NodeId, Site, Step, Timer, Wait};
 use client::clock;
 use service::Time;
 use tokio::runtime::Handle;
@@ -130,7 +130,7 @@ impl<A: Algorithm> Host<A> {
                     self.send(desk, *to, message);
                     receivers.insert(*to);
                 }
-                Effect::Enter(Pass { group, .. }) => {
+                Effect::Enter(Grant { group, .. }) => {
                     let (node, group, asked, entered) = (self.me, *group, desk.asked, now());
                     desk.tally.visits.push(Visit { node, group, asked, entered, left: None });
                     self.entered.notify_one();

@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{BulgannawarVaidya, Entry, Message, Pointers, Rules, Token, TokenId};
-use crate::algorithm::{Effect, Groups, Input, NodeId, Outbox, Pass, Site};
+use crate::algorithm::{Effect, Grant, Groups, Input, NodeId, Outbox, Site};
 use crate::info::Scope;
 use crate::node::Client;
 use crate::schedule::Script;
@@ -111,7 +111,7 @@ fn figure_3_for_a_node_that_asked_for_another_token() {
     let mut three = Node { wait: Some(1), node_queue: vec![6], ..idle() };
     let message = Message::Token { token: 2, queue: queue(&FIGURE_3), clock: 0 };
     let effects = step(&mut three, 3, Input::Deliver { from: 4, message });
-    assert_eq!(effects, [Effect::Enter(Pass::default())]);
+    assert_eq!(effects, [Effect::Enter(Grant::default())]);
     assert_eq!((three.pointer.to(1), three.pointer.to(2)), (2, 3));
     let token = three.token.unwrap();
     assert_eq!(token.queue, queue(&[(7, 0), (5, 4), (9, 0), (8, 4), (6, 2)]));

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::algorithm::{Effect, Group, NodeId, Outbox, Pass, Timer, Wait};
+use crate::algorithm::{Effect, Grant, Group, NodeId, Outbox, Timer, Wait};
 use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Message, Place, SUSPECT, has_defect};
 
 /// The effects of one step. Sends and entries follow the store, and the timers follow the state.
@@ -32,7 +32,7 @@ impl Plan {
     }
 
     pub(super) fn enter(&mut self, group: Group) {
-        self.effects.push(Effect::Enter(Pass { group, ..Pass::default() }));
+        self.effects.push(Effect::Enter(Grant { group, ..Grant::default() }));
     }
 
     pub(super) fn note(&mut self, what: &'static str) {
@@ -67,7 +67,7 @@ impl Plan {
         for effect in self.effects {
             match effect {
                 Effect::Send { to, message } => out.send(to, message),
-                Effect::Enter(pass) => out.admit(pass),
+                Effect::Enter(grant) => out.grant(grant),
                 Effect::Note(what) => out.note(what),
                 Effect::Never(what) => out.never(what),
                 Effect::Arm(..) | Effect::Disarm(_) | Effect::Persist(_) => {}

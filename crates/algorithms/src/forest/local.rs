@@ -2,7 +2,7 @@
 //! another token's queue, or stays idle.
 
 use super::{Body, Context, Defect, Entry, Forest, Out, TokenId, Via, has_defect};
-use crate::algorithm::{ClientId, Pass};
+use crate::algorithm::{ClientId, Grant};
 
 impl Forest {
     /// A client cancels. The node's request, if it has one, stays: other nodes may rely on it by now.
@@ -71,7 +71,7 @@ impl Forest {
         }
         (held.busy, held.fresh) = (Some(client), false);
         held.version = held.version.saturating_add(1);
-        out.admit(Pass { client, group: 0, slot: held.token, fence: held.version });
+        out.grant(Grant { client, group: 0, slot: held.token, fence: held.version });
     }
 
     /// Takes the head of the longest queue here as an entry for the token at this place.

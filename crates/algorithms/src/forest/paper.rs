@@ -8,7 +8,7 @@ use core::mem::size_of;
 
 use super::{Body, Forest};
 use crate::Origin;
-use crate::algorithm::{Effect, NodeId, Pass};
+use crate::algorithm::{Effect, Grant, NodeId};
 use crate::schedule::parse_schedule;
 use crate::{Setting, World};
 
@@ -23,14 +23,14 @@ fn node(world: &World<Forest>, index: NodeId) -> &Forest {
 }
 
 /// Takes all steps and returns the entries in order, each with its node.
-fn entries(world: &mut World<Forest>, schedule: &str) -> Vec<(NodeId, Pass)> {
+fn entries(world: &mut World<Forest>, schedule: &str) -> Vec<(NodeId, Grant)> {
     let mut entered = Vec::new();
     for step in parse_schedule(schedule).unwrap() {
         let happened = world.take(&step).unwrap_or_else(|error| panic!("{step}: {error}"));
         assert_eq!(happened.violation, None, "{step}");
         for effect in happened.effects {
-            if let (Some(node), Effect::Enter(pass)) = (happened.node, effect) {
-                entered.push((node, pass));
+            if let (Some(node), Effect::Enter(grant)) = (happened.node, effect) {
+                entered.push((node, grant));
             }
         }
     }
@@ -67,7 +67,7 @@ fn clients_of_a_node_share_a_request() {
     let asks: Vec<_> = (0..10).map(|client| format!("req1.{client}")).collect();
     let exits: Vec<_> = (0..10).map(|client| format!("exit1.{client}")).collect();
     let entered = entries(&mut world, &format!("{} 1>0 0>1 {}", asks.join(" "), exits.join(" ")));
-    assert!(entered.iter().map(|(_, pass)| pass.client).eq(0..10), "{entered:?}");
+    assert!(entered.iter().map(|(_, grant)| grant.client).eq(0..10), "{entered:?}");
     assert_eq!(world.sent, 2);
 }
 
@@ -112,7 +112,7 @@ fn giving_up_costs_at_most_one_passing_through() {
 fn slots_and_fences() {
     let mut world = start(2, 2, &[]);
     let entered = entries(&mut world, "req0 req0.1 exit0.1 req0.1 req1/1 1>0 exit0.1 0>1 exit1 req1");
-    let seen: Vec<_> = entered.iter().map(|(node, pass)| (*node, pass.slot, pass.fence)).collect();
+    let seen: Vec<_> = entered.iter().map(|(node, grant)| (*node, grant.slot, grant.fence)).collect();
     assert_eq!(seen, [(0, 0, 1), (0, 1, 1), (0, 1, 2), (1, 1, 4), (1, 1, 5)]);
 }
 
@@ -209,9 +209,9 @@ fn come_to_rest(options: &[(&str, &str)], seed: u64, stay_percent: usize, tamper
         if let Some(node) = step.strip_prefix("req") {
             left[node[..1].parse::<usize>().unwrap()] -= 1;
         }
-        for (node, pass) in entries(&mut world, step) {
+        for (node, grant) in entries(&mut world, step) {
             if number(100) < stay_percent {
-                staying.push((node, pass.client));
+                staying.push((node, grant.client));
             }
         }
         tamper.apply(&mut world);
@@ -288,7 +288,7 @@ fn fences_rise_across_a_dropped_state() {
     let again = Forest::create(&site, origin);
     world.nodes[0].state = Some(again);
     let entered = entries(&mut world, "req0 req0.1");
-    assert!(entered.iter().all(|(_, pass)| pass.fence == 4), "{entered:?}");
+    assert!(entered.iter().all(|(_, grant)| grant.fence == 4), "{entered:?}");
     // Not while a client is inside, or while a token is elsewhere.
     assert_eq!(node(&world, 0).droppable(&world.site(0)), None);
     world.run("exit0 exit0.1 req1/0 1>0").unwrap();
