@@ -27,7 +27,7 @@ mod wish;
 
 pub use defects::Defect;
 pub use message::{Effect, Entry, Message};
-pub use room::{Before, Room, Spot};
+pub use room::{Before, Context, Room};
 pub use rules::{QueueOrder, Rules};
 pub use views::{Kept, KeptToken, Reported, ViewDefect};
 pub use wish::{Choice, Wish};
@@ -98,21 +98,20 @@ impl Algorithm for Rooms {
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
-        Rooms(Room::create(&spot(site), Origin::default()))
+        Rooms(Room::create(site, Origin::default()))
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
-        let (spot, room) = (spot(site), &mut self.0);
-        let mut effects = Vec::new();
+        let (room, mut effects) = (&mut self.0, Vec::new());
         match input {
             Input::Request { client, groups } => {
                 let wish = Choice::new(groups, site.rules.first_exclusive);
-                room.want(&spot, client, wish, &mut effects);
+                room.want(site, client, wish, &mut effects);
             }
-            Input::Cancel { client } => room.cancel(&spot, client, &mut effects),
-            Input::Exit { .. } => room.release(&spot, &mut effects),
-            Input::Deliver { from, message } => room.deliver(&spot, from, message, &mut effects),
-            Input::Expire(timer) => room.expire(&spot, timer, &mut effects),
+            Input::Cancel { client } => room.cancel(site, client, &mut effects),
+            Input::Exit { .. } => room.release(site, &mut effects),
+            Input::Deliver { from, message } => room.deliver(site, from, message, &mut effects),
+            Input::Expire(timer) => room.expire(site, timer, &mut effects),
         }
         for effect in effects {
             match effect {
@@ -125,10 +124,10 @@ impl Algorithm for Rooms {
         }
         // A droppable state is dropped at once, so that the drivers check that this is safe.
         if site.rules.forget
-            && let Some(floor) = room.droppable(&spot)
+            && let Some(floor) = room.droppable(site)
         {
-            let floor = if spot.has_defect(Defect::FloorForgotten) { 0 } else { floor };
-            *room = Room::create(&spot, Origin { floor, clock: 0 });
+            let floor = if site.has_defect(Defect::FloorForgotten) { 0 } else { floor };
+            *room = Room::create(site, Origin { floor, clock: 0 });
         }
     }
 
@@ -147,10 +146,6 @@ impl Algorithm for Rooms {
     fn words(message: &Self::Message) -> u32 {
         message.words()
     }
-}
-
-fn spot<'a>(site: &Site<'a, Rooms>) -> Spot<'a> {
-    Spot { me: site.me, rules: site.rules }
 }
 
 impl<W: Wish> Room<W> {

@@ -4,10 +4,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Effect, Message, Room, Rooms, Rules, Spot, Wish};
+use super::{Context, Effect, Message, Room, Rooms, Rules, Wish};
 use crate::Origin;
 use crate::info::Scope;
-use crate::{NodeId, Setting, World};
+use crate::{NodeId, Setting, Site, World};
 
 fn world(nodes: u32, groups: u32, options: &[(&str, &str)]) -> World<Rooms> {
     let mut setting = Setting { groups, ..Setting::new(nodes, 1) };
@@ -162,7 +162,7 @@ fn nothing_is_left_of_a_room_that_nobody_uses() {
     // and answers.
     world.run("tmo1 tmo2 1>0 2>0 tmo0:1 0>2 2>1 1>0 0>2").unwrap();
     assert!(world.channels.is_empty());
-    let floor = world.nodes[0].state.as_ref().unwrap().0.droppable(&spot(0, &Rules::default()));
+    let floor = world.nodes[0].state.as_ref().unwrap().0.droppable(&site(0, &Rules::default()));
     assert_eq!(floor, Some(3), "opened once, handed over twice");
     for (node, before) in start.iter().enumerate().skip(1) {
         assert_eq!(world.nodes[node].state.as_ref(), Some(before), "node {node}");
@@ -172,8 +172,8 @@ fn nothing_is_left_of_a_room_that_nobody_uses() {
     assert!(world.inside(2));
 }
 
-fn spot(me: NodeId, rules: &Rules) -> Spot<'_> {
-    Spot { me, rules }
+fn site(me: NodeId, rules: &Rules) -> Context<'_> {
+    Site { me, nodes: 10, tokens: 1, rules }
 }
 
 /// Groups named by any number, as on a node.
@@ -209,7 +209,7 @@ impl fmt::Display for Names {
 #[test]
 fn a_node_may_name_groups_as_it_likes() {
     let rules = Rules { home: 7, ..Rules::default() };
-    let (home, other) = (spot(7, &rules), spot(9, &rules));
+    let (home, other) = (site(7, &rules), site(9, &rules));
     let origin = Origin { floor: 1_000, clock: 50 };
     let (mut here, mut there) = (Room::create(&home, origin), Room::create(&other, origin));
     let wish = |name: u64, writes: bool| Names { any_of: [name].to_vec(), writes };

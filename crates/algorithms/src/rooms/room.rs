@@ -3,15 +3,15 @@
 
 use alloc::vec::Vec;
 
+use super::Rooms;
 use super::captain::Token;
 use super::defects::Defect;
 use super::forgetting::Quiet;
 use super::message::{Effect, Entry, Message};
-use super::rules::Rules;
 use super::views::Formers;
 use super::wish::Wish;
 use crate::Origin;
-use crate::algorithm::{ClientId, NodeId, Timer};
+use crate::algorithm::{ClientId, NodeId, Site, Timer};
 use crate::waiters::{Mark, Waiters};
 
 /// A room on one node. Its driver calls one of [`Room::want`], [`Room::cancel`], [`Room::release`],
@@ -83,16 +83,10 @@ pub(super) struct Following<G> {
     pub(super) closed: bool,
 }
 
-/// The node of a room, passed with every call so that the state holds only what changes.
-#[derive(Clone, Copy, Debug)]
-pub struct Spot<'a> {
-    /// This node.
-    pub me: NodeId,
-    /// The options in force.
-    pub rules: &'a Rules,
-}
+/// Where a room runs: the same for a room of the workbench and one of the lock service.
+pub type Context<'a> = Site<'a, Rooms>;
 
-impl Spot<'_> {
+impl Context<'_> {
     pub(super) fn is_home(&self) -> bool {
         self.me == self.rules.home
     }
@@ -104,17 +98,17 @@ impl Spot<'_> {
 
 impl<W: Wish> Room<W> {
     /// The initial state of a node: at the home the idle token, elsewhere a pointer to the home.
-    pub fn create(spot: &Spot<'_>, origin: Origin) -> Room<W> {
+    pub fn create(site: &Context<'_>, origin: Origin) -> Room<W> {
         Room {
             waiters: Waiters::new(),
             inside: 0,
-            token: spot.is_home().then(|| Token::new(Vec::new(), origin.floor)),
+            token: site.is_home().then(|| Token::new(Vec::new(), origin.floor)),
             following: None,
             asked: false,
             number: origin.clock,
-            pointer: spot.rules.home,
+            pointer: site.rules.home,
             parked: Vec::new(),
-            seen: if spot.is_home() { origin.floor } else { 0 },
+            seen: if site.is_home() { origin.floor } else { 0 },
             quiet: Quiet::No,
             leaving: false,
             leavers: Vec::new(),
@@ -170,84 +164,89 @@ impl<W: Wish> Room<W> {
     }
 
     /// A local client requests entry.
-    pub fn want(&mut self, spot: &Spot<'_>, client: ClientId, wish: W, effects: &mut Vec<Effect<W>>) {
-        if let Some((group, fence)) = self.joins(spot, &wish, effects) {
+    pub fn want(&mut self, site: &Context<'_>, client: ClientId, wish: W, effects: &mut Vec<Effect<W>>) {
+        if let Some((group, fence)) = self.joins(site, &wish, effects) {
             self.enter(client, group, fence, effects);
         } else {
             self.waiters.push_back(client, Waiter { wish, since: self.seen });
-            self.settle(spot, effects);
+            self.settle(site, effects);
         }
-        self.finish(spot, effects);
+        self.finish(site, effects);
     }
 
     /// A waiting local client cancels. The node's request stays, unless it is here: it cannot be taken back,
     /// and the answer shows whether a client still wants it.
-    pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, effects: &mut Vec<Effect<W>>) {
+    pub fn cancel(&mut self, site: &Context<'_>, client: ClientId, effects: &mut Vec<Effect<W>>) {
         self.waiters.remove(client);
-        if spot.has_defect(Defect::CancelWithdraws) && self.waiters.is_empty() {
+        if site.has_defect(Defect::CancelWithdraws) && self.waiters.is_empty() {
             self.asked = false;
         }
         if let Some(token) = &mut self.token
             && self.waiters.is_empty()
         {
             self.asked = false;
-            token.take_out(spot.me);
+            token.take_out(site.me);
         }
-        self.finish(spot, effects);
+        self.finish(site, effects);
     }
 
     /// A local client leaves.
-    pub fn release(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    pub fn release(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
         if self.inside == 0 {
             return effects.push(Effect::Never("a client leaves and none is inside"));
         }
         self.inside -= 1;
-        self.settle(spot, effects);
-        self.finish(spot, effects);
+        self.settle(site, effects);
+        self.finish(site, effects);
     }
 
     /// A message arrives.
     pub fn deliver(
         &mut self,
-        spot: &Spot<'_>,
+        site: &Context<'_>,
         from: NodeId,
         message: Message<W>,
         effects: &mut Vec<Effect<W>>,
     ) {
         match message {
-            Message::Request(entry) => self.on_request(spot, entry, effects),
-            Message::Token { queue, counter } => self.on_token(spot, queue, counter, effects),
+            Message::Request(entry) => self.on_request(site, entry, effects),
+            Message::Token { queue, counter } => self.on_token(site, queue, counter, effects),
             Message::Start { group, number, fence, closed } => {
                 let opening = Following { captain: from, group, number, fence, closed };
-                self.on_start(spot, opening, effects);
+                self.on_start(site, opening, effects);
             }
-            Message::Complete { number } => self.on_complete(spot, from, number, effects),
+            Message::Complete { number } => self.on_complete(site, from, number, effects),
             Message::Close { fence } => self.on_close(fence, effects),
             Message::Idle => self.on_idle(effects),
             Message::Forget => self.on_forget(from),
-            Message::Inform { counter } => self.on_inform(spot, counter, effects),
-            Message::Left => self.on_left(spot, from, effects),
+            Message::Inform { counter } => self.on_inform(site, counter, effects),
+            Message::Left => self.on_left(site, from, effects),
         }
-        self.finish(spot, effects);
+        self.finish(site, effects);
     }
 
     /// A timer expires. One that was armed by a state dropped since does no harm.
-    pub fn expire(&mut self, spot: &Spot<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
-        self.on_timer(spot, timer, effects);
-        self.check(spot, effects);
+    pub fn expire(&mut self, site: &Context<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
+        self.on_timer(site, timer, effects);
+        self.check(site, effects);
     }
 
-    pub(super) fn finish(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        if spot.rules.forget {
-            self.fade(spot, effects);
+    pub(super) fn finish(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
+        if site.rules.forget {
+            self.fade(site, effects);
         }
-        self.check(spot, effects);
+        self.check(site, effects);
     }
 
     /// Whether a new client may enter at once; returns group and fence of the opening.
-    fn joins(&mut self, spot: &Spot<'_>, wish: &W, effects: &mut Vec<Effect<W>>) -> Option<(W::Group, u64)> {
+    fn joins(
+        &mut self,
+        site: &Context<'_>,
+        wish: &W,
+        effects: &mut Vec<Effect<W>>,
+    ) -> Option<(W::Group, u64)> {
         if let Some(token) = &mut self.token {
-            return token.joins(spot.rules, Some(wish), effects);
+            return token.joins(site.rules, Some(wish), effects);
         }
         let opening = self.following?;
         // Earlier waiters have closed the opening, so none is overtaken.
@@ -267,13 +266,13 @@ impl<W: Wish> Room<W> {
     }
 
     /// Does everything that has become possible or necessary.
-    pub(super) fn settle(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn settle(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
         if self.token.is_some() {
-            return self.settle_captain(spot, effects);
+            return self.settle_captain(site, effects);
         }
         let wants = !self.waiters.is_empty() && !self.asked;
         if self.inside == 0 && self.former.take().is_some() {
-            self.tell_home_of_leaving(spot, effects);
+            self.tell_home_of_leaving(site, effects);
         }
         match &mut self.following {
             Some(opening) => {
@@ -281,46 +280,46 @@ impl<W: Wish> Room<W> {
                 opening.closed |= wants;
                 // The request goes first: after the completion the captain may no longer have the token.
                 if wants {
-                    self.ask(spot, captain, effects);
+                    self.ask(site, captain, effects);
                 }
                 if self.inside == 0 {
                     self.following = None;
                     effects.push(Effect::Send { to: captain, message: Message::Complete { number } });
                 }
             }
-            None if wants => self.ask(spot, self.pointer, effects),
+            None if wants => self.ask(site, self.pointer, effects),
             None => {}
         }
     }
 
-    pub(super) fn ask(&mut self, spot: &Spot<'_>, to: NodeId, effects: &mut Vec<Effect<W>>) {
-        let entry = self.own(spot);
+    pub(super) fn ask(&mut self, site: &Context<'_>, to: NodeId, effects: &mut Vec<Effect<W>>) {
+        let entry = self.own(site);
         effects.push(Effect::Send { to, message: Message::Request(entry) });
     }
 
     /// A request of this node, for its oldest waiter if there is one.
-    pub(super) fn own(&mut self, spot: &Spot<'_>) -> Entry<W> {
+    pub(super) fn own(&mut self, site: &Context<'_>) -> Entry<W> {
         self.number += 1;
         self.asked = true;
         let oldest = self.waiters.front().map(|(_, waiter)| waiter);
         Entry {
-            node: spot.me,
+            node: site.me,
             number: self.number,
             wish: oldest.map(|waiter| waiter.wish.clone()),
             since: oldest.map_or(0, |waiter| waiter.since),
         }
     }
 
-    fn on_request(&mut self, spot: &Spot<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
-        if entry.node == spot.me {
+    fn on_request(&mut self, site: &Context<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
+        if entry.node == site.me {
             effects.push(Effect::Never("a request comes back to its sender"));
         } else if self.token.is_some() {
-            self.request_here(spot, entry, effects);
+            self.request_here(site, entry, effects);
         } else if let Some(opening) = &self.following {
             // The captain decides better, and a request must not reach it through its followers.
             effects.push(Effect::Note("a follower passed a request to its captain"));
             effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
-        } else if self.asked && !spot.has_defect(Defect::WaitingForwards) {
+        } else if self.asked && !site.has_defect(Defect::WaitingForwards) {
             effects.push(Effect::Note("a request was parked"));
             self.parked.push(entry);
         } else {
@@ -332,7 +331,7 @@ impl<W: Wish> Room<W> {
 
     fn on_token(
         &mut self,
-        spot: &Spot<'_>,
+        site: &Context<'_>,
         queue: Vec<Entry<W>>,
         counter: u64,
         effects: &mut Vec<Effect<W>>,
@@ -340,7 +339,7 @@ impl<W: Wish> Room<W> {
         if !self.asked || self.following.is_some() || self.token.is_some() {
             effects.push(Effect::Never("a token comes to a node that does not wait for it"));
         }
-        let mine = |head: &Entry<W>| head.node == spot.me && head.number == self.number;
+        let mine = |head: &Entry<W>| head.node == site.me && head.number == self.number;
         if !queue.first().is_some_and(mine) {
             effects.push(Effect::Never("a token comes without its receiver at the head of the queue"));
         }
@@ -348,18 +347,18 @@ impl<W: Wish> Room<W> {
             effects.push(Effect::Note("a token came that no client wants"));
         }
         self.asked = false;
-        self.pointer = spot.me;
+        self.pointer = site.me;
         self.learn(counter);
         let mut token = Token::new(queue, counter);
-        token.take_out(spot.me);
+        token.take_out(site.me);
         for entry in self.parked.drain(..) {
-            token.insert(spot.rules, entry);
+            token.insert(site.rules, entry);
         }
         self.token = Some(token);
-        self.settle(spot, effects);
+        self.settle(site, effects);
     }
 
-    fn on_start(&mut self, spot: &Spot<'_>, opening: Following<W::Group>, effects: &mut Vec<Effect<W>>) {
+    fn on_start(&mut self, site: &Context<'_>, opening: Following<W::Group>, effects: &mut Vec<Effect<W>>) {
         if !self.asked || opening.number != self.number || self.token.is_some() {
             effects.push(Effect::Never("a start comes to a node that does not wait for it"));
         }
@@ -371,11 +370,11 @@ impl<W: Wish> Room<W> {
         }
         self.asked = false;
         self.learn(opening.fence);
-        if !spot.has_defect(Defect::StartKeepsPointer) {
+        if !site.has_defect(Defect::StartKeepsPointer) {
             self.pointer = opening.captain;
         }
         self.following = Some(opening);
-        if !spot.has_defect(Defect::ParkedKept) {
+        if !site.has_defect(Defect::ParkedKept) {
             for entry in self.parked.drain(..) {
                 effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
             }
@@ -383,11 +382,11 @@ impl<W: Wish> Room<W> {
         self.admit_waiters(opening.group, opening.fence, effects);
         if self.inside == 0 {
             effects.push(Effect::Note("a start came that no client wants"));
-            if spot.has_defect(Defect::UnwantedStartIgnored) {
+            if site.has_defect(Defect::UnwantedStartIgnored) {
                 self.following = None;
             }
         }
-        self.settle(spot, effects);
+        self.settle(site, effects);
     }
 
     fn on_close(&mut self, fence: u64, effects: &mut Vec<Effect<W>>) {

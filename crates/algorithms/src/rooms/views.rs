@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::captain::{Session, Token};
 use super::message::{Effect, Message};
-use super::room::{Room, Spot, Waiter};
+use super::room::{Context, Room, Waiter};
 use super::rules::Rules;
 use super::wish::Wish;
 use crate::Origin;
@@ -131,58 +131,58 @@ impl<W: Wish> Room<W> {
 
     /// Resumes in the next view. `reported` is given at the home, and only there.
     pub fn resume(
-        spot: &Spot<'_>,
+        site: &Context<'_>,
         kept: Kept<W>,
         reported: Option<Reported<W::Group>>,
         effects: &mut Vec<Effect<W>>,
     ) -> Room<W> {
         let Kept { waiters, inside, token, former, number, seen, followers } = kept;
         let origin = Origin { floor: 0, clock: number };
-        let blank = Room { waiters, inside, former, seen, token: None, ..Room::create(spot, origin) };
+        let blank = Room { waiters, inside, former, seen, token: None, ..Room::create(site, origin) };
         let mut room = match (token, &reported) {
-            (Some(token), _) => blank.with_token(spot, token, followers),
-            (None, Some(reported)) if reported.holder.is_none() => blank.with_new_token(spot, reported),
+            (Some(token), _) => blank.with_token(site, token, followers),
+            (None, Some(reported)) if reported.holder.is_none() => blank.with_new_token(site, reported),
             (None, _) => blank,
         };
         if let Some(Reported { holder, inside, all, .. }) = reported {
-            let (captain, open) = holder.unwrap_or((spot.me, room.is_open_for_others()));
+            let (captain, open) = holder.unwrap_or((site.me, room.is_open_for_others()));
             room.pointer = captain;
             if open {
                 room.formers = Some(Formers { captain, inside, all_reported: all });
             }
             if room.former.is_some() {
-                room.is_inside(spot.me, effects);
+                room.is_inside(site.me, effects);
             }
-            room.complete_for_others(spot, effects);
+            room.complete_for_others(site, effects);
         }
-        room.settle(spot, effects);
-        room.finish(spot, effects);
+        room.settle(site, effects);
+        room.finish(site, effects);
         room
     }
 
     fn with_token(
         self,
-        spot: &Spot<'_>,
+        site: &Context<'_>,
         KeptToken { counter, opening }: KeptToken<W::Group>,
         followed_by: Vec<(NodeId, u64)>,
     ) -> Room<W> {
         let followers = |alone: bool| match alone {
             true => Vec::new(),
             false if !followed_by.is_empty() => followed_by,
-            false => vec![(spot.rules.home, FOR_OTHERS)],
+            false => vec![(site.rules.home, FOR_OTHERS)],
         };
         let open = |(group, alone)| Session { group, alone, followers: followers(alone) };
         let token = Token { session: opening.map(open), ..Token::new(Vec::new(), counter) };
         // Clients inside here entered by this node's own opening.
-        Room { token: Some(token), pointer: spot.me, former: None, ..self }
+        Room { token: Some(token), pointer: site.me, former: None, ..self }
     }
 
     /// At the home: no node has the token. If clients are inside, the room is open for them.
-    fn with_new_token(self, spot: &Spot<'_>, reported: &Reported<W::Group>) -> Room<W> {
+    fn with_new_token(self, site: &Context<'_>, reported: &Reported<W::Group>) -> Room<W> {
         let opening = self.former.or(reported.opening);
-        let counter = opening.map_or(spot.rules.floor, |(_, fence)| fence);
+        let counter = opening.map_or(site.rules.floor, |(_, fence)| fence);
         let opening = opening.map(|(group, _)| (group, false));
-        self.with_token(spot, KeptToken { counter, opening }, Vec::new())
+        self.with_token(site, KeptToken { counter, opening }, Vec::new())
     }
 
     fn is_open_for_others(&self) -> bool {
@@ -203,44 +203,44 @@ impl<W: Wish> Room<W> {
     }
 
     /// At the home: all nodes have reported.
-    pub fn all_reported(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    pub fn all_reported(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
         if let Some(formers) = &mut self.formers {
             formers.all_reported = true;
         }
-        self.complete_for_others(spot, effects);
-        self.finish(spot, effects);
+        self.complete_for_others(site, effects);
+        self.finish(site, effects);
     }
 
     /// The clients that were inside by an opening of an earlier view have left this node.
-    pub(super) fn tell_home_of_leaving(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        if spot.rules.view_defect == Some(ViewDefect::CompletesToCaptain) {
+    pub(super) fn tell_home_of_leaving(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
+        if site.rules.view_defect == Some(ViewDefect::CompletesToCaptain) {
             // That captain belongs to an earlier view, in which no message is sent any more.
             return;
         }
-        if spot.is_home() {
-            self.on_left(spot, spot.me, effects);
+        if site.is_home() {
+            self.on_left(site, site.me, effects);
         } else {
-            effects.push(Effect::Send { to: spot.rules.home, message: Message::Left });
+            effects.push(Effect::Send { to: site.rules.home, message: Message::Left });
         }
     }
 
-    pub(super) fn on_left(&mut self, spot: &Spot<'_>, from: NodeId, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_left(&mut self, site: &Context<'_>, from: NodeId, effects: &mut Vec<Effect<W>>) {
         match &mut self.formers {
             Some(formers) => formers.inside.retain(|node| *node != from),
             None => effects.push(Effect::Never("a node that had no client inside reports an exit")),
         }
-        self.complete_for_others(spot, effects);
+        self.complete_for_others(site, effects);
     }
 
     /// At the home: when all have left, the captain may go on.
-    fn complete_for_others(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    fn complete_for_others(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
         let over = |formers: &mut Formers| formers.all_reported && formers.inside.is_empty();
         let Some(Formers { captain, .. }) = self.formers.take_if(over) else { return };
         effects.push(Effect::Note("the home completed for those of a view before"));
-        if captain != spot.me {
+        if captain != site.me {
             effects.push(Effect::Send { to: captain, message: Message::Complete { number: FOR_OTHERS } });
         } else {
-            self.on_complete(spot, spot.me, FOR_OTHERS, effects);
+            self.on_complete(site, site.me, FOR_OTHERS, effects);
         }
     }
 }
