@@ -2,7 +2,7 @@
 //! for a group and admits followers, as in DRS_GME. Requests find the token by path reversal, as in Naimi and
 //! Trehel's mutex. A node serves many clients, which may cancel. Ours. Page: `docs/algorithms/rooms.md`.
 //!
-//! The rules are written once, in [`Room`], for any kind of [`Wish`]; a node uses that directly. [`Rooms`]
+//! The rules are written once, in [`Room`], for any kind of [`Mode`]; a node uses that directly. [`Rooms`]
 //! wraps it for the workbench, whose groups are small numbers.
 
 use alloc::vec::Vec;
@@ -18,23 +18,23 @@ mod defects;
 mod forgetting;
 mod invariants;
 mod message;
+mod mode;
 #[cfg(test)]
 mod paper;
 mod room;
 mod rules;
 mod views;
-mod wish;
 
 pub use defects::Defect;
 pub use message::{Effect, Entry, Message};
+pub use mode::{AnyOf, Mode};
 pub use room::{Before, Context, Room};
 pub use rules::{QueueOrder, Rules};
 pub use views::{Kept, KeptToken, Reported, ViewDefect};
-pub use wish::{Choice, Wish};
 
 /// A room of the workbench.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Rooms(Room<Choice>);
+pub struct Rooms(Room<AnyOf>);
 
 const SUITE: &[Scope] = &[
     Scope::new(1, 1, 3).groups(2).clients(2),
@@ -58,7 +58,7 @@ const SUITE: &[Scope] = &[
 ];
 
 impl Algorithm for Rooms {
-    type Message = Message<Choice>;
+    type Message = Message<AnyOf>;
     type Durable = ();
     type Rules = Rules;
 
@@ -105,8 +105,8 @@ impl Algorithm for Rooms {
         let (room, mut effects) = (&mut self.0, Vec::new());
         match input {
             Input::Request { client, groups } => {
-                let wish = Choice::new(groups, site.rules.first_exclusive);
-                room.want(site, client, wish, &mut effects);
+                let mode = AnyOf::new(groups, site.rules.first_exclusive);
+                room.acquire(site, client, mode, &mut effects);
             }
             Input::Cancel { client } => room.cancel(site, client, &mut effects),
             Input::Exit { .. } => room.release(site, &mut effects),
@@ -148,7 +148,7 @@ impl Algorithm for Rooms {
     }
 }
 
-impl<W: Wish> Room<W> {
+impl<M: Mode> Room<M> {
     fn count(&self, me: NodeId, census: &mut Census) {
         if self.asked {
             census.asks(me);

@@ -146,7 +146,7 @@ pub(crate) struct Model<A: Algorithm> {
     setting: Setting,
     rules: A::Rules,
     reorder: bool,
-    wishes: Vec<Groups>,
+    group_sets: Vec<Groups>,
     any_of: bool,
     clients: ClientId,
     cancels: bool,
@@ -166,7 +166,7 @@ impl<A: Algorithm> Model<A> {
         Ok(Model {
             rules: A::rules(&setting)?,
             reorder: case.reorders(&A::INFO),
-            wishes: case.wishes(),
+            group_sets: case.group_sets(),
             any_of: case.any_of,
             clients: if A::INFO.clients == Clients::Many { case.clients } else { 1 },
             cancels: case.cancels && A::INFO.clients == Clients::Many,
@@ -319,7 +319,7 @@ impl<A: Algorithm> Model<A> {
         // Groups are interchangeable as long as each request names one (an algorithm may prefer the first of
         // a set) and none is exclusive.
         let names = !self.any_of && A::INFO.clients == Clients::OneEach;
-        let renamed = names && matches!(cause, Cause::Request(_, groups) if groups != self.wishes[0]);
+        let renamed = names && matches!(cause, Cause::Request(_, groups) if groups != self.group_sets[0]);
         to.extend(outcomes.into_iter().map(|outcome| Move { cause, cost, renamed, outcome }));
     }
 }
@@ -330,7 +330,7 @@ impl<A: Algorithm> Model<A> {
         // Clients are interchangeable, so the idle one with the lowest number makes the request.
         let asker = slot.node.idle_client();
         if slot.requests_left > 0 && asker < self.clients {
-            for groups in self.wishes.clone() {
+            for groups in self.group_sets.clone() {
                 self.moves(id, Cause::Request(asker, groups), 0, |slot| slot.requests_left -= 1, moves);
             }
         }

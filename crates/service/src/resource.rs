@@ -74,7 +74,7 @@ impl Content {
         match self {
             Content::Slots(message) => message.is_within(bounds),
             Content::Rooms(message) => {
-                message.is_within(bounds) && message.wishes().all(Numbered::is_within_limits)
+                message.is_within(bounds) && message.modes().all(Numbered::is_within_limits)
             }
             Content::Refused { defined } => defined.validate().is_ok(),
             Content::Report(report) => report.is_within(bounds),

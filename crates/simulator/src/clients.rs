@@ -12,7 +12,7 @@ use crate::workload::Workload;
 
 impl<A: Algorithm> Engine<'_, A> {
     pub(crate) fn ask(&mut self, node: NodeId) {
-        let wish = self.load.wish();
+        let groups = self.load.draw_groups();
         let desk = &mut self.desks[node as usize];
         if let Some(until) = desk.paused(self.now) {
             return self.agenda.plan(until, Happening::Ask(node));
@@ -25,11 +25,11 @@ impl<A: Algorithm> Engine<'_, A> {
         self.measures.asked();
         if A::INFO.clients == Clients::Many {
             let client = desk.idle_client();
-            self.request(node, client, wish, self.now);
+            self.request(node, client, groups, self.now);
         } else if desk.visits[0].waits || desk.visits[0].inside {
-            desk.queue.push_back((self.now, wish));
+            desk.queue.push_back((self.now, groups));
         } else {
-            self.request(node, 0, wish, self.now);
+            self.request(node, 0, groups, self.now);
         }
     }
 
@@ -76,8 +76,8 @@ impl<A: Algorithm> Engine<'_, A> {
         if !matches!(self.plan.workload, Workload::Once(_)) {
             self.think(node);
         }
-        if let Some((asked_at, wish)) = self.desks[node as usize].queue.pop_front() {
-            self.request(node, 0, wish, asked_at);
+        if let Some((asked_at, groups)) = self.desks[node as usize].queue.pop_front() {
+            self.request(node, 0, groups, asked_at);
         }
     }
 

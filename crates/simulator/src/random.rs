@@ -238,8 +238,8 @@ impl<'a, A: Algorithm> Run<'a, A> {
             // The next client does not wait for this one.
             self.pause(node);
         }
-        let wishes = self.job.case.wishes();
-        let groups = wishes[self.dice.below(wishes.len() as u64) as usize];
+        let group_sets = self.job.case.group_sets();
+        let groups = group_sets[self.dice.below(group_sets.len() as u64) as usize];
         Some(Action::Request { node, client, groups })
     }
 

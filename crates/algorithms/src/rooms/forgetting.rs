@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 
 use super::defects::Defect;
 use super::message::{Effect, Message};
+use super::mode::Mode;
 use super::room::{Context, Room};
-use super::wish::Wish;
 use crate::algorithm::{Timer, Wait};
 use crate::info::TimerInfo;
 
@@ -44,7 +44,7 @@ pub(super) enum Quiet {
     Told,
 }
 
-impl<W: Wish> Room<W> {
+impl<M: Mode> Room<M> {
     /// Whether the state may be dropped, because [`Room::create`] makes it again: at the home from the
     /// returned floor, elsewhere from nothing.
     pub fn droppable(&self, site: &Context<'_>) -> Option<u64> {
@@ -71,7 +71,7 @@ impl<W: Wish> Room<W> {
     }
 
     /// After each input other than a timer: notes whether the room is in use.
-    pub(super) fn fade(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn fade(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         if site.is_home() {
             return self.answer_leavers(effects);
         }
@@ -84,12 +84,12 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    fn listen(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
+    fn listen(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         self.quiet = Quiet::Timed { touched: false };
         effects.push(Effect::Arm(QUIET, Wait { hops: site.rules.linger, sections: 0 }));
     }
 
-    fn answer_leavers(&mut self, effects: &mut Vec<Effect<W>>) {
+    fn answer_leavers(&mut self, effects: &mut Vec<Effect<M>>) {
         let Some(token) = &self.token else { return };
         let counter = token.counter;
         for to in self.leavers.drain(..) {
@@ -97,7 +97,7 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    pub(super) fn on_timer(&mut self, site: &Context<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_timer(&mut self, site: &Context<'_>, timer: Timer, effects: &mut Vec<Effect<M>>) {
         match timer {
             QUIET => self.been_quiet(site, effects),
             PULL => {
@@ -111,7 +111,7 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    fn been_quiet(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
+    fn been_quiet(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         let touched = self.quiet == Quiet::Timed { touched: true };
         self.quiet = Quiet::No;
         let to = site.rules.home;
@@ -129,7 +129,7 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    pub(super) fn on_idle(&mut self, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_idle(&mut self, effects: &mut Vec<Effect<M>>) {
         if self.token.is_none() && self.is_unused() {
             effects.push(Effect::Arm(PULL, PULL_AFTER));
         }
@@ -141,7 +141,7 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    pub(super) fn on_inform(&mut self, site: &Context<'_>, counter: u64, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_inform(&mut self, site: &Context<'_>, counter: u64, effects: &mut Vec<Effect<M>>) {
         self.leaving = false;
         let old = counter < self.seen && !site.has_defect(Defect::InformUnguarded);
         if old || self.token.is_some() || !self.is_unused() {

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use super::message::Effect;
+use super::mode::Mode;
 use super::room::{Context, Room};
-use super::wish::Wish;
 
-impl<W: Wish> Room<W> {
-    pub(super) fn check(&self, site: &Context<'_>, effects: &mut Vec<Effect<W>>) {
+impl<M: Mode> Room<M> {
+    pub(super) fn check(&self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         let mut never = |holds: bool, otherwise: &'static str| {
             if !holds {
                 effects.push(Effect::Never(otherwise));

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Context, Effect, Message, Room, Rooms, Rules, Wish};
+use super::{Context, Effect, Message, Mode, Room, Rooms, Rules};
 use crate::Origin;
 use crate::info::Scope;
 use crate::{NodeId, Setting, Site, World};
@@ -183,7 +183,7 @@ struct Names {
     writes: bool,
 }
 
-impl Wish for Names {
+impl Mode for Names {
     type Group = u64;
 
     fn first(&self) -> u64 {
@@ -212,12 +212,12 @@ fn a_node_may_name_groups_as_it_likes() {
     let (home, other) = (site(7, &rules), site(9, &rules));
     let origin = Origin { floor: 1_000, clock: 50 };
     let (mut here, mut there) = (Room::create(&home, origin), Room::create(&other, origin));
-    let wish = |name: u64, writes: bool| Names { any_of: [name].to_vec(), writes };
+    let mode = |name: u64, writes: bool| Names { any_of: [name].to_vec(), writes };
     let mut effects = Vec::new();
-    here.want(&home, 1, wish(u64::MAX, false), &mut effects);
+    here.acquire(&home, 1, mode(u64::MAX, false), &mut effects);
     assert_eq!(effects, [Effect::Enter { client: 1, group: u64::MAX, fence: 1_001 }]);
     effects.clear();
-    there.want(&other, 2, wish(3, true), &mut effects);
+    there.acquire(&other, 2, mode(3, true), &mut effects);
     let Some(Effect::Send { to: 7, message }) = effects.pop() else { panic!("{effects:?}") };
     here.deliver(&home, 9, message, &mut effects);
     assert_eq!((effects.len(), here.queue().len(), here.opening()), (0, 1, Some((u64::MAX, 1_001))));

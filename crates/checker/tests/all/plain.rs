@@ -85,15 +85,19 @@ impl<A: Algorithm> Plain<A> {
             }
             let client = node.idle_client();
             if client < scope.clients && self.asked[id as usize] < scope.requests {
-                let mut wishes = Case::of(scope, None).wishes();
+                let mut group_sets = Case::of(scope, None).group_sets();
                 if !scope.any_of
                     && A::INFO.clients == Clients::OneEach
                     && self.asked.iter().all(|&asked| asked == 0)
                 {
                     // The checker knows that groups are interchangeable.
-                    wishes.truncate(1);
+                    group_sets.truncate(1);
                 }
-                actions.extend(wishes.into_iter().map(|groups| Action::Request { node: id, client, groups }));
+                actions.extend(group_sets.into_iter().map(|groups| Action::Request {
+                    node: id,
+                    client,
+                    groups,
+                }));
             }
             for (client, doing) in node.clients() {
                 if doing.is_inside() {

@@ -69,7 +69,7 @@ impl Resource {
             RunBy::Room(rules, room) => {
                 let (site, effects) = (site(position, self.definition, rules), work.room());
                 match input {
-                    Input::Request(client, Some(wish)) => room.want(&site, client, wish, effects),
+                    Input::Request(client, Some(mode)) => room.acquire(&site, client, mode, effects),
                     Input::Cancel(client) => room.cancel(&site, client, effects),
                     Input::Exit(_) => room.release(&site, effects),
                     Input::Deliver(from, Content::Rooms(message)) => {
