@@ -294,15 +294,15 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
         let mut gone: Vec<u32> = Vec::with_capacity(count.min(others));
         let mut picked = Vec::with_capacity(count.min(others));
         while picked.len() < count.min(others) {
-            let mut place = self.pick((others - picked.len()) as u32);
+            let mut rank = self.pick((others - picked.len()) as u32);
             let before = gone.iter().take_while(|&&earlier| {
-                let passed = earlier <= place;
-                place += u32::from(passed);
+                let passed = earlier <= rank;
+                rank += u32::from(passed);
                 passed
             });
             let index = before.count();
-            gone.insert(index, place);
-            picked.push(if place < site.me { place } else { place + 1 });
+            gone.insert(index, rank);
+            picked.push(if rank < site.me { rank } else { rank + 1 });
         }
         picked
     }

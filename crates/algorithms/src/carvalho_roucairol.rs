@@ -153,8 +153,8 @@ impl CarvalhoRoucairol {
         let inside = self.request.is_some() && self.all_permitted();
         if older || inside && site.rules.defect != Some(Defect::InsideComparesTimes) {
             out.note("a reply was deferred");
-            let place = self.deferred.partition_point(|&node| node < from);
-            self.deferred.insert(place, from);
+            let index = self.deferred.partition_point(|&node| node < from);
+            self.deferred.insert(index, from);
             return;
         }
         let had = self.permitted[from as usize];

@@ -262,7 +262,7 @@ impl Forest {
         let after = self.due(site);
         for timer in 0..TIMERS {
             match (before[timer], after[timer]) {
-                (false, true) => out.arm(timer, self.patience(site, timer)),
+                (false, true) => out.arm(timer, self.timeout(site, timer)),
                 (true, false) => out.disarm(timer),
                 _ => {}
             }
@@ -272,7 +272,7 @@ impl Forest {
     /// How long a timer runs. With several tokens the home hears of idle ones soon, because a waiter may need
     /// one. No waiter looks for a single token, so it lingers where it was used last. A retiring token does
     /// not linger.
-    fn patience(&self, site: &Context<'_>, timer: Timer) -> Wait {
+    fn timeout(&self, site: &Context<'_>, timer: Timer) -> Wait {
         let hops = match timer {
             HUNGRY => HUNT_AFTER,
             IDLE if self.size.tokens > 1 || self.has_retiring() => HUNT_AFTER,
@@ -391,7 +391,7 @@ impl Forest {
     }
 
     /// The index of a token in the list, if it is on this node.
-    fn place_of(&self, token: TokenId) -> Option<usize> {
+    fn index_of(&self, token: TokenId) -> Option<usize> {
         self.held.binary_search_by_key(&token, |held| held.token).ok()
     }
 }

@@ -183,14 +183,14 @@ impl Lamport {
     }
 
     fn enqueue(&mut self, stamp: Stamp) {
-        let place = self.queue.partition_point(|&older| older < stamp);
-        self.queue.insert(place, stamp);
+        let index = self.queue.partition_point(|&older| older < stamp);
+        self.queue.insert(index, stamp);
     }
 
     fn forget(&mut self, node: NodeId, out: &mut Out<'_>) {
         match self.queue.iter().position(|&(_, waiting)| waiting == node) {
-            Some(place) => {
-                self.queue.remove(place);
+            Some(index) => {
+                self.queue.remove(index);
             }
             None => out.never("a node leaves and its request is not in the queue"),
         }

@@ -336,8 +336,8 @@ fn own_quorum<'a>(site: &Context<'a>) -> &'a [NodeId] {
 }
 
 fn insert<T: Ord>(sorted: &mut Vec<T>, new: T) {
-    if let Err(place) = sorted.binary_search(&new) {
-        sorted.insert(place, new);
+    if let Err(index) = sorted.binary_search(&new) {
+        sorted.insert(index, new);
     }
 }
 

@@ -116,11 +116,11 @@ impl<A: Algorithm> Node<A> {
             self.client = client;
             return;
         }
-        let place = number as usize - 1;
-        if place >= self.others.len() {
-            self.others.resize(place + 1, Client::Idle);
+        let index = number as usize - 1;
+        if index >= self.others.len() {
+            self.others.resize(index + 1, Client::Idle);
         }
-        self.others[place] = client;
+        self.others[index] = client;
         while self.others.last() == Some(&Client::Idle) {
             self.others.pop();
         }
@@ -181,8 +181,8 @@ impl<A: Algorithm> Node<A> {
             Effect::Send { .. } | Effect::Note(_) => {}
             Effect::Enter(grant) => return self.enter(me, *grant),
             Effect::Arm(timer, _) => {
-                if let Err(place) = self.armed.binary_search(timer) {
-                    self.armed.insert(place, *timer);
+                if let Err(index) = self.armed.binary_search(timer) {
+                    self.armed.insert(index, *timer);
                 }
             }
             Effect::Disarm(timer) => self.armed.retain(|armed| armed != timer),

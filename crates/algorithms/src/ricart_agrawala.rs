@@ -139,8 +139,8 @@ impl RicartAgrawala {
         // now.
         if self.request.is_some_and(|mine| self.goes_first(site, mine, from, time, out)) {
             out.note("a reply was deferred");
-            let place = self.deferred.partition_point(|&node| node < from);
-            self.deferred.insert(place, from);
+            let index = self.deferred.partition_point(|&node| node < from);
+            self.deferred.insert(index, from);
             return;
         }
         if self.request.is_some() {

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::drs_gme::{Ask, DrsGme, Place};
+use crate::drs_gme::{Ask, DrsGme, Location};
 use crate::info::Scope;
 use crate::{NodeId, Property, World};
 
@@ -26,7 +26,7 @@ fn request_sets(world: &World<DrsGme>) -> Vec<Vec<NodeId>> {
 
 /// The queue of the holder, as (node, its only group).
 fn queue(world: &World<DrsGme>, holder: usize) -> Vec<(NodeId, u32)> {
-    let Place::Here(holding) = &node(world, holder).kept.place else { panic!("{holder} has no token") };
+    let Location::Here(holding) = &node(world, holder).kept.location else { panic!("{holder} has no token") };
     holding.token.queue.iter().map(|Ask { node, groups, .. }| (*node, groups.first().unwrap())).collect()
 }
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::algorithm::{Effect, Grant, Group, NodeId, Outbox, Timer, Wait};
-use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Message, Place, SUSPECT, has_defect};
+use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Location, Message, SUSPECT, has_defect};
 
 /// The effects of one step. Sends and entries follow the store, and the timers follow the state.
 pub(super) struct Plan {
@@ -51,8 +51,8 @@ impl Plan {
     pub(super) fn carry_out(self, node: &DrsGme, site: &Context<'_>, out: &mut Outbox<'_, DrsGme>) {
         if node.kept != self.before {
             let mut durable = node.kept.clone();
-            if has_defect(site, Defect::TokenNotStored) && matches!(durable.place, Place::Here(_)) {
-                durable.place = Place::Away(None);
+            if has_defect(site, Defect::TokenNotStored) && matches!(durable.location, Location::Here(_)) {
+                durable.location = Location::Away(None);
             }
             out.persist(durable);
         }

@@ -53,8 +53,8 @@ impl Home {
 
     /// Takes out the oldest ticket for one of the first `tokens` tokens.
     pub(super) fn take_ticket(&mut self, tokens: u32) -> Option<Ticket> {
-        let place = self.tickets.iter().position(|ticket| ticket.token < tokens)?;
-        Some(self.tickets.remove(place))
+        let index = self.tickets.iter().position(|ticket| ticket.token < tokens)?;
+        Some(self.tickets.remove(index))
     }
 
     /// Records a token's version at another node. Returns whether it is at least as new as the one known.
@@ -93,14 +93,14 @@ impl Forest {
     /// Tells the home of idle tokens.
     pub(super) fn advertise(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let home = site.rules.home;
-        for place in 0..self.held.len() {
-            let held = &mut self.held[place];
+        for index in 0..self.held.len() {
+            let held = &mut self.held[index];
             if !held.is_idle() || held.advertised {
                 continue;
             }
             held.advertised = true;
             if has_defect(site, Defect::IdlePushedHome) && site.me != home {
-                let Held { token, version, .. } = self.held.remove(place);
+                let Held { token, version, .. } = self.held.remove(index);
                 self.pointers.clear(token);
                 let size = self.size;
                 return self.send(site, home, Body::Token { token, version, queue: Vec::new(), size }, out);
@@ -124,7 +124,7 @@ impl Forest {
 
     /// At the home: a token is idle.
     pub(super) fn on_idle(&mut self, site: &Context<'_>, ticket: Ticket, new: bool, out: &mut Out<'_>) {
-        let here = self.place_of(ticket.token).is_some();
+        let here = self.index_of(ticket.token).is_some();
         let mine = ticket.holder == site.me;
         let usable = ticket.token < self.size.tokens;
         let home = self.home();
@@ -213,8 +213,8 @@ impl Forest {
     }
 
     fn unadvertise(&mut self, token: TokenId) {
-        if let Some(place) = self.place_of(token) {
-            self.held[place].advertised = false;
+        if let Some(index) = self.index_of(token) {
+            self.held[index].advertised = false;
         }
     }
 }

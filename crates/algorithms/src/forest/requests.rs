@@ -44,10 +44,10 @@ impl Forest {
         out: &mut Out<'_>,
     ) -> bool {
         let order = |held: &Held| (held.busy.is_some(), held.queue.len(), held.token != via.token);
-        let Some(place) = (0..self.usable()).min_by_key(|&place| order(&self.held[place])) else {
+        let Some(index) = (0..self.usable()).min_by_key(|&index| order(&self.held[index])) else {
             return false;
         };
-        let held = &mut self.held[place];
+        let held = &mut self.held[index];
         let idle = held.is_idle();
         let via = (held.token != via.token).then_some(via);
         if via.is_some() {
@@ -56,7 +56,7 @@ impl Forest {
         held.queue.insert(if front { 0 } else { held.queue.len() }, Entry { node, via });
         held.advertised = false;
         if idle {
-            self.send_on(site, place, out);
+            self.send_on(site, index, out);
         }
         true
     }
@@ -109,8 +109,8 @@ impl Forest {
 
     /// Inserts a token into the list at its place.
     pub(super) fn hold(&mut self, held: Held) {
-        let place = self.held.partition_point(|other| other.token < held.token);
-        self.held.insert(place, held);
+        let index = self.held.partition_point(|other| other.token < held.token);
+        self.held.insert(index, held);
     }
 
     /// Only with a defect: a token arrives that this node did not request.

@@ -60,12 +60,12 @@ impl Root {
         (self.positions.len() + self.queue.len()) as u32 + 2
     }
 
-    pub(super) fn enqueue(&mut self, site: &Context<'_>, origin: NodeId, place: u32) {
+    pub(super) fn enqueue(&mut self, site: &Context<'_>, origin: NodeId, position: u32) {
         let defective = site.rules.defect == Some(Defect::PlacesInRequests);
         // The text queues positions. No node in the queue is ever swapped, so a position gives the same node
         // now as when its turn comes.
-        let by_place = self.positions.get(place as usize).filter(|_| defective);
-        self.queue.push(by_place.copied().unwrap_or(origin));
+        let by_position = self.positions.get(position as usize).filter(|_| defective);
+        self.queue.push(by_position.copied().unwrap_or(origin));
     }
 
     /// Takes the head off the queue. Returns the path from the root to it, both included.

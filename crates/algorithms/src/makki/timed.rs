@@ -30,22 +30,22 @@ pub(super) struct Load {
     pub hop: u32,
     /// What comes first when several things happen at the same time. Timers come last: a wait includes its
     /// last moment.
-    pub first: First,
+    pub tie_break: TieBreak,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum First {
-    Clients,
-    Messages,
-    /// As `Messages`, the newest message first.
-    Newest,
+pub(super) enum TieBreak {
+    ClientsFirst,
+    MessagesFirst,
+    /// As `MessagesFirst`, the newest message first.
+    NewestMessageFirst,
 }
 
 impl Load {
     /// Constant delays and sections.
     pub(super) fn new(nodes: u32, tokens: u32, hop: u32, section: u32, thinks: Vec<Vec<u32>>) -> Load {
         let sections = vec![section; nodes as usize];
-        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, first: First::Clients }
+        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, tie_break: TieBreak::ClientsFirst }
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Outcome {
 impl Outcome {
     /// What is wrong with the run, if anything: a violated property, a client left waiting, or a semaphore
     /// that is not back at k at a good site that all nodes know.
-    pub(super) fn complaint(&self, load: &Load) -> Option<String> {
+    pub(super) fn failure(&self, load: &Load) -> Option<String> {
         let asked: usize = load.thinks.iter().map(Vec::len).sum();
         let left = self.world.violated_at_end().map(|violation| violation.to_string());
         self.violation.clone().or(left).or_else(|| {
@@ -159,10 +159,12 @@ impl Run<'_> {
 
     fn schedule(&mut self, delay: u32, due: Due) -> u64 {
         self.numbers += 1;
-        let (first, number) = (self.load.first, self.numbers);
+        let (tie_break, number) = (self.load.tie_break, self.numbers);
         let (class, order) = match due {
-            Due::Ask(_) | Due::Leave(_) => (if first == First::Clients { 0 } else { 2 }, number),
-            Due::Arrive { .. } => (1, if first == First::Newest { u64::MAX - number } else { number }),
+            Due::Ask(_) | Due::Leave(_) => (if tie_break == TieBreak::ClientsFirst { 0 } else { 2 }, number),
+            Due::Arrive { .. } => {
+                (1, if tie_break == TieBreak::NewestMessageFirst { u64::MAX - number } else { number })
+            }
             Due::Expire(..) => (3, number),
         };
         self.due.insert((self.now + delay, class, order), due);

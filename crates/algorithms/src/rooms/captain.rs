@@ -44,11 +44,11 @@ impl<M: Mode> Token<M> {
             // Its node knows of no opening, or has forgotten: the request is as old as its arrival here.
             entry.since = self.counter;
         }
-        let place = match rules.queue {
+        let index = match rules.queue {
             QueueOrder::Arrival => self.queue.len(),
             QueueOrder::Age => self.queue.partition_point(|earlier| earlier.since <= entry.since),
         };
-        self.queue.insert(place, entry);
+        self.queue.insert(index, entry);
     }
 
     /// Removes the request of this node from the queue, if it is there.
@@ -237,7 +237,7 @@ impl<M: Mode> Room<M> {
         let unnumbered = site.has_defect(Defect::CompleteUnnumbered);
         let known = |&(node, granted): &(NodeId, u64)| node == from && (granted == number || unnumbered);
         match session.followers.iter().position(known) {
-            Some(place) => _ = session.followers.remove(place),
+            Some(index) => _ = session.followers.remove(index),
             None => return effects.push(Effect::Note("a completion came after the next start was sent")),
         }
         self.settle(site, effects);

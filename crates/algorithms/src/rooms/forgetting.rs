@@ -136,8 +136,8 @@ impl<M: Mode> Room<M> {
     }
 
     pub(super) fn on_forget(&mut self, from: crate::algorithm::NodeId) {
-        if let Err(place) = self.leavers.binary_search(&from) {
-            self.leavers.insert(place, from);
+        if let Err(index) = self.leavers.binary_search(&from) {
+            self.leavers.insert(index, from);
         }
     }
 

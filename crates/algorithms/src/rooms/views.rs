@@ -195,8 +195,8 @@ impl<M: Mode> Room<M> {
         match &mut self.formers {
             None => effects.push(Effect::Never("a client is inside a room that is not open")),
             Some(formers) => {
-                if let Err(place) = formers.inside.binary_search(&node) {
-                    formers.inside.insert(place, node);
+                if let Err(index) = formers.inside.binary_search(&node) {
+                    formers.inside.insert(index, node);
                 }
             }
         }
