@@ -22,13 +22,13 @@ mod forgetting;
 mod hunt;
 mod local;
 mod message;
-#[cfg(test)]
-mod paper;
 mod pointers;
 mod requests;
 mod resizing;
 mod rules;
 mod service;
+#[cfg(test)]
+mod tests;
 mod views;
 
 use clocks::Clocks;

@@ -13,7 +13,7 @@ pub struct Info {
     pub title: &'static str,
     /// The kind of mutual exclusion it provides.
     pub kind: Kind,
-    /// Where it is published.
+    /// Where it is published; begins with [`Info::OURS`] if no text describes it.
     pub source: &'static str,
     /// Messages per entry, as the text states it or as measured here.
     pub cost: &'static str,
@@ -39,6 +39,14 @@ pub struct Info {
 }
 
 impl Info {
+    /// How the source of an algorithm begins that was designed here.
+    pub const OURS: &'static str = "ours";
+
+    /// Whether some text describes the algorithm.
+    pub fn is_published(&self) -> bool {
+        !self.source.starts_with(Info::OURS)
+    }
+
     /// Whether it has timers that it needs even if nothing goes wrong.
     pub const fn relies_on_timers(&self) -> bool {
         !self.timers.is_empty() && matches!(self.needs.timing, Timing::Asynchronous)

@@ -19,10 +19,10 @@ mod forgetting;
 mod invariants;
 mod message;
 mod mode;
-#[cfg(test)]
-mod paper;
 mod room;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod views;
 
 pub use defects::Defect;

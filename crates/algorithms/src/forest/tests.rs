@@ -1,4 +1,4 @@
-//! What the page claims. There is no paper: the claims are ours.
+//! The claims of the page `docs/algorithms/forest.md`, as tests.
 
 use alloc::format;
 use alloc::string::ToString;
