@@ -96,7 +96,7 @@ impl Algorithm for BulgannawarVaidya {
         needs: Needs { order: Order::FifoIfSeveral, ..Needs::RELIABLE_FIFO },
         clients: Clients::OneEach,
         unique_requests: true,
-        options: Rules::CHOICES,
+        options: Rules::OPTIONS,
         timers: &[],
         sometimes: &[
             "a request was turned into one for another token",

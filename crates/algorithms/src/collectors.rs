@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Wait};
 use crate::census::Census;
-use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -116,9 +116,9 @@ impl Rules {
 }
 
 /// The option that all variants have.
-pub const LOCAL_GROUPS: Choice = Choice {
+pub const LOCAL_GROUPS: OptionInfo = OptionInfo {
     name: "local-groups",
-    values: Choice::NUMBER,
+    values: OptionInfo::NUMBER,
     help: "how many local groups (0: the whole number nearest to the root of the number of nodes)",
 };
 
@@ -141,12 +141,12 @@ impl Variant for Dynamic {
         clients: Clients::OneEach,
         unique_requests: true,
         options: &[
-            Choice {
+            OptionInfo {
                 name: "share",
                 values: &["cap", "collect"],
                 help: "grant at most k/groups tokens at once, or collect requests for a moment first",
             },
-            Choice {
+            OptionInfo {
                 name: "return",
                 values: &["queue", "collector"],
                 help: "where a token goes after each section: along its queue, or to the local collector",

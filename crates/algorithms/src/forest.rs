@@ -152,7 +152,7 @@ impl Algorithm for Forest {
         needs: Needs::RELIABLE_FIFO,
         clients: Clients::Many,
         unique_requests: true,
-        options: Rules::CHOICES,
+        options: Rules::OPTIONS,
         timers: &[
             TimerInfo {
                 name: "hungry",

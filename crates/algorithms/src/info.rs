@@ -26,7 +26,7 @@ pub struct Info {
     /// Whether each outstanding request exists in exactly one place at any time.
     pub unique_requests: bool,
     /// The options it understands.
-    pub options: &'static [Choice],
+    pub options: &'static [OptionInfo],
     /// Its timers; a [`Timer`](crate::Timer) is an index into this list.
     pub timers: &'static [TimerInfo],
     /// Notes that must occur somewhere in the standard suite; otherwise the suite shows nothing. These are
@@ -154,7 +154,7 @@ pub enum Timing {
 
 /// An option of an algorithm.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct OptionInfo {
     /// Its name.
     pub name: &'static str,
     /// The values it takes, the default first; or a description of them if they are numbers.

@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
 use crate::census::Census;
-use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -87,7 +87,7 @@ impl Algorithm for Lacbt {
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
-        options: &[Choice {
+        options: &[OptionInfo {
             name: "swap",
             values: &["yes", "no"],
             help: "whether the root changes places after each section",

@@ -72,7 +72,7 @@ impl Algorithm for Rooms {
         needs: Needs::RELIABLE_FIFO,
         clients: Clients::Many,
         unique_requests: true,
-        options: Rules::CHOICES,
+        options: Rules::OPTIONS,
         timers: forgetting::TIMERS,
         sometimes: &[
             "a request was forwarded",

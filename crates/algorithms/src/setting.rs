@@ -193,7 +193,7 @@ impl Setting {
     }
 }
 
-impl crate::info::Choice {
+impl crate::info::OptionInfo {
     /// Marks an option whose value is a number.
     pub const NUMBER: &'static [&'static str] = &["a number"];
 

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::{Choice, Clients};
+use algorithms::info::{Clients, OptionInfo};
 use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
 use algorithms::{
@@ -330,7 +330,7 @@ pub fn standard(info: &Info) -> Vec<RandomJob> {
     let mut cases = vec![plain.clone()];
     for option in info.options {
         // A number is tried as 2; of names each but the first, which is the default.
-        let values = if option.values == Choice::NUMBER { &["2"] } else { &option.values[1..] };
+        let values = if option.values == OptionInfo::NUMBER { &["2"] } else { &option.values[1..] };
         for value in values {
             let mut case = plain.clone();
             case.setting.options.push((option.name.to_string(), value.to_string()));

@@ -2,7 +2,7 @@
 
 use super::Defect;
 use crate::algorithm::Site;
-use crate::info::Choice;
+use crate::info::OptionInfo;
 use crate::setting::{Setting, SettingError};
 
 /// The options.
@@ -25,24 +25,28 @@ pub(super) enum Choose {
 }
 
 impl Rules {
-    pub(super) const CHOICES: &'static [Choice] = &[
-        Choice {
+    pub(super) const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
             name: "choose",
             values: &["random", "last-seen", "fair-share"],
             help: "which token to ask for; fair-share: the last seen, but another one if n/k nodes or more waited for it",
         },
-        Choice { name: "inform", values: Choice::NUMBER, help: "how many nodes an idle holder informs (0)" },
-        Choice {
+        OptionInfo {
+            name: "inform",
+            values: OptionInfo::NUMBER,
+            help: "how many nodes an idle holder informs (0)",
+        },
+        OptionInfo {
             name: "repeats",
-            values: Choice::NUMBER,
+            values: OptionInfo::NUMBER,
             help: "an idle holder informs only if it has entered so often again before another node asked (0)",
         },
-        Choice {
+        OptionInfo {
             name: "first",
             values: &["spread", "same"],
             help: "which token a node asks for that has seen none: its number modulo k, or all the same",
         },
-        Choice {
+        OptionInfo {
             name: "tuning",
             values: &["none", "balanced"],
             help: "balanced: choose=fair-share inform=1 repeats=1, where nothing else is said",

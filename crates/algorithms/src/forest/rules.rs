@@ -3,7 +3,7 @@
 
 use super::Defect;
 use crate::algorithm::NodeId;
-use crate::info::Choice;
+use crate::info::OptionInfo;
 use crate::setting::Setting;
 
 /// The options.
@@ -36,18 +36,18 @@ pub enum ResizeDefect {
 }
 
 impl Rules {
-    pub(super) const CHOICES: &'static [Choice] = &[
-        Choice {
+    pub(super) const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
             name: "passes",
-            values: Choice::NUMBER,
+            values: OptionInfo::NUMBER,
             help: "how often clients of a token's holder may enter before the head of its queue (4)",
         },
-        Choice {
+        OptionInfo {
             name: "hunt",
             values: &["yes", "no"],
             help: "whether a request that waits for a busy token may move to an idle one",
         },
-        Choice {
+        OptionInfo {
             name: "forget",
             values: &["no", "yes"],
             help: "whether idle tokens go home, so that other nodes can forget the resource",

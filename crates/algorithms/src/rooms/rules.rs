@@ -5,7 +5,7 @@ use alloc::format;
 use super::defects::Defect;
 use super::views::ViewDefect;
 use crate::algorithm::{Group, NodeId};
-use crate::info::Choice;
+use crate::info::OptionInfo;
 use crate::setting::{Setting, SettingError};
 
 /// The options, the same on all nodes.
@@ -69,33 +69,33 @@ impl Rules {
         Rules { home, passes, forget: true, linger, floor, ..Rules::default() }
     }
 
-    pub(super) const CHOICES: &'static [Choice] = &[
-        Choice {
+    pub(super) const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
             name: "passes",
-            values: Choice::NUMBER,
+            values: OptionInfo::NUMBER,
             help: "how many requests may be admitted past a queue while the token is at a node (4)",
         },
-        Choice {
+        OptionInfo {
             name: "queue",
             values: &["age", "arrival"],
             help: "who comes first: the node longest without an opening, or the first to arrive",
         },
-        Choice {
+        OptionInfo {
             name: "exclusive",
-            values: Choice::NUMBER,
+            values: OptionInfo::NUMBER,
             help: "the highest so many groups are for one client at a time (0)",
         },
-        Choice {
+        OptionInfo {
             name: "hand-off",
             values: &["no", "yes"],
             help: "whether a writer may be followed by another one at the same node past the queue, as one of the passes",
         },
-        Choice {
+        OptionInfo {
             name: "close",
             values: &["yes", "no"],
             help: "whether followers are told when a request waits for the end of their opening",
         },
-        Choice {
+        OptionInfo {
             name: "forget",
             values: &["no", "yes"],
             help: "whether an idle token goes home and nodes without use for it forget the way",
