@@ -10,7 +10,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Wait};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -223,7 +223,7 @@ impl<V: Variant> Algorithm for Grouped<V> {
             Input::Exit { .. } => self.exit(site, out),
             Input::Expire(COLLECT) if site.rules.collect => self.share_out(site, out),
             Input::Expire(_) => out.never("there is no such timer"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Cancel { .. } => out.never(UNUSED_INPUT),
             Input::Deliver { from, message } => match message {
                 Message::Request(origin) => self.on_request(site, origin, out),
                 Message::GroupRequest(group) => self.on_group_request(site, from, group, out),
@@ -238,12 +238,10 @@ impl<V: Variant> Algorithm for Grouped<V> {
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
         (0..self.available).for_each(|_| census.token_here());
         census.queue(self.asking.len());
-        census.queue(self.waiting.len());
-        self.waiting.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.waiting.iter().copied());
         if let Some(queue) = &self.held {
             census.token_here();
-            census.queue(queue.len());
-            queue.iter().for_each(|&node| census.request_of(node));
+            census.queue_of(queue.iter().copied());
         }
     }
 

@@ -7,7 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer};
+use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -222,7 +222,7 @@ impl Algorithm for DrsGme {
         match input {
             Input::Request { groups, .. } => self.request(site, groups, &mut plan),
             Input::Exit { .. } => self.exit(site, &mut plan),
-            Input::Cancel { .. } => plan.never("nobody gives up"),
+            Input::Cancel { .. } => plan.never(UNUSED_INPUT),
             Input::Deliver { from, message } => self.deliver(site, from, message, &mut plan),
             Input::Expire(SUSPECT) => self.suspect(site, &mut plan),
             Input::Expire(_) => self.ask_followers(&mut plan),
@@ -233,11 +233,9 @@ impl Algorithm for DrsGme {
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
         if let Location::Here(holding) = &self.kept.location {
             census.token_here();
-            census.queue(holding.token.queue.len());
-            holding.token.queue.iter().for_each(|ask| census.request_of(ask.node));
+            census.queue_of(holding.token.queue.iter().map(|ask| ask.node));
         }
-        census.queue(self.heard.len());
-        self.heard.iter().for_each(|ask| census.request_of(ask.node));
+        census.queue_of(self.heard.iter().map(|ask| ask.node));
     }
 
     fn count_message(message: &Message, _: NodeId, census: &mut Census) {

@@ -21,6 +21,7 @@ pub mod census;
 pub mod info;
 pub mod node;
 mod origin;
+mod pointers;
 pub mod properties;
 pub mod registry;
 pub mod schedule;
@@ -55,7 +56,7 @@ pub mod suzuki_kasami;
 
 pub use algorithm::{
     Algorithm, Chance, ClientId, Effect, Grant, Group, Groups, Input, NodeId, Outbox, Portable, Site, Timer,
-    Wait,
+    TokenId, Wait,
 };
 pub use bounds::Bounds;
 pub use census::Census;

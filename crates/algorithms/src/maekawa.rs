@@ -7,7 +7,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -125,8 +125,7 @@ impl Algorithm for Maekawa {
             Input::Request { .. } => self.request(site, &mut post),
             Input::Exit { .. } => self.exit(site, &mut post),
             Input::Deliver { from, message } => self.receive(site, from, message, &mut post),
-            Input::Expire(_) => post.out.never("there are no timers"),
-            Input::Cancel { .. } => post.out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => post.out.never(UNUSED_INPUT),
         }
         while let Some(message) = post.local.pop_front() {
             self.receive(site, site.me, message, &mut post);
@@ -134,8 +133,7 @@ impl Algorithm for Maekawa {
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&(_, node)| census.request_of(node));
+        census.queue_of(self.queue.iter().map(|&(_, node)| node));
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}

@@ -45,7 +45,7 @@ impl Forest {
                 && self.held.iter().all(Held::is_idle)
                 && self.home.as_ref().is_none_or(|home| home.is_idle())
         } else {
-            self.held.is_empty() && self.pointers.all_lead_home()
+            self.held.is_empty() && self.pointers.are_unchanged()
         };
         let floor = || {
             let versions = self.held.iter().map(|held| held.version).max().unwrap_or(0);
@@ -89,7 +89,7 @@ impl Forest {
     /// Whether this node is inactive, and its state differs from the initial one only in some pointers.
     pub(super) fn wants_to_forget(&self, site: &Context<'_>) -> bool {
         let inactive = self.waiters.is_empty() && self.held.is_empty() && self.wait.is_none();
-        let away = site.me != site.rules.home && !self.pointers.all_lead_home();
+        let away = site.me != site.rules.home && !self.pointers.are_unchanged();
         site.rules.forget && inactive && away && !self.forgetting
     }
 
@@ -143,7 +143,7 @@ impl Forest {
             let mine = self.wait == Some(token) || self.index_of(token).is_some();
             if self.clocks.is_news(token, clock) && !mine {
                 out.note("an INFORM was taken");
-                self.pointers.clear(token);
+                self.pointers.reset(token);
             } else {
                 out.note("an INFORM was old");
             }
