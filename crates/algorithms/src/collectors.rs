@@ -116,11 +116,10 @@ impl Rules {
 }
 
 /// The option that all variants have.
-pub const LOCAL_GROUPS: OptionInfo = OptionInfo {
-    name: "local-groups",
-    values: OptionInfo::NUMBER,
-    help: "how many local groups (0: the whole number nearest to the root of the number of nodes)",
-};
+pub const LOCAL_GROUPS: OptionInfo = OptionInfo::number(
+    "local-groups",
+    "how many local groups (0: the whole number nearest to the root of the number of nodes)",
+);
 
 /// The algorithm of 000.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -141,16 +140,16 @@ impl Variant for Dynamic {
         clients: Clients::OneEach,
         unique_requests: true,
         options: &[
-            OptionInfo {
-                name: "share",
-                values: &["cap", "collect"],
-                help: "grant at most k/groups tokens at once, or collect requests for a moment first",
-            },
-            OptionInfo {
-                name: "return",
-                values: &["queue", "collector"],
-                help: "where a token goes after each section: along its queue, or to the local collector",
-            },
+            OptionInfo::choice(
+                "share",
+                &["cap", "collect"],
+                "grant at most k/groups tokens at once, or collect requests for a moment first",
+            ),
+            OptionInfo::choice(
+                "return",
+                &["queue", "collector"],
+                "where a token goes after each section: along its queue, or to the local collector",
+            ),
             LOCAL_GROUPS,
         ],
         timers: &[COLLECT_TIMER],

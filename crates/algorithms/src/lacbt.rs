@@ -87,11 +87,11 @@ impl Algorithm for Lacbt {
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
-        options: &[OptionInfo {
-            name: "swap",
-            values: &["yes", "no"],
-            help: "whether the root changes places after each section",
-        }],
+        options: &[OptionInfo::choice(
+            "swap",
+            &["yes", "no"],
+            "whether the root changes places after each section",
+        )],
         timers: &[],
         sometimes: &[
             "a swap passed over a waiting node",

@@ -9,15 +9,13 @@ use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
+use crate::stamp::Stamp;
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
 pub use defects::Defect;
-
-/// The time and the node of a request. Older ones are smaller; the node decides between equal times.
-type Stamp = (u32, NodeId);
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -19,6 +19,8 @@ pub mod algorithm;
 mod bounds;
 pub mod census;
 pub mod info;
+#[cfg(test)]
+mod light_load;
 pub mod node;
 mod origin;
 mod pointers;
@@ -28,6 +30,8 @@ pub mod schedule;
 pub mod setting;
 #[cfg(test)]
 mod shuffle;
+mod sorted;
+mod stamp;
 #[cfg(test)]
 mod transcript;
 pub mod tree;

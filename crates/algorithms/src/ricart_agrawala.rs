@@ -101,17 +101,11 @@ impl Algorithm for RicartAgrawala {
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
 
     fn kind(message: &Message) -> &'static str {
-        match message {
-            Message::Request(_) => "REQUEST",
-            Message::Reply => "REPLY",
-        }
+        message.kind()
     }
 
     fn words(message: &Message) -> u32 {
-        match message {
-            Message::Request(_) => 4,
-            Message::Reply => 3,
-        }
+        message.words()
     }
 }
 
@@ -167,6 +161,22 @@ impl RicartAgrawala {
                     out.enter();
                 }
             }
+        }
+    }
+}
+
+impl Message {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Message::Request(_) => "REQUEST",
+            Message::Reply => "REPLY",
+        }
+    }
+
+    pub(crate) fn words(&self) -> u32 {
+        match self {
+            Message::Request(_) => 4,
+            Message::Reply => 3,
         }
     }
 }

@@ -38,8 +38,7 @@ fn point(effort: &Effort, instance: Instance, rate: f64) -> Point {
     // Fewer entries than this would show little more than the initial state.
     let entries = effort.entries(5000).max(2000);
     let mut plan = Plan { rate, entries, warmup: 500, ..Plan::default() };
-    let options = instance.options.iter();
-    plan.setting.options = options.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    plan.setting = plan.setting.with(instance.options);
     Point { algorithm: "bulgannawar-vaidya".to_string(), plan, seed: 1, seeds: effort.seeds }
 }
 

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use super::{BulgannawarVaidya, Entry, Message, Pointers, Rules, Token, TokenId};
 use crate::algorithm::{Effect, Grant, Groups, Input, NodeId, Outbox, Site};
 use crate::info::Scope;
+use crate::light_load::{expect_harmonic, numbers};
 use crate::node::Client;
 use crate::schedule::Script;
 use crate::{Setting, World};
@@ -302,19 +303,9 @@ fn an_old_inform_makes_a_cycle() {
     assert_eq!(node(&mut world, 2).pointer(0), 1);
 }
 
-/// Pseudo-random numbers below `most`, the same ones in every run.
-fn numbers() -> impl FnMut(u32) -> u32 {
-    let mut state = 7u64;
-    move |most| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as u32 % most
-    }
-}
-
 /// Messages per entry if one node after the other enters, each drawn from all of them.
 fn light_load(nodes: u32, tokens: u32, options: &[(&str, &str)], defect: Option<&str>) -> f64 {
-    let mut setting = Setting::new(nodes, tokens);
-    setting.options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let mut setting = Setting::new(nodes, tokens).with(options);
     setting.defect = defect.map(ToString::to_string);
     let mut world: Forests = World::new(&setting, false).unwrap();
     let mut number = numbers();
@@ -335,9 +326,7 @@ fn light_load(nodes: u32, tokens: u32, options: &[(&str, &str)], defect: Option<
 #[test]
 fn light_load_takes_h_of_n_minus_1_messages() {
     for nodes in [2, 10, 30] {
-        let harmonic: f64 = (1..nodes).map(|i| 1.0 / f64::from(i)).sum();
-        let measured = light_load(nodes, 1, &[], None);
-        assert!((measured / harmonic - 1.0).abs() < 0.03, "n = {nodes}: {measured}, expected {harmonic}");
+        expect_harmonic(nodes, light_load(nodes, 1, &[], None));
     }
 }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::{Body, Clocks, Context, Forest, Held, Out, Pointers, Size, TokenId};
 use crate::Origin;
 use crate::algorithm::NodeId;
+use crate::waiters::Waiters;
 
 impl Forest {
     /// The initial state: all tokens are at the home, and all pointers lead there.
@@ -20,9 +21,15 @@ impl Forest {
     /// The same with this number of tokens.
     fn of_size(site: &Context<'_>, origin: Origin, size: Size) -> Forest {
         let tokens = if site.me == site.rules.home { size.tokens } else { 0 };
+        let held = (0..tokens).map(|token| Held::idle(token, origin.floor)).collect();
+        Forest::with(Waiters::default(), held, size, origin)
+    }
+
+    /// A state with these waiters and tokens and without requests.
+    pub(super) fn with(waiters: Waiters, held: Vec<Held>, size: Size, origin: Origin) -> Forest {
         Forest {
-            waiters: Default::default(),
-            held: (0..tokens).map(|token| Held::idle(token, origin.floor)).collect(),
+            waiters,
+            held,
             wait: None,
             node_queue: Vec::new(),
             pointers: Pointers::default(),

@@ -34,9 +34,9 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Its options as a setting has them.
-    pub(super) fn options(&self) -> Vec<(String, String)> {
-        self.options.iter().map(|&(name, value)| (name.to_string(), value.to_string())).collect()
+    /// The setting with these sizes and its options.
+    pub(super) fn setting(&self, nodes: u32, tokens: u32) -> Setting {
+        Setting::new(nodes, tokens).with(self.options)
     }
 }
 
@@ -138,11 +138,9 @@ impl Scene {
 
     /// The point of a curve.
     pub(super) fn point(&self, effort: &Effort, contender: Contender, rate: f64) -> Point {
-        let mut setting = Setting::new(NODES as u32, TOKENS as u32);
-        setting.options = contender.options();
         let algorithm = if self.partitioned { contender.in_clusters } else { contender.algorithm };
         let plan = Plan {
-            setting,
+            setting: contender.setting(NODES as u32, TOKENS as u32),
             rate,
             section: Span::constant(self.section),
             send: self.handling,

@@ -81,8 +81,7 @@ pub fn experiment() -> Experiment {
 /// Sizes, and the options with which the thesis ran an algorithm, if it did.
 pub fn setting(algorithm: &str, nodes: u32, tokens: u32) -> Setting {
     let known = CONTENDERS.iter().find(|contender| contender.algorithm == algorithm);
-    let options = known.map(|contender| contender.options()).unwrap_or_default();
-    Setting { options, ..Setting::new(nodes, tokens) }
+    known.map_or_else(|| Setting::new(nodes, tokens), |contender| contender.setting(nodes, tokens))
 }
 
 /// The point to simulate beside a run: with the measured times.
