@@ -24,7 +24,7 @@ use simulator::time::{Shape, Span};
 use simulator::workload::Workload;
 use simulator::{Point, Summary};
 
-use crate::beside::series;
+use crate::compare::series;
 use crate::page::{Axis, Chart, Dot, Origin, Page, Part, Series};
 use crate::{Effort, Exhibit, Results};
 use formulas::{MESSAGE, Round, SECTION, equal, halved};
