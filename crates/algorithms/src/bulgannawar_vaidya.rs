@@ -89,7 +89,7 @@ impl Algorithm for BulgannawarVaidya {
         kind: Kind::KMutex,
         source: "001 ch. IV; 003",
         cost: "0 if a token is here; 2 at saturation (last-seen); about log n at light load",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs { order: Order::FifoIfSeveral, ..Needs::RELIABLE_FIFO },
         clients: Clients::OneEach,
         unique_requests: true,

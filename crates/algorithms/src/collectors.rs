@@ -135,7 +135,7 @@ impl Variant for Dynamic {
         kind: Kind::KMutex,
         source: "000 sec. III",
         cost: "0 to 7 for a single request; for many at once 2 to 3, plus 2 per group and per token",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,

@@ -87,7 +87,7 @@ pub enum Tokens {
     /// A single one, whatever k is.
     One,
     /// One for each of the k slots.
-    PerRight,
+    PerSlot,
 }
 
 /// What an algorithm needs of channels and nodes. The checker explores exactly what is promised here, a

@@ -67,7 +67,7 @@ impl Algorithm for SrimaniReddy {
         kind: Kind::KMutex,
         source: "001 ch. III and app. A (Srimani and Reddy 1992)",
         cost: "0 if a privilege is here, else at most n+k−1",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: false,

@@ -85,7 +85,7 @@ fn wait(site: &Context<'_>, timer: Timer) -> Wait {
         return Wait { hops: nodes + 1, sections: nodes - 1 };
     }
     // A session that admits a follower at the very end of its captain's stay takes two critical sections and
-    // three hops, the hand-over included. One session is open and every other node may open one before this
+    // three hops, the hand-off included. One session is open and every other node may open one before this
     // node's turn. The request needs up to three hops to find the token, and a start one.
     Wait { hops: 3 * nodes + 4, sections: 2 * nodes }
 }

@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Defect, Forest, Held, Out, Ticket, TokenId, Via, has_defect};
+use super::{Body, Context, Defect, Forest, Held, Out, QueueEnd, Ticket, TokenId, Via, has_defect};
 use crate::algorithm::NodeId;
 
 /// The state that only the home has.
@@ -181,7 +181,7 @@ impl Forest {
             if !has_defect(site, Defect::VoidIgnored) {
                 self.end_request(site, via, out);
             }
-        } else if self.enqueue(site, origin, via, false, out) {
+        } else if self.enqueue(site, origin, via, QueueEnd::Back, out) {
             out.note("a request moved to an idle token");
         } else {
             out.note("a request moved and found no token");
@@ -204,7 +204,7 @@ impl Forest {
         self.pointers.set(via.token, via.node, site.rules.home);
         self.clocks.stamp(site, via.token);
         for node in core::mem::take(&mut self.node_queue) {
-            self.on_request(site, node, via.token, false, out);
+            self.on_request(site, node, via.token, QueueEnd::Back, out);
         }
         if self.uses_tickets(site) && site.me == site.rules.home {
             self.home().may_fetch = false;

@@ -12,7 +12,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Out, ResizeDefect, Size, TokenId, Via};
+use super::{
+    Body, Context, Elsewhere, Entry, Forest, Held, Message, Out, QueueEnd, ResizeDefect, Size, TokenId, Via,
+};
 use crate::Origin;
 use crate::algorithm::NodeId;
 
@@ -131,7 +133,7 @@ impl Forest {
     fn serve_parked(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let Some(token) = self.wait.filter(|_| self.usable() > 0) else { return };
         for node in core::mem::take(&mut self.node_queue) {
-            self.on_request(site, node, token, false, out);
+            self.on_request(site, node, token, QueueEnd::Back, out);
         }
     }
 
@@ -181,7 +183,7 @@ impl Forest {
 
     /// A request that waited here for a retiring token moves to another token that is here, or is over.
     fn turn_away(&mut self, site: &Context<'_>, node: NodeId, via: Via, out: &mut Out<'_>) {
-        if !self.enqueue(site, node, via, false, out) {
+        if !self.enqueue(site, node, via, QueueEnd::Back, out) {
             out.note("a request was over because its token is not used any more");
             self.send(site, node, Body::Gone { via, size: self.size }, out);
         }

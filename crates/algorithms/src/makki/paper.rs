@@ -100,7 +100,7 @@ fn delays_up_to_the_bound() {
 }
 
 #[test]
-fn one_node_and_as_many_rights_as_nodes() {
+fn one_node_and_as_many_slots_as_nodes() {
     let alone = Load::new(1, 1, 2, 3, vec![vec![0, 0, 5]]);
     let outcome = run(&alone);
     assert_eq!(outcome.failure(&alone), None);

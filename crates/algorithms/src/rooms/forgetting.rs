@@ -4,7 +4,7 @@
 //! A node that has not used the room for a while tells the home: IDLE if it has the token, FORGET if it has
 //! not and its pointer does not lead home. The home fetches an idle token by an ordinary request, and answers
 //! FORGET with INFORM as soon as it has the token. The receiver accepts INFORM only if it has not entered by
-//! the token since; the counter tells, because it rises with every hand-over.
+//! the token since; the counter tells, because it rises with every hand-off.
 
 use alloc::vec::Vec;
 
