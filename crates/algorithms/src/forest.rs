@@ -408,7 +408,3 @@ impl Forest {
         self.held.binary_search_by_key(&token, |held| held.token).ok()
     }
 }
-
-fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
-    site.rules.defect == Some(defect)
-}

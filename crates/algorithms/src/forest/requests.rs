@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Defect, Entry, Forest, Held, Out, QueueEnd, TokenId, Via, has_defect};
+use super::{Body, Context, Defect, Entry, Forest, Held, Out, QueueEnd, TokenId, Via};
 use crate::algorithm::NodeId;
 
 impl Forest {
@@ -72,7 +72,7 @@ impl Forest {
         mut queue: Vec<Entry>,
         out: &mut Out<'_>,
     ) {
-        if has_defect(site, Defect::IdlePushedHome) && queue.is_empty() {
+        if site.has_defect(Defect::IdlePushedHome) && queue.is_empty() {
             return self.take_pushed(token, version);
         }
         let Some(asked) = self.wait.take() else {
@@ -88,7 +88,7 @@ impl Forest {
         if self.waiters.is_empty() {
             out.note("a token came and nobody wanted it");
         }
-        let wanted = !self.waiters.is_empty() || !has_defect(site, Defect::UnwantedKeepsPointer);
+        let wanted = !self.waiters.is_empty() || !site.has_defect(Defect::UnwantedKeepsPointer);
         if let Some(via) = via.filter(|_| wanted) {
             // The path to the requested token leads through the node that turned the request aside.
             self.pointers.set(asked, via.node, site.rules.home);

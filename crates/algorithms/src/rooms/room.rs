@@ -90,10 +90,6 @@ impl Context<'_> {
     pub(super) fn is_home(&self) -> bool {
         self.me == self.rules.home
     }
-
-    pub(super) fn has_defect(&self, defect: Defect) -> bool {
-        self.rules.defect == Some(defect)
-    }
 }
 
 impl<M: Mode> Room<M> {
