@@ -37,7 +37,7 @@ use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
 pub use rules::{ResizeDefect, Rules};
 pub use service::Before;
-pub use views::{Elsewhere, Kept, KeptToken};
+pub use views::{Frozen, FrozenToken, RemoteToken};
 
 /// Armed while a waiter here waits for a busy token and the home does not know.
 const HUNGRY: Timer = 0;

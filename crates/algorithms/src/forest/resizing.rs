@@ -13,7 +13,7 @@
 use alloc::vec::Vec;
 
 use super::{
-    Body, Context, Elsewhere, Entry, Forest, Held, Message, Out, QueueEnd, ResizeDefect, Size, TokenId, Via,
+    Body, Context, Entry, Forest, Held, Message, Out, QueueEnd, RemoteToken, ResizeDefect, Size, TokenId, Via,
 };
 use crate::Origin;
 use crate::algorithm::NodeId;
@@ -70,9 +70,9 @@ impl Forest {
 
     /// At the home after a view change: a node has retiring tokens, and reports them when the others were
     /// known already.
-    pub fn reported_late(&mut self, site: &Context<'_>, late: &[Elsewhere], out: &mut Out<'_>) {
+    pub fn reported_late(&mut self, site: &Context<'_>, late: &[RemoteToken], out: &mut Out<'_>) {
         let before = self.due(site);
-        for &Elsewhere { token, holder, version } in late {
+        for &RemoteToken { token, holder, version } in late {
             if token < self.size.tokens || !self.is_retired(site, token) {
                 return out.never("a slot is at two nodes");
             }

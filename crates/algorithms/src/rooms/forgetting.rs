@@ -61,7 +61,7 @@ impl<M: Mode> Room<M> {
     /// Whether no client here waits or is inside, and no other node relies on this one.
     fn is_unused(&self) -> bool {
         let closed = self.token.as_ref().is_none_or(|token| token.session.is_none());
-        let nobody_of_before = self.former.is_none() && self.formers.is_none();
+        let nobody_of_before = self.earlier_opening.is_none() && self.insiders.is_none();
         closed && nobody_of_before && self.waiters.is_empty() && !self.asked && self.following.is_none()
     }
 
