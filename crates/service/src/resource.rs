@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use algorithms::forest::{self, Forest, Size};
-use algorithms::rooms::{self, Room, Spot};
-use algorithms::{Bounds, Origin, Site};
+use algorithms::rooms::{self, Room};
+use algorithms::{Algorithm, Bounds, Origin, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Definition, Kind};
@@ -74,7 +74,7 @@ impl Content {
         match self {
             Content::Slots(message) => message.is_within(bounds),
             Content::Rooms(message) => {
-                message.is_within(bounds) && message.wishes().all(Numbered::is_within_limits)
+                message.is_within(bounds) && message.modes().all(Numbered::is_within_limits)
             }
             Content::Refused { defined } => defined.validate().is_ok(),
             Content::Report(report) => report.is_within(bounds),
@@ -142,8 +142,8 @@ impl Resource {
             }
             Definition::RwLock | Definition::Room => {
                 let rules = policy.of_room(home);
-                let spot = Spot { me: position.me.0, rules: &rules };
-                RunBy::Room(rules, Box::new(Room::create(&spot, origin)))
+                let room = Room::create(&site(position, definition, &rules), origin);
+                RunBy::Room(rules, Box::new(room))
             }
         };
         let timers = Timers::new();
@@ -206,7 +206,7 @@ impl Resource {
         match &self.run_by {
             RunBy::Forest(rules, forest) => forest.droppable(&site(position, self.definition, rules)),
             RunBy::Room(rules, room) => {
-                let floor = room.droppable(&Spot { me: position.me.0, rules })?;
+                let floor = room.droppable(&site(position, self.definition, rules))?;
                 Some(Origin { floor, clock: 0 })
             }
             RunBy::Opening(_) => None,
@@ -294,7 +294,7 @@ impl Resource {
     }
 }
 
-fn site(position: Position, definition: Definition, rules: &forest::Rules) -> Site<'_, Forest> {
+fn site<A: Algorithm>(position: Position, definition: Definition, rules: &A::Rules) -> Site<'_, A> {
     let tokens = match definition {
         Definition::Slots(slots) => slots,
         Definition::RwLock | Definition::Room => 1,

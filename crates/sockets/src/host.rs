@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use algorithms::node::{Event, Node};
 use algorithms::schedule::{Action, Envelope};
-use algorithms::seat::{Event, Seat};
-use algorithms::{Algorithm, Effect, Groups, Input, NodeId, Pass, Site, Step, Timer, Wait};
+use algorithms::{Algorithm, Effect, Grant, Groups, Input, NodeId, Site, Step, Timer, Wait};
 use service::Time;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -57,7 +57,7 @@ pub(super) struct Host<A: Algorithm> {
 
 /// The mutable state.
 struct Desk<A: Algorithm> {
-    seat: Seat<A>,
+    node: Node<A>,
     dice: Dice,
     record: Vec<Taken<A>>,
     tally: Tally,
@@ -81,7 +81,7 @@ impl<A: Algorithm> Host<A> {
     pub(super) fn new(me: NodeId, plan: &Plan, rules: A::Rules, door: Door) -> Arc<Host<A>> {
         let (nodes, tokens) = (plan.setting.nodes, plan.setting.tokens);
         let desk = Desk {
-            seat: Seat::start(&Site { me, nodes, tokens, rules: &rules }),
+            node: Node::start(&Site { me, nodes, tokens, rules: &rules }),
             dice: Dice::new(plan.seed, 1 << 32 | u64::from(me)),
             record: Vec::new(),
             tally: Tally::default(),
@@ -117,8 +117,8 @@ impl<A: Algorithm> Host<A> {
             Input::Deliver { message, .. } => Some(message.clone()),
             _ => None,
         };
-        let Desk { seat, dice, .. } = desk;
-        let reaction = seat.apply(&site, Event::Input(input), dice);
+        let Desk { node, dice, .. } = desk;
+        let reaction = node.apply(&site, Event::Input(input), dice);
         let step = Step { action, picks: std::mem::take(&mut desk.dice.picks) };
         if let Some(violation) = reaction.violation {
             desk.trouble(format!("{step}: {violation}"));
@@ -130,14 +130,14 @@ impl<A: Algorithm> Host<A> {
                     self.send(desk, *to, message);
                     receivers.insert(*to);
                 }
-                Effect::Enter(Pass { group, .. }) => {
+                Effect::Enter(Grant { group, .. }) => {
                     let (node, group, asked, entered) = (self.me, *group, desk.asked, now());
                     desk.tally.visits.push(Visit { node, group, asked, entered, left: None });
                     self.entered.notify_one();
                 }
                 Effect::Arm(timer, wait) => self.arm(desk, *timer, *wait),
                 Effect::Disarm(timer) => desk.disarm(*timer),
-                // The seat has handled it: nodes do not crash here.
+                // The node has handled it: nodes do not crash here.
                 Effect::Persist(_) | Effect::Note(_) | Effect::Never(_) => {}
             }
         }

@@ -78,8 +78,8 @@ impl Clone for Workspace {
 fn of_forest(effect: algorithms::Effect<Forest>) -> Option<Effect> {
     Some(match effect {
         algorithms::Effect::Send { to, message } => Effect::Send(Place(to), Content::Slots(message)),
-        algorithms::Effect::Enter(pass) => {
-            Effect::Grant { client: pass.client, slot: pass.slot, fence: pass.fence, group: 0 }
+        algorithms::Effect::Enter(grant) => {
+            Effect::Grant { client: grant.client, slot: grant.slot, fence: grant.fence, group: 0 }
         }
         algorithms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         algorithms::Effect::Disarm(timer) => Effect::Disarm(timer),

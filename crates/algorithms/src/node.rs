@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::algorithm::{
-    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Site, Timer, Wait,
+    Algorithm, Chance, ClientId, Effect, Grant, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait,
 };
 use crate::census::Census;
 use crate::info::{Clients, Kind};
@@ -42,9 +42,9 @@ impl Client {
 
 /// A node in a system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Seat<A: Algorithm> {
+pub struct Node<A: Algorithm> {
     /// The algorithm's state; `None` while the node is down.
-    pub node: Option<A>,
+    pub state: Option<A>,
     /// The client's state; of the first one if there are several.
     pub client: Client,
     /// The states of the other clients, from number 1 to the last that is not idle.
@@ -75,14 +75,14 @@ pub struct Reaction<A: Algorithm> {
     pub violation: Option<Violation>,
 }
 
-impl<A: Algorithm> Seat<A> {
+impl<A: Algorithm> Node<A> {
     /// The highest number a client may have.
     pub const MOST_CLIENTS: ClientId = 1_000_000;
 
     /// A node when the system starts.
-    pub fn start(site: &Site<'_, A>) -> Seat<A> {
-        Seat {
-            node: Some(A::start(site)),
+    pub fn start(site: &Site<'_, A>) -> Node<A> {
+        Node {
+            state: Some(A::start(site)),
             client: Client::Idle,
             others: Vec::new(),
             armed: Vec::new(),
@@ -116,11 +116,11 @@ impl<A: Algorithm> Seat<A> {
             self.client = client;
             return;
         }
-        let place = number as usize - 1;
-        if place >= self.others.len() {
-            self.others.resize(place + 1, Client::Idle);
+        let index = number as usize - 1;
+        if index >= self.others.len() {
+            self.others.resize(index + 1, Client::Idle);
         }
-        self.others[place] = client;
+        self.others[index] = client;
         while self.others.last() == Some(&Client::Idle) {
             self.others.pop();
         }
@@ -140,8 +140,8 @@ impl<A: Algorithm> Seat<A> {
         Reaction { effects, violation }
     }
 
-    /// The first half of [`Seat::apply`]: applies an event. The caller passes each effect to
-    /// [`Seat::carry_out`], in order. Inlined, because callers know the event.
+    /// The first half of [`Node::apply`]: applies an event. The caller passes each effect to
+    /// [`Node::carry_out`], in order. Inlined, because callers know the event.
     #[inline(always)]
     pub fn happen(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
         match event {
@@ -155,16 +155,16 @@ impl<A: Algorithm> Seat<A> {
                     Input::Deliver { .. } => {}
                 }
                 // A message to a node that is down is lost.
-                if let Some(node) = &mut self.node {
-                    node.step(site, input, out);
+                if let Some(state) = &mut self.state {
+                    state.step(site, input, out);
                 }
             }
             Event::Crash => {
-                (self.node, self.client) = (None, Client::Idle);
+                (self.state, self.client) = (None, Client::Idle);
                 self.others.clear();
                 self.armed.clear();
             }
-            Event::Restart => self.node = Some(A::restart(site, &self.saved, out)),
+            Event::Restart => self.state = Some(A::restart(site, &self.saved, out)),
         }
     }
 
@@ -179,10 +179,10 @@ impl<A: Algorithm> Seat<A> {
                 return Some(Violation::new(Property::NothingImpossible, detail));
             }
             Effect::Send { .. } | Effect::Note(_) => {}
-            Effect::Enter(pass) => return self.enter(me, *pass),
+            Effect::Enter(grant) => return self.enter(me, *grant),
             Effect::Arm(timer, _) => {
-                if let Err(place) = self.armed.binary_search(timer) {
-                    self.armed.insert(place, *timer);
+                if let Err(index) = self.armed.binary_search(timer) {
+                    self.armed.insert(index, *timer);
                 }
             }
             Effect::Disarm(timer) => self.armed.retain(|armed| armed != timer),
@@ -195,7 +195,7 @@ impl<A: Algorithm> Seat<A> {
     }
 
     #[inline]
-    fn enter(&mut self, me: NodeId, Pass { client, group, slot, .. }: Pass) -> Option<Violation> {
+    fn enter(&mut self, me: NodeId, Grant { client, group, slot, .. }: Grant) -> Option<Violation> {
         let was = self.client(client);
         self.set_client(client, Client::Inside { group, slot });
         match was {
@@ -221,15 +221,15 @@ impl<A: Algorithm> Seat<A> {
             Clients::OneEach => census.client(site.me, self.client),
             Clients::Many => self.count_many(site.me, census),
         }
-        if let Some(node) = &self.node {
-            node.count(site, census);
+        if let Some(state) = &self.state {
+            state.count(site, census);
         }
     }
 }
 
-impl Pass {
+impl Grant {
     fn describe(&self, me: NodeId, clients: Clients) -> String {
-        let Pass { client, group, slot, fence } = self;
+        let Grant { client, group, slot, fence } = self;
         let group = if *group == 0 { String::new() } else { format!(" group {group}") };
         match clients {
             Clients::OneEach => format!("{me} enters{group}"),
@@ -238,7 +238,7 @@ impl Pass {
     }
 }
 
-impl<A: Algorithm> Seat<A> {
+impl<A: Algorithm> Node<A> {
     fn count_many(&self, me: NodeId, census: &mut Census) {
         for (_, client) in self.clients() {
             census.client_of_many(me, client);
@@ -257,7 +257,7 @@ impl<A: Algorithm> Effect<A> {
         let timer = |index: &Timer| A::INFO.timers.get(*index).map_or("?", |timer| timer.name);
         match self {
             Effect::Send { to, message } => format!("{me} sends {message} to {to}"),
-            Effect::Enter(pass) => pass.describe(me, A::INFO.clients),
+            Effect::Enter(grant) => grant.describe(me, A::INFO.clients),
             Effect::Arm(index, Wait { hops, sections }) => {
                 format!("{me} starts timer {} ({hops} hops, {sections} sections)", timer(index))
             }

@@ -4,10 +4,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Effect, Message, Room, Rooms, Rules, Spot, Wish};
+use super::{Context, Effect, Message, Mode, Room, Rooms, Rules};
 use crate::Origin;
 use crate::info::Scope;
-use crate::{NodeId, Setting, World};
+use crate::{NodeId, Setting, Site, World};
 
 fn world(nodes: u32, groups: u32, options: &[(&str, &str)]) -> World<Rooms> {
     let mut setting = Setting { groups, ..Setting::new(nodes, 1) };
@@ -16,7 +16,7 @@ fn world(nodes: u32, groups: u32, options: &[(&str, &str)]) -> World<Rooms> {
 }
 
 fn inside(world: &World<Rooms>) -> Vec<usize> {
-    world.seats.iter().map(|seat| seat.clients().filter(|(_, client)| client.is_inside()).count()).collect()
+    world.nodes.iter().map(|node| node.clients().filter(|(_, client)| client.is_inside()).count()).collect()
 }
 
 /// No message is needed with an idle token here, in an open room at its captain, or in an open room at a
@@ -156,24 +156,24 @@ fn an_unknown_age_is_not_new_each_time() {
 #[test]
 fn nothing_is_left_of_a_room_that_nobody_uses() {
     let mut world = world(3, 2, &[("forget", "yes")]);
-    let start: Vec<Rooms> = world.seats.iter().map(|seat| seat.node.clone().unwrap()).collect();
+    let start: Vec<Rooms> = world.nodes.iter().map(|node| node.state.clone().unwrap()).collect();
     world.run("req1 1>0 0>1 req2 2>0 0>1 1>2 exit1 exit2 2>1").unwrap();
     // The captain has the token and the follower a pointer to it. Both tell the home, which fetches the token
     // and answers.
     world.run("tmo1 tmo2 1>0 2>0 tmo0:1 0>2 2>1 1>0 0>2").unwrap();
     assert!(world.channels.is_empty());
-    let floor = world.seats[0].node.as_ref().unwrap().0.droppable(&spot(0, &Rules::default()));
+    let floor = world.nodes[0].state.as_ref().unwrap().0.droppable(&site(0, &Rules::default()));
     assert_eq!(floor, Some(3), "opened once, handed over twice");
     for (node, before) in start.iter().enumerate().skip(1) {
-        assert_eq!(world.seats[node].node.as_ref(), Some(before), "node {node}");
+        assert_eq!(world.nodes[node].state.as_ref(), Some(before), "node {node}");
     }
     // The next entry has a higher fence: the world checks that.
     world.run("req2 2>0 0>2").unwrap();
     assert!(world.inside(2));
 }
 
-fn spot(me: NodeId, rules: &Rules) -> Spot<'_> {
-    Spot { me, rules }
+fn site(me: NodeId, rules: &Rules) -> Context<'_> {
+    Site { me, nodes: 10, tokens: 1, rules }
 }
 
 /// Groups named by any number, as on a node.
@@ -183,7 +183,7 @@ struct Names {
     writes: bool,
 }
 
-impl Wish for Names {
+impl Mode for Names {
     type Group = u64;
 
     fn first(&self) -> u64 {
@@ -209,15 +209,15 @@ impl fmt::Display for Names {
 #[test]
 fn a_node_may_name_groups_as_it_likes() {
     let rules = Rules { home: 7, ..Rules::default() };
-    let (home, other) = (spot(7, &rules), spot(9, &rules));
+    let (home, other) = (site(7, &rules), site(9, &rules));
     let origin = Origin { floor: 1_000, clock: 50 };
     let (mut here, mut there) = (Room::create(&home, origin), Room::create(&other, origin));
-    let wish = |name: u64, writes: bool| Names { any_of: [name].to_vec(), writes };
+    let mode = |name: u64, writes: bool| Names { any_of: [name].to_vec(), writes };
     let mut effects = Vec::new();
-    here.want(&home, 1, wish(u64::MAX, false), &mut effects);
+    here.acquire(&home, 1, mode(u64::MAX, false), &mut effects);
     assert_eq!(effects, [Effect::Enter { client: 1, group: u64::MAX, fence: 1_001 }]);
     effects.clear();
-    there.want(&other, 2, wish(3, true), &mut effects);
+    there.acquire(&other, 2, mode(3, true), &mut effects);
     let Some(Effect::Send { to: 7, message }) = effects.pop() else { panic!("{effects:?}") };
     here.deliver(&home, 9, message, &mut effects);
     assert_eq!((effects.len(), here.queue().len(), here.opening()), (0, 1, Some((u64::MAX, 1_001))));

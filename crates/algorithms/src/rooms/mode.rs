@@ -1,13 +1,13 @@
-//! What a client of a room requests. The rules know no more of it than this trait, so that the workbench can
-//! name groups by bits of a word and a node by any numbers.
+//! The mode in which a client acquires a room. The rules know no more of it than this trait, so that the
+//! workbench can name groups by bits of a word and a node by any numbers.
 
 use core::fmt::{self, Debug, Display};
 use core::hash::Hash;
 
 use crate::algorithm::{Group, Groups};
 
-/// The groups that a client accepts: any one of them will do.
-pub trait Wish: Clone + Eq + Ord + Hash + Debug + Display + Send + Sync + 'static {
+/// The groups that a client accepts (any one of them will do), and whether it shares them with others.
+pub trait Mode: Clone + Eq + Ord + Hash + Debug + Display + Send + Sync + 'static {
     /// The name of a group.
     type Group: Copy + Ord + Hash + Debug + Display + Send + Sync + 'static;
 
@@ -21,41 +21,41 @@ pub trait Wish: Clone + Eq + Ord + Hash + Debug + Display + Send + Sync + 'stati
     fn is_exclusive(&self, group: Self::Group) -> bool;
 }
 
-/// A wish in the workbench: groups are small numbers, and a setting says which of them are exclusive.
+/// A mode in the workbench: groups are small numbers, and a setting says which of them are exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Choice {
-    any_of: Groups,
-    /// Those of `any_of` that are exclusive.
+pub struct AnyOf {
+    groups: Groups,
+    /// Those of `groups` that are exclusive.
     exclusive: Groups,
 }
 
-impl Choice {
+impl AnyOf {
     /// Any one of these groups; those from `first_exclusive` on are exclusive.
-    pub fn new(any_of: Groups, first_exclusive: Group) -> Choice {
-        Choice { any_of, exclusive: any_of.iter().filter(|&group| group >= first_exclusive).collect() }
+    pub fn new(groups: Groups, first_exclusive: Group) -> AnyOf {
+        AnyOf { groups, exclusive: groups.iter().filter(|&group| group >= first_exclusive).collect() }
     }
 
     /// How many groups it names.
     pub fn len(&self) -> u32 {
-        self.any_of.len()
+        self.groups.len()
     }
 
     /// Whether it names no group, which no client requests.
     pub fn is_empty(&self) -> bool {
-        self.any_of.is_empty()
+        self.groups.is_empty()
     }
 }
 
-impl Wish for Choice {
+impl Mode for AnyOf {
     type Group = Group;
 
     fn first(&self) -> Group {
-        self.any_of.first().unwrap_or(0)
+        self.groups.first().unwrap_or(0)
     }
 
     fn contains(&self, group: Group) -> bool {
-        self.any_of.contains(group)
+        self.groups.contains(group)
     }
 
     fn is_exclusive(&self, group: Group) -> bool {
@@ -63,8 +63,8 @@ impl Wish for Choice {
     }
 }
 
-impl Display for Choice {
+impl Display for AnyOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.any_of)
+        write!(f, "{}", self.groups)
     }
 }

@@ -1,4 +1,4 @@
-//! What the page claims. There is no paper: the claims are ours.
+//! The claims of the page `docs/algorithms/forest.md`, as tests.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -8,7 +8,7 @@ use core::mem::size_of;
 
 use super::{Body, Forest};
 use crate::Origin;
-use crate::algorithm::{Effect, NodeId, Pass};
+use crate::algorithm::{Effect, Grant, NodeId};
 use crate::schedule::parse_schedule;
 use crate::{Setting, World};
 
@@ -19,18 +19,18 @@ fn start(nodes: u32, tokens: u32, options: &[(&str, &str)]) -> World<Forest> {
 }
 
 fn node(world: &World<Forest>, index: NodeId) -> &Forest {
-    world.seats[index as usize].node.as_ref().unwrap()
+    world.nodes[index as usize].state.as_ref().unwrap()
 }
 
 /// Takes all steps and returns the entries in order, each with its node.
-fn entries(world: &mut World<Forest>, schedule: &str) -> Vec<(NodeId, Pass)> {
+fn entries(world: &mut World<Forest>, schedule: &str) -> Vec<(NodeId, Grant)> {
     let mut entered = Vec::new();
     for step in parse_schedule(schedule).unwrap() {
         let happened = world.take(&step).unwrap_or_else(|error| panic!("{step}: {error}"));
         assert_eq!(happened.violation, None, "{step}");
         for effect in happened.effects {
-            if let (Some(node), Effect::Enter(pass)) = (happened.node, effect) {
-                entered.push((node, pass));
+            if let (Some(node), Effect::Enter(grant)) = (happened.node, effect) {
+                entered.push((node, grant));
             }
         }
     }
@@ -67,7 +67,7 @@ fn clients_of_a_node_share_a_request() {
     let asks: Vec<_> = (0..10).map(|client| format!("req1.{client}")).collect();
     let exits: Vec<_> = (0..10).map(|client| format!("exit1.{client}")).collect();
     let entered = entries(&mut world, &format!("{} 1>0 0>1 {}", asks.join(" "), exits.join(" ")));
-    assert!(entered.iter().map(|(_, pass)| pass.client).eq(0..10), "{entered:?}");
+    assert!(entered.iter().map(|(_, grant)| grant.client).eq(0..10), "{entered:?}");
     assert_eq!(world.sent, 2);
 }
 
@@ -84,7 +84,7 @@ fn so_many_clients_go_before_the_queue() {
         );
         let mut passed = u32::from(before > 0);
         while !world.channels.contains_key(&(0, 1)) {
-            let inside = world.seats[0].clients().find(|(_, client)| client.is_inside()).unwrap().0;
+            let inside = world.nodes[0].clients().find(|(_, client)| client.is_inside()).unwrap().0;
             passed += entries(&mut world, &format!("exit0.{inside}")).len() as u32;
         }
         assert_eq!(passed, before, "passes = {passes}");
@@ -112,7 +112,7 @@ fn giving_up_costs_at_most_one_passing_through() {
 fn slots_and_fences() {
     let mut world = start(2, 2, &[]);
     let entered = entries(&mut world, "req0 req0.1 exit0.1 req0.1 req1/1 1>0 exit0.1 0>1 exit1 req1");
-    let seen: Vec<_> = entered.iter().map(|(node, pass)| (*node, pass.slot, pass.fence)).collect();
+    let seen: Vec<_> = entered.iter().map(|(node, grant)| (*node, grant.slot, grant.fence)).collect();
     assert_eq!(seen, [(0, 0, 1), (0, 1, 1), (0, 1, 2), (1, 1, 4), (1, 1, 5)]);
 }
 
@@ -123,7 +123,7 @@ fn a_node_may_have_several_tokens() {
     let mut world = start(2, 3, &[]);
     world.run("req1/0 req1.1 req1.2 1>0 0>1/0 1>0 0>1 1>0 0>1").unwrap();
     assert_eq!(node(&world, 1).held.len(), 3);
-    assert_eq!(world.seats[1].clients().filter(|(_, client)| client.is_inside()).count(), 3);
+    assert_eq!(world.nodes[1].clients().filter(|(_, client)| client.is_inside()).count(), 3);
     world.run("req0/2 0>1").unwrap();
     // The request is queued at the token it asked for, and gets the one that is free first.
     world.run("exit1.2").unwrap();
@@ -188,15 +188,15 @@ fn come_to_rest(options: &[(&str, &str)], seed: u64, stay_percent: usize, tamper
     let mut staying = Vec::new();
     for _ in 0..5000 {
         let mut steps = Vec::new();
-        for (node, seat) in (0..nodes).zip(&world.seats) {
-            let idle = seat.idle_client();
-            if idle < clients && left[node as usize] > 0 {
-                steps.push(format!("req{node}.{idle}/{}", number(2)));
+        for (id, node) in (0..nodes).zip(&world.nodes) {
+            let idle = node.idle_client();
+            if idle < clients && left[id as usize] > 0 {
+                steps.push(format!("req{id}.{idle}/{}", number(2)));
             }
-            steps.extend(seat.armed.iter().map(|timer| format!("tmo{node}:{timer}/{}", number(2))));
-            for (client, doing) in seat.clients() {
-                if doing.is_inside() && !staying.contains(&(node, client)) {
-                    steps.push(format!("exit{node}.{client}/{}", number(2)));
+            steps.extend(node.armed.iter().map(|timer| format!("tmo{id}:{timer}/{}", number(2))));
+            for (client, doing) in node.clients() {
+                if doing.is_inside() && !staying.contains(&(id, client)) {
+                    steps.push(format!("exit{id}.{client}/{}", number(2)));
                 }
             }
         }
@@ -209,9 +209,9 @@ fn come_to_rest(options: &[(&str, &str)], seed: u64, stay_percent: usize, tamper
         if let Some(node) = step.strip_prefix("req") {
             left[node[..1].parse::<usize>().unwrap()] -= 1;
         }
-        for (node, pass) in entries(&mut world, step) {
+        for (node, grant) in entries(&mut world, step) {
             if number(100) < stay_percent {
-                staying.push((node, pass.client));
+                staying.push((node, grant.client));
             }
         }
         tamper.apply(&mut world);
@@ -256,11 +256,11 @@ fn an_old_ticket_does_not_replace_a_newer_one() {
         }
         for _ in 0..20 {
             world.settle(20).unwrap();
-            let armed = (0..5).find_map(|index| Some((index, *world.seats[index].armed.first()?)));
+            let armed = (0..5).find_map(|index| Some((index, *world.nodes[index].armed.first()?)));
             let Some((index, timer)) = armed else { break };
             world.run(&format!("tmo{index}:{timer}")).unwrap();
         }
-        assert!(world.channels.is_empty() && world.seats.iter().all(|seat| seat.armed.is_empty()));
+        assert!(world.channels.is_empty() && world.nodes.iter().all(|node| node.armed.is_empty()));
         assert_eq!(world.inside(0), served, "{tamper:?}");
     }
 }
@@ -286,9 +286,9 @@ fn fences_rise_across_a_dropped_state() {
     let origin = node(&world, 0).droppable(&site).unwrap();
     assert_eq!(origin, Origin { floor: 3, clock: 0 });
     let again = Forest::create(&site, origin);
-    world.seats[0].node = Some(again);
+    world.nodes[0].state = Some(again);
     let entered = entries(&mut world, "req0 req0.1");
-    assert!(entered.iter().all(|(_, pass)| pass.fence == 4), "{entered:?}");
+    assert!(entered.iter().all(|(_, grant)| grant.fence == 4), "{entered:?}");
     // Not while a client is inside, or while a token is elsewhere.
     assert_eq!(node(&world, 0).droppable(&world.site(0)), None);
     world.run("exit0 exit0.1 req1/0 1>0").unwrap();
@@ -323,9 +323,9 @@ fn a_clock_outlives_32_bits() {
     for behind in 0..24 {
         let mut world = start(4, 1, &[("forget", "yes")]);
         let origin = Origin { floor: 0, clock: u64::from(u32::MAX - behind) };
-        for place in 0..4 {
-            let again = Forest::create(&world.site(place), origin);
-            world.seats[place as usize].node = Some(again);
+        for node in 0..4 {
+            let again = Forest::create(&world.site(node), origin);
+            world.nodes[node as usize].state = Some(again);
         }
         world.run("req1 1>0 0>1 exit1 req2 2>0 0>1 1>2 exit2 tmo2:1 2>0 tmo0:2 0>2 2>0 tmo1:3 1>0").unwrap();
         world.run("req3 3>0 0>3 req1 1>2 2>0 0>3 exit3 3>1 exit1 req3 3>1 1>3").unwrap();
