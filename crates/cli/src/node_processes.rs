@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use client::{Observer, Question, Told, clock};
+use client::{Observer, Question, QuestionAnswer, clock};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::output::note;
@@ -306,12 +306,12 @@ impl fmt::Display for LastWords {
 
 pub(crate) async fn is_connected(endpoint: &str, expected: usize) -> bool {
     let Ok(mut observer) = Observer::connect(endpoint).await else { return false };
-    let Ok(Told::Cluster(cluster)) = observer.ask(Question::Cluster).await else { return false };
+    let Ok(QuestionAnswer::Cluster(cluster)) = observer.ask(Question::Cluster).await else { return false };
     if cluster.lease_left.is_zero() {
         return false;
     }
     match observer.ask(Question::Status).await {
-        Ok(Told::Status { members, .. }) => {
+        Ok(QuestionAnswer::Status { members, .. }) => {
             members.len() == expected && members.iter().all(|member| member.unreachable.is_none())
         }
         _ => false,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use bench::storm::{self, Arrival, Dice, Finding, Ledger};
-use client::{Observer, Question, Told};
+use client::{Observer, Question, QuestionAnswer};
 use rustix::process::Signal;
 use service::Time;
 use service::protocol::Cluster;
@@ -235,7 +235,7 @@ impl Field {
         let asking = async {
             let mut observer = Observer::connect(&self.places[node as usize].clients).await.ok()?;
             match observer.ask(Question::Cluster).await.ok()? {
-                Told::Cluster(cluster) => Some(cluster),
+                QuestionAnswer::Cluster(cluster) => Some(cluster),
                 _ => None,
             }
         };

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use bench::{cpu, storm};
 use clap::ValueEnum;
-use client::{Observer, Question, Told};
+use client::{Observer, Question, QuestionAnswer};
 use rustix::process::Signal;
 use serde_json::Value;
 use service::Time;
@@ -229,7 +229,7 @@ impl Trial {
         let endpoint = &self.field.places[node as usize].clients;
         let asking = async {
             match Observer::connect(endpoint).await.ok()?.ask(Question::Status).await.ok()? {
-                Told::Status { node, .. } => Some((node.sessions, node.requests)),
+                QuestionAnswer::Status { node, .. } => Some((node.sessions, node.requests)),
                 _ => None,
             }
         };
