@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Value, json};
 use service::protocol::PeerStatus;
-use tokenwood::{Error, Observer, Question, Told};
+use tokenwood::{Error, Observer, Question, QuestionAnswer};
 use tokio::task::JoinSet;
 
 use crate::check_arguments::Format;
@@ -86,7 +86,7 @@ pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<PeerStatus>> {
     let mut tried = Vec::new();
     for endpoint in endpoints.named() {
         match ask(&endpoint, Question::Status).await {
-            Ok(Told::Status { node, mut members }) => {
+            Ok(QuestionAnswer::Status { node, mut members }) => {
                 // The endpoint that has just worked is better than the advertised one.
                 let asked = members.iter_mut().find(|member| member.id == node.node);
                 asked.into_iter().for_each(|asked| asked.endpoint = Some(endpoint.clone()));
@@ -110,7 +110,7 @@ async fn connect(endpoint: Option<&str>) -> Result<Observer, String> {
 }
 
 /// Asks one node.
-pub(crate) async fn ask(endpoint: &str, question: Question) -> Result<Told, Error> {
+pub(crate) async fn ask(endpoint: &str, question: Question) -> Result<QuestionAnswer, Error> {
     Observer::connect(endpoint).await?.ask(question).await
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
 use service::protocol::PeerStatus;
 use service::{Definition, Want};
-use tokenwood::{Grant, Question, Told};
+use tokenwood::{Grant, Question, QuestionAnswer};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Answered, Asking, is_complete, note_silence};
@@ -124,7 +124,7 @@ pub(crate) fn status(asking: &Asking) -> Result<u8> {
     for answered in &answers {
         let mut row = vec![answered.id.to_string(), answered.place().to_string()];
         match &answered.answer {
-            Ok(Told::Status { node, members }) => row.extend(status_cells(node, members)),
+            Ok(QuestionAnswer::Status { node, members }) => row.extend(status_cells(node, members)),
             Ok(_) => row.push("unexpected answer: is it of another version?".to_string()),
             Err(why) => row.push(format!("no answer: {why}")),
         }
@@ -134,10 +134,10 @@ pub(crate) fn status(asking: &Asking) -> Result<u8> {
     Ok(note_silence(&answers))
 }
 
-fn status_json(answered: &Answered<Told>) -> Value {
+fn status_json(answered: &Answered<QuestionAnswer>) -> Value {
     let mut value = json!({ "node": answered.id, "endpoint": answered.endpoint });
     match &answered.answer {
-        Ok(Told::Status { node, members }) => {
+        Ok(QuestionAnswer::Status { node, members }) => {
             value["status"] = json!(node);
             value["members"] = members.iter().map(member_json).collect();
         }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode};
-use tokenwood::{Error, Question, Told};
+use tokenwood::{Error, Question, QuestionAnswer};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Asking, reason};
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 }
 
 fn show(asking: &Asking) -> Result<Ended> {
-    let Told::Cluster(cluster) = ask(asking, &Question::Cluster)? else { bail!(OTHER_VERSION) };
+    let QuestionAnswer::Cluster(cluster) = ask(asking, &Question::Cluster)? else { bail!(OTHER_VERSION) };
     if asking.format == Format::Json {
         say!("{}", as_json(&cluster));
         return Ok(Ended::Well);
@@ -128,8 +128,8 @@ fn as_json(cluster: &Cluster) -> Value {
 
 fn invite(lasts: Duration, asking: &Asking) -> Result<Ended> {
     let word = match ask(asking, &Question::Invite(lasts))? {
-        Told::Invited(word) => word,
-        Told::NotDone(why) => bail!(why),
+        QuestionAnswer::Invited(word) => word,
+        QuestionAnswer::NotDone(why) => bail!(why),
         _ => bail!(OTHER_VERSION),
     };
     match asking.format {
@@ -142,8 +142,8 @@ fn invite(lasts: Duration, asking: &Asking) -> Result<Ended> {
 
 fn change(asking: &Asking, question: &Question, said: &str) -> Result<Ended> {
     match ask(asking, question)? {
-        Told::Done => {}
-        Told::NotDone(why) => bail!(why),
+        QuestionAnswer::Done => {}
+        QuestionAnswer::NotDone(why) => bail!(why),
         _ => bail!(OTHER_VERSION),
     }
     match asking.format {
@@ -156,7 +156,7 @@ fn change(asking: &Asking, question: &Question, said: &str) -> Result<Ended> {
 const OTHER_VERSION: &str = "unexpected answer from the node: is it of another version?";
 
 /// Asks the first node that answers.
-fn ask(asking: &Asking, question: &Question) -> Result<Told> {
+fn ask(asking: &Asking, question: &Question) -> Result<QuestionAnswer> {
     runtime()?.block_on(async {
         let mut tried = Vec::new();
         for endpoint in asking.endpoints() {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use bench::storm::{self, Dice, Ledger, Proxy};
 use clap::Args;
 use serde_json::json;
-use tokenwood::{Observer, Question, Told};
+use tokenwood::{Observer, Question, QuestionAnswer};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
@@ -219,7 +219,7 @@ async fn left_behind(places: &[Place], ttl: Duration) -> Result<Option<String>> 
         let mut counts = (0, 0, 0);
         for place in places {
             let mut observer = Observer::connect(&place.clients).await?;
-            let Told::Status { node, .. } = observer.ask(Question::Status).await? else {
+            let QuestionAnswer::Status { node, .. } = observer.ask(Question::Status).await? else {
                 bail!("unexpected answer from the node at {}", place.clients);
             };
             counts.0 += node.sessions;

@@ -241,7 +241,7 @@ impl Host {
     /// Leaves the others in good order, and stops.
     pub async fn leave(&self) {
         let mut left = self.shared.left.subscribe();
-        self.shared.happen(|turn| turn.member.leave(turn.now, turn.effects));
+        self.shared.with_member(|turn| turn.member.leave(turn.now, turn.effects));
         _ = left.wait_for(|left| *left).await;
         if self.shared.control.leadership().borrow().is_some() {
             // The other nodes learn from the leader's next heartbeat that the next view is committed.
@@ -311,7 +311,7 @@ impl Shared {
     }
 
     /// Gives the member an input, carries out what it wants, and writes what comes of it.
-    pub(crate) fn happen<R>(self: &Arc<Shared>, input: impl FnOnce(&mut Turn<'_>) -> R) -> R {
+    pub(crate) fn with_member<R>(self: &Arc<Shared>, input: impl FnOnce(&mut Turn<'_>) -> R) -> R {
         let mut dirty = Dirty::new();
         let result = self.happen_in(&mut dirty, input);
         dirty.iter().for_each(|outbound| outbound.flush());

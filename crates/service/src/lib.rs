@@ -33,7 +33,7 @@ pub mod time;
 pub mod view;
 pub mod wish;
 
-pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};
+pub use crate::core::{Acquire, Config, Core, Effects, PeerMessage, Reply, RequestOutcome};
 pub use defect::Defect;
 pub use grant::Grant;
 pub use identity::{Identity, NodeId};

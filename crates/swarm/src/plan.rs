@@ -301,7 +301,7 @@ pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, String> {
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Happened {
+pub struct Outcome {
     /// Violations: conflicting grants, falling fences. The run stops at the first.
     pub violations: Vec<String>,
     /// Requests that were not served in the end, and names that were not forgotten.
@@ -338,7 +338,7 @@ pub struct Happened {
     pub log: Vec<String>,
 }
 
-impl Happened {
+impl Outcome {
     /// The first violation or stuck request, if any.
     pub fn wrong(&self) -> Option<&str> {
         self.violations.first().or(self.stuck.first()).map(String::as_str)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use service::client::believed_until;
 use service::protocol::{ToClient, ToNode};
-use service::{Answer, Refusal, Reply, SessionId};
+use service::{Refusal, Reply, RequestOutcome, SessionId};
 
 use crate::error::Error;
 use crate::observer::Observer;
@@ -86,7 +86,7 @@ impl Detached {
                 ToClient::SessionGone { session } if session == self.session => {
                     return Err(Error::Refused(Refusal::NoSuchSession));
                 }
-                ToClient::Answer(Answer { session, request, reply: Reply::Revoked })
+                ToClient::Reply(Reply { session, request, outcome: RequestOutcome::Revoked })
                     if (session, request) == (self.session, self.request) && first.is_empty() =>
                 {
                     return Err(Error::Refused(Refusal::ForceReleased));

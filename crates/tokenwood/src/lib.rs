@@ -79,7 +79,7 @@ pub use service::client::Grant;
 pub use service::core::{Held, Listing};
 pub use service::event::{Change, Event, Filter, ForceReleased};
 pub use service::name::Definition;
-pub use service::protocol::{Question, Told};
+pub use service::protocol::{Question, QuestionAnswer};
 pub use tokenwood::{Open, Options, Tokenwood};
 pub use waiters::{Answer, Waiters, Waits};
 

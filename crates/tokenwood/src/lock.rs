@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::core::Patience;
+use service::core::Timeout;
 use service::{Acquire, Definition, Want};
 use tokio::time::sleep;
 
@@ -87,7 +87,7 @@ impl Lock {
 
     /// Waits until there is a slot. Dropping the future gives up, and nothing is left behind.
     pub async fn acquire(&self) -> Result<Guard, Error> {
-        self.ask(Patience::Forever).await
+        self.ask(Timeout::Never).await
     }
 
     /// Releases what this guard holds, and waits until there is a slot of this lock: the same as [`Guard::release`] and then
@@ -108,7 +108,7 @@ impl Lock {
             guard.release();
             return self.acquire().await;
         };
-        match self.ask_at(backend.clone(), Some(guard), Patience::Forever).await {
+        match self.ask_at(backend.clone(), Some(guard), Timeout::Never).await {
             Err(error) if error.is_of_node() => {
                 self.tokenwood.turn_from(&backend).await;
                 self.acquire().await
@@ -118,29 +118,29 @@ impl Lock {
     }
 
     /// Waits at most this long.
-    pub async fn acquire_within(&self, patience: Duration) -> Result<Guard, Error> {
-        self.ask(Patience::For(patience)).await
+    pub async fn acquire_within(&self, timeout: Duration) -> Result<Guard, Error> {
+        self.ask(Timeout::After(timeout)).await
     }
 
     /// Does not wait for a release. A slot that is free at another node is found.
     pub async fn try_acquire(&self) -> Result<Guard, Error> {
-        self.ask(Patience::Try).await
+        self.ask(Timeout::Try).await
     }
 
     /// Asks one node after another until one answers. A node that is leaving or has no lease refuses, and the
     /// request moves to another node. A request that does not wait tries one other node.
-    async fn ask(&self, patience: Patience) -> Result<Guard, Error> {
-        let until = match patience {
-            Patience::For(patience) => Some(clock::now() + patience),
-            Patience::Try | Patience::Forever => None,
+    async fn ask(&self, timeout: Timeout) -> Result<Guard, Error> {
+        let until = match timeout {
+            Timeout::After(timeout) => Some(clock::now() + timeout),
+            Timeout::Try | Timeout::Never => None,
         };
         let mut pause = Duration::ZERO;
-        let mut patience = patience;
+        let mut timeout = timeout;
         let mut backend = self.tokenwood.backend().await?;
         loop {
-            let error = match self.ask_at(backend.clone(), None, patience).await {
+            let error = match self.ask_at(backend.clone(), None, timeout).await {
                 Ok(guard) => return Ok(guard),
-                Err(error) if error.is_of_node() && (patience != Patience::Try || pause.is_zero()) => error,
+                Err(error) if error.is_of_node() && (timeout != Timeout::Try || pause.is_zero()) => error,
                 Err(error) => return Err(error),
             };
             self.tokenwood.turn_from(&backend).await;
@@ -152,12 +152,12 @@ impl Lock {
                 pause = (pause * 2).clamp(FIRST_RETRY, LONGEST_RETRY);
                 match self.tokenwood.backend().await {
                     Ok(backend) => break backend,
-                    Err(error) if patience == Patience::Try => return Err(error),
+                    Err(error) if timeout == Timeout::Try => return Err(error),
                     Err(_) => {}
                 }
             };
             if let Some(until) = until {
-                patience = Patience::For(until - clock::now());
+                timeout = Timeout::After(until - clock::now());
             }
         }
     }
@@ -167,10 +167,10 @@ impl Lock {
         &self,
         backend: Arc<dyn Backend>,
         held: Option<Guard>,
-        patience: Patience,
+        timeout: Timeout,
     ) -> Result<Guard, Error> {
         let (name, want) = (self.name.clone(), self.want.clone());
-        let ask = Acquire { request: 0, name, definition: self.definition, want, patience };
+        let ask = Acquire { request: 0, name, definition: self.definition, want, timeout };
         let (request, asked) = match held {
             None => backend.acquire(ask)?,
             Some(guard) => backend.acquire_after(guard.let_go(), ask)?,

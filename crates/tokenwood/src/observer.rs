@@ -9,7 +9,7 @@ use service::core::{Cursor, Listing, Page};
 use service::event::{Event, Filter, ForceReleased};
 use service::frame;
 use service::name::Definition;
-use service::protocol::{Done, Order, Question, ToClient, ToNode, Told};
+use service::protocol::{Order, OrderDone, Question, QuestionAnswer, ToClient, ToNode};
 use tokio::time::timeout;
 
 use crate::connection::Connection;
@@ -55,21 +55,23 @@ impl Observer {
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), tokenwood::Error> {
-    /// use tokenwood::{Observer, Question, Told};
+    /// use tokenwood::{Observer, Question, QuestionAnswer};
     ///
     /// let mut observer = Observer::connect("127.0.0.1:7710").await?;
-    /// if let Told::Status { members, .. } = observer.ask(Question::Status).await? {
+    /// if let QuestionAnswer::Status { members, .. } = observer.ask(Question::Status).await? {
     ///     println!("{} members", members.len());
     /// }
     /// # Ok(()) }
     /// ```
-    pub async fn ask(&mut self, question: Question) -> Result<Told, Error> {
+    pub async fn ask(&mut self, question: Question) -> Result<QuestionAnswer, Error> {
         self.last_question += 1;
         let number = self.last_question;
         self.say(&[ToNode::Ask { number, question }]).await?;
         loop {
             match self.answer().await? {
-                ToClient::Told { number: told, what } if told == number => return Ok(what),
+                ToClient::QuestionAnswer { number: answered, answer } if answered == number => {
+                    return Ok(answer);
+                }
                 _ => {}
             }
         }
@@ -81,7 +83,7 @@ impl Observer {
         let mut listings = Listings::default();
         loop {
             match self.ask(Question::List(listings.next.clone())).await? {
-                Told::List(page) => {
+                QuestionAnswer::List(page) => {
                     if !listings.add(page).map_err(|why| self.no_answer(why))? {
                         return Ok(listings.sorted());
                     }
@@ -97,7 +99,7 @@ impl Observer {
         loop {
             let (name, after) = (name.to_string(), listings.next.clone());
             match self.ask(Question::Inspect { name, after }).await? {
-                Told::Inspect { home, page } => {
+                QuestionAnswer::Inspect { home, page } => {
                     if !listings.add(page).map_err(|why| self.no_answer(why))? {
                         return Ok((home, listings.sorted()));
                     }
@@ -112,7 +114,7 @@ impl Observer {
         let (mut all, mut after) = (Vec::new(), None);
         loop {
             match self.ask(Question::Definitions(after.clone())).await? {
-                Told::Definitions { definitions, next } => {
+                QuestionAnswer::Definitions { definitions, next } => {
                     all.extend(definitions);
                     if next.is_none() {
                         return Ok(all);
@@ -132,9 +134,9 @@ impl Observer {
     }
 
     /// An answer to another question, or the reason why there is none.
-    fn something_else(&self, told: Told) -> Error {
-        self.no_answer(match told {
-            Told::NotDone(why) => why,
+    fn something_else(&self, answer: QuestionAnswer) -> Error {
+        self.no_answer(match answer {
+            QuestionAnswer::NotDone(why) => why,
             _ => "unexpected answer: does the node run another version?".to_string(),
         })
     }
@@ -163,18 +165,18 @@ impl Observer {
         at_once: bool,
     ) -> Result<Vec<ForceReleased>, Error> {
         match self.order(Order::ForceRelease { name: name.into(), slot, fence, at_once }).await? {
-            Done::ForceReleased(released) => Ok(released),
-            Done::Agreed => Ok(Vec::new()),
+            OrderDone::ForceReleased(released) => Ok(released),
+            OrderDone::Agreed => Ok(Vec::new()),
         }
     }
 
-    async fn order(&mut self, order: Order) -> Result<Done, Error> {
+    async fn order(&mut self, order: Order) -> Result<OrderDone, Error> {
         self.last_question += 1;
         let number = self.last_question;
         self.say(&[ToNode::Order { number, order }]).await?;
         loop {
             match within(&self.endpoint, AGREEMENT_LIMIT, self.connection.next()).await? {
-                ToClient::Done { number: done, result } if done == number => {
+                ToClient::OrderResult { number: done, result } if done == number => {
                     return result.map_err(Error::Refused);
                 }
                 _ => {}
@@ -201,7 +203,7 @@ impl Observer {
         loop {
             let heard = self.connection.next().await;
             match heard.map_err(|why| Error::NoAnswer { endpoint: self.endpoint.clone(), why })? {
-                ToClient::Happened(event) => return Ok(Seen::Event(event)),
+                ToClient::Event(event) => return Ok(Seen::Event(event)),
                 ToClient::Missed(events) => return Ok(Seen::Missed(events)),
                 _ => {}
             }

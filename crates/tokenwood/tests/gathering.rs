@@ -5,7 +5,7 @@ use std::time::Duration;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
 use service::session::Promise;
-use service::{Answer, Grant, Reply, SessionId};
+use service::{Grant, Reply, RequestOutcome, SessionId};
 use tokenwood::Tokenwood;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -67,8 +67,8 @@ impl Node {
 }
 
 fn granted(request: u64) -> ToClient {
-    let reply = Reply::Granted(Grant { slot: 0, fence: request, group: 0 });
-    ToClient::Answer(Answer { session: SESSION, request, reply })
+    let outcome = RequestOutcome::Granted(Grant { slot: 0, fence: request, group: 0 });
+    ToClient::Reply(Reply { session: SESSION, request, outcome })
 }
 
 fn request(said: &ToNode) -> u64 {

@@ -12,7 +12,7 @@ use bench::storm::{self, Arrival, Dice, Finding, Ledger};
 use rustix::process::Signal;
 use service::Time;
 use service::protocol::Cluster;
-use tokenwood::{Observer, Question, Told};
+use tokenwood::{Observer, Question, QuestionAnswer};
 use tokio::time::{sleep, timeout};
 
 use super::network::{Network, address};
@@ -235,7 +235,7 @@ impl Field {
         let asking = async {
             let mut observer = Observer::connect(&self.places[node as usize].clients).await.ok()?;
             match observer.ask(Question::Cluster).await.ok()? {
-                Told::Cluster(cluster) => Some(cluster),
+                QuestionAnswer::Cluster(cluster) => Some(cluster),
                 _ => None,
             }
         };

@@ -20,7 +20,7 @@ use clap::ValueEnum;
 use rustix::process::Signal;
 use serde_json::Value;
 use service::Time;
-use tokenwood::{Observer, Question, Told};
+use tokenwood::{Observer, Question, QuestionAnswer};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{sleep, timeout};
@@ -229,7 +229,7 @@ impl Trial {
         let endpoint = &self.field.places[node as usize].clients;
         let asking = async {
             match Observer::connect(endpoint).await.ok()?.ask(Question::Status).await.ok()? {
-                Told::Status { node, .. } => Some((node.sessions, node.requests)),
+                QuestionAnswer::Status { node, .. } => Some((node.sessions, node.requests)),
                 _ => None,
             }
         };

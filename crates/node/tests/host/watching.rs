@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::Cluster;
-use tokenwood::{Change, Event, Filter, Observer, Question, Seen, Tokenwood, Told};
+use tokenwood::{Change, Event, Filter, Observer, Question, QuestionAnswer, Seen, Tokenwood};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -16,7 +16,7 @@ async fn any_node_knows_where_clients_reach_the_others() {
         let all_connected = async {
             loop {
                 let told = observer.ask(Question::Status).await.unwrap();
-                let Told::Status { node, members } = told else { panic!("{told:?}") };
+                let QuestionAnswer::Status { node, members } = told else { panic!("{told:?}") };
                 assert_eq!((node.node as usize, node.sessions), (id, 0), "who only asks has no session");
                 if members.iter().all(|member| member.unreachable.is_none() && member.endpoint.is_some()) {
                     return members;

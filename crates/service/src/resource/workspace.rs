@@ -3,10 +3,10 @@
 use algorithms::forest::Forest;
 use algorithms::{Outbox, rooms};
 
-use super::Content;
+use super::ResourceMessage;
 use super::step::Effect;
 use crate::dice::Dice;
-use crate::view::Place;
+use crate::view::MemberIndex;
 use crate::wish::Numbered;
 
 /// Lists that are used again for every step, so that a step allocates nothing, and the source of chance.
@@ -77,7 +77,9 @@ impl Clone for Workspace {
 
 fn of_forest(effect: algorithms::Effect<Forest>) -> Option<Effect> {
     Some(match effect {
-        algorithms::Effect::Send { to, message } => Effect::Send(Place(to), Content::Slots(message)),
+        algorithms::Effect::Send { to, message } => {
+            Effect::Send(MemberIndex(to), ResourceMessage::Slots(message))
+        }
         algorithms::Effect::Enter(grant) => {
             Effect::Grant { client: grant.client, slot: grant.slot, fence: grant.fence, group: 0 }
         }
@@ -90,7 +92,7 @@ fn of_forest(effect: algorithms::Effect<Forest>) -> Option<Effect> {
 
 fn of_room(effect: rooms::Effect<Numbered>) -> Option<Effect> {
     Some(match effect {
-        rooms::Effect::Send { to, message } => Effect::Send(Place(to), Content::Rooms(message)),
+        rooms::Effect::Send { to, message } => Effect::Send(MemberIndex(to), ResourceMessage::Rooms(message)),
         rooms::Effect::Enter { client, group, fence } => Effect::Grant { client, slot: 0, fence, group },
         rooms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         rooms::Effect::Never(what) => Effect::Never(what),

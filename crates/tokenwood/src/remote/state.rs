@@ -113,7 +113,7 @@ impl State {
     fn read_all(&mut self, shared: &Shared, answered: &mut usize) -> Result<(), Ended> {
         loop {
             while let Some(heard) = self.next()? {
-                *answered += usize::from(matches!(heard, ToClient::Answer(_)));
+                *answered += usize::from(matches!(heard, ToClient::Reply(_)));
                 self.hear(&heard, shared)?;
             }
             let Some((reader, bell)) = &mut self.reader else { return Ok(()) };

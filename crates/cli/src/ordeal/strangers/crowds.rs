@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bench::storm::Dice;
-use service::core::Patience;
+use service::core::Timeout;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
-use service::{Acquire, Definition, Reply, SessionId, Want};
-use tokenwood::{Observer, Question, Told};
+use service::{Acquire, Definition, RequestOutcome, SessionId, Want};
+use tokenwood::{Observer, Question, QuestionAnswer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -143,7 +143,7 @@ fn ask(request: usize, name: &Arc<str>) -> Acquire {
         name: name.clone(),
         definition: Definition::MUTEX,
         want: Want::Slot,
-        patience: Patience::Forever,
+        timeout: Timeout::Never,
     }
 }
 
@@ -191,8 +191,8 @@ async fn listen(
                     counts.add("sessions_refused", 1);
                     _ = opened.send(None);
                 }
-                ToClient::Answer(answer) => match answer.reply {
-                    Reply::Granted(_) => counts.add("granted", 1),
+                ToClient::Reply(reply) => match reply.outcome {
+                    RequestOutcome::Granted(_) => counts.add("granted", 1),
                     _ => counts.add("requests_refused", 1),
                 },
                 ToClient::SessionGone { .. } => counts.add("sessions_gone", 1),
@@ -251,7 +251,7 @@ pub(super) async fn listings(arguments: Arguments, counts: Counts) {
 async fn pages(observer: &mut Observer, most: u64, counts: &Counts) -> Result<(), tokenwood::Error> {
     let mut after = None;
     for _ in 0..most {
-        let Told::List(page) = observer.ask(Question::List(after)).await? else { break };
+        let QuestionAnswer::List(page) = observer.ask(Question::List(after)).await? else { break };
         counts.add("pages", 1);
         after = page.next;
         if after.is_none() {

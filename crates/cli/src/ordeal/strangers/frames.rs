@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bench::storm::Dice;
-use service::core::{Cursor, Patience};
+use service::core::{Cursor, Timeout};
 use service::event::Filter;
 use service::frame;
 use service::name::Kind;
@@ -258,10 +258,10 @@ fn acquire(dice: &mut Dice, request: u64) -> Acquire {
         4 => Want::AnyOf([Arc::from("g")].into()),
         _ => Want::AnyOf(vec![Arc::from("g"); 1_000].into()),
     };
-    let patience = match dice.below(3) {
-        0 => Patience::Try,
-        1 => Patience::For(time(dice)),
-        _ => Patience::Forever,
+    let timeout = match dice.below(3) {
+        0 => Timeout::Try,
+        1 => Timeout::After(time(dice)),
+        _ => Timeout::Never,
     };
-    Acquire { request, name: name(dice).into(), definition: definition(dice), want, patience }
+    Acquire { request, name: name(dice).into(), definition: definition(dice), want, timeout }
 }

@@ -8,7 +8,7 @@ use super::world::World;
 
 /// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum Action {
     /// The oldest message from one node to another arrives.
     Deliver(usize, usize),
     /// A node learns of the view of this epoch.
@@ -35,50 +35,50 @@ pub(crate) enum Act {
     Forget(usize),
 }
 
-impl fmt::Display for Act {
+impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Act::Deliver(from, to) => write!(f, "a message of node {from} reaches node {to}"),
-            Act::Learn(node, epoch) => write!(f, "node {node} hears of view {epoch}"),
-            Act::Ask(client) => write!(f, "client {client} asks"),
-            Act::Release(client) => write!(f, "client {client} leaves"),
-            Act::Crash(node) => write!(f, "node {node} dies"),
-            Act::Lapse(node) => write!(f, "the lease of node {node} runs out"),
-            Act::Renew(node) => write!(f, "the lease of node {node} is renewed"),
-            Act::Exclude(node) => write!(f, "node {node} is left out"),
-            Act::Discover(node) => write!(f, "node {node} learns that it was left out"),
-            Act::Join(node) => write!(f, "node {node} joins, in a new incarnation"),
-            Act::Timer(node, resource, timer) => {
+            Action::Deliver(from, to) => write!(f, "a message of node {from} reaches node {to}"),
+            Action::Learn(node, epoch) => write!(f, "node {node} hears of view {epoch}"),
+            Action::Ask(client) => write!(f, "client {client} asks"),
+            Action::Release(client) => write!(f, "client {client} leaves"),
+            Action::Crash(node) => write!(f, "node {node} dies"),
+            Action::Lapse(node) => write!(f, "the lease of node {node} runs out"),
+            Action::Renew(node) => write!(f, "the lease of node {node} is renewed"),
+            Action::Exclude(node) => write!(f, "node {node} is left out"),
+            Action::Discover(node) => write!(f, "node {node} learns that it was left out"),
+            Action::Join(node) => write!(f, "node {node} joins, in a new incarnation"),
+            Action::Timer(node, resource, timer) => {
                 write!(f, "timer {timer} of resource {resource} at node {node} runs out")
             }
-            Act::Forget(node) => write!(f, "node {node} forgets what nobody uses"),
+            Action::Forget(node) => write!(f, "node {node} forgets what nobody uses"),
         }
     }
 }
 
 impl World {
     /// All possible next steps.
-    pub(crate) fn acts(&self) -> Vec<Act> {
-        let mut acts = Vec::new();
+    pub(crate) fn actions(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
         for from in 0..self.nodes.len() {
             let others = (0..self.nodes.len()).filter(|to| self.can_deliver(from, *to));
-            acts.extend(others.map(|to| Act::Deliver(from, to)));
+            actions.extend(others.map(|to| Action::Deliver(from, to)));
         }
         for node in 0..self.nodes.len() {
-            self.acts_of_node(node, &mut acts);
+            self.actions_of_node(node, &mut actions);
         }
         for (number, client) in self.clients.iter().enumerate() {
             let here = &self.nodes[client.node];
             if client.believes {
-                acts.push(Act::Release(number));
+                actions.push(Action::Release(number));
             } else if client.rounds > 0 && !client.waits && here.core().is_some() && !here.lapsed {
-                acts.push(Act::Ask(number));
+                actions.push(Action::Ask(number));
             }
         }
-        acts
+        actions
     }
 
-    fn acts_of_node(&self, number: usize, acts: &mut Vec<Act>) {
+    fn actions_of_node(&self, number: usize, actions: &mut Vec<Action>) {
         let node = &self.nodes[number];
         let is_member = self.is_member(number);
         let may_fail = self.failures > 0;
@@ -87,38 +87,38 @@ impl World {
             let epochs = self.views_of(number);
             let others =
                 epochs.filter(|epoch| *epoch > core.view().epoch || backwards && *epoch < core.view().epoch);
-            acts.extend(others.map(|epoch| Act::Learn(number, epoch)));
+            actions.extend(others.map(|epoch| Action::Learn(number, epoch)));
             if may_fail && is_member {
-                acts.push(Act::Crash(number));
+                actions.push(Action::Crash(number));
                 if !node.lapsed {
-                    acts.push(Act::Lapse(number));
+                    actions.push(Action::Lapse(number));
                 }
             }
             if node.lapsed && is_member {
-                acts.push(Act::Renew(number));
+                actions.push(Action::Renew(number));
             }
             if !is_member {
-                acts.push(Act::Discover(number));
+                actions.push(Action::Discover(number));
             }
             if self.timers > 0 {
-                acts.extend(
-                    core.timers().into_iter().map(|(resource, timer)| Act::Timer(number, resource, timer)),
+                actions.extend(
+                    core.timers().into_iter().map(|(resource, timer)| Action::Timer(number, resource, timer)),
                 );
                 if core.wakes_at().is_some_and(|at| at <= node.now) {
-                    acts.push(Act::Forget(number));
+                    actions.push(Action::Forget(number));
                 }
             }
         } else if node.joins {
-            acts.extend(self.views_of(number).map(|epoch| Act::Learn(number, epoch)));
+            actions.extend(self.views_of(number).map(|epoch| Action::Learn(number, epoch)));
         }
         let gone = node.lapsed || node.core().is_none() && !node.joins;
         let suspected = self.defect == Some(Defect::ExcludesOnSuspicion) && may_fail;
         if is_member && self.view().members.len() > 1 && (gone || suspected) {
-            acts.push(Act::Exclude(number));
+            actions.push(Action::Exclude(number));
         }
         let at_once = self.defect == Some(Defect::RestartReplaces);
         if node.core().is_none() && !node.joins && (!is_member || at_once) {
-            acts.push(Act::Join(number));
+            actions.push(Action::Join(number));
         }
     }
 }
