@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
-use tokenwood::{Observer, Question, QuestionAnswer};
+use tokenwood::{Admin, NodeStatus};
 use transport::clock;
 
 use crate::output::note;
@@ -306,15 +306,12 @@ impl fmt::Display for LastWords {
 }
 
 pub(crate) async fn is_connected(endpoint: &str, expected: usize) -> bool {
-    let Ok(mut observer) = Observer::connect(endpoint).await else { return false };
-    let Ok(QuestionAnswer::Cluster(cluster)) = observer.ask(Question::Cluster).await else { return false };
+    let Ok(mut admin) = Admin::connect(endpoint).await else { return false };
+    let Ok(cluster) = admin.cluster().await else { return false };
     if cluster.lease_left.is_zero() {
         return false;
     }
-    match observer.ask(Question::Status).await {
-        Ok(QuestionAnswer::Status { members, .. }) => {
-            members.len() == expected && members.iter().all(|member| member.unreachable.is_none())
-        }
-        _ => false,
-    }
+    admin.status().await.is_ok_and(|NodeStatus { members, .. }| {
+        members.len() == expected && members.iter().all(|member| member.unreachable.is_none())
+    })
 }

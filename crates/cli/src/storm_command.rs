@@ -5,11 +5,11 @@ use std::io::Read;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use bench::storm::{self, Dice, Ledger, Proxy};
 use clap::Args;
 use serde_json::json;
-use tokenwood::{Observer, Question, QuestionAnswer};
+use tokenwood::Admin;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
@@ -218,10 +218,8 @@ async fn left_behind(places: &[Place], ttl: Duration) -> Result<Option<String>> 
     loop {
         let mut counts = (0, 0, 0);
         for place in places {
-            let mut observer = Observer::connect(&place.clients).await?;
-            let QuestionAnswer::Status { node, .. } = observer.ask(Question::Status).await? else {
-                bail!("unexpected answer from the node at {}", place.clients);
-            };
+            let mut admin = Admin::connect(&place.clients).await?;
+            let node = admin.status().await?.node;
             counts.0 += node.sessions;
             counts.1 += node.requests;
             counts.2 += node.resources;

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use service::protocol::PeerStatus;
 use service::{SessionId, Want};
-use tokenwood::{Change, Error, Event, Filter, Observer, Seen};
+use tokenwood::{Admin, Change, Error, Event, Filter, Seen};
 use tokio::sync::mpsc;
 
 use crate::check_arguments::Format;
@@ -92,9 +92,9 @@ async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, S
     let mut silent = false;
     loop {
         let error = match watch_one(&endpoint, &filter).await {
-            Ok(observer) => {
+            Ok(admin) => {
                 silent = false;
-                pass_on(observer, member.id, &sender).await
+                pass_on(admin, member.id, &sender).await
             }
             Err(error) => error,
         };
@@ -107,17 +107,17 @@ async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, S
     }
 }
 
-async fn watch_one(endpoint: &str, filter: &Filter) -> Result<Observer, Error> {
-    let mut observer = Observer::connect(endpoint).await?;
-    observer.watch(filter.clone()).await?;
-    Ok(observer)
+async fn watch_one(endpoint: &str, filter: &Filter) -> Result<Admin, Error> {
+    let mut admin = Admin::connect(endpoint).await?;
+    admin.watch(filter.clone()).await?;
+    Ok(admin)
 }
 
 /// Passes on what happens until the connection breaks.
-async fn pass_on(mut observer: Observer, id: u32, sender: &mpsc::Sender<(u32, Said)>) -> Error {
+async fn pass_on(mut admin: Admin, id: u32, sender: &mpsc::Sender<(u32, Said)>) -> Error {
     _ = sender.send((id, Said::Watching)).await;
     loop {
-        match observer.next().await {
+        match admin.next().await {
             Ok(seen) => _ = sender.send((id, Said::Seen(seen))).await,
             Err(error) => return error,
         }

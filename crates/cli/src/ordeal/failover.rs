@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use bench::storm::{self, Arrival};
 use rustix::process::{Pid, Signal, kill_process};
 use service::Time;
-use tokenwood::Observer;
+use tokenwood::Admin;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{sleep, timeout};
@@ -224,8 +224,8 @@ pub(crate) async fn leader(setup: Setup) -> Result<Report> {
 async fn at_home_elsewhere(field: &Field, node: u32, from: usize) -> Result<usize> {
     let begun = Instant::now();
     for wanted in from.. {
-        let mut observer = Observer::connect(&field.places[node as usize].clients).await?;
-        match observer.inspect(&storm::wanted(wanted).0).await? {
+        let mut admin = Admin::connect(&field.places[node as usize].clients).await?;
+        match admin.inspect(&storm::wanted(wanted).0).await? {
             (home, _) if home != node => return Ok(wanted),
             _ if begun.elapsed() > PATIENCE => break,
             _ => {}

@@ -12,7 +12,7 @@ use bench::storm::{self, Arrival, Dice, Finding, Ledger};
 use rustix::process::Signal;
 use service::Time;
 use service::protocol::Cluster;
-use tokenwood::{Observer, Question, QuestionAnswer};
+use tokenwood::Admin;
 use tokio::time::{sleep, timeout};
 
 use super::network::{Network, address};
@@ -233,11 +233,8 @@ impl Field {
     /// What a node says of the cluster, if it answers soon. It is asked from where this program is.
     pub(crate) async fn ask(&self, node: u32) -> Option<Cluster> {
         let asking = async {
-            let mut observer = Observer::connect(&self.places[node as usize].clients).await.ok()?;
-            match observer.ask(Question::Cluster).await.ok()? {
-                QuestionAnswer::Cluster(cluster) => Some(cluster),
-                _ => None,
-            }
+            let mut admin = Admin::connect(&self.places[node as usize].clients).await.ok()?;
+            admin.cluster().await.ok()
         };
         timeout(Duration::from_millis(300), asking).await.ok()?
     }

@@ -20,7 +20,7 @@ use clap::ValueEnum;
 use rustix::process::Signal;
 use serde_json::Value;
 use service::Time;
-use tokenwood::{Observer, Question, QuestionAnswer};
+use tokenwood::Admin;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{sleep, timeout};
@@ -228,10 +228,8 @@ impl Trial {
     async fn status(&self, node: u32) -> Option<(usize, usize)> {
         let endpoint = &self.field.places[node as usize].clients;
         let asking = async {
-            match Observer::connect(endpoint).await.ok()?.ask(Question::Status).await.ok()? {
-                QuestionAnswer::Status { node, .. } => Some((node.sessions, node.requests)),
-                _ => None,
-            }
+            let status = Admin::connect(endpoint).await.ok()?.status().await.ok()?;
+            Some((status.node.sessions, status.node.requests))
         };
         timeout(Duration::from_secs(2), asking).await.ok()?
     }

@@ -10,7 +10,7 @@ use service::core::Timeout;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
 use service::{Acquire, Definition, RequestOutcome, SessionId, Want};
-use tokenwood::{Observer, Question, QuestionAnswer};
+use tokenwood::Admin;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -235,8 +235,8 @@ pub(super) async fn listings(arguments: Arguments, counts: Counts) {
                 let elsewhere = any(&mut dice, &clients);
                 let to = any(&mut dice, &[clients[0], elsewhere]).to_string();
                 // There may be no node at the moment.
-                if let Ok(Ok(mut observer)) = timeout(BACK, Observer::connect(&to)).await {
-                    _ = pages(&mut observer, dice.below(10), &counts).await;
+                if let Ok(Ok(mut admin)) = timeout(BACK, Admin::connect(&to)).await {
+                    _ = pages(&mut admin, dice.below(10), &counts).await;
                     // Some stay without a word.
                     sleep(BACK * dice.below(3) as u32).await;
                 }
@@ -248,10 +248,10 @@ pub(super) async fn listings(arguments: Arguments, counts: Counts) {
 }
 
 /// Reads so many pages at most, and stops.
-async fn pages(observer: &mut Observer, most: u64, counts: &Counts) -> Result<(), tokenwood::Error> {
+async fn pages(admin: &mut Admin, most: u64, counts: &Counts) -> Result<(), tokenwood::Error> {
     let mut after = None;
     for _ in 0..most {
-        let QuestionAnswer::List(page) = observer.ask(Question::List(after)).await? else { break };
+        let page = admin.list_page(after).await?;
         counts.add("pages", 1);
         after = page.next;
         if after.is_none() {

@@ -1,31 +1,58 @@
-//! Queries to a node, and events from it: a connection without a session.
+//! What operators do at a node: ask, watch, define, revoke, invite. A connection without a session.
 
 use std::cmp::Reverse;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::core::{Cursor, Listing, Page};
+use service::core::{Cursor, Listing, Page, Status};
 use service::event::{Event, Filter, ForceReleased};
 use service::frame;
 use service::name::Definition;
-use service::protocol::{Order, OrderDone, Question, QuestionAnswer, ToClient, ToNode};
+use service::protocol::{Cluster, Order, OrderDone, PeerStatus, Question, QuestionAnswer, ToClient, ToNode};
 use tokio::time::timeout;
 
 use crate::connection::Connection;
-use crate::error::Error;
+use crate::endpoints::first_that_answers;
+use crate::error::{Error, NoAnswer};
 
 /// A node that does not answer within this time counts as not answering.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 /// A commit may take until another leader is elected.
 const AGREEMENT_LIMIT: Duration = Duration::from_secs(10);
 
-/// A connection to one node, for queries and events. It holds nothing, and the node does not count it as a
-/// client.
-pub struct Observer {
+/// A connection to one node, for operators: queries, events and changes. It has no session and holds nothing.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), tokenwood::Error> {
+/// use tokenwood::Admin;
+///
+/// let mut admin = Admin::connect("127.0.0.1:7710").await?;
+/// println!("{} members", admin.status().await?.members.len());
+/// # Ok(()) }
+/// ```
+pub struct Admin {
     endpoint: String,
     connection: Connection,
     last_question: u64,
+}
+
+/// The status of a node, and the members of its cluster as the node sees them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeStatus {
+    /// The status of the node itself.
+    pub node: Status,
+    /// All members, in the order of ids.
+    pub members: Vec<PeerStatus>,
+}
+
+/// When a slot that was revoked is granted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantAgain {
+    /// When the holder has released it, or when the holder's promise has certainly expired.
+    WhenSafe,
+    /// Immediately. **This breaks exclusion**: the holder may not know yet.
+    AtOnce,
 }
 
 /// What a watcher receives.
@@ -37,11 +64,11 @@ pub enum Seen {
     Missed(u64),
 }
 
-impl Observer {
+impl Admin {
     /// Connects to this node, named as `host:port`.
-    pub async fn connect(endpoint: &str) -> Result<Observer, Error> {
+    pub async fn connect(endpoint: &str) -> Result<Admin, Error> {
         match Connection::open(endpoint).await {
-            Ok(connection) => Ok(Observer { endpoint: endpoint.to_string(), connection, last_question: 0 }),
+            Ok(connection) => Ok(Admin { endpoint: endpoint.to_string(), connection, last_question: 0 }),
             Err(why) => Err(Error::NoAnswer { endpoint: endpoint.to_string(), why }),
         }
     }
@@ -51,19 +78,58 @@ impl Observer {
         &self.endpoint
     }
 
-    /// Asks the node something.
-    ///
-    /// ```no_run
-    /// # async fn example() -> Result<(), tokenwood::Error> {
-    /// use tokenwood::{Observer, Question, QuestionAnswer};
-    ///
-    /// let mut observer = Observer::connect("127.0.0.1:7710").await?;
-    /// if let QuestionAnswer::Status { members, .. } = observer.ask(Question::Status).await? {
-    ///     println!("{} members", members.len());
-    /// }
-    /// # Ok(()) }
-    /// ```
-    pub async fn ask(&mut self, question: Question) -> Result<QuestionAnswer, Error> {
+    /// Connects to the first of these nodes that answers.
+    pub async fn connect_first(endpoints: &[String]) -> Result<Admin, Error> {
+        let open = |endpoint: String| async move {
+            let connection = Connection::open(&endpoint).await?;
+            Ok(Admin { endpoint, connection, last_question: 0 })
+        };
+        first_that_answers(endpoints, open).await
+    }
+
+    /// The status of the node, and the members of its cluster.
+    pub async fn status(&mut self) -> Result<NodeStatus, Error> {
+        match self.ask(Question::Status).await? {
+            QuestionAnswer::Status { node, members } => Ok(NodeStatus { node, members }),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// The nodes of the cluster, the leader, and the view and the lease of the node.
+    pub async fn cluster(&mut self) -> Result<Cluster, Error> {
+        match self.ask(Question::Cluster).await? {
+            QuestionAnswer::Cluster(cluster) => Ok(cluster),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Invites a node. Returns the invitation that it has to be started with; the invitation expires after
+    /// this time.
+    pub async fn invite(&mut self, expires: Duration) -> Result<String, Error> {
+        match self.ask(Question::Invite(expires)).await? {
+            QuestionAnswer::Invited(invitation) => Ok(invitation),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Removes a node that was stopped from the cluster, for good.
+    pub async fn remove(&mut self, node: u32) -> Result<(), Error> {
+        self.change(Question::Remove(node)).await
+    }
+
+    /// Changes the length of node leases.
+    pub async fn set_lease(&mut self, length: Duration) -> Result<(), Error> {
+        self.change(Question::Lease(length)).await
+    }
+
+    async fn change(&mut self, question: Question) -> Result<(), Error> {
+        match self.ask(question).await? {
+            QuestionAnswer::Done => Ok(()),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    async fn ask(&mut self, question: Question) -> Result<QuestionAnswer, Error> {
         self.last_question += 1;
         let number = self.last_question;
         self.say(&[ToNode::Ask { number, question }]).await?;
@@ -77,18 +143,22 @@ impl Observer {
         }
     }
 
+    /// A page of the clients that hold or wait at the node, after this one. [`Admin::list`] gets all of them.
+    pub async fn list_page(&mut self, after: Option<Cursor>) -> Result<Page, Error> {
+        match self.ask(Question::List(after)).await? {
+            QuestionAnswer::List(page) => Ok(page),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
     /// All clients that hold or wait at the node, by name. A client that comes or goes during the listing may
     /// be in it or not; any other client is in it once.
     pub async fn list(&mut self) -> Result<Vec<Listing>, Error> {
         let mut listings = Listings::default();
         loop {
-            match self.ask(Question::List(listings.next.clone())).await? {
-                QuestionAnswer::List(page) => {
-                    if !listings.add(page).map_err(|why| self.no_answer(why))? {
-                        return Ok(listings.sorted());
-                    }
-                }
-                other => return Err(self.something_else(other)),
+            let page = self.list_page(listings.next.clone()).await?;
+            if !listings.add(page).map_err(|why| self.no_answer(why))? {
+                return Ok(listings.sorted());
             }
         }
     }
@@ -104,7 +174,7 @@ impl Observer {
                         return Ok((home, listings.sorted()));
                     }
                 }
-                other => return Err(self.something_else(other)),
+                other => return Err(self.unexpected(other)),
             }
         }
     }
@@ -120,31 +190,38 @@ impl Observer {
                         return Ok(all);
                     }
                     if next <= after {
-                        return Err(self.no_answer(REPEATS.to_string()));
+                        return Err(self.no_answer(NoAnswer::RepeatsPage));
                     }
                     after = next;
                 }
-                other => return Err(self.something_else(other)),
+                other => return Err(self.unexpected(other)),
             }
         }
     }
 
-    fn no_answer(&self, why: String) -> Error {
+    fn no_answer(&self, why: NoAnswer) -> Error {
         Error::NoAnswer { endpoint: self.endpoint.clone(), why }
     }
 
-    /// An answer to another question, or the reason why there is none.
-    fn something_else(&self, answer: QuestionAnswer) -> Error {
-        self.no_answer(match answer {
-            QuestionAnswer::NotDone(why) => why,
-            _ => "unexpected answer: does the node run another version?".to_string(),
-        })
+    /// The error for an answer to another question, or for the node's reason why it did not do what it was
+    /// asked for.
+    fn unexpected(&self, answer: QuestionAnswer) -> Error {
+        match answer {
+            QuestionAnswer::NotDone(why) => Error::NotDone(why),
+            _ => self.no_answer(NoAnswer::Unexpected),
+        }
     }
 
-    /// Defines a name for the whole cluster; `None` removes its definition. Returns when the change is
-    /// committed. A defined name can change only its number of slots.
-    pub async fn define(&mut self, name: &str, definition: Option<Definition>) -> Result<(), Error> {
+    /// Defines a name for the whole cluster. Returns when the change is committed. A defined name can change
+    /// only its number of slots.
+    pub async fn define(&mut self, name: &str, definition: Definition) -> Result<(), Error> {
+        let definition = Some(definition);
         self.order(Order::Define { name: name.into(), definition }).await.map(drop)
+    }
+
+    /// Removes the definition of a name from the whole cluster. Returns when the change is committed.
+    pub async fn undefine(&mut self, name: &str) -> Result<(), Error> {
+        self.order(Order::Define { name: name.into(), definition: None }).await.map(drop)
     }
 
     /// Changes the number of slots of a defined mutex or semaphore. A client that holds a removed slot keeps
@@ -153,17 +230,16 @@ impl Observer {
         self.order(Order::Resize { name: name.into(), slots }).await.map(drop)
     }
 
-    /// Revokes the grant of a client at this node, by slot and fence, as [`Observer::inspect`] lists them.
-    /// The holder is told. The slot is granted again when the holder has released it, or when the holder's
-    /// promise has certainly run out. With `at_once` the slot is granted immediately, **which breaks
-    /// exclusion**: the holder may not know yet.
+    /// Revokes the grant of a client at this node, by slot and fence, as [`Admin::inspect`] lists them.
+    /// The node tells the holder.
     pub async fn force_release(
         &mut self,
         name: &str,
         slot: u32,
         fence: u64,
-        at_once: bool,
+        grant_again: GrantAgain,
     ) -> Result<Vec<ForceReleased>, Error> {
+        let at_once = grant_again == GrantAgain::AtOnce;
         match self.order(Order::ForceRelease { name: name.into(), slot, fence, at_once }).await? {
             OrderDone::ForceReleased(released) => Ok(released),
             OrderDone::Agreed => Ok(Vec::new()),
@@ -184,7 +260,7 @@ impl Observer {
         }
     }
 
-    /// Begins to watch: from now on [`Observer::next`] returns the node's events, or those that the filter
+    /// Begins to watch: from now on [`Admin::next`] returns the node's events, or those that the filter
     /// shows.
     pub async fn watch(&mut self, filter: Filter) -> Result<(), Error> {
         self.say(&[ToNode::Watch(filter)]).await?;
@@ -197,12 +273,12 @@ impl Observer {
         }
     }
 
-    /// Waits for the next event, after [`Observer::watch`]. Can be cancelled and called again: nothing is
+    /// Waits for the next event, after [`Admin::watch`]. Can be cancelled and called again: nothing is
     /// lost.
     pub async fn next(&mut self) -> Result<Seen, Error> {
         loop {
             let heard = self.connection.next().await;
-            match heard.map_err(|why| Error::NoAnswer { endpoint: self.endpoint.clone(), why })? {
+            match heard.map_err(|why| self.no_answer(why))? {
                 ToClient::Event(event) => return Ok(Seen::Event(event)),
                 ToClient::Missed(events) => return Ok(Seen::Missed(events)),
                 _ => {}
@@ -223,8 +299,6 @@ impl Observer {
     }
 }
 
-const REPEATS: &str = "it repeats the same page: does the node run another version?";
-
 /// Pages of listings, put together.
 #[derive(Default)]
 struct Listings {
@@ -234,7 +308,7 @@ struct Listings {
 
 impl Listings {
     /// Adds a page. Returns whether there is another.
-    fn add(&mut self, page: Page) -> Result<bool, String> {
+    fn add(&mut self, page: Page) -> Result<bool, NoAnswer> {
         let Page { listings, next } = page;
         for mut listing in listings {
             let kind = listing.definition.kind();
@@ -247,7 +321,7 @@ impl Listings {
             }
         }
         if next.is_some() && next == self.next {
-            return Err(REPEATS.to_string());
+            return Err(NoAnswer::RepeatsPage);
         }
         self.next = next;
         Ok(self.next.is_some())
@@ -266,9 +340,9 @@ impl Listings {
 async fn within<T>(
     endpoint: &str,
     limit: Duration,
-    answer: impl Future<Output = Result<T, String>>,
+    answer: impl Future<Output = Result<T, NoAnswer>>,
 ) -> Result<T, Error> {
     let answer = timeout(limit, answer).await;
-    let answer = answer.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs())));
+    let answer = answer.unwrap_or(Err(NoAnswer::TimedOut(limit)));
     answer.map_err(|why| Error::NoAnswer { endpoint: endpoint.to_string(), why })
 }
