@@ -172,7 +172,7 @@ pub enum Effect<A: Algorithm> {
         message: A::Message,
     },
     /// A local client enters.
-    Enter(Pass),
+    Enter(Grant),
     /// Start a timer, or restart it.
     Arm(Timer, Wait),
     /// Stop a timer.
@@ -187,7 +187,7 @@ pub enum Effect<A: Algorithm> {
 
 /// A client's right to be in the critical section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pass {
+pub struct Grant {
     /// The client that holds it.
     pub client: ClientId,
     /// The group it is for.
@@ -249,12 +249,12 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
 
     /// Lets the only local client enter in this group.
     pub fn enter_group(&mut self, group: Group) {
-        self.admit(Pass { group, ..Pass::default() });
+        self.grant(Grant { group, ..Grant::default() });
     }
 
-    /// Lets a local client enter with this pass.
-    pub fn admit(&mut self, pass: Pass) {
-        self.effects.push(Effect::Enter(pass));
+    /// Grants entry to a local client.
+    pub fn grant(&mut self, grant: Grant) {
+        self.effects.push(Effect::Enter(grant));
     }
 
     /// Starts a timer, or restarts it.
@@ -294,15 +294,15 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
         let mut gone: Vec<u32> = Vec::with_capacity(count.min(others));
         let mut picked = Vec::with_capacity(count.min(others));
         while picked.len() < count.min(others) {
-            let mut place = self.pick((others - picked.len()) as u32);
+            let mut rank = self.pick((others - picked.len()) as u32);
             let before = gone.iter().take_while(|&&earlier| {
-                let passed = earlier <= place;
-                place += u32::from(passed);
+                let passed = earlier <= rank;
+                rank += u32::from(passed);
                 passed
             });
             let index = before.count();
-            gone.insert(index, place);
-            picked.push(if place < site.me { place } else { place + 1 });
+            gone.insert(index, rank);
+            picked.push(if rank < site.me { rank } else { rank + 1 });
         }
         picked
     }

@@ -20,7 +20,7 @@ mod rules;
 #[cfg(test)]
 mod tuning;
 
-pub use defects::Printed;
+pub use defects::Defect;
 use pointers::Pointers;
 use rules::Choose;
 pub use rules::Rules;
@@ -96,7 +96,7 @@ impl Algorithm for BulgannawarVaidya {
         needs: Needs { order: Order::FifoIfSeveral, ..Needs::RELIABLE_FIFO },
         clients: Clients::OneEach,
         unique_requests: true,
-        options: Rules::CHOICES,
+        options: Rules::OPTIONS,
         timers: &[],
         sometimes: &[
             "a request was turned into one for another token",
@@ -116,7 +116,7 @@ impl Algorithm for BulgannawarVaidya {
             Scope::new(4, 2, 3).with(&[("choose", "fair-share"), ("first", "same")]),
             Scope::new(4, 2, 2),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
@@ -201,7 +201,7 @@ type Out<'a> = Outbox<'a, BulgannawarVaidya>;
 impl BulgannawarVaidya {
     fn request(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if self.token.is_some() {
-            self.holding = site.rules.printed != Some(Printed::HoldingNotSet);
+            self.holding = site.rules.defect != Some(Defect::HoldingNotSet);
             self.again = (self.again + 1).min(site.rules.repeats);
             out.enter();
             return;
@@ -220,7 +220,7 @@ impl BulgannawarVaidya {
     }
 
     fn exit(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        self.holding = site.rules.printed == Some(Printed::HoldingNotCleared);
+        self.holding = site.rules.defect == Some(Defect::HoldingNotCleared);
         let Some(token) = self.token.take() else {
             return out.never("a client leaves and there is no token");
         };
@@ -237,7 +237,7 @@ impl BulgannawarVaidya {
         if self.again < site.rules.repeats {
             return;
         }
-        let by_version = site.rules.printed == Some(Printed::InformByVersion);
+        let by_version = site.rules.defect == Some(Defect::InformByVersion);
         let clock = if by_version { self.stamp[token as usize] } else { self.clock };
         for to in out.pick_others(site, site.rules.inform) {
             out.send(to, Message::Inform { token, clock });
@@ -252,7 +252,7 @@ impl BulgannawarVaidya {
             out.note("a node turned away from a token with too many nodes");
             let other = out.pick(site.tokens - 1);
             self.seen = if other < token.id { other } else { other + 1 };
-            if site.rules.printed == Some(Printed::OverflowSentOn) {
+            if site.rules.defect == Some(Defect::OverflowSentOn) {
                 for Entry { node, .. } in token.queue.drain(share.max(2) - 1..) {
                     self.send_on(node, self.seen, out);
                 }
@@ -262,7 +262,7 @@ impl BulgannawarVaidya {
         // entry that was turned aside says nothing about this token's forest.
         let untagged = token.queue.iter().rev().find(|entry| entry.tag.is_none());
         let last =
-            if site.rules.printed == Some(Printed::ExitPointsToLast) { token.queue.last() } else { untagged };
+            if site.rules.defect == Some(Defect::ExitPointsToLast) { token.queue.last() } else { untagged };
         let head = token.queue[0];
         self.pointer.set(token.id, last.unwrap_or(&head).node);
         self.send_token(site, head.node, token, out);
@@ -277,21 +277,21 @@ impl BulgannawarVaidya {
             if tag.is_some() {
                 out.note("a request was turned into one for another token");
             }
-            if self.holding || site.rules.printed != Some(Printed::IdleGrantNotQueued) {
+            if self.holding || site.rules.defect != Some(Defect::IdleGrantNotQueued) {
                 token.queue.push(Entry { node: origin, tag });
             }
             if self.holding {
                 self.token = Some(token);
                 return;
             }
-            let wrong = site.rules.printed == Some(Printed::IdleGrantPointsAsked);
+            let wrong = site.rules.defect == Some(Defect::IdleGrantPointsAsked);
             self.pointer.set(if wrong { asked } else { token.id }, origin);
             self.send_token(site, origin, token, out);
         } else if self.wait == Some(asked) {
             self.node_queue.push(origin);
         } else {
             self.send_on(origin, asked, out);
-            if site.rules.printed != Some(Printed::ForwardKeepsPointer) {
+            if site.rules.defect != Some(Defect::ForwardKeepsPointer) {
                 self.pointer.set(asked, origin);
             }
         }
@@ -318,19 +318,19 @@ impl BulgannawarVaidya {
             let Some(via) = tag else {
                 return out.never("another token comes than was asked for, without a tag");
             };
-            let wrong = site.rules.printed == Some(Printed::TokenPointsGot);
+            let wrong = site.rules.defect == Some(Defect::TokenPointsGot);
             self.pointer.set(if wrong { id } else { asked }, via);
             self.stamp_now(site, asked);
         }
-        let tag = if site.rules.printed == Some(Printed::NullTagsForModified) { None } else { tag };
+        let tag = if site.rules.defect == Some(Defect::NullTagsForModified) { None } else { tag };
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, tag }));
-        if asked == id || site.rules.printed != Some(Printed::TokenPointsGot) {
+        if asked == id || site.rules.defect != Some(Defect::TokenPointsGot) {
             self.pointer.set(id, site.me);
         }
         self.token = Some(Token { id, queue });
         self.holding = true;
         self.see(site, id);
-        if site.rules.printed == Some(Printed::InformByVersion) {
+        if site.rules.defect == Some(Defect::InformByVersion) {
             self.stamp[id as usize] = clock;
         } else {
             self.stamp_now(site, id);
@@ -342,9 +342,9 @@ impl BulgannawarVaidya {
         let index = id as usize;
         let holds = self.token.as_ref().is_some_and(|token| token.id == id);
         let newer = !holds && self.wait != Some(id) && clock > self.stamp[index];
-        let take = match site.rules.printed {
-            Some(Printed::InformAlways) => true,
-            Some(Printed::InformUnlessWaiting) => self.wait != Some(id),
+        let take = match site.rules.defect {
+            Some(Defect::InformAlways) => true,
+            Some(Defect::InformUnlessWaiting) => self.wait != Some(id),
             _ => newer,
         };
         if take {
@@ -365,7 +365,7 @@ impl BulgannawarVaidya {
     fn send_token(&mut self, site: &Context<'_>, to: NodeId, token: Token, out: &mut Out<'_>) {
         self.again = 0;
         let mut clock = self.clock;
-        if site.rules.printed == Some(Printed::InformByVersion) {
+        if site.rules.defect == Some(Defect::InformByVersion) {
             self.stamp[token.id as usize] += 1;
             clock = self.stamp[token.id as usize];
         }
@@ -381,7 +381,7 @@ impl BulgannawarVaidya {
 
     /// Advances Lamport's clock, if INFORM messages need one.
     fn tick(&mut self, site: &Context<'_>, input: &Input<Self>) {
-        if site.rules.inform == 0 || site.rules.printed == Some(Printed::InformByVersion) {
+        if site.rules.inform == 0 || site.rules.defect == Some(Defect::InformByVersion) {
             return;
         }
         if let Input::Deliver { message, .. } = input {
@@ -395,7 +395,7 @@ impl BulgannawarVaidya {
 
     /// Stamps what this node knows about the token with the current clock.
     fn stamp_now(&mut self, site: &Context<'_>, token: TokenId) {
-        if site.rules.inform > 0 && site.rules.printed != Some(Printed::InformByVersion) {
+        if site.rules.inform > 0 && site.rules.defect != Some(Defect::InformByVersion) {
             self.stamp[token as usize] = self.clock;
         }
     }

@@ -15,7 +15,7 @@ mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +43,7 @@ pub enum Message {
 /// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for CarvalhoRoucairol {
@@ -70,11 +70,11 @@ impl Algorithm for CarvalhoRoucairol {
             "a reply was deferred",
         ],
         suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 2), Scope::new(3, 1, 3)],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -151,16 +151,16 @@ impl CarvalhoRoucairol {
         // A node that holds all permissions asked no other node, so a request that arrives while it is inside
         // may be older than its own.
         let inside = self.request.is_some() && self.all_permitted();
-        if older || inside && site.rules.printed != Some(Printed::InsideComparesTimes) {
+        if older || inside && site.rules.defect != Some(Defect::InsideComparesTimes) {
             out.note("a reply was deferred");
-            let place = self.deferred.partition_point(|&node| node < from);
-            self.deferred.insert(place, from);
+            let index = self.deferred.partition_point(|&node| node < from);
+            self.deferred.insert(index, from);
             return;
         }
         let had = self.permitted[from as usize];
         self.give(site, from, out);
         // Without the permission, this node's own request is already on its way to the other node.
-        let asks_again = had && site.rules.printed != Some(Printed::NotAskedAgain);
+        let asks_again = had && site.rules.defect != Some(Defect::NotAskedAgain);
         if let Some(mine) = self.request.filter(|_| asks_again) {
             out.note("a permission was given away and asked for again");
             out.send(from, Message::Request(mine));
@@ -178,7 +178,7 @@ impl CarvalhoRoucairol {
     }
 
     fn give(&mut self, site: &Context<'_>, to: NodeId, out: &mut Out<'_>) {
-        if site.rules.printed != Some(Printed::PermissionKept) {
+        if site.rules.defect != Some(Defect::PermissionKept) {
             self.permitted[to as usize] = false;
         }
         out.send(to, Message::Reply);

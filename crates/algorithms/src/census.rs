@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::algorithm::NodeId;
-use crate::seat::Client;
+use crate::node::Client;
 
 /// Counts over any part of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]

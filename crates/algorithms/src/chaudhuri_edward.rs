@@ -4,7 +4,7 @@
 //! `docs/algorithms/chaudhuri-edward.md`.
 
 use crate::collectors::{COLLECT_TIMER, Grouped, LOCAL_GROUPS, Rules, Share, Variant, notes};
-use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
@@ -29,7 +29,7 @@ impl Variant for OneEach {
         clients: Clients::OneEach,
         unique_requests: true,
         options: &[
-            Choice {
+            OptionInfo {
                 name: "share",
                 values: &["at-once", "collect"],
                 help: "serve a group as soon as it asks, or collect requests for a moment first",

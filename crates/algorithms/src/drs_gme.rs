@@ -20,7 +20,7 @@ mod message;
 mod paper;
 mod plan;
 
-pub use defects::Printed;
+pub use defects::Defect;
 pub use message::Message;
 use plan::Plan;
 
@@ -80,20 +80,20 @@ pub struct Durable {
     /// The session of the last token accepted or handed over. A token is accepted only if it is newer: each
     /// session number is used once and goes to one node, so no two nodes ever hold a valid token.
     session: u32,
-    place: Place,
+    location: Location,
 }
 
 /// Where the token is, from this node's point of view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum Location {
     /// At another node. Holds the copy that this node handed over last, if it ever did.
     Away(Option<Token>),
     Here(Holding),
 }
 
-impl Default for Place {
-    fn default() -> Place {
-        Place::Away(None)
+impl Default for Location {
+    fn default() -> Location {
+        Location::Away(None)
     }
 }
 
@@ -135,7 +135,7 @@ pub struct Ask {
 /// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 type Context<'a> = Site<'a, DrsGme>;
@@ -184,19 +184,19 @@ impl Algorithm for DrsGme {
             "a captain came back and waits for its followers",
         ],
         suite: SUITE,
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
         let first = site.me == 0;
         let token = Token { queue: Vec::new(), served: vec![0; site.nodes as usize] };
-        let place = if first { Place::Here(Holding::of(token)) } else { Place::default() };
+        let location = if first { Location::Here(Holding::of(token)) } else { Location::default() };
         DrsGme {
-            kept: Durable { place, ..Durable::default() },
+            kept: Durable { location, ..Durable::default() },
             stage: Stage::Idle,
             request_set: if first { BTreeSet::new() } else { site.others().collect() },
             heard: Vec::new(),
@@ -231,7 +231,7 @@ impl Algorithm for DrsGme {
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        if let Place::Here(holding) = &self.kept.place {
+        if let Location::Here(holding) = &self.kept.location {
             census.token_here();
             census.queue(holding.token.queue.len());
             holding.token.queue.iter().for_each(|ask| census.request_of(ask.node));
@@ -261,9 +261,9 @@ impl DrsGme {
 
     /// The queue of the token, if it is here.
     pub fn queue(&self) -> Option<&[Ask]> {
-        match &self.kept.place {
-            Place::Here(holding) => Some(&holding.token.queue),
-            Place::Away(_) => None,
+        match &self.kept.location {
+            Location::Here(holding) => Some(&holding.token.queue),
+            Location::Away(_) => None,
         }
     }
 
@@ -272,7 +272,7 @@ impl DrsGme {
         self.kept.number += 1;
         let ask = Ask { node: site.me, number: self.kept.number, groups };
         self.stage = Stage::Waiting(groups);
-        if matches!(self.kept.place, Place::Here(_)) {
+        if matches!(self.kept.location, Location::Here(_)) {
             return self.request_here(site, ask, plan);
         }
         for &to in &self.request_set {
@@ -306,16 +306,16 @@ impl DrsGme {
     }
 
     fn on_request(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
-        match self.kept.place {
-            Place::Here(_) => self.request_at_holder(site, ask, plan),
-            Place::Away(_) => self.request_heard(site, ask, plan),
+        match self.kept.location {
+            Location::Here(_) => self.request_at_holder(site, ask, plan),
+            Location::Away(_) => self.request_heard(site, ask, plan),
         }
     }
 
     /// The node restarts. Its client and the requests it heard are gone; the timers of the other nodes repair
     /// that.
     fn come_back(&mut self, site: &Context<'_>, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else {
+        let Location::Here(holding) = &mut self.kept.location else {
             self.request_set = site.others().collect();
             return;
         };
@@ -329,16 +329,16 @@ impl DrsGme {
 
     /// Whether the timer that suspects a loss has to be armed.
     fn must_suspect(&self) -> bool {
-        matches!((&self.kept.place, self.stage), (Place::Away(_), Stage::Waiting(_)))
+        matches!((&self.kept.location, self.stage), (Location::Away(_), Stage::Waiting(_)))
     }
 
     /// Whether the timer for the followers has to be armed.
     fn must_ask_followers(&self) -> bool {
         let left = self.stage != Stage::Captain;
-        left && matches!(&self.kept.place, Place::Here(holding) if !holding.followers.is_empty())
+        left && matches!(&self.kept.location, Location::Here(holding) if !holding.followers.is_empty())
     }
 }
 
-fn printed(site: &Context<'_>, error: Printed) -> bool {
-    site.rules.printed == Some(error)
+fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
+    site.rules.defect == Some(defect)
 }

@@ -22,17 +22,17 @@ mod forgetting;
 mod hunt;
 mod local;
 mod message;
-#[cfg(test)]
-mod paper;
 mod pointers;
 mod requests;
 mod resizing;
 mod rules;
 mod service;
+#[cfg(test)]
+mod tests;
 mod views;
 
 use clocks::Clocks;
-pub use defects::Printed;
+pub use defects::Defect;
 use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
 use pointers::Pointers;
@@ -152,7 +152,7 @@ impl Algorithm for Forest {
         needs: Needs::RELIABLE_FIFO,
         clients: Clients::Many,
         unique_requests: true,
-        options: Rules::CHOICES,
+        options: Rules::OPTIONS,
         timers: &[
             TimerInfo {
                 name: "hungry",
@@ -182,7 +182,7 @@ impl Algorithm for Forest {
             "a node forgot",
         ],
         suite: SUITE,
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
@@ -262,7 +262,7 @@ impl Forest {
         let after = self.due(site);
         for timer in 0..TIMERS {
             match (before[timer], after[timer]) {
-                (false, true) => out.arm(timer, self.patience(site, timer)),
+                (false, true) => out.arm(timer, self.timeout(site, timer)),
                 (true, false) => out.disarm(timer),
                 _ => {}
             }
@@ -272,7 +272,7 @@ impl Forest {
     /// How long a timer runs. With several tokens the home hears of idle ones soon, because a waiter may need
     /// one. No waiter looks for a single token, so it lingers where it was used last. A retiring token does
     /// not linger.
-    fn patience(&self, site: &Context<'_>, timer: Timer) -> Wait {
+    fn timeout(&self, site: &Context<'_>, timer: Timer) -> Wait {
         let hops = match timer {
             HUNGRY => HUNT_AFTER,
             IDLE if self.size.tokens > 1 || self.has_retiring() => HUNT_AFTER,
@@ -391,11 +391,11 @@ impl Forest {
     }
 
     /// The index of a token in the list, if it is on this node.
-    fn place_of(&self, token: TokenId) -> Option<usize> {
+    fn index_of(&self, token: TokenId) -> Option<usize> {
         self.held.binary_search_by_key(&token, |held| held.token).ok()
     }
 }
 
-fn printed(site: &Context<'_>, error: Printed) -> bool {
-    site.rules.printed == Some(error)
+fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
+    site.rules.defect == Some(defect)
 }

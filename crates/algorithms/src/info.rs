@@ -13,7 +13,7 @@ pub struct Info {
     pub title: &'static str,
     /// The kind of mutual exclusion it provides.
     pub kind: Kind,
-    /// Where it is published.
+    /// Where it is published; begins with [`Info::OURS`] if no text describes it.
     pub source: &'static str,
     /// Messages per entry, as the text states it or as measured here.
     pub cost: &'static str,
@@ -26,7 +26,7 @@ pub struct Info {
     /// Whether each outstanding request exists in exactly one place at any time.
     pub unique_requests: bool,
     /// The options it understands.
-    pub options: &'static [Choice],
+    pub options: &'static [OptionInfo],
     /// Its timers; a [`Timer`](crate::Timer) is an index into this list.
     pub timers: &'static [TimerInfo],
     /// Notes that must occur somewhere in the standard suite; otherwise the suite shows nothing. These are
@@ -35,10 +35,18 @@ pub struct Info {
     /// The standard suite: sizes at which the checker explores the whole state space.
     pub suite: &'static [Scope],
     /// Errors of printed texts, and mutants, that can be enabled.
-    pub defects: &'static [Defect],
+    pub defects: &'static [DefectInfo],
 }
 
 impl Info {
+    /// How the source of an algorithm begins that was designed here.
+    pub const OURS: &'static str = "ours";
+
+    /// Whether some text describes the algorithm.
+    pub fn is_published(&self) -> bool {
+        !self.source.starts_with(Info::OURS)
+    }
+
     /// Whether it has timers that it needs even if nothing goes wrong.
     pub const fn relies_on_timers(&self) -> bool {
         !self.timers.is_empty() && matches!(self.needs.timing, Timing::Asynchronous)
@@ -146,7 +154,7 @@ pub enum Timing {
 
 /// An option of an algorithm.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct OptionInfo {
     /// Its name.
     pub name: &'static str,
     /// The values it takes, the default first; or a description of them if they are numbers.
@@ -314,7 +322,7 @@ impl fmt::Display for Scope {
 
 /// An error of a printed text, or a mutant, that can be enabled to see what it does.
 #[derive(Clone, Copy, Debug)]
-pub struct Defect {
+pub struct DefectInfo {
     /// Its name on the command line.
     pub name: &'static str,
     /// The text and the place, or "mutant".
@@ -353,7 +361,7 @@ macro_rules! defects {
 
         impl $enum {
             /// Descriptions, in the order of the variants.
-            pub const TABLE: &'static [$crate::info::Defect] = &[$($defect,)*];
+            pub const TABLE: &'static [$crate::info::DefectInfo] = &[$($defect,)*];
 
             /// The defect that the setting enables.
             pub fn of(setting: &$crate::Setting) -> Option<$enum> {

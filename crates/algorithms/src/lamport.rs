@@ -14,7 +14,7 @@ mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// The time and the node of a request. Older ones are smaller; the node decides between equal times.
 type Stamp = (u32, NodeId);
@@ -46,7 +46,7 @@ pub enum Message {
 /// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for Lamport {
@@ -71,11 +71,11 @@ impl Algorithm for Lamport {
             "two requests of the same time met",
         ],
         suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 1), Scope::new(3, 1, 2)],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(_: &Site<'_, Self>) -> Self {
@@ -127,7 +127,7 @@ impl Lamport {
         self.clock += 1;
         self.enqueue((self.clock, site.me));
         out.broadcast(site, &Message::Request(self.clock));
-        if site.rules.printed != Some(Printed::RepliesNotAwaited) {
+        if site.rules.defect != Some(Defect::RepliesNotAwaited) {
             self.missing = site.nodes - 1;
         }
         self.enter_if_first(site, out);
@@ -144,7 +144,7 @@ impl Lamport {
             out.note("two requests of the same time met");
         }
         // A request that this node makes after its reply must be later than the one it replied to.
-        if site.rules.printed != Some(Printed::ClockNotAdvanced) {
+        if site.rules.defect != Some(Defect::ClockNotAdvanced) {
             self.clock = self.clock.max(time);
         }
         self.enqueue(stamp);
@@ -152,7 +152,7 @@ impl Lamport {
     }
 
     fn on_reply(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        if site.rules.printed == Some(Printed::RepliesNotAwaited) {
+        if site.rules.defect == Some(Defect::RepliesNotAwaited) {
             return;
         }
         let Some(missing) = self.missing.checked_sub(1) else {
@@ -183,14 +183,14 @@ impl Lamport {
     }
 
     fn enqueue(&mut self, stamp: Stamp) {
-        let place = self.queue.partition_point(|&older| older < stamp);
-        self.queue.insert(place, stamp);
+        let index = self.queue.partition_point(|&older| older < stamp);
+        self.queue.insert(index, stamp);
     }
 
     fn forget(&mut self, node: NodeId, out: &mut Out<'_>) {
         match self.queue.iter().position(|&(_, waiting)| waiting == node) {
-            Some(place) => {
-                self.queue.remove(place);
+            Some(index) => {
+                self.queue.remove(index);
             }
             None => out.never("a node leaves and its request is not in the queue"),
         }

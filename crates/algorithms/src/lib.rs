@@ -19,11 +19,11 @@ pub mod algorithm;
 mod bounds;
 pub mod census;
 pub mod info;
+pub mod node;
 mod origin;
 pub mod properties;
 pub mod registry;
 pub mod schedule;
-pub mod seat;
 pub mod setting;
 #[cfg(test)]
 mod shuffle;
@@ -54,7 +54,7 @@ pub mod srimani_reddy;
 pub mod suzuki_kasami;
 
 pub use algorithm::{
-    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Portable, Site, Timer,
+    Algorithm, Chance, ClientId, Effect, Grant, Group, Groups, Input, NodeId, Outbox, Portable, Site, Timer,
     Wait,
 };
 pub use bounds::Bounds;

@@ -16,7 +16,7 @@ mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// The time and the node of a request. Older ones are smaller; the node decides between equal times.
 type Stamp = (u32, NodeId);
@@ -65,7 +65,7 @@ pub enum Message {
 pub struct Rules {
     /// The quorum of each node.
     quorums: Vec<Vec<NodeId>>,
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for Maekawa {
@@ -99,12 +99,12 @@ impl Algorithm for Maekawa {
             Scope::new(3, 1, 3).fifo(),
             Scope::new(4, 1, 1),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         let quorums = (0..setting.nodes).map(|node| quorum(setting.nodes, node)).collect();
-        Ok(Rules { quorums, printed: Printed::of(setting) })
+        Ok(Rules { quorums, defect: Defect::of(setting) })
     }
 
     fn start(_: &Site<'_, Self>) -> Self {
@@ -234,7 +234,7 @@ impl Maekawa {
     fn on_failed(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
         // LOCKED always comes after FAILED, so a FAILED that comes after LOCKED was overtaken.
         let overtaken = self.request != Some(time) || self.locked.contains(&from);
-        if overtaken && site.rules.printed != Some(Printed::StaleFailedBelieved) {
+        if overtaken && site.rules.defect != Some(Defect::StaleFailedBelieved) {
             return post.out.note("a FAILED was overtaken");
         }
         remove(&mut self.locked, from);
@@ -244,7 +244,7 @@ impl Maekawa {
 
     fn on_inquire(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
         let unasked = !self.failed.is_empty() && !self.locked.contains(&from);
-        if unasked && site.rules.printed == Some(Printed::StaleInquireAnswered) {
+        if unasked && site.rules.defect == Some(Defect::StaleInquireAnswered) {
             return post.send(from, Message::Relinquish);
         }
         if self.request != Some(time) || self.inside(site) {
@@ -284,7 +284,7 @@ impl Maekawa {
 impl Maekawa {
     fn on_request(&mut self, site: &Context<'_>, new: Stamp, post: &mut Post<'_, '_>) {
         let (time, from) = new;
-        let printed = site.rules.printed;
+        let defect = site.rules.defect;
         self.clock = self.clock.max(time);
         let Some(lock) = self.lock else {
             self.lock = Some(new);
@@ -292,17 +292,17 @@ impl Maekawa {
         };
         let first = self.queue.first().copied();
         if new > lock || first.is_some_and(|first| new > first) {
-            if printed != Some(Printed::NeverFailed) {
+            if defect != Some(Defect::NeverFailed) {
                 post.send(from, Message::Failed(time));
             }
         } else if let Some((time, displaced)) = first.filter(|&first| first < lock) {
             // The lock has already been asked back; the request it was asked back for must learn that it is
             // no longer the first, or it would keep its locks elsewhere for ever.
             post.out.note("a request lost its place at the head");
-            if !matches!(printed, Some(Printed::DisplacedNotTold | Printed::NeverFailed)) {
+            if !matches!(defect, Some(Defect::DisplacedNotTold | Defect::NeverFailed)) {
                 post.send(displaced, Message::Failed(time));
             }
-        } else if printed != Some(Printed::NeverInquires) {
+        } else if defect != Some(Defect::NeverInquires) {
             post.send(lock.1, Message::Inquire(lock.0));
         }
         insert(&mut self.queue, new);
@@ -336,8 +336,8 @@ fn own_quorum<'a>(site: &Context<'a>) -> &'a [NodeId] {
 }
 
 fn insert<T: Ord>(sorted: &mut Vec<T>, new: T) {
-    if let Err(place) = sorted.binary_search(&new) {
-        sorted.insert(place, new);
+    if let Err(index) = sorted.binary_search(&new) {
+        sorted.insert(index, new);
     }
 }
 

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Outbox, Pass, Site};
+use crate::algorithm::{Algorithm, Chance, Effect, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -211,10 +211,10 @@ fn translate<A: Algorithm, T>(
                 out.send(base + to, Message { base, inner: message });
             }
             Effect::Send { .. } => out.never("a message goes to a node outside the cluster"),
-            Effect::Enter(pass) if A::INFO.clients == Clients::Many => {
-                out.admit(Pass { slot: base + pass.slot, ..pass });
+            Effect::Enter(grant) if A::INFO.clients == Clients::Many => {
+                out.grant(Grant { slot: base + grant.slot, ..grant });
             }
-            Effect::Enter(pass) => out.admit(pass),
+            Effect::Enter(grant) => out.grant(grant),
             Effect::Arm(timer, wait) => out.arm(timer, wait),
             Effect::Disarm(timer) => out.disarm(timer),
             Effect::Persist(durable) => out.persist(durable),

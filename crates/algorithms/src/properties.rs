@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use crate::algorithm::{Group, NodeId, Pass};
+use crate::algorithm::{Grant, Group, NodeId};
 use crate::census::{Census, SlotCount};
 use crate::info::{Clients, Info, Kind, Tokens};
 
@@ -144,17 +144,17 @@ impl Fences {
 
     /// Records an entry. Returns the violation if its fence is not high enough.
     #[inline]
-    pub fn violated(&mut self, me: NodeId, pass: &Pass) -> Option<Violation> {
+    pub fn violated(&mut self, me: NodeId, grant: &Grant) -> Option<Violation> {
         if !self.fenced {
             return None;
         }
-        let before = self.highest.insert(pass.slot, (pass.fence, pass.group));
+        let before = self.highest.insert(grant.slot, (grant.fence, grant.group));
         let (fence, group) = before.unwrap_or((0, 0));
-        if pass.fence > fence || (self.shared && pass.fence == fence && pass.group == group) {
+        if grant.fence > fence || (self.shared && grant.fence == fence && grant.group == group) {
             return None;
         }
         let detail =
-            format!("node {me} enters by slot {} with fence {} after {fence}", pass.slot, pass.fence);
+            format!("node {me} enters by slot {} with fence {} after {fence}", grant.slot, grant.fence);
         Some(Violation::new(Property::FencesRise, detail))
     }
 }

@@ -15,7 +15,7 @@ mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +50,7 @@ pub enum Message {
 /// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for RaymondK {
@@ -83,11 +83,11 @@ impl Algorithm for RaymondK {
             Scope::new(3, 2, 1),
             Scope::new(3, 3, 1),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -138,7 +138,7 @@ impl RaymondK {
         self.phase = Phase::Waiting(self.highest);
         for node in site.others() {
             let owed = &mut self.owed[node as usize];
-            *owed = if site.rules.printed == Some(Printed::RepliesPerAttempt) { 1 } else { *owed + 1 };
+            *owed = if site.rules.defect == Some(Defect::RepliesPerAttempt) { 1 } else { *owed + 1 };
         }
         out.broadcast(site, &Message::Request(self.highest));
         self.enter_if_allowed(site, out);
@@ -159,7 +159,7 @@ impl RaymondK {
 
     fn on_request(&mut self, site: &Site<'_, Self>, from: NodeId, number: u32, out: &mut Outbox<'_, Self>) {
         // A node that agrees to a request must not overtake it later with a smaller number.
-        if site.rules.printed != Some(Printed::OwnNumbersOnly) {
+        if site.rules.defect != Some(Defect::OwnNumbersOnly) {
             self.highest = self.highest.max(number);
         }
         let ahead = match self.phase {
@@ -177,7 +177,7 @@ impl RaymondK {
     fn on_reply(&mut self, site: &Site<'_, Self>, from: NodeId, count: u32, out: &mut Outbox<'_, Self>) {
         let owed = &mut self.owed[from as usize];
         let rest = owed.checked_sub(count);
-        if rest.is_none() && site.rules.printed != Some(Printed::RepliesPerAttempt) {
+        if rest.is_none() && site.rules.defect != Some(Defect::RepliesPerAttempt) {
             out.never("more replies come than are owed");
         }
         *owed = rest.unwrap_or(0);

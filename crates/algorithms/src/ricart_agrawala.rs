@@ -14,7 +14,7 @@ mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ pub enum Message {
 /// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for RicartAgrawala {
@@ -68,11 +68,11 @@ impl Algorithm for RicartAgrawala {
             "the node number decided between equal times",
         ],
         suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 2), Scope::new(3, 1, 3)],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(_: &Site<'_, Self>) -> Self {
@@ -132,15 +132,15 @@ impl RicartAgrawala {
     }
 
     fn on_request(&mut self, site: &Context<'_>, from: NodeId, time: u32, out: &mut Out<'_>) {
-        if site.rules.printed != Some(Printed::TimeNotFromHighest) {
+        if site.rules.defect != Some(Defect::TimeNotFromHighest) {
             self.highest = self.highest.max(time);
         }
         // A node that is inside keeps its request until it leaves, and that is older than any that arrives
         // now.
         if self.request.is_some_and(|mine| self.goes_first(site, mine, from, time, out)) {
             out.note("a reply was deferred");
-            let place = self.deferred.partition_point(|&node| node < from);
-            self.deferred.insert(place, from);
+            let index = self.deferred.partition_point(|&node| node < from);
+            self.deferred.insert(index, from);
             return;
         }
         if self.request.is_some() {
@@ -153,9 +153,9 @@ impl RicartAgrawala {
         if mine == time {
             out.note("the node number decided between equal times");
         }
-        match site.rules.printed {
-            Some(Printed::TiesGiveWay) => mine < time,
-            Some(Printed::TiesHoldOn) => mine <= time,
+        match site.rules.defect {
+            Some(Defect::TiesGiveWay) => mine < time,
+            Some(Defect::TiesHoldOn) => mine <= time,
             _ => (mine, site.me) < (time, from),
         }
     }

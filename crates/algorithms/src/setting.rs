@@ -86,7 +86,7 @@ impl Case {
     }
 
     /// Every set of groups that a client may request.
-    pub fn wishes(&self) -> Vec<Groups> {
+    pub fn group_sets(&self) -> Vec<Groups> {
         let groups = self.setting.groups;
         if self.any_of { Groups::all_sets(groups).collect() } else { (0..groups).map(Groups::one).collect() }
     }
@@ -193,7 +193,7 @@ impl Setting {
     }
 }
 
-impl crate::info::Choice {
+impl crate::info::OptionInfo {
     /// Marks an option whose value is a number.
     pub const NUMBER: &'static [&'static str] = &["a number"];
 

@@ -7,8 +7,8 @@ use std::vec::Vec;
 
 use crate::algorithm::{Algorithm, Groups};
 use crate::info::Scope;
+use crate::node::Client;
 use crate::schedule::{Action, Envelope, Step};
-use crate::seat::Client;
 use crate::world::World;
 
 /// Lets every client enter as often as the scope says, in an order that the seed decides, and returns the
@@ -39,12 +39,12 @@ pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, St
 
 fn possible<A: Algorithm>(world: &World<A>, tokens: u32, left: &[u32]) -> Vec<Action> {
     let mut actions = Vec::new();
-    for (node, seat) in (0..).zip(&world.seats) {
-        match seat.client {
-            Client::Idle if left[node as usize] > 0 => {
-                actions.push(Action::Request { node, client: 0, groups: Groups::one(0) });
+    for (id, node) in (0..).zip(&world.nodes) {
+        match node.client {
+            Client::Idle if left[id as usize] > 0 => {
+                actions.push(Action::Request { node: id, client: 0, groups: Groups::one(0) });
             }
-            Client::Inside { .. } => actions.push(Action::Exit { node, client: 0 }),
+            Client::Inside { .. } => actions.push(Action::Exit { node: id, client: 0 }),
             _ => {}
         }
     }

@@ -16,7 +16,7 @@ mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// A node's state.
 ///
@@ -53,7 +53,7 @@ pub enum Message {
 /// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for SrimaniReddy {
@@ -88,11 +88,11 @@ impl Algorithm for SrimaniReddy {
             Scope::new(3, 3, 1),
             Scope::new(4, 2, 1),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -172,7 +172,7 @@ impl SrimaniReddy {
         }
         self.waiting = true;
         let number = &mut self.asked[site.me as usize];
-        if site.rules.printed != Some(Printed::NumberNotRaised) {
+        if site.rules.defect != Some(Defect::NumberNotRaised) {
             *number += 1;
         }
         out.broadcast(site, &Message::Request(*number));
@@ -193,7 +193,7 @@ impl SrimaniReddy {
         };
         if self.idle > 0 && due {
             self.idle -= 1;
-            let shadowed = site.rules.printed == Some(Printed::LoopShadowsRequester);
+            let shadowed = site.rules.defect == Some(Defect::LoopShadowsRequester);
             let to = if shadowed { site.others().last().unwrap_or(from) } else { from };
             self.send_privilege(to, Vec::new(), out);
         }
@@ -220,7 +220,7 @@ impl SrimaniReddy {
             self.hand_on(site, queue, out);
             if self.idle == idle {
                 out.note("a privilege that was not needed went on");
-                if site.rules.printed == Some(Printed::BranchWithoutBlock) {
+                if site.rules.defect == Some(Defect::BranchWithoutBlock) {
                     self.idle += 1;
                 }
             }
@@ -231,7 +231,7 @@ impl SrimaniReddy {
     fn learn(&mut self, site: &Context<'_>, node: usize, served: u32, out: &mut Out<'_>) {
         if served > self.asked[node] {
             out.note("a privilege knew of a request before it came");
-            if site.rules.printed == Some(Printed::RecordGoesBack) {
+            if site.rules.defect == Some(Defect::RecordGoesBack) {
                 return;
             }
         }
@@ -273,7 +273,7 @@ impl SrimaniReddy {
 
 impl Rules {
     fn only_the_next(&self) -> bool {
-        self.printed == Some(Printed::OnlyTheNextNumber)
+        self.defect == Some(Defect::OnlyTheNextNumber)
     }
 }
 

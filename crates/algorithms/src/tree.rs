@@ -1,12 +1,12 @@
 //! Trees over the nodes 0 to n − 1, node 0 at the root: the shapes that the tree algorithms share.
 
 use crate::algorithm::NodeId;
-use crate::info::Choice;
+use crate::info::OptionInfo;
 use crate::setting::Setting;
 
 /// The option that chooses a shape.
-pub const SHAPE: Choice =
-    Choice { name: "shape", values: &["binary", "star", "line"], help: "the tree that joins the nodes" };
+pub const SHAPE: OptionInfo =
+    OptionInfo { name: "shape", values: &["binary", "star", "line"], help: "the tree that joins the nodes" };
 
 /// The shape of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -110,8 +110,8 @@ impl<T: Clone> Waiters<T> {
     /// Removes a client. Returns its value, if it waited.
     pub fn remove(&mut self, client: ClientId) -> Option<T> {
         let Some(many) = &mut self.many else {
-            let place = self.few.iter().position(|(waiter, _)| *waiter == client)?;
-            return self.few.remove(place).map(|(_, what)| what);
+            let index = self.few.iter().position(|(waiter, _)| *waiter == client)?;
+            return self.few.remove(index).map(|(_, what)| what);
         };
         let turn = *many.turns.get(&client)?;
         let (_, what) = many.take(turn)?;
@@ -265,10 +265,10 @@ mod tests {
             4 => assert_eq!(waiters.pop_front(), model.pop_front()),
             5 | 6 => {
                 let client = numbers.below(u64::from(*next) + 2) as ClientId;
-                let place = model.iter().position(|(other, _)| *other == client);
+                let index = model.iter().position(|(other, _)| *other == client);
                 assert_eq!(
                     waiters.remove(client),
-                    place.and_then(|place| model.remove(place)).map(|it| it.1)
+                    index.and_then(|index| model.remove(index)).map(|it| it.1)
                 );
             }
             _ if numbers.below(20) == 0 => {

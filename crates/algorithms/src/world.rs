@@ -9,19 +9,19 @@ use alloc::vec::Vec;
 use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Site};
 use crate::census::Census;
 use crate::info::{Clients, Scope};
+use crate::node::{Client, Event, Node};
 use crate::properties::{Fences, Property, Terms, Violation};
 use crate::schedule::{Action, Envelope, Script, Step, parse_schedule};
-use crate::seat::{Client, Event, Seat};
 use crate::setting::{Setting, SettingError};
 
-/// All nodes of a system and the messages between them.
+/// The nodes of a system and the messages between them.
 #[derive(Clone, Debug)]
 pub struct World<A: Algorithm> {
     setting: Setting,
     rules: A::Rules,
     terms: Terms,
     /// The nodes.
-    pub seats: Vec<Seat<A>>,
+    pub nodes: Vec<Node<A>>,
     /// The messages under way, oldest first, by (from, to), without empty entries.
     pub channels: BTreeMap<(NodeId, NodeId), Vec<A::Message>>,
     /// How many messages have been sent so far.
@@ -64,13 +64,13 @@ impl<A: Algorithm> World<A> {
             setting: setting.clone(),
             terms: Terms::new(&A::INFO, setting.tokens, faulty),
             rules,
-            seats: Vec::new(),
+            nodes: Vec::new(),
             channels: BTreeMap::new(),
             sent: 0,
             entries: 0,
             fences: Fences::new(&A::INFO),
         };
-        world.seats = (0..setting.nodes).map(|me| Seat::start(&world.site(me))).collect();
+        world.nodes = (0..setting.nodes).map(|me| Node::start(&world.site(me))).collect();
         Ok(world)
     }
 
@@ -87,8 +87,8 @@ impl<A: Algorithm> World<A> {
     /// Counts everything.
     pub fn census(&self) -> Census {
         let mut census = Census::new(self.setting.nodes, self.setting.groups);
-        for (me, seat) in (0..).zip(&self.seats) {
-            seat.count(&self.site(me), &mut census);
+        for (me, node) in (0..).zip(&self.nodes) {
+            node.count(&self.site(me), &mut census);
         }
         for ((_, to), messages) in &self.channels {
             for message in messages {
@@ -127,7 +127,7 @@ impl<A: Algorithm> World<A> {
             return Ok(Happened { node, heading, effects, picks, violation: None });
         };
         let site = Site { me, nodes: self.setting.nodes, tokens: self.setting.tokens, rules: &self.rules };
-        let reaction = self.seats[me as usize].apply(&site, event, chance);
+        let reaction = self.nodes[me as usize].apply(&site, event, chance);
         let mut violation = reaction.violation;
         for effect in &reaction.effects {
             match effect {
@@ -135,9 +135,9 @@ impl<A: Algorithm> World<A> {
                     self.sent += 1;
                     self.channels.entry((me, *to)).or_default().push(message.clone());
                 }
-                Effect::Enter(pass) => {
+                Effect::Enter(grant) => {
                     self.entries += 1;
-                    violation = violation.or_else(|| self.fences.violated(me, pass));
+                    violation = violation.or_else(|| self.fences.violated(me, grant));
                 }
                 _ => {}
             }
@@ -174,37 +174,37 @@ impl<A: Algorithm> World<A> {
     fn prepare(&mut self, action: Action) -> Result<(Option<NodeId>, String, Option<Event<A>>), String> {
         let input = |input| Some(Event::Input(input));
         Ok(match action {
-            Action::Request { node, client, groups } => {
-                let seat = self.seat(node)?;
+            Action::Request { node: id, client, groups } => {
+                let node = self.node(id)?;
                 if client > 0 && A::INFO.clients == Clients::OneEach {
                     return Err(format!("{} serves one client at each node, number 0", A::INFO.name));
                 }
-                if client > Seat::<A>::MOST_CLIENTS {
-                    return Err(format!("clients have numbers up to {}", Seat::<A>::MOST_CLIENTS));
+                if client > Node::<A>::MOST_CLIENTS {
+                    return Err(format!("clients have numbers up to {}", Node::<A>::MOST_CLIENTS));
                 }
-                if seat.node.is_none() || seat.client(client) != Client::Idle {
-                    return Err(format!("the client of node {node} cannot ask now"));
+                if node.state.is_none() || node.client(client) != Client::Idle {
+                    return Err(format!("the client of node {id} cannot ask now"));
                 }
                 if groups.iter().any(|group| group >= self.setting.groups) {
                     return Err(format!("there are only {} groups", self.setting.groups));
                 }
-                (Some(node), String::new(), input(Input::Request { client, groups }))
+                (Some(id), String::new(), input(Input::Request { client, groups }))
             }
             Action::Cancel { node, client } => {
-                if A::INFO.clients == Clients::OneEach || !self.seat(node)?.client(client).is_waiting() {
+                if A::INFO.clients == Clients::OneEach || !self.node(node)?.client(client).is_waiting() {
                     return Err(format!("the client of node {node} cannot give up now"));
                 }
                 (Some(node), String::new(), input(Input::Cancel { client }))
             }
             Action::Exit { node, client } => {
-                if !self.seat(node)?.client(client).is_inside() {
+                if !self.node(node)?.client(client).is_inside() {
                     return Err(format!("the client of node {node} is not inside"));
                 }
                 (Some(node), String::new(), input(Input::Exit { client }))
             }
             Action::Deliver(Envelope { from, to, overtakes }) => {
                 let message = self.take_message(from, to, overtakes)?;
-                let lost = if self.seats[to as usize].node.is_none() { " and is down" } else { "" };
+                let lost = if self.nodes[to as usize].state.is_none() { " and is down" } else { "" };
                 let heading = format!("{to} receives {message} from {from}{lost}");
                 (Some(to), heading, input(Input::Deliver { from, message }))
             }
@@ -220,20 +220,20 @@ impl<A: Algorithm> World<A> {
                 (None, format!("{message} from {from} to {to} will arrive twice"), None)
             }
             Action::Expire { node, timer } => {
-                if !self.seat(node)?.armed.contains(&timer) {
+                if !self.node(node)?.armed.contains(&timer) {
                     return Err(format!("timer {timer} of node {node} does not run"));
                 }
                 let name = A::INFO.timers[timer].name;
                 (Some(node), format!("timer {name} of {node} runs out"), input(Input::Expire(timer)))
             }
             Action::Crash { node } => {
-                if self.seat(node)?.node.is_none() {
+                if self.node(node)?.state.is_none() {
                     return Err(format!("node {node} is down already"));
                 }
                 (Some(node), format!("{node} crashes"), Some(Event::Crash))
             }
             Action::Restart { node } => {
-                if self.seat(node)?.node.is_some() {
+                if self.node(node)?.state.is_some() {
                     return Err(format!("node {node} is not down"));
                 }
                 (Some(node), format!("{node} comes back"), Some(Event::Restart))
@@ -241,8 +241,8 @@ impl<A: Algorithm> World<A> {
         })
     }
 
-    fn seat(&self, node: NodeId) -> Result<&Seat<A>, String> {
-        self.seats.get(node as usize).ok_or_else(|| format!("there is no node {node}"))
+    fn node(&self, id: NodeId) -> Result<&Node<A>, String> {
+        self.nodes.get(id as usize).ok_or_else(|| format!("there is no node {id}"))
     }
 
     fn take_message(&mut self, from: NodeId, to: NodeId, overtakes: usize) -> Result<A::Message, String> {
@@ -271,6 +271,6 @@ impl<A: Algorithm> World<A> {
 
     /// Whether a client of a node is inside.
     pub fn inside(&self, node: NodeId) -> bool {
-        self.seats[node as usize].clients().any(|(_, client)| client.is_inside())
+        self.nodes[node as usize].clients().any(|(_, client)| client.is_inside())
     }
 }

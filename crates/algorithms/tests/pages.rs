@@ -1,4 +1,4 @@
-//! Every algorithm has a page that covers all its options and defects, paper tests and transcripts.
+//! Every algorithm has a page that covers all its options and defects, and tests of its claims.
 
 use std::fs;
 use std::path::Path;
@@ -27,8 +27,18 @@ fn every_algorithm_has_its_page() {
                 option.name
             );
         }
-        let paper = here.join(format!("src/{}/paper.rs", info.name.replace('-', "_")));
-        assert!(fs::read_to_string(&paper).is_ok_and(|text| text.contains("#[test]")), "{}", paper.display());
+    }
+}
+
+/// The claims of a paper are tested in `paper.rs`, those of an algorithm that no text describes in `tests.rs`.
+#[test]
+fn every_algorithm_has_tests_of_its_claims() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for info in registry::ALL {
+        let file = if info.is_published() { "paper.rs" } else { "tests.rs" };
+        let claims = sources.join(info.name.replace('-', "_")).join(file);
+        let text = fs::read_to_string(&claims).unwrap_or_else(|_| panic!("{} is missing", claims.display()));
+        assert!(text.contains("#[test]"), "{} has no test", claims.display());
     }
 }
 

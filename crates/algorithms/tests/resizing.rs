@@ -180,17 +180,17 @@ impl Plan {
         for effect in effects {
             match effect {
                 Effect::Send { to, message } => state.links.entry((node, to)).or_default().push_back(message),
-                Effect::Enter(pass) => {
-                    let client = &mut state.clients[node as usize][pass.client as usize];
+                Effect::Enter(grant) => {
+                    let client = &mut state.clients[node as usize][grant.client as usize];
                     *client = Client::Inside(client.asks());
-                    if pass.slot >= state.nodes[node as usize].size().tokens {
-                        return Err(format!("node {node} grants the retiring slot {}", pass.slot));
+                    if grant.slot >= state.nodes[node as usize].size().tokens {
+                        return Err(format!("node {node} grants the retiring slot {}", grant.slot));
                     }
-                    let highest = state.fences.entry(pass.slot).or_default();
-                    if pass.fence <= *highest {
-                        return Err(format!("fence {} of slot {} after {highest}", pass.fence, pass.slot));
+                    let highest = state.fences.entry(grant.slot).or_default();
+                    if grant.fence <= *highest {
+                        return Err(format!("fence {} of slot {} after {highest}", grant.fence, grant.slot));
                     }
-                    *highest = pass.fence;
+                    *highest = grant.fence;
                 }
                 Effect::Arm(timer, _) => state.armed[node as usize][timer] = true,
                 Effect::Disarm(timer) => state.armed[node as usize][timer] = false,

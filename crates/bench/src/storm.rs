@@ -9,8 +9,8 @@ mod ledger;
 mod program;
 mod proxy;
 
-use client::clock;
 use service::{Definition, Time};
+use transport::clock;
 
 pub use ledger::{Arrival, Finding, Ledger, Tally};
 pub use program::{live, say};

@@ -5,8 +5,8 @@
 use std::hash::Hash;
 
 use algorithms::info::{Clients, Pace};
+use algorithms::node::{Client, Event, Node};
 use algorithms::schedule::Script;
-use algorithms::seat::{Client, Event, Seat};
 use algorithms::{
     Algorithm, Case, Census, ClientId, Effect, Groups, Input, NodeId, Setting, SettingError, Site, Timer,
     Violation,
@@ -100,8 +100,8 @@ pub(crate) struct InboxInfo {
 /// A node with its remaining allowance in the search.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Slot<A: Algorithm> {
-    node: NodeId,
-    seat: Seat<A>,
+    me: NodeId,
+    node: Node<A>,
     requests_left: u8,
     /// How often each timer has expired while messages were under way.
     fired: Vec<u8>,
@@ -146,7 +146,7 @@ pub(crate) struct Model<A: Algorithm> {
     setting: Setting,
     rules: A::Rules,
     reorder: bool,
-    wishes: Vec<Groups>,
+    group_sets: Vec<Groups>,
     any_of: bool,
     clients: ClientId,
     cancels: bool,
@@ -166,7 +166,7 @@ impl<A: Algorithm> Model<A> {
         Ok(Model {
             rules: A::rules(&setting)?,
             reorder: case.reorders(&A::INFO),
-            wishes: case.wishes(),
+            group_sets: case.group_sets(),
             any_of: case.any_of,
             clients: if A::INFO.clients == Clients::Many { case.clients } else { 1 },
             cancels: case.cancels && A::INFO.clients == Clients::Many,
@@ -214,15 +214,15 @@ impl<A: Algorithm> Model<A> {
 
     fn tick_slot(&mut self, slot: &Slot<A>) -> Option<u32> {
         let section = self.pace?.section as u8;
-        let inside = slot.seat.client.is_inside();
+        let inside = slot.node.client.is_inside();
         if (inside && slot.inside_for == section)
-            || slot.seat.armed.iter().any(|&timer| slot.runs_for[timer] == 0)
+            || slot.node.armed.iter().any(|&timer| slot.runs_for[timer] == 0)
         {
             return None;
         }
         let mut slot = slot.clone();
         slot.inside_for += u8::from(inside);
-        for &timer in &slot.seat.armed {
+        for &timer in &slot.node.armed {
             slot.runs_for[timer] -= 1;
         }
         Some(self.slots.number(slot))
@@ -264,8 +264,8 @@ impl<A: Algorithm> Model<A> {
         loop {
             let mut slot = self.slots.values[slot as usize].clone();
             prepare(&mut slot);
-            let me = slot.node;
-            let reaction = slot.seat.apply(&self.site(me), event.clone(), &mut script);
+            let me = slot.me;
+            let reaction = slot.node.apply(&self.site(me), event.clone(), &mut script);
             let mut outcome = Outcome {
                 slot: 0,
                 sends: Box::default(),
@@ -319,7 +319,7 @@ impl<A: Algorithm> Model<A> {
         // Groups are interchangeable as long as each request names one (an algorithm may prefer the first of
         // a set) and none is exclusive.
         let names = !self.any_of && A::INFO.clients == Clients::OneEach;
-        let renamed = names && matches!(cause, Cause::Request(_, groups) if groups != self.wishes[0]);
+        let renamed = names && matches!(cause, Cause::Request(_, groups) if groups != self.group_sets[0]);
         to.extend(outcomes.into_iter().map(|outcome| Move { cause, cost, renamed, outcome }));
     }
 }
@@ -328,14 +328,14 @@ impl<A: Algorithm> Model<A> {
     /// The moves of a node's clients.
     fn client_moves(&mut self, id: u32, slot: &Slot<A>, moves: &mut Vec<Move>) {
         // Clients are interchangeable, so the idle one with the lowest number makes the request.
-        let asker = slot.seat.idle_client();
+        let asker = slot.node.idle_client();
         if slot.requests_left > 0 && asker < self.clients {
-            for groups in self.wishes.clone() {
+            for groups in self.group_sets.clone() {
                 self.moves(id, Cause::Request(asker, groups), 0, |slot| slot.requests_left -= 1, moves);
             }
         }
         let may_leave = self.pace.is_none_or(|pace| u32::from(slot.inside_for) == pace.section);
-        for (number, client) in slot.seat.clients() {
+        for (number, client) in slot.node.clients() {
             match client {
                 Client::Inside { .. } if may_leave => {
                     self.moves(id, Cause::Exit(number), 0, |slot| slot.inside_for = 0, moves);
@@ -353,12 +353,12 @@ impl<A: Algorithm> Steps for Model<A> {
     fn start(&mut self) -> Vec<u32> {
         let nodes = self.setting.nodes;
         let slots: Vec<u32> = (0..nodes)
-            .map(|node| {
-                let seat = Seat::start(&self.site(node));
+            .map(|me| {
+                let node = Node::start(&self.site(me));
                 let timers = A::INFO.timers.len();
                 let (fired, runs_for) = (vec![0; timers], vec![0; timers]);
                 let requests_left = self.requests;
-                self.slots.number(Slot { node, seat, requests_left, fired, inside_for: 0, runs_for })
+                self.slots.number(Slot { me, node, requests_left, fired, inside_for: 0, runs_for })
             })
             .collect();
         // The empty inbox of a node gets the node's number: the search relies on this to detect silence.
@@ -369,12 +369,12 @@ impl<A: Algorithm> Steps for Model<A> {
     fn slot(&mut self, id: u32) -> SlotInfo {
         let slot = self.slots.values[id as usize].clone();
         let (mut moves, mut when_busy, mut when_silent) = (Vec::new(), Vec::new(), Vec::new());
-        if slot.seat.node.is_some() {
+        if slot.node.state.is_some() {
             self.client_moves(id, &slot, &mut moves);
         } else {
             self.moves(id, Cause::Restart, 0, |_| {}, &mut moves);
         }
-        let timers: &[Timer] = if self.firings > 0 || self.pace.is_some() { &slot.seat.armed } else { &[] };
+        let timers: &[Timer] = if self.firings > 0 || self.pace.is_some() { &slot.node.armed } else { &[] };
         for &timer in timers {
             if self.pace.is_some() {
                 if slot.runs_for[timer] == 0 {
@@ -388,13 +388,13 @@ impl<A: Algorithm> Steps for Model<A> {
                 self.moves(id, Cause::Expire(timer), ONE_EARLY, count, &mut when_busy);
             }
         }
-        if self.crashes && slot.seat.node.is_some() {
+        if self.crashes && slot.node.state.is_some() {
             self.moves(id, Cause::Crash, ONE_CRASH, |_| {}, &mut moves);
         }
         let mut census = self.census();
-        slot.seat.count(&self.site(slot.node), &mut census);
-        let idle = slot.seat.clients().all(|(_, client)| client == Client::Idle);
-        let done = idle && slot.requests_left == 0 && slot.seat.node.is_some();
+        slot.node.count(&self.site(slot.me), &mut census);
+        let idle = slot.node.clients().all(|(_, client)| client == Client::Idle);
+        let done = idle && slot.requests_left == 0 && slot.node.state.is_some();
         let fresh = slot.requests_left == self.requests;
         let ticked = self.tick_slot(&slot);
         SlotInfo { moves, when_busy, when_silent, census, done, fresh, ticked }

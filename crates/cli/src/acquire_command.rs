@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Detached, Error};
 use serde_json::{Value, json};
+use tokenwood::{Detached, Error};
 
 use crate::check_arguments::Format;
 use crate::cluster::Asking;

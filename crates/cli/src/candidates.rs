@@ -1,6 +1,6 @@
 //! Which algorithms, with which options, `tokenwood recommend` tries.
 
-use algorithms::info::Choice;
+use algorithms::info::OptionInfo;
 use algorithms::{Info, Kind, Setting, registry};
 
 /// An algorithm with options to try.
@@ -71,9 +71,9 @@ pub(crate) fn all(setting: &Setting) -> Vec<Candidate> {
 /// The combinations of options that may matter; the first is the default.
 fn variants(info: &Info, tokens: u32) -> Vec<Vec<(&'static str, &'static str)>> {
     // With one token there is nothing to choose.
-    let options: Vec<&Choice> =
+    let options: Vec<&OptionInfo> =
         info.options.iter().filter(|option| tokens > 1 || option.name != "choose").collect();
-    let (alone, combined): (Vec<&Choice>, Vec<&Choice>) =
+    let (alone, combined): (Vec<&OptionInfo>, Vec<&OptionInfo>) =
         options.into_iter().partition(|option| ALONE.contains(&option.name));
     let others: Vec<Vec<(&str, &str)>> = combined.into_iter().map(other_values).collect();
     let mut all = vec![Vec::new()];
@@ -94,8 +94,8 @@ fn variants(info: &Info, tokens: u32) -> Vec<Vec<(&'static str, &'static str)>> 
 }
 
 /// What an option can be beside its default.
-fn other_values(option: &Choice) -> Vec<(&'static str, &'static str)> {
-    if option.values == Choice::NUMBER {
+fn other_values(option: &OptionInfo) -> Vec<(&'static str, &'static str)> {
+    if option.values == OptionInfo::NUMBER {
         return NUMBERS.iter().filter(|(name, _)| *name == option.name).copied().collect();
     }
     let values = option.values.iter().skip(1).map(|value| (option.name, *value));

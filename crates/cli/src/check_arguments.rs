@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use algorithms::info::{Clients, Defect, Pace, Shows};
+use algorithms::info::{Clients, DefectInfo, Pace, Shows};
 use algorithms::{Case, Info, Property, Scope};
 use anyhow::{Result, anyhow, bail};
 use checker::Job;
@@ -136,7 +136,7 @@ impl Arguments {
         Some(Random { runs, seed: self.seed.unwrap_or(seed), pause: self.pause.unwrap_or(pause) })
     }
 
-    fn defect(&self, info: &Info) -> Option<&'static Defect> {
+    fn defect(&self, info: &Info) -> Option<&'static DefectInfo> {
         let name = self.defect.as_deref()?;
         info.defects.iter().find(|defect| defect.name == name)
     }

@@ -4,9 +4,9 @@ use std::future::Future;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Error, Observer, Question, QuestionAnswer};
 use serde_json::{Value, json};
 use service::protocol::PeerStatus;
+use tokenwood::{Error, Observer, Question, QuestionAnswer};
 use tokio::task::JoinSet;
 
 use crate::check_arguments::Format;

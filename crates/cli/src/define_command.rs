@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Definition, Error, Observer};
 use serde_json::{Value, json};
+use tokenwood::{Definition, Error, Observer};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Asking, reason};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use algorithms::Info;
-use algorithms::info::{Defect, Shows};
+use algorithms::info::{DefectInfo, Shows};
 use algorithms::registry;
 use anyhow::{Result, bail};
 use checker::{Job, Trace};
@@ -53,7 +53,7 @@ fn summary(info: &Info) -> String {
 }
 
 /// What is printed, what happens, what is right.
-fn section(info: &Info, defect: &Defect) -> Result<String> {
+fn section(info: &Info, defect: &DefectInfo) -> Result<String> {
     let mut text = format!("### {}\n\n", defect.name);
     writeln!(text, "- Where: {}", defect.source)?;
     writeln!(text, "- Printed: {}", defect.printed)?;
@@ -111,7 +111,7 @@ fn steps(trace: &Trace) -> String {
 }
 
 /// How many messages the same runs cost with and without a defect.
-fn messages(info: &Info, defect: &Defect, put_back: Option<&str>) -> Result<u64> {
+fn messages(info: &Info, defect: &DefectInfo, put_back: Option<&str>) -> Result<u64> {
     let job = RandomJob { pause: 100, ..RandomJob::of(&defect.scope, put_back) };
     let mut sum = 0;
     for seed in 1..=RUNS {

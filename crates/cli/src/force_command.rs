@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use client::{Error, ForceReleased, Grant, Listing, Observer, Refusal};
 use serde_json::{Value, json};
+use tokenwood::{Error, ForceReleased, Grant, Listing, Observer, Refusal};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Answered, Asking, note_silence};

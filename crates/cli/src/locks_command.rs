@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use anyhow::Result;
-use client::{Grant, Question, QuestionAnswer};
 use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
 use service::protocol::PeerStatus;
 use service::{Definition, Want};
+use tokenwood::{Grant, Question, QuestionAnswer};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Answered, Asking, is_complete, note_silence};

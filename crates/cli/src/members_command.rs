@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use client::{Error, Question, QuestionAnswer};
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode};
+use tokenwood::{Error, Question, QuestionAnswer};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Asking, reason};

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use client::{Observer, Question, QuestionAnswer, clock};
 use rustix::process::{Pid, Signal, kill_process};
+use tokenwood::{Observer, Question, QuestionAnswer};
+use transport::clock;
 
 use crate::output::note;
 

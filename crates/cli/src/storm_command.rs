@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use bench::storm::{self, Dice, Ledger, Proxy};
 use clap::Args;
-use client::{Observer, Question, QuestionAnswer};
 use serde_json::json;
+use tokenwood::{Observer, Question, QuestionAnswer};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 

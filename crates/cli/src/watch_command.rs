@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use clap::Args;
-use client::{Change, Error, Event, Filter, Observer, Seen};
 use serde_json::{Value, json};
 use service::protocol::PeerStatus;
 use service::{SessionId, Want};
+use tokenwood::{Change, Error, Event, Filter, Observer, Seen};
 use tokio::sync::mpsc;
 
 use crate::check_arguments::Format;
@@ -162,7 +162,7 @@ fn in_words(seen: &Seen) -> String {
     }
 }
 
-fn by(grant: &client::Grant) -> String {
+fn by(grant: &tokenwood::Grant) -> String {
     format!("slot {}, fence {}", grant.slot, grant.fence)
 }
 
@@ -176,7 +176,7 @@ fn wish(want: &Want) -> String {
 }
 
 /// The group that was granted, for people.
-fn group(want: &Want, grant: Option<&client::Grant>) -> String {
+fn group(want: &Want, grant: Option<&tokenwood::Grant>) -> String {
     match (want.group(grant), want) {
         (Some(group), _) => format!(", group {group}"),
         (None, Want::Read) => ", to read".to_string(),

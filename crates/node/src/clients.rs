@@ -17,7 +17,7 @@ use service::member::ConnectionId;
 use service::protocol::{self, ToClient};
 
 use crate::host::Shared;
-use crate::reactor::Outbound;
+use transport::reactor::Outbound;
 
 mod conversation;
 mod port;

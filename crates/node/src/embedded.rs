@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
 
-use client::{Asked, Backend, Error, Grant, Losses, Refusal, Waiters, Waits};
 use service::member::ConnectionId;
 use service::protocol::ToClient;
 use service::{Acquire, Reply, RequestOutcome, SessionId};
+use tokenwood::{Asked, Backend, Error, Grant, Losses, Refusal, Waiters, Waits};
 use tokio::sync::watch;
 
 use crate::host::{Shared, Sink, Turn};

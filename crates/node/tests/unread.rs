@@ -7,12 +7,12 @@ use std::future::Future;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use client::{Filter, Guard, Options, Tokenwood};
 use node::LocalCluster;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
 use service::session::Promise;
 use service::{Reply, RequestOutcome, SessionId};
+use tokenwood::{Filter, Guard, Options, Tokenwood};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::unconstrained;

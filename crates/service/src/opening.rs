@@ -106,10 +106,10 @@ impl Kept {
         }
     }
 
-    fn want(&mut self, client: ClientId, wish: Option<Numbered>) {
-        match (self, wish) {
+    fn acquire(&mut self, client: ClientId, mode: Option<Numbered>) {
+        match (self, mode) {
             (Kept::Slots(kept), _) => kept.waiters.push_back(client, ()),
-            (Kept::Room(kept), Some(wish)) => kept.want(client, wish),
+            (Kept::Room(kept), Some(mode)) => kept.acquire(client, mode),
             (Kept::Room(_), None) => {}
         }
     }
@@ -174,7 +174,7 @@ impl Opening {
     /// Takes an input. Returns what is wrong with it, if anything is.
     pub(crate) fn step(&mut self, input: Input) -> Option<&'static str> {
         match input {
-            Input::Request(client, wish) => self.kept.want(client, wish),
+            Input::Request(client, mode) => self.kept.acquire(client, mode),
             Input::Cancel(client) => self.kept.cancel(client),
             Input::Exit(client) => self.kept.release(client),
             Input::Deliver(from, ResourceMessage::Report(report)) => return self.reported(from, report),

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use algorithms::forest::{self, Forest, Size};
-use algorithms::rooms::{self, Room, Spot};
-use algorithms::{Bounds, Origin, Site};
+use algorithms::rooms::{self, Room};
+use algorithms::{Algorithm, Bounds, Origin, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Definition, Kind};
@@ -76,7 +76,7 @@ impl ResourceMessage {
         match self {
             ResourceMessage::Slots(message) => message.is_within(bounds),
             ResourceMessage::Rooms(message) => {
-                message.is_within(bounds) && message.wishes().all(Numbered::is_within_limits)
+                message.is_within(bounds) && message.modes().all(Numbered::is_within_limits)
             }
             ResourceMessage::Refused { defined } => defined.validate().is_ok(),
             ResourceMessage::Report(report) => report.is_within(bounds),
@@ -144,8 +144,8 @@ impl Resource {
             }
             Definition::RwLock | Definition::Room => {
                 let rules = policy.of_room(home);
-                let spot = Spot { me: position.me.0, rules: &rules };
-                RunBy::Room(rules, Box::new(Room::create(&spot, origin)))
+                let room = Room::create(&site(position, definition, &rules), origin);
+                RunBy::Room(rules, Box::new(room))
             }
         };
         let timers = Timers::new();
@@ -208,7 +208,7 @@ impl Resource {
         match &self.run_by {
             RunBy::Forest(rules, forest) => forest.droppable(&site(position, self.definition, rules)),
             RunBy::Room(rules, room) => {
-                let floor = room.droppable(&Spot { me: position.me.0, rules })?;
+                let floor = room.droppable(&site(position, self.definition, rules))?;
                 Some(Origin { floor, clock: 0 })
             }
             RunBy::Opening(_) => None,
@@ -296,7 +296,7 @@ impl Resource {
     }
 }
 
-fn site(position: Position, definition: Definition, rules: &forest::Rules) -> Site<'_, Forest> {
+fn site<A: Algorithm>(position: Position, definition: Definition, rules: &A::Rules) -> Site<'_, A> {
     let tokens = match definition {
         Definition::Slots(slots) => slots,
         Definition::RwLock | Definition::Room => 1,

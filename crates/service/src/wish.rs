@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use algorithms::rooms::Wish;
+use algorithms::rooms::Mode;
 use serde::{Deserialize, Serialize};
 
 use crate::grant::Grant;
@@ -110,7 +110,7 @@ impl Numbered {
 const READERS: u64 = 0;
 const WRITER: u64 = 1;
 
-impl Wish for Numbered {
+impl Mode for Numbered {
     type Group = u64;
 
     fn first(&self) -> u64 {

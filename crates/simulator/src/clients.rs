@@ -1,8 +1,8 @@
 //! The behaviour of clients: they request, enter, leave and think.
 
 use algorithms::info::Clients;
-use algorithms::seat::Event;
-use algorithms::{Action, Algorithm, ClientId, Groups, Input, NodeId, Pass};
+use algorithms::node::Event;
+use algorithms::{Action, Algorithm, ClientId, Grant, Groups, Input, NodeId};
 
 use crate::agenda::Happening;
 use crate::desk::Visit;
@@ -12,7 +12,7 @@ use crate::workload::Workload;
 
 impl<A: Algorithm> Engine<'_, A> {
     pub(crate) fn ask(&mut self, node: NodeId) {
-        let wish = self.load.wish();
+        let groups = self.load.draw_groups();
         let desk = &mut self.desks[node as usize];
         if let Some(until) = desk.paused(self.now) {
             return self.agenda.plan(until, Happening::Ask(node));
@@ -25,11 +25,11 @@ impl<A: Algorithm> Engine<'_, A> {
         self.measures.asked();
         if A::INFO.clients == Clients::Many {
             let client = desk.idle_client();
-            self.request(node, client, wish, self.now);
+            self.request(node, client, groups, self.now);
         } else if desk.visits[0].waits || desk.visits[0].inside {
-            desk.queue.push_back((self.now, wish));
+            desk.queue.push_back((self.now, groups));
         } else {
-            self.request(node, 0, wish, self.now);
+            self.request(node, 0, groups, self.now);
         }
     }
 
@@ -42,7 +42,7 @@ impl<A: Algorithm> Engine<'_, A> {
         self.step(node, Event::Input(Input::Request { client, groups }));
     }
 
-    pub(crate) fn entered(&mut self, node: NodeId, Pass { client, group, .. }: Pass) {
+    pub(crate) fn entered(&mut self, node: NodeId, Grant { client, group, .. }: Grant) {
         let desk = &mut self.desks[node as usize];
         let visit = &mut desk.visits[client as usize];
         (visit.waits, visit.inside) = (false, true);
@@ -76,8 +76,8 @@ impl<A: Algorithm> Engine<'_, A> {
         if !matches!(self.plan.workload, Workload::Once(_)) {
             self.think(node);
         }
-        if let Some((asked_at, wish)) = self.desks[node as usize].queue.pop_front() {
-            self.request(node, 0, wish, asked_at);
+        if let Some((asked_at, groups)) = self.desks[node as usize].queue.pop_front() {
+            self.request(node, 0, groups, asked_at);
         }
     }
 

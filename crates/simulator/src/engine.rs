@@ -5,9 +5,9 @@
 //! before the next message is received. Inputs of the local client are handled at once; the messages they
 //! cause queue behind what the processor is doing. A client inside does not occupy the processor.
 
+use algorithms::node::{Event, Node};
 use algorithms::properties::{Fences, Terms};
 use algorithms::schedule::Envelope;
-use algorithms::seat::{Event, Seat};
 use algorithms::{
     Action, Algorithm, Census, Effect, Input, Kind, NodeId, Outbox, Property, SettingError, Site, Step,
     Timer, Violation, Wait,
@@ -64,7 +64,7 @@ pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome
     Ok(Outcome {
         seed,
         measures,
-        bytes_per_node: memory::bytes_per_node(&engine.seats),
+        bytes_per_node: memory::bytes_per_node(&engine.nodes),
         messages: engine.network.sent,
         longest_queue: engine.census.longest_queue,
         violation,
@@ -77,7 +77,7 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     rules: &'p A::Rules,
     pub(crate) now: Ticks,
     pub(crate) agenda: Agenda,
-    pub(crate) seats: Vec<Seat<A>>,
+    pub(crate) nodes: Vec<Node<A>>,
     pub(crate) desks: Vec<Desk>,
     pub(crate) network: Network<A>,
     pub(crate) load: Load,
@@ -122,7 +122,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             rules,
             now: 0,
             agenda: Agenda::new(),
-            seats: memory::seats(plan, rules),
+            nodes: memory::nodes(plan, rules),
             desks: memory::desks::<A>(plan),
             hop: network.longest_hop,
             network,
@@ -161,7 +161,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         let nodes = self.plan.setting.nodes;
         if self.plan.check {
             for me in 0..nodes {
-                self.seats[me as usize].count(&self.site(me), &mut self.census);
+                self.nodes[me as usize].count(&self.site(me), &mut self.census);
             }
         }
         if self.plan.rounds() {
@@ -349,7 +349,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     fn expire(&mut self, node: NodeId, timer: Timer, count: u32) {
         let desk = &self.desks[node as usize];
-        if desk.timers[timer] != count || !self.seats[node as usize].armed.contains(&timer) {
+        if desk.timers[timer] != count || !self.nodes[node as usize].armed.contains(&timer) {
             return;
         }
         if let Some(until) = desk.paused(self.now) {
@@ -374,13 +374,13 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     #[inline(always)]
     pub(crate) fn step(&mut self, me: NodeId, event: Event<A>) {
         let site = self.site(me);
-        let seat = &mut self.seats[me as usize];
+        let node = &mut self.nodes[me as usize];
         if self.plan.check {
             self.census.take_back();
-            seat.count(&site, &mut self.census);
+            node.count(&site, &mut self.census);
             self.census.count_up();
         }
-        seat.happen(&site, event, &mut Outbox::new(&mut self.effects, &mut self.picks));
+        node.happen(&site, event, &mut Outbox::new(&mut self.effects, &mut self.picks));
         self.carry_out_all(&site);
     }
 
@@ -397,7 +397,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.effects.clear();
         self.network.queue_twins();
         if self.plan.check {
-            self.seats[site.me as usize].count(site, &mut self.census);
+            self.nodes[site.me as usize].count(site, &mut self.census);
             self.check();
         }
         if self.violation.is_some() {
@@ -407,19 +407,19 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     fn carry_out(&mut self, site: &Site<'p, A>, effect: &Effect<A>) {
-        if let Some(wrong) = self.seats[site.me as usize].carry_out(site, effect) {
+        if let Some(wrong) = self.nodes[site.me as usize].carry_out(site, effect) {
             self.violation.get_or_insert(wrong);
             return;
         }
         match effect {
-            Effect::Enter(pass) => {
+            Effect::Enter(grant) => {
                 if self.plan.check
-                    && let Some(wrong) = self.fences.violated(site.me, pass)
+                    && let Some(wrong) = self.fences.violated(site.me, grant)
                 {
                     self.violation.get_or_insert(wrong);
                     return;
                 }
-                self.entered(site.me, *pass);
+                self.entered(site.me, *grant);
             }
             Effect::Arm(timer, wait) => self.arm(site.me, *timer, *wait),
             _ => {}

@@ -3,7 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use algorithms::seat::Seat;
+use algorithms::node::Node;
 use algorithms::{Algorithm, SettingError, Site};
 
 use crate::desk::Desk;
@@ -13,8 +13,8 @@ use crate::plan::Plan;
 pub const MOST_BYTES: u64 = 4 << 30;
 
 /// The initial states of the nodes.
-pub(crate) fn seats<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Vec<Seat<A>> {
-    (0..plan.setting.nodes).map(|me| seat(plan, rules, me)).collect()
+pub(crate) fn nodes<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Vec<Node<A>> {
+    (0..plan.setting.nodes).map(|me| node(plan, rules, me)).collect()
 }
 
 /// The driver's state of the nodes.
@@ -22,8 +22,8 @@ pub(crate) fn desks<A: Algorithm>(plan: &Plan) -> Vec<Desk> {
     (0..plan.setting.nodes).map(|_| Desk::new(A::INFO.timers.len())).collect()
 }
 
-fn seat<A: Algorithm>(plan: &Plan, rules: &A::Rules, me: u32) -> Seat<A> {
-    Seat::start(&Site { me, nodes: plan.setting.nodes, tokens: plan.setting.tokens, rules })
+fn node<A: Algorithm>(plan: &Plan, rules: &A::Rules, me: u32) -> Node<A> {
+    Node::start(&Site { me, nodes: plan.setting.nodes, tokens: plan.setting.tokens, rules })
 }
 
 /// Refuses a plan whose nodes would not fit.
@@ -32,7 +32,7 @@ pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> R
     // Five nodes are enough to tell. A few may hold more than others (a token, a root), so the median counts.
     let mut sizes: Vec<u64> = [0, nodes / 4, nodes / 2, nodes / 4 * 3, nodes - 1]
         .into_iter()
-        .map(|me| bytes(&seat::<A>(plan, rules, me)))
+        .map(|me| bytes(&node::<A>(plan, rules, me)))
         .collect();
     sizes.sort_unstable();
     let each = sizes[sizes.len() / 2];
@@ -54,17 +54,17 @@ pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> R
 
 /// About how many bytes a node takes, on average: its state and the driver's state of it, without allocator
 /// overhead. It is computed, so it is the same on every machine.
-pub(crate) fn bytes_per_node<A: Algorithm>(seats: &[Seat<A>]) -> u64 {
-    let all: u64 = seats.iter().map(bytes).sum();
+pub(crate) fn bytes_per_node<A: Algorithm>(nodes: &[Node<A>]) -> u64 {
+    let all: u64 = nodes.iter().map(bytes).sum();
     let desk = size_of::<Desk>() + A::INFO.timers.len() * size_of::<u32>();
-    all / (seats.len() as u64).max(1) + desk as u64
+    all / (nodes.len() as u64).max(1) + desk as u64
 }
 
 /// About how many bytes a node's state takes: its fixed part and everything it owns.
-fn bytes<A: Algorithm>(seat: &Seat<A>) -> u64 {
+fn bytes<A: Algorithm>(node: &Node<A>) -> u64 {
     let mut count = Count(0);
-    seat.hash(&mut count);
-    size_of::<Seat<A>>() as u64 + count.0
+    node.hash(&mut count);
+    size_of::<Node<A>>() as u64 + count.0
 }
 
 /// Counts the bytes that are hashed: a state is hashed completely, whatever it consists of.
@@ -115,9 +115,9 @@ mod tests {
     fn a_node_takes_what_its_state_and_its_desk_take() {
         let mut plan = Plan::of(&NaimiTrehel::INFO);
         plan.setting.nodes = 7;
-        let seats = seats::<NaimiTrehel>(&plan, &NaimiTrehel::rules(&plan.setting).unwrap());
-        let fixed = size_of::<Seat<NaimiTrehel>>() + size_of::<Desk>();
-        let found = bytes_per_node(&seats) as usize;
+        let built = nodes::<NaimiTrehel>(&plan, &NaimiTrehel::rules(&plan.setting).unwrap());
+        let fixed = size_of::<Node<NaimiTrehel>>() + size_of::<Desk>();
+        let found = bytes_per_node(&built) as usize;
         assert!((fixed..fixed + 64).contains(&found), "{found} {fixed}");
     }
 }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::{Choice, Clients};
+use algorithms::info::{Clients, OptionInfo};
 use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
 use algorithms::{
@@ -187,11 +187,11 @@ impl<'a, A: Algorithm> Run<'a, A> {
         let action = match happening {
             Happening::Ask(node) => self.ask(node)?,
             Happening::Leave(node, client) => {
-                let inside = self.world.seats[node as usize].client(client).is_inside();
+                let inside = self.world.nodes[node as usize].client(client).is_inside();
                 inside.then_some(Action::Exit { node, client })?
             }
             Happening::GiveUp(node, client) => {
-                let waits = self.world.seats[node as usize].client(client).is_waiting();
+                let waits = self.world.nodes[node as usize].client(client).is_waiting();
                 waits.then_some(Action::Cancel { node, client })?
             }
             Happening::Arrive(from, to, number) => {
@@ -202,12 +202,12 @@ impl<'a, A: Algorithm> Run<'a, A> {
             }
             Happening::Expire(node, timer, count) => {
                 let current = self.armed.get(&(node, timer)) == Some(&count);
-                let runs = self.world.seats[node as usize].armed.contains(&timer);
+                let runs = self.world.nodes[node as usize].armed.contains(&timer);
                 (current && runs).then_some(Action::Expire { node, timer })?
             }
             Happening::Crash => {
                 let node = self.dice.below(u64::from(self.job.case.setting.nodes)) as NodeId;
-                if self.crashes == 0 || self.world.seats[node as usize].node.is_none() {
+                if self.crashes == 0 || self.world.nodes[node as usize].state.is_none() {
                     return None;
                 }
                 self.crashes -= 1;
@@ -221,10 +221,10 @@ impl<'a, A: Algorithm> Run<'a, A> {
     }
 
     fn ask(&mut self, node: NodeId) -> Option<Action> {
-        let seat = &self.world.seats[node as usize];
-        let client = seat.idle_client();
+        let asked = &self.world.nodes[node as usize];
+        let client = asked.idle_client();
         if self.asked[node as usize] >= self.job.case.requests
-            || seat.node.is_none()
+            || asked.state.is_none()
             || client >= self.job.case.clients
         {
             return None;
@@ -238,8 +238,8 @@ impl<'a, A: Algorithm> Run<'a, A> {
             // The next client does not wait for this one.
             self.pause(node);
         }
-        let wishes = self.job.case.wishes();
-        let groups = wishes[self.dice.below(wishes.len() as u64) as usize];
+        let group_sets = self.job.case.group_sets();
+        let groups = group_sets[self.dice.below(group_sets.len() as u64) as usize];
         Some(Action::Request { node, client, groups })
     }
 
@@ -259,9 +259,9 @@ impl<'a, A: Algorithm> Run<'a, A> {
             for effect in &happened.effects {
                 match effect {
                     Effect::Send { to, .. } => sent.push((me, *to, self.number(me, *to))),
-                    Effect::Enter(pass) => {
+                    Effect::Enter(grant) => {
                         let after = if self.constant { LONGEST / 2 } else { self.dice.spread() };
-                        self.plan(after, Happening::Leave(me, pass.client));
+                        self.plan(after, Happening::Leave(me, grant.client));
                     }
                     Effect::Arm(timer, wait) => self.arm(me, *timer, *wait),
                     _ => {}
@@ -330,7 +330,7 @@ pub fn standard(info: &Info) -> Vec<RandomJob> {
     let mut cases = vec![plain.clone()];
     for option in info.options {
         // A number is tried as 2; of names each but the first, which is the default.
-        let values = if option.values == Choice::NUMBER { &["2"] } else { &option.values[1..] };
+        let values = if option.values == OptionInfo::NUMBER { &["2"] } else { &option.values[1..] };
         for value in values {
             let mut case = plain.clone();
             case.setting.options.push((option.name.to_string(), value.to_string()));

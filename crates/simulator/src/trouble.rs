@@ -1,6 +1,6 @@
 //! The effects of faults on nodes.
 
-use algorithms::seat::Event;
+use algorithms::node::Event;
 use algorithms::{Action, Algorithm, NodeId, Violation};
 
 use crate::agenda::Happening;

@@ -10,10 +10,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{BulgannawarVaidya, Entry, Message, Pointers, Rules, Token, TokenId};
-use crate::algorithm::{Effect, Groups, Input, NodeId, Outbox, Pass, Site};
+use crate::algorithm::{Effect, Grant, Groups, Input, NodeId, Outbox, Site};
 use crate::info::Scope;
+use crate::node::Client;
 use crate::schedule::Script;
-use crate::seat::Client;
 use crate::{Setting, World};
 
 type Node = BulgannawarVaidya;
@@ -24,12 +24,12 @@ fn start(scope: &Scope, defect: Option<&str>) -> Forests {
 }
 
 fn node(world: &mut Forests, node: NodeId) -> &mut Node {
-    world.seats[node as usize].node.as_mut().unwrap()
+    world.nodes[node as usize].state.as_mut().unwrap()
 }
 
 /// The pointers for a token, node by node from node 1 on.
 fn pointers(world: &Forests, token: TokenId) -> Vec<NodeId> {
-    let nodes = world.seats.iter().skip(1).filter_map(|seat| seat.node.as_ref());
+    let nodes = world.nodes.iter().skip(1).filter_map(|node| node.state.as_ref());
     nodes.map(|node| node.pointer.to(token)).collect()
 }
 
@@ -111,7 +111,7 @@ fn figure_3_for_a_node_that_asked_for_another_token() {
     let mut three = Node { wait: Some(1), node_queue: vec![6], ..idle() };
     let message = Message::Token { token: 2, queue: queue(&FIGURE_3), clock: 0 };
     let effects = step(&mut three, 3, Input::Deliver { from: 4, message });
-    assert_eq!(effects, [Effect::Enter(Pass::default())]);
+    assert_eq!(effects, [Effect::Enter(Grant::default())]);
     assert_eq!((three.pointer.to(1), three.pointer.to(2)), (2, 3));
     let token = three.token.unwrap();
     assert_eq!(token.queue, queue(&[(7, 0), (5, 4), (9, 0), (8, 4), (6, 2)]));
@@ -136,7 +136,7 @@ fn figure_4() {
     let mut world = start(&Scope::new(7, 2, 1), None);
     move_token(&mut world, 1, 5);
     world.run("req5").unwrap();
-    world.seats[2].client = Client::Waiting(Groups::one(0));
+    world.nodes[2].client = Client::Waiting(Groups::one(0));
     node(&mut world, 2).wait = Some(1);
     node(&mut world, 5).token.as_mut().unwrap().queue = queue(&[(2, 0)]);
     set_pointers(&mut world, 1, &[3, 2, 5, 3, 5, 2]);
@@ -222,7 +222,7 @@ fn figure_7() {
 const CYCLE: &str = "req0 req1 req2/1 2>1 exit1 1>2 req1/0 1>0 exit0 0>1 req0/1 0>1 exit1";
 
 fn points(world: &mut Forests, token: TokenId) -> Vec<NodeId> {
-    (0..world.seats.len() as u32).map(|index| node(world, index).pointer.to(token)).collect()
+    (0..world.nodes.len() as u32).map(|index| node(world, index).pointer.to(token)).collect()
 }
 
 #[test]
@@ -344,9 +344,9 @@ fn light_load_takes_h_of_n_minus_1_messages() {
 /// 001's Handle_REQUEST forwards without reversing its pointer: correct, but with more messages.
 #[test]
 fn forwarding_without_path_reversal_is_dearer() {
-    let (right, printed) =
+    let (right, defective) =
         (light_load(12, 1, &[], None), light_load(12, 1, &[], Some("forward-keeps-pointer")));
-    assert!(printed > 1.3 * right, "{printed} against {right}");
+    assert!(defective > 1.3 * right, "{defective} against {right}");
 }
 
 /// Takes all steps whatever they violate, and returns the violation when nothing more can happen.
@@ -394,7 +394,7 @@ fn saturation(choose: &str, first: fn(NodeId) -> TokenId) -> (f64, f64, u32, u32
         }
         let under_way: Vec<_> = world.channels.iter().map(|(&way, messages)| (way, messages.len())).collect();
         let idle: Vec<NodeId> =
-            (0..NODES).filter(|&node| world.seats[node as usize].client == Client::Idle).collect();
+            (0..NODES).filter(|&node| world.nodes[node as usize].client == Client::Idle).collect();
         for ((from, to), messages) in under_way {
             (0..messages).for_each(|_| world.run(&format!("{from}>{to}")).unwrap());
         }

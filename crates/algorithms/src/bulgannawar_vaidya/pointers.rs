@@ -18,21 +18,21 @@ impl Pointers {
     /// The next node on the path to this token.
     #[inline]
     pub(super) fn to(&self, token: TokenId) -> NodeId {
-        self.place(token).map_or(token, |place| self.changed[place].1)
+        self.index(token).map_or(token, |index| self.changed[index].1)
     }
 
     #[inline]
     pub(super) fn set(&mut self, token: TokenId, node: NodeId) {
-        match self.place(token) {
-            Ok(place) if node == token => _ = self.changed.remove(place),
-            Ok(place) => self.changed[place].1 = node,
+        match self.index(token) {
+            Ok(index) if node == token => _ = self.changed.remove(index),
+            Ok(index) => self.changed[index].1 = node,
             Err(_) if node == token => {}
-            Err(place) => self.changed.insert(place, (token, node)),
+            Err(index) => self.changed.insert(index, (token, node)),
         }
     }
 
     #[inline]
-    fn place(&self, token: TokenId) -> Result<usize, usize> {
+    fn index(&self, token: TokenId) -> Result<usize, usize> {
         self.changed.binary_search_by_key(&token, |&(changed, _)| changed)
     }
 }

@@ -11,7 +11,7 @@ fn start(scope: &Scope) -> World<BulgannawarVaidya> {
 }
 
 fn seen(world: &World<BulgannawarVaidya>) -> Vec<TokenId> {
-    world.seats.iter().filter_map(|seat| Some(seat.node.as_ref()?.seen)).collect()
+    world.nodes.iter().filter_map(|node| Some(node.state.as_ref()?.seen)).collect()
 }
 
 /// A holder sends an INFORM only if it has entered again before another node asked. A node that gets one and

@@ -2,22 +2,22 @@
 
 use crate::algorithm::{Group, NodeId};
 use crate::drs_gme::plan::Plan;
-use crate::drs_gme::{Ask, Context, DrsGme, Holding, Message, Place, Printed, Stage, Token, printed};
+use crate::drs_gme::{Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Token, has_defect};
 
 impl DrsGme {
     /// Another node asks, and the token is elsewhere: the request is kept until the token arrives.
     pub(super) fn request_heard(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
         self.learn_of(ask.node, plan);
-        let Place::Away(sent) = &self.kept.place else { return };
+        let Location::Away(sent) = &self.kept.location else { return };
         let token_knows =
             sent.as_ref().is_some_and(|token| token.knows_served(ask) || token.knows_queued(ask));
-        if token_knows || printed(site, Printed::RequestsForgotten) {
+        if token_knows || has_defect(site, Defect::RequestsForgotten) {
             return;
         }
         match self.heard.binary_search_by_key(&ask.node, |other| other.node) {
-            Ok(place) if self.heard[place].number < ask.number => self.heard[place] = ask,
+            Ok(index) if self.heard[index].number < ask.number => self.heard[index] = ask,
             Ok(_) => {}
-            Err(place) => self.heard.insert(place, ask),
+            Err(index) => self.heard.insert(index, ask),
         }
     }
 
@@ -30,8 +30,8 @@ impl DrsGme {
 
     /// A holder answered a stale request: it is not in the request set, or was not when it got the token.
     pub(super) fn on_hint(&mut self, site: &Context<'_>, from: NodeId, plan: &mut Plan) {
-        if let Place::Here(_) = self.kept.place {
-            if printed(site, Printed::HintIgnored) {
+        if let Location::Here(_) = self.kept.location {
+            if has_defect(site, Defect::HintIgnored) {
                 return;
             }
             // The token has arrived here since, and the other node may not know.
@@ -42,11 +42,11 @@ impl DrsGme {
     }
 
     pub(super) fn on_token(&mut self, site: &Context<'_>, session: u32, token: Token, plan: &mut Plan) {
-        if let Place::Here(_) = self.kept.place {
+        if let Location::Here(_) = self.kept.location {
             if session > self.kept.session {
                 return plan.never("a newer token comes to the holder");
             }
-            if session < self.kept.session || !printed(site, Printed::OldTokenNotHighest) {
+            if session < self.kept.session || !has_defect(site, Defect::OldTokenNotHighest) {
                 return plan.note("an old token was dropped");
             }
             self.stage = Stage::Idle;
@@ -65,7 +65,7 @@ impl DrsGme {
                 holding.token.enqueue(ask);
             }
         }
-        self.kept.place = Place::Here(holding);
+        self.kept.location = Location::Here(holding);
         self.next_session(site, true, plan);
     }
 
@@ -81,10 +81,10 @@ impl DrsGme {
             Stage::Waiting(groups) if number == self.kept.number && groups.contains(group) => {
                 self.follow(captain, group, plan);
             }
-            Stage::Waiting(groups) if printed(site, Printed::StartUnguarded) => {
+            Stage::Waiting(groups) if has_defect(site, Defect::StartUnguarded) => {
                 self.follow(captain, groups.first().unwrap_or(group), plan);
             }
-            _ if printed(site, Printed::StartUnguarded) => self.follow(captain, group, plan),
+            _ if has_defect(site, Defect::StartUnguarded) => self.follow(captain, group, plan),
             Stage::Follower(_) | Stage::Captain if number == self.kept.number => {}
             _ => {
                 plan.note("a start came for a request that is over");
@@ -104,7 +104,7 @@ impl DrsGme {
     ) {
         match self.stage {
             Stage::Waiting(groups)
-                if printed(site, Printed::IsCompleteUnnumbered) && groups.contains(group) =>
+                if has_defect(site, Defect::IsCompleteUnnumbered) && groups.contains(group) =>
             {
                 self.follow(captain, group, plan);
             }
@@ -115,7 +115,7 @@ impl DrsGme {
     fn follow(&mut self, captain: NodeId, group: Group, plan: &mut Plan) {
         self.stage = Stage::Follower(captain);
         // This request was not granted when this node handed the token over, so a newer token has arrived.
-        if let Place::Away(copy) = &mut self.kept.place {
+        if let Location::Away(copy) = &mut self.kept.location {
             *copy = None;
         }
         plan.enter(group);
@@ -133,7 +133,7 @@ impl DrsGme {
     }
 
     pub(super) fn on_gen_token(&mut self, site: &Context<'_>, ask: Ask, session: u32, plan: &mut Plan) {
-        if let Place::Here(_) = self.kept.place {
+        if let Location::Here(_) = self.kept.location {
             return self.gen_token_at_holder(site, ask, plan);
         }
         self.request_heard(site, ask, plan);
@@ -142,12 +142,12 @@ impl DrsGme {
 
     /// Sends the last token again if the node that suspects a loss has seen no newer one.
     fn regenerate(&mut self, site: &Context<'_>, session: u32, plan: &mut Plan) {
-        match self.kept.place {
-            Place::Away(Some(_)) if session <= self.kept.session => {
+        match self.kept.location {
+            Location::Away(Some(_)) if session <= self.kept.session => {
                 plan.note("a token was sent again");
                 self.send_again(plan);
             }
-            Place::Away(None) if printed(site, Printed::RegenerateFromNothing) => {
+            Location::Away(None) if has_defect(site, Defect::RegenerateFromNothing) => {
                 plan.never("a token is made from an old one that has no queue");
             }
             _ => {}

@@ -6,12 +6,12 @@ use core::mem;
 
 use crate::algorithm::{Group, Groups, NodeId};
 use crate::drs_gme::plan::Plan;
-use crate::drs_gme::{Ask, Context, DrsGme, Holding, Message, Place, Printed, Stage, Token, printed};
+use crate::drs_gme::{Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Token, has_defect};
 
 impl DrsGme {
     /// The local client asks, and the token is here.
     pub(super) fn request_here(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else { return };
+        let Location::Here(holding) = &mut self.kept.location else { return };
         match holding.open {
             Some(group) if holding.token.queue.is_empty() && ask.groups.contains(group) => {
                 holding.token.record(site, ask);
@@ -20,7 +20,7 @@ impl DrsGme {
             }
             Some(_) => holding.token.enqueue(ask),
             None => {
-                if printed(site, Printed::SessionOnlyFromIdle) {
+                if has_defect(site, Defect::SessionOnlyFromIdle) {
                     self.kept.session += 1;
                 }
                 self.open(site, ask, plan);
@@ -31,7 +31,7 @@ impl DrsGme {
     /// Another node asks, and the token is here.
     pub(super) fn request_at_holder(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
         let captain_inside = self.stage == Stage::Captain;
-        let Place::Here(holding) = &mut self.kept.place else { return };
+        let Location::Here(holding) = &mut self.kept.location else { return };
         let followers = holding.followers.len();
         holding.followers.retain(|&(node, number)| node != ask.node || number >= ask.number);
         if holding.followers.len() < followers {
@@ -40,7 +40,7 @@ impl DrsGme {
         if holding.token.knows_served(ask) {
             // The requester may have held the token since it asked, and then does not know this node any
             // more.
-            if printed(site, Printed::StaleUnanswered) {
+            if has_defect(site, Defect::StaleUnanswered) {
                 return;
             }
             plan.note("a stale request was answered with a hint");
@@ -65,9 +65,9 @@ impl DrsGme {
     /// A node suspects a loss, and the token is here: its request counts. If it was granted and the start is
     /// lost, the timer for the followers repairs that, long before the other timer expires.
     pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else { return };
+        let Location::Here(holding) = &mut self.kept.location else { return };
         let stale = holding.token.knows_served(ask) || holding.token.knows_queued(ask);
-        if printed(site, Printed::RegenerateStaysIdle) && holding.open.is_none() && !stale {
+        if has_defect(site, Defect::RegenerateStaysIdle) && holding.open.is_none() && !stale {
             let (session, token) = (self.kept.session + 1, holding.token.clone());
             return plan.send(ask.node, Message::Token { session, token });
         }
@@ -75,7 +75,7 @@ impl DrsGme {
         let left = self.stage != Stage::Captain && holding.token.queue.is_empty();
         let known = stale || holding.followers.iter().any(|&(node, _)| node == ask.node);
         if let (true, Some(group), true, false) =
-            (printed(site, Printed::RegenerateUnrecorded), group, left, known)
+            (has_defect(site, Defect::RegenerateUnrecorded), group, left, known)
         {
             holding.token.record(site, ask);
             holding.unrecorded += 1;
@@ -87,7 +87,7 @@ impl DrsGme {
     }
 
     pub(super) fn on_complete(&mut self, site: &Context<'_>, from: NodeId, number: u32, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else { return };
+        let Location::Here(holding) = &mut self.kept.location else { return };
         let followers = holding.followers.len();
         holding.followers.retain(|&follower| follower != (from, number));
         if holding.followers.len() < followers {
@@ -97,7 +97,9 @@ impl DrsGme {
 
     /// The timer for the followers has expired.
     pub(super) fn ask_followers(&mut self, plan: &mut Plan) {
-        let Place::Here(Holding { followers, open: Some(group), .. }) = &self.kept.place else { return };
+        let Location::Here(Holding { followers, open: Some(group), .. }) = &self.kept.location else {
+            return;
+        };
         for &(node, number) in followers {
             plan.send(node, Message::IsComplete { group: *group, number });
         }
@@ -106,7 +108,7 @@ impl DrsGme {
     /// Ends the session if no client is inside, and serves the head of the queue. `arrived` says that the
     /// token has just arrived.
     pub(super) fn next_session(&mut self, site: &Context<'_>, arrived: bool, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else { return };
+        let Location::Here(holding) = &mut self.kept.location else { return };
         if self.stage == Stage::Captain || holding.has_followers() {
             if self.stage != Stage::Captain && holding.followers.is_empty() {
                 plan.never("a captain waits for a follower that it has no record of");
@@ -118,17 +120,17 @@ impl DrsGme {
         if head.node != site.me {
             return self.hand_over(site, plan);
         }
-        if printed(site, Printed::HandOverToSelfChecked) && !arrived {
+        if has_defect(site, Defect::HandOverToSelfChecked) && !arrived {
             // The text sends the token to itself and then finds that it is not newer than its own copy.
             let token = holding.token.clone();
             self.request_set = token.captains(site);
-            self.kept.place = Place::Away(Some(token));
+            self.kept.location = Location::Away(Some(token));
             return;
         }
         holding.token.queue.remove(0);
         let lets_anyone_in = matches!(
-            site.rules.printed,
-            Some(Printed::ServedNotRecorded | Printed::AnyOfEntryStays | Printed::OldTokenNotHighest)
+            site.rules.defect,
+            Some(Defect::ServedNotRecorded | Defect::AnyOfEntryStays | Defect::OldTokenNotHighest)
         );
         match self.stage {
             Stage::Waiting(groups) => {
@@ -145,7 +147,9 @@ impl DrsGme {
     /// Opens a session for a request of the local client, and admits every other requester that accepts its
     /// group.
     fn open(&mut self, site: &Context<'_>, own: Ask, plan: &mut Plan) {
-        let (Place::Here(holding), Some(group)) = (&mut self.kept.place, own.groups.first()) else { return };
+        let (Location::Here(holding), Some(group)) = (&mut self.kept.location, own.groups.first()) else {
+            return;
+        };
         holding.open = Some(group);
         holding.token.record(site, own);
         self.stage = Stage::Captain;
@@ -158,7 +162,7 @@ impl DrsGme {
             }
             holding.let_in(site, ask, group, plan);
             let rest: Groups = ask.groups.iter().filter(|&other| other != group).collect();
-            if printed(site, Printed::AnyOfEntryStays) && !rest.is_empty() {
+            if has_defect(site, Defect::AnyOfEntryStays) && !rest.is_empty() {
                 holding.token.queue.push(Ask { groups: rest, ..ask });
             }
         }
@@ -166,18 +170,18 @@ impl DrsGme {
 
     /// Sends the token to the head of the queue.
     fn hand_over(&mut self, site: &Context<'_>, plan: &mut Plan) {
-        let Place::Here(holding) = mem::take(&mut self.kept.place) else { return };
-        if !printed(site, Printed::SessionOnlyFromIdle) {
+        let Location::Here(holding) = mem::take(&mut self.kept.location) else { return };
+        if !has_defect(site, Defect::SessionOnlyFromIdle) {
             self.kept.session += 1;
         }
         self.request_set = holding.token.captains(site);
-        self.kept.place = Place::Away(Some(holding.token));
+        self.kept.location = Location::Away(Some(holding.token));
         self.send_again(plan);
     }
 
     /// Sends the token that was handed over last. The receiver accepts it once, however often it is sent.
     pub(super) fn send_again(&self, plan: &mut Plan) {
-        let Place::Away(Some(token)) = &self.kept.place else { return };
+        let Location::Away(Some(token)) = &self.kept.location else { return };
         if let Some(head) = token.queue.first() {
             plan.send(head.node, Message::Token { session: self.kept.session, token: token.clone() });
         }
@@ -196,8 +200,8 @@ impl Holding {
     fn let_in(&mut self, site: &Context<'_>, ask: Ask, group: Group, plan: &mut Plan) {
         self.token.record(site, ask);
         let follower = (ask.node, ask.number);
-        if let Err(place) = self.followers.binary_search(&follower) {
-            self.followers.insert(place, follower);
+        if let Err(index) = self.followers.binary_search(&follower) {
+            self.followers.insert(index, follower);
         }
         plan.restart_followers_timer();
         plan.send(ask.node, Message::Start { group, number: ask.number });
@@ -225,7 +229,7 @@ impl Token {
     fn record(&mut self, site: &Context<'_>, ask: Ask) {
         self.queue.retain(|other| other.node != ask.node);
         let Some(served) = self.served.get_mut(ask.node as usize) else { return };
-        if !printed(site, Printed::ServedNotRecorded) {
+        if !has_defect(site, Defect::ServedNotRecorded) {
             *served = ask.number;
         }
     }
@@ -235,8 +239,8 @@ impl Token {
     fn captains(&self, site: &Context<'_>) -> BTreeSet<NodeId> {
         let any_ahead =
             |index: usize, group: Group| self.queue[..index].iter().any(|ahead| ahead.groups.contains(group));
-        let follows = |index: usize, ask: &Ask| match site.rules.printed {
-            Some(Printed::AnyOfFirstsAsked) => ask.groups.iter().all(|group| any_ahead(index, group)),
+        let follows = |index: usize, ask: &Ask| match site.rules.defect {
+            Some(Defect::AnyOfFirstsAsked) => ask.groups.iter().all(|group| any_ahead(index, group)),
             _ => ask.groups.len() == 1 && self.queue[..index].iter().any(|ahead| ahead.groups == ask.groups),
         };
         let captains = self.queue.iter().enumerate().filter(|(index, ask)| !follows(*index, ask));

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::drs_gme::{Ask, DrsGme, Place};
+use crate::drs_gme::{Ask, DrsGme, Location};
 use crate::info::Scope;
 use crate::{NodeId, Property, World};
 
@@ -17,16 +17,16 @@ fn faulty(nodes: u32, groups: u32, defect: Option<&str>) -> World<DrsGme> {
 }
 
 fn node(world: &World<DrsGme>, node: usize) -> &DrsGme {
-    world.seats[node].node.as_ref().unwrap()
+    world.nodes[node].state.as_ref().unwrap()
 }
 
 fn request_sets(world: &World<DrsGme>) -> Vec<Vec<NodeId>> {
-    (0..world.seats.len()).map(|me| node(world, me).request_set.iter().copied().collect()).collect()
+    (0..world.nodes.len()).map(|me| node(world, me).request_set.iter().copied().collect()).collect()
 }
 
 /// The queue of the holder, as (node, its only group).
 fn queue(world: &World<DrsGme>, holder: usize) -> Vec<(NodeId, u32)> {
-    let Place::Here(holding) = &node(world, holder).kept.place else { panic!("{holder} has no token") };
+    let Location::Here(holding) = &node(world, holder).kept.location else { panic!("{holder} has no token") };
     holding.token.queue.iter().map(|Ask { node, groups, .. }| (*node, groups.first().unwrap())).collect()
 }
 

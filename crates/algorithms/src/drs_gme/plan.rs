@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::algorithm::{Effect, Group, NodeId, Outbox, Pass, Timer, Wait};
-use crate::drs_gme::{Context, DrsGme, Durable, FOLLOWERS, Message, Place, Printed, SUSPECT, printed};
+use crate::algorithm::{Effect, Grant, Group, NodeId, Outbox, Timer, Wait};
+use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Location, Message, SUSPECT, has_defect};
 
 /// The effects of one step. Sends and entries follow the store, and the timers follow the state.
 pub(super) struct Plan {
@@ -32,7 +32,7 @@ impl Plan {
     }
 
     pub(super) fn enter(&mut self, group: Group) {
-        self.effects.push(Effect::Enter(Pass { group, ..Pass::default() }));
+        self.effects.push(Effect::Enter(Grant { group, ..Grant::default() }));
     }
 
     pub(super) fn note(&mut self, what: &'static str) {
@@ -51,8 +51,8 @@ impl Plan {
     pub(super) fn carry_out(self, node: &DrsGme, site: &Context<'_>, out: &mut Outbox<'_, DrsGme>) {
         if node.kept != self.before {
             let mut durable = node.kept.clone();
-            if printed(site, Printed::TokenNotStored) && matches!(durable.place, Place::Here(_)) {
-                durable.place = Place::Away(None);
+            if has_defect(site, Defect::TokenNotStored) && matches!(durable.location, Location::Here(_)) {
+                durable.location = Location::Away(None);
             }
             out.persist(durable);
         }
@@ -67,7 +67,7 @@ impl Plan {
         for effect in self.effects {
             match effect {
                 Effect::Send { to, message } => out.send(to, message),
-                Effect::Enter(pass) => out.admit(pass),
+                Effect::Enter(grant) => out.grant(grant),
                 Effect::Note(what) => out.note(what),
                 Effect::Never(what) => out.never(what),
                 Effect::Arm(..) | Effect::Disarm(_) | Effect::Persist(_) => {}
@@ -81,7 +81,7 @@ fn wait(site: &Context<'_>, timer: Timer) -> Wait {
     if timer == FOLLOWERS {
         return Wait { hops: 2, sections: 1 };
     }
-    if printed(site, Printed::SuspectTooEarly) {
+    if has_defect(site, Defect::SuspectTooEarly) {
         return Wait { hops: nodes + 1, sections: nodes - 1 };
     }
     // A session that admits a follower at the very end of its captain's stay takes two critical sections and

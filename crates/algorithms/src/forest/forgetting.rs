@@ -119,7 +119,7 @@ impl Forest {
         out: &mut Out<'_>,
     ) {
         let (here, away): (Vec<_>, Vec<_>) =
-            tokens.iter().partition(|&&token| self.place_of(token).is_some() || self.is_retired(site, token));
+            tokens.iter().partition(|&&token| self.index_of(token).is_some() || self.is_retired(site, token));
         for token in away {
             let forgetting = &mut self.home().forgetting;
             if !forgetting.contains(&(node, token)) {
@@ -140,7 +140,7 @@ impl Forest {
         out: &mut Out<'_>,
     ) {
         for &token in tokens {
-            let mine = self.wait == Some(token) || self.place_of(token).is_some();
+            let mine = self.wait == Some(token) || self.index_of(token).is_some();
             if self.clocks.is_news(token, clock) && !mine {
                 out.note("an INFORM was taken");
                 self.pointers.clear(token);

@@ -16,22 +16,22 @@ pub(super) struct Pointers {
 impl Pointers {
     /// The next node on the path to this token.
     pub(super) fn to(&self, token: TokenId, home: NodeId) -> NodeId {
-        self.place(token).map_or(home, |place| self.elsewhere[place].1)
+        self.index(token).map_or(home, |index| self.elsewhere[index].1)
     }
 
     pub(super) fn set(&mut self, token: TokenId, node: NodeId, home: NodeId) {
-        match self.place(token) {
-            Ok(place) if node == home => _ = self.elsewhere.remove(place),
-            Ok(place) => self.elsewhere[place].1 = node,
+        match self.index(token) {
+            Ok(index) if node == home => _ = self.elsewhere.remove(index),
+            Ok(index) => self.elsewhere[index].1 = node,
             Err(_) if node == home => {}
-            Err(place) => self.elsewhere.insert(place, (token, node)),
+            Err(index) => self.elsewhere.insert(index, (token, node)),
         }
     }
 
     /// Lets the pointer lead home.
     pub(super) fn clear(&mut self, token: TokenId) {
-        if let Ok(place) = self.place(token) {
-            self.elsewhere.remove(place);
+        if let Ok(index) = self.index(token) {
+            self.elsewhere.remove(index);
         }
     }
 
@@ -55,7 +55,7 @@ impl Pointers {
         self.elsewhere.iter().map(|&(token, _)| token).collect()
     }
 
-    fn place(&self, token: TokenId) -> Result<usize, usize> {
+    fn index(&self, token: TokenId) -> Result<usize, usize> {
         self.elsewhere.binary_search_by_key(&token, |&(other, _)| other)
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Entry, Forest, Held, Out, Printed, TokenId, Via, printed};
+use super::{Body, Context, Defect, Entry, Forest, Held, Out, TokenId, Via, has_defect};
 use crate::algorithm::NodeId;
 
 impl Forest {
@@ -44,10 +44,10 @@ impl Forest {
         out: &mut Out<'_>,
     ) -> bool {
         let order = |held: &Held| (held.busy.is_some(), held.queue.len(), held.token != via.token);
-        let Some(place) = (0..self.usable()).min_by_key(|&place| order(&self.held[place])) else {
+        let Some(index) = (0..self.usable()).min_by_key(|&index| order(&self.held[index])) else {
             return false;
         };
-        let held = &mut self.held[place];
+        let held = &mut self.held[index];
         let idle = held.is_idle();
         let via = (held.token != via.token).then_some(via);
         if via.is_some() {
@@ -56,7 +56,7 @@ impl Forest {
         held.queue.insert(if front { 0 } else { held.queue.len() }, Entry { node, via });
         held.advertised = false;
         if idle {
-            self.send_on(site, place, out);
+            self.send_on(site, index, out);
         }
         true
     }
@@ -69,7 +69,7 @@ impl Forest {
         mut queue: Vec<Entry>,
         out: &mut Out<'_>,
     ) {
-        if printed(site, Printed::IdlePushedHome) && queue.is_empty() {
+        if has_defect(site, Defect::IdlePushedHome) && queue.is_empty() {
             return self.take_pushed(token, version);
         }
         let Some(asked) = self.wait.take() else {
@@ -85,7 +85,7 @@ impl Forest {
         if self.waiters.is_empty() {
             out.note("a token came and nobody wanted it");
         }
-        let wanted = !self.waiters.is_empty() || !printed(site, Printed::UnwantedKeepsPointer);
+        let wanted = !self.waiters.is_empty() || !has_defect(site, Defect::UnwantedKeepsPointer);
         if let Some(via) = via.filter(|_| wanted) {
             // The path to the requested token leads through the node that turned the request aside.
             self.pointers.set(asked, via.node, site.rules.home);
@@ -109,8 +109,8 @@ impl Forest {
 
     /// Inserts a token into the list at its place.
     pub(super) fn hold(&mut self, held: Held) {
-        let place = self.held.partition_point(|other| other.token < held.token);
-        self.held.insert(place, held);
+        let index = self.held.partition_point(|other| other.token < held.token);
+        self.held.insert(index, held);
     }
 
     /// Only with a defect: a token arrives that this node did not request.

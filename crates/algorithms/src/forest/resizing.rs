@@ -99,7 +99,7 @@ impl Forest {
     pub(super) fn is_retired(&self, site: &Context<'_>, token: TokenId) -> bool {
         let home = site.rules.home;
         let elsewhere = self.wait == Some(token) || self.pointers.to(token, home) != home;
-        site.me == home && !elsewhere && self.place_of(token).is_none()
+        site.me == home && !elsewhere && self.index_of(token).is_none()
     }
 
     /// A message states how many tokens there are.
@@ -172,10 +172,10 @@ impl Forest {
                 home.tickets.retain(|ticket| ticket.token < tokens || ticket.holder != site.me);
             }
         }
-        while let Some(place) = (0..self.held.len())
-            .find(|&place| free(&self.held[place], tokens) && !self.held[place].queue.is_empty())
+        while let Some(index) = (0..self.held.len())
+            .find(|&index| free(&self.held[index], tokens) && !self.held[index].queue.is_empty())
         {
-            self.send_on(site, place, out);
+            self.send_on(site, index, out);
         }
     }
 
@@ -196,19 +196,19 @@ impl Forest {
         token: TokenId,
         out: &mut Out<'_>,
     ) -> bool {
-        let place = self.place_of(token);
-        if let Some(place) = place
+        let index = self.index_of(token);
+        if let Some(index) = index
             && origin == site.rules.home
         {
             // The home wants to retire it.
-            self.held[place].queue.push(Entry { node: origin, via: None });
-            self.held[place].advertised = false;
-            if self.held[place].busy.is_none() {
-                self.send_on(site, place, out);
+            self.held[index].queue.push(Entry { node: origin, via: None });
+            self.held[index].advertised = false;
+            if self.held[index].busy.is_none() {
+                self.send_on(site, index, out);
             }
             return true;
         }
-        let here = place.is_some() || self.is_retired(site, token);
+        let here = index.is_some() || self.is_retired(site, token);
         if here {
             self.turn_away(site, origin, Via { token, node: site.me }, out);
         }

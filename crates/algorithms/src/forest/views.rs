@@ -110,7 +110,7 @@ impl Forest {
                 }
             }
             let missing = |token: &TokenId| {
-                forest.place_of(*token).is_none() && elsewhere.iter().all(|other| other.token != *token)
+                forest.index_of(*token).is_none() && elsewhere.iter().all(|other| other.token != *token)
             };
             let missing: Vec<TokenId> = (0..site.tokens).filter(missing).collect();
             missing.into_iter().for_each(|token| forest.hold(Held::idle(token, origin.floor)));
@@ -118,9 +118,7 @@ impl Forest {
         forest.settle(site, out);
         forest.check(site, out);
         let due = forest.due(site);
-        (0..TIMERS)
-            .filter(|&timer| due[timer])
-            .for_each(|timer| out.arm(timer, forest.patience(site, timer)));
+        (0..TIMERS).filter(|&timer| due[timer]).for_each(|timer| out.arm(timer, forest.timeout(site, timer)));
         forest
     }
 }

@@ -46,7 +46,7 @@ impl Counted {
     /// Lets one client after the other leave until none is inside; returns the order of entries.
     fn serve_all(&mut self) -> Vec<NodeId> {
         let mut order = Vec::new();
-        let nodes = self.world.seats.len() as u32;
+        let nodes = self.world.nodes.len() as u32;
         while let Some(inside) = (0..nodes).find(|&node| self.world.inside(node)) {
             order.push(inside);
             self.run(&format!("exit{inside}"));
@@ -65,7 +65,7 @@ impl Counted {
     }
 
     fn positions(&self) -> &[NodeId] {
-        let mut roots = self.world.seats.iter().filter_map(|seat| match &seat.node.as_ref()?.role {
+        let mut roots = self.world.nodes.iter().filter_map(|node| match &node.state.as_ref()?.role {
             Role::Root(root) => Some(root.positions()),
             Role::Below { .. } => None,
         });
@@ -73,7 +73,7 @@ impl Counted {
     }
 
     fn parent(&self, node: NodeId) -> Option<NodeId> {
-        match self.world.seats[node as usize].node.as_ref()?.role {
+        match self.world.nodes[node as usize].state.as_ref()?.role {
             Role::Root(_) => None,
             Role::Below { parent, .. } => Some(parent),
         }
@@ -250,8 +250,8 @@ fn a_swap_overtakes_a_request() {
     let mut right = Counted::new(scope, None);
     right.run(schedule);
     assert!(right.world.inside(1));
-    let mut printed: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
-    let error = printed.run(schedule).unwrap_err();
+    let mut broken: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
+    let error = broken.run(schedule).unwrap_err();
     assert!(error.starts_with("0>1: one-place-per-request"), "{error}");
 }
 

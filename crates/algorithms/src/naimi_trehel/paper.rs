@@ -53,8 +53,8 @@ fn light_load_takes_h_of_n_minus_1_messages() {
 #[test]
 fn a_chain_takes_n_messages_once() {
     let mut world: World<NaimiTrehel> = World::of(&Scope::new(6, 1, 1), None).unwrap();
-    for (node, seat) in (0..).zip(&mut world.seats) {
-        seat.node.as_mut().unwrap().father = if node == 0 { None } else { Some(node - 1) };
+    for (id, node) in (0..).zip(&mut world.nodes) {
+        node.state.as_mut().unwrap().father = if id == 0 { None } else { Some(id - 1) };
     }
     world.run("req5 5>4 4>3 3>2 2>1 1>0 0>5 exit5").unwrap();
     assert_eq!((world.sent, world.entries), (6, 1));

@@ -104,7 +104,7 @@ fn a_queue_of_successors() {
     let mut world: World<NeilsenMizuno> =
         World::of(&Scope::new(4, 1, 1).with(&[("shape", "star")]), None).unwrap();
     world.run("req0 req1 req2 req3 2>0 1>0 0>2 3>0 0>1").unwrap();
-    let follows = |node: usize| world.seats[node].node.as_ref().unwrap().follow;
+    let follows = |node: usize| world.nodes[node].state.as_ref().unwrap().follow;
     assert_eq!([follows(0), follows(2), follows(1), follows(3)], [Some(2), Some(1), Some(3), None]);
     world.run("exit0 0>2 exit2 2>1 exit1 1>3").unwrap();
     assert!(world.inside(3));

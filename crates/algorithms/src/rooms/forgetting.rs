@@ -8,10 +8,10 @@
 
 use alloc::vec::Vec;
 
-use super::defects::Printed;
+use super::defects::Defect;
 use super::message::{Effect, Message};
-use super::room::{Room, Spot};
-use super::wish::Wish;
+use super::mode::Mode;
+use super::room::{Context, Room};
 use crate::algorithm::{Timer, Wait};
 use crate::info::TimerInfo;
 
@@ -44,16 +44,16 @@ pub(super) enum Quiet {
     Told,
 }
 
-impl<W: Wish> Room<W> {
+impl<M: Mode> Room<M> {
     /// Whether the state may be dropped, because [`Room::create`] makes it again: at the home from the
     /// returned floor, elsewhere from nothing.
-    pub fn droppable(&self, spot: &Spot<'_>) -> Option<u64> {
+    pub fn droppable(&self, site: &Context<'_>) -> Option<u64> {
         if !self.is_unused() || self.leaving || self.quiet != Quiet::No {
             return None;
         }
         match &self.token {
-            Some(token) => spot.is_home().then_some(token.counter),
-            None => (self.pointer == spot.rules.home && !spot.is_home()).then_some(0),
+            Some(token) => site.is_home().then_some(token.counter),
+            None => (self.pointer == site.rules.home && !site.is_home()).then_some(0),
         }
     }
 
@@ -65,31 +65,31 @@ impl<W: Wish> Room<W> {
     }
 
     /// Whether there is something to tell the home.
-    fn should_tell(&self, spot: &Spot<'_>) -> bool {
-        let away = self.pointer != spot.rules.home && !self.leaving;
-        !spot.is_home() && self.is_unused() && (self.token.is_some() || away)
+    fn should_tell(&self, site: &Context<'_>) -> bool {
+        let away = self.pointer != site.rules.home && !self.leaving;
+        !site.is_home() && self.is_unused() && (self.token.is_some() || away)
     }
 
     /// After each input other than a timer: notes whether the room is in use.
-    pub(super) fn fade(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        if spot.is_home() {
+    pub(super) fn fade(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
+        if site.is_home() {
             return self.answer_leavers(effects);
         }
-        let tell = self.should_tell(spot);
+        let tell = self.should_tell(site);
         match &mut self.quiet {
             Quiet::Timed { touched } => *touched = true,
             Quiet::Told if self.token.is_some() && tell => {}
-            Quiet::Told | Quiet::No if tell => self.listen(spot, effects),
+            Quiet::Told | Quiet::No if tell => self.listen(site, effects),
             quiet => *quiet = Quiet::No,
         }
     }
 
-    fn listen(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    fn listen(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         self.quiet = Quiet::Timed { touched: false };
-        effects.push(Effect::Arm(QUIET, Wait { hops: spot.rules.linger, sections: 0 }));
+        effects.push(Effect::Arm(QUIET, Wait { hops: site.rules.linger, sections: 0 }));
     }
 
-    fn answer_leavers(&mut self, effects: &mut Vec<Effect<W>>) {
+    fn answer_leavers(&mut self, effects: &mut Vec<Effect<M>>) {
         let Some(token) = &self.token else { return };
         let counter = token.counter;
         for to in self.leavers.drain(..) {
@@ -97,29 +97,29 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    pub(super) fn on_timer(&mut self, spot: &Spot<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_timer(&mut self, site: &Context<'_>, timer: Timer, effects: &mut Vec<Effect<M>>) {
         match timer {
-            QUIET => self.been_quiet(spot, effects),
+            QUIET => self.been_quiet(site, effects),
             PULL => {
                 // Otherwise the token is here, or on its way here, or in use and will be announced again.
-                if spot.is_home() && self.token.is_none() && self.is_unused() {
+                if site.is_home() && self.token.is_none() && self.is_unused() {
                     effects.push(Effect::Note("the home fetched an idle token"));
-                    self.ask(spot, self.pointer, effects);
+                    self.ask(site, self.pointer, effects);
                 }
             }
             _ => effects.push(Effect::Never("there is no such timer")),
         }
     }
 
-    fn been_quiet(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    fn been_quiet(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         let touched = self.quiet == Quiet::Timed { touched: true };
         self.quiet = Quiet::No;
-        let to = spot.rules.home;
-        if !self.should_tell(spot) {
+        let to = site.rules.home;
+        if !self.should_tell(site) {
             return;
         }
         if touched {
-            self.listen(spot, effects);
+            self.listen(site, effects);
         } else if self.token.is_some() {
             self.quiet = Quiet::Told;
             effects.push(Effect::Send { to, message: Message::Idle });
@@ -129,25 +129,25 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    pub(super) fn on_idle(&mut self, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_idle(&mut self, effects: &mut Vec<Effect<M>>) {
         if self.token.is_none() && self.is_unused() {
             effects.push(Effect::Arm(PULL, PULL_AFTER));
         }
     }
 
     pub(super) fn on_forget(&mut self, from: crate::algorithm::NodeId) {
-        if let Err(place) = self.leavers.binary_search(&from) {
-            self.leavers.insert(place, from);
+        if let Err(index) = self.leavers.binary_search(&from) {
+            self.leavers.insert(index, from);
         }
     }
 
-    pub(super) fn on_inform(&mut self, spot: &Spot<'_>, counter: u64, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_inform(&mut self, site: &Context<'_>, counter: u64, effects: &mut Vec<Effect<M>>) {
         self.leaving = false;
-        let old = counter < self.seen && !spot.printed(Printed::InformUnguarded);
+        let old = counter < self.seen && !site.has_defect(Defect::InformUnguarded);
         if old || self.token.is_some() || !self.is_unused() {
             return effects.push(Effect::Note("an INFORM came too late"));
         }
         effects.push(Effect::Note("a node forgot the way"));
-        self.pointer = spot.rules.home;
+        self.pointer = site.rules.home;
     }
 }

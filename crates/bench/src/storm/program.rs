@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use client::{Error, Guard, Lock, Options, Refusal, Tokenwood};
 use service::{Definition, Time};
+use tokenwood::{Error, Guard, Lock, Options, Refusal, Tokenwood};
 use tokio::time::{sleep, timeout};
 
 use super::ledger::WRITER;

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use client::clock::FAKE;
 use rustix::process::Signal;
 use tokio::time::sleep;
+use transport::clock::FAKE;
 
 use super::field::{Field, Load, Mercy, Setup};
 use super::report::Report;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::Result;
 use bench::storm::{self, Dice, Line, Tally, now, say};
 use clap::Args;
-use client::{Error, Guard, Options, Refusal, Tokenwood};
 use service::{Definition, Time};
+use tokenwood::{Error, Guard, Options, Refusal, Tokenwood};
 use tokio::time::{sleep, timeout};
 
 use super::store::Register;

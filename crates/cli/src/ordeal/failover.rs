@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use bench::storm::{self, Arrival};
-use client::Observer;
 use rustix::process::{Pid, Signal, kill_process};
 use service::Time;
+use tokenwood::Observer;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{sleep, timeout};
@@ -45,7 +45,7 @@ struct Holder {
 impl Holder {
     fn start(field: &Field, node: u32) -> Result<Holder> {
         let mut command = field.places[node as usize].command()?;
-        command.env_remove(client::clock::FAKE);
+        command.env_remove(transport::clock::FAKE);
         command.args(["run", HELD, "--endpoint", &field.endpoints(node)[0], "--"]);
         command.arg(std::env::current_exe()?).arg("ordeal-beat");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use bench::storm::{self, Arrival, Dice, Finding, Ledger};
-use client::{Observer, Question, QuestionAnswer};
 use rustix::process::Signal;
 use service::Time;
 use service::protocol::Cluster;
+use tokenwood::{Observer, Question, QuestionAnswer};
 use tokio::time::{sleep, timeout};
 
 use super::network::{Network, address};
@@ -173,7 +173,7 @@ impl Field {
     /// A client at this node that edits the store. It knows the others too, and is in the network of its node.
     pub(crate) fn editor(&mut self, node: u32, load: &Load) -> Result<u32> {
         let mut place = self.places[node as usize].clone();
-        place.environment = load.clock.iter().map(|clock| (client::clock::FAKE, clock.clone())).collect();
+        place.environment = load.clock.iter().map(|clock| (transport::clock::FAKE, clock.clone())).collect();
         let mut command = place.command()?;
         let mut endpoints = self.endpoints(node);
         endpoints.truncate(if load.faithful { 1 } else { endpoints.len() });

@@ -28,18 +28,18 @@ pub(super) const CONTENDERS: [Contender; 2] = [PROPOSED, RAYMOND];
 
 /// A row of both tables: λ in 1/ms, then the standard deviations of messages and delay, proposed and Raymond.
 #[derive(Clone, Copy)]
-pub(super) struct Printed {
+pub(super) struct ThesisRow {
     pub(super) rate: f64,
     pub(super) messages: [f64; 2],
     pub(super) delay: [f64; 2],
 }
 
-const fn row(rate: f64, proposed: (f64, f64), raymond: (f64, f64)) -> Printed {
-    Printed { rate, messages: [proposed.0, raymond.0], delay: [proposed.1, raymond.1] }
+const fn row(rate: f64, proposed: (f64, f64), raymond: (f64, f64)) -> ThesisRow {
+    ThesisRow { rate, messages: [proposed.0, raymond.0], delay: [proposed.1, raymond.1] }
 }
 
 /// Tables I and II as printed.
-pub(super) const PRINTED: [Printed; 9] = [
+pub(super) const THESIS_ROWS: [ThesisRow; 9] = [
     row(0.0001, (0.1628299, 0.51004291), (0.0394014, 0.55298836)),
     row(0.0004, (0.1362799, 0.54537131), (0.0793700, 0.47895460)),
     row(0.0008, (0.1646376, 0.45759222), (0.0958523, 0.57512490)),
@@ -50,8 +50,8 @@ pub(super) const PRINTED: [Printed; 9] = [
     row(0.005, (0.1662327, 0.41734271), (0.2610555, 0.51134079)),
     row(0.01, (0.1260511, 0.52181130), (0.4250359, 0.43649802)),
 ];
-const LIGHT: f64 = PRINTED[0].rate;
-const HEAVY: f64 = PRINTED[8].rate;
+const LIGHT: f64 = THESIS_ROWS[0].rate;
+const HEAVY: f64 = THESIS_ROWS[8].rate;
 
 /// Figures 30 and 31, tables I and II.
 pub(super) fn exhibits() -> Vec<Exhibit> {
@@ -111,8 +111,8 @@ fn unhandled(effort: &Effort) -> Point {
     point
 }
 
-fn rows(effort: &Effort) -> Vec<Printed> {
-    effort.thin(&PRINTED)
+fn rows(effort: &Effort) -> Vec<ThesisRow> {
+    effort.thin(&THESIS_ROWS)
 }
 
 fn points(effort: &Effort) -> Vec<Point> {
@@ -137,7 +137,7 @@ impl Bench<'_> {
 
     fn chart(&self, suffix: &'static str, factor: f64, label: &str, measure: Measure) -> Part {
         let curve = |contender: Contender| {
-            let dot = |row: Printed| {
+            let dot = |row: ThesisRow| {
                 let rate = row.rate * factor;
                 Dot::measured(rate, measure(self.of(contender, rate)))
             };

@@ -9,7 +9,9 @@ use simulator::time::Span;
 use simulator::{Estimate, Plan, Point, Summary};
 
 use super::drawing::{columns, text};
-use super::experiment::{CONTENDERS, ENTRIES_EACH, FACTOR, HOP, NODES, PRINTED, Printed, SECTION, TOKENS};
+use super::experiment::{
+    CONTENDERS, ENTRIES_EACH, FACTOR, HOP, NODES, SECTION, THESIS_ROWS, TOKENS, ThesisRow,
+};
 use super::model::{PROPOSED, RAYMOND};
 use super::socket_claims;
 use crate::page::{Axis, Dot, Origin};
@@ -72,7 +74,7 @@ pub fn experiment() -> Experiment {
         entries: ENTRIES_EACH,
         section: SECTION,
         // With as many digits as printed.
-        rates: PRINTED.iter().map(|row| (row.rate * FACTOR * 1e6).round() / 1e6).collect(),
+        rates: THESIS_ROWS.iter().map(|row| (row.rate * FACTOR * 1e6).round() / 1e6).collect(),
     }
 }
 
@@ -243,16 +245,16 @@ fn note(lines: &[Line]) -> Part {
 }
 
 /// The row of the tables with this rate, as printed or a hundred times that.
-fn printed(rate: f64) -> Option<&'static Printed> {
+fn thesis_row(rate: f64) -> Option<&'static ThesisRow> {
     let near = |one: f64| (one - rate).abs() < 1e-6 * rate;
-    PRINTED.iter().find(|row| near(row.rate) || near(row.rate * FACTOR))
+    THESIS_ROWS.iter().find(|row| near(row.rate) || near(row.rate * FACTOR))
 }
 
 fn spread(line: &Line, number: usize) -> Page {
     let mut rows = Vec::new();
     for pair in &line.pairs {
-        let row = printed(pair.measured.rate);
-        let print = |value: fn(&Printed) -> [f64; 2]| {
+        let row = thesis_row(pair.measured.rate);
+        let print = |value: fn(&ThesisRow) -> [f64; 2]| {
             row.map_or("–".to_string(), |row| format!("{:.4}", value(row)[number]))
         };
         rows.push(vec![

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::Tokenwood;
 use node::LocalCluster;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
@@ -13,6 +12,7 @@ use service::frame::{self, Incoming};
 use service::name::Kind;
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
 use service::{Acquire, Definition, SessionId, Want};
+use tokenwood::Tokenwood;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -214,7 +214,7 @@ async fn leases_that_no_node_could_keep_are_refused() {
     let cluster = LocalCluster::start(2).await.unwrap();
     let endpoint = cluster.endpoints[0].clone();
     let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
-    let mut observer = client::Observer::connect(&endpoint).await.unwrap();
+    let mut observer = tokenwood::Observer::connect(&endpoint).await.unwrap();
     for lasts in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(3600), Duration::MAX] {
         match observer.ask(Question::Lease(lasts)).await.unwrap() {
             service::protocol::QuestionAnswer::NotDone(why) => assert!(why.contains("500ms"), "{why}"),

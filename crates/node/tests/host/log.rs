@@ -4,10 +4,10 @@ use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
-use client::{Observer, Tokenwood};
 use control::Hello;
 use node::LocalCluster;
 use service::frame;
+use tokenwood::{Observer, Tokenwood};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tracing::field::{Field, Visit};

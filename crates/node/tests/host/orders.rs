@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use client::{Definition, Error, Filter, Observer, Refusal, Seen, Tokenwood};
 use node::LocalCluster;
+use tokenwood::{Definition, Error, Filter, Observer, Refusal, Seen, Tokenwood};
 
 /// Long enough for whatever has to happen, however busy the machine is.
 const SOON: Duration = Duration::from_secs(10);
@@ -42,7 +42,7 @@ async fn what_is_taken_away_is_lost_and_nothing_else() {
         assert!(next.fence() > fence);
         loop {
             let seen = tokio::time::timeout(SOON, watching.next()).await.expect("it is told").unwrap();
-            if let Seen::Event(client::Event::ForceReleased(seen)) = seen {
+            if let Seen::Event(tokenwood::Event::ForceReleased(seen)) = seen {
                 assert_eq!(seen, released[0]);
                 break;
             }

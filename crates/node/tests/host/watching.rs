@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::Cluster;
-use client::{Change, Event, Filter, Observer, Question, QuestionAnswer, Seen, Tokenwood};
+use tokenwood::{Change, Event, Filter, Observer, Question, QuestionAnswer, Seen, Tokenwood};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -69,7 +69,7 @@ async fn a_guard_can_be_left_to_itself_and_taken_up_again() {
     let other = one.mutex("y").acquire().await.unwrap();
     assert_eq!(
         guard.detach().await.unwrap_err(),
-        client::Error::CannotDetach,
+        tokenwood::Error::CannotDetach,
         "the session holds something else"
     );
     drop(other);
@@ -88,6 +88,6 @@ async fn a_guard_can_be_left_to_itself_and_taken_up_again() {
     timeout(LONG, two.mutex("x").acquire()).await.unwrap().unwrap();
     assert!(grant.release().await.is_err(), "it was released before");
     let near = cluster.hosts[0].embedded().mutex("z").acquire().await.unwrap();
-    assert_eq!(near.detach().await.unwrap_err(), client::Error::CannotDetach);
+    assert_eq!(near.detach().await.unwrap_err(), tokenwood::Error::CannotDetach);
     cluster.stop().await;
 }

@@ -1,6 +1,6 @@
 //! One step of a resource: an input, and the effects that come of it.
 
-use algorithms::rooms::{self, Spot};
+use algorithms::rooms;
 use algorithms::{Algorithm, ClientId, Groups, Timer, Wait};
 
 use super::{Position, Resource, ResourceMessage, RunBy, Workspace, site};
@@ -67,20 +67,20 @@ impl Resource {
                 work.take_from_forest();
             }
             RunBy::Room(rules, room) => {
-                let (spot, effects) = (Spot { me: position.me.0, rules }, work.room());
+                let (site, effects) = (site(position, self.definition, rules), work.room());
                 match input {
-                    Input::Request(client, Some(wish)) => room.want(&spot, client, wish, effects),
-                    Input::Cancel(client) => room.cancel(&spot, client, effects),
-                    Input::Exit(_) => room.release(&spot, effects),
+                    Input::Request(client, Some(mode)) => room.acquire(&site, client, mode, effects),
+                    Input::Cancel(client) => room.cancel(&site, client, effects),
+                    Input::Exit(_) => room.release(&site, effects),
                     Input::Deliver(from, ResourceMessage::Rooms(message)) => {
-                        room.deliver(&spot, from.0, message, effects);
+                        room.deliver(&site, from.0, message, effects);
                     }
-                    Input::Expire(timer) => room.expire(&spot, timer, effects),
+                    Input::Expire(timer) => room.expire(&site, timer, effects),
                     Input::Deliver(from, ResourceMessage::Report(report)) => match report.insider() {
                         Some(_) => room.is_inside(from.0, effects),
                         None => effects.push(rooms::Effect::Never("a room's token is at two nodes")),
                     },
-                    Input::AllReported => room.all_reported(&spot, effects),
+                    Input::AllReported => room.all_reported(&site, effects),
                     Input::Request(_, None) | Input::Deliver(..) => return,
                 }
                 work.take_from_room();

@@ -1,7 +1,7 @@
 //! A resource from one view to the next.
 
 use algorithms::forest::Forest;
-use algorithms::rooms::{Room, Spot};
+use algorithms::rooms::Room;
 
 use super::{Policy, Resource, ResourceMessage, RunBy, Setup, Workspace, site};
 use crate::opening::{Kept, Opened, Opening, Reports};
@@ -76,9 +76,9 @@ impl Resource {
             }
             Kept::Room(kept) => {
                 let rules = Policy { floor: origin.floor, ..policy }.of_room(self.home);
-                let spot = Spot { me: position.me.0, rules: &rules };
+                let site = site(position, self.definition, &rules);
                 let reported = reported.map(|reported| reported.room);
-                let room = Room::resume(&spot, kept, reported, work.room());
+                let room = Room::resume(&site, kept, reported, work.room());
                 work.take_from_room();
                 RunBy::Room(rules, Box::new(room))
             }

@@ -84,8 +84,8 @@ fn of_forest(effect: algorithms::Effect<Forest>) -> Option<Effect> {
         algorithms::Effect::Send { to, message } => {
             Effect::Send(MemberIndex(to), ResourceMessage::Slots(message))
         }
-        algorithms::Effect::Enter(pass) => {
-            Effect::Grant { client: pass.client, slot: pass.slot, fence: pass.fence, group: 0 }
+        algorithms::Effect::Enter(grant) => {
+            Effect::Grant { client: grant.client, slot: grant.slot, fence: grant.fence, group: 0 }
         }
         algorithms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         algorithms::Effect::Disarm(timer) => Effect::Disarm(timer),

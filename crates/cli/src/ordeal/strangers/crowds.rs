@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bench::storm::Dice;
-use client::{Observer, Question, QuestionAnswer};
 use service::core::Timeout;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
 use service::{Acquire, Definition, RequestOutcome, SessionId, Want};
+use tokenwood::{Observer, Question, QuestionAnswer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -248,7 +248,7 @@ pub(super) async fn listings(arguments: Arguments, counts: Counts) {
 }
 
 /// Reads so many pages at most, and stops.
-async fn pages(observer: &mut Observer, most: u64, counts: &Counts) -> Result<(), client::Error> {
+async fn pages(observer: &mut Observer, most: u64, counts: &Counts) -> Result<(), tokenwood::Error> {
     let mut after = None;
     for _ in 0..most {
         let QuestionAnswer::List(page) = observer.ask(Question::List(after)).await? else { break };

@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bench::storm::Dice;
-use node::link::Frame;
-use node::wire::{self, Answer, HelloRefusal, Versions};
 use service::core::{Cursor, Timeout};
 use service::event::Filter;
 use service::frame;
@@ -19,6 +17,8 @@ use service::{Acquire, Definition, Identity, SessionId, Want};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use transport::link::Frame;
+use transport::wire::{self, Answer, HelloRefusal, Versions};
 
 use super::process::{Arguments, Counts, any, call};
 
