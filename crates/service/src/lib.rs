@@ -13,7 +13,6 @@
 pub mod client;
 pub mod core;
 mod defect;
-mod dice;
 pub mod event;
 pub mod frame;
 pub mod grant;

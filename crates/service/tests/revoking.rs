@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use random::Random;
 use service::client::{Client, News};
 use service::core::Timeout;
 use service::event::Event;
@@ -281,13 +282,8 @@ fn at_once_breaks_exclusion_and_says_so() {
 fn whatever_happens_to_connections_the_holder_knows_first() {
     let (mut forced, mut granted) = (0, 0);
     for seed in 1..400_u64 {
-        let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut below = move |bound: u64| {
-            dice ^= dice << 13;
-            dice ^= dice >> 7;
-            dice ^= dice << 17;
-            (dice >> 11) % bound
-        };
+        let mut random = Random::new(seed);
+        let mut below = move |bound: u64| random.below(bound);
         let mut world = World::new(&[[900, 1000, 1100][below(3) as usize], [900, 1100][below(2) as usize]]);
         for _ in 0..500 {
             let program = below(2) as usize;

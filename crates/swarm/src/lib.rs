@@ -15,7 +15,6 @@
 mod clients;
 mod clock;
 mod control_plane;
-mod dice;
 mod events;
 pub mod exhaustive;
 mod faults;

@@ -28,7 +28,7 @@ pub fn shrink(plan: &Plan, seed: u64) -> Plan {
     let violates = !run_catching_panics(plan, seed).violations.is_empty();
     let fails = |plan: &Plan| {
         let outcome = run_catching_panics(plan, seed);
-        outcome.violations.is_empty() != violates && outcome.wrong().is_some()
+        outcome.violations.is_empty() != violates && outcome.failure().is_some()
     };
     let (mut smallest, mut tries) = (plan.clone(), 0);
     loop {

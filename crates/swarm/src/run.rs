@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use random::Random;
 use service::member::{ConnectionId, Effect, Note};
 use service::protocol::{ToClient, ToNode};
 use service::{Defect, Member, SessionId, Time, leases};
 
 use crate::clock::Clock;
 use crate::control_plane::ControlPlane;
-use crate::dice::Dice;
 use crate::events::Event;
 use crate::nodes::{Around, FIRST, Machine};
 use crate::plan::{Outcome, Plan};
@@ -21,6 +21,11 @@ use crate::watchers::Watcher;
 
 /// The numbers of clients on links begin here, behind those of nodes.
 pub(crate) const CLIENTS: usize = 1000;
+
+/// The streams of a seed: what a plan, a run and its voters draw.
+pub(crate) const PLAN: u64 = 0;
+const RUN: u64 = 1;
+pub(crate) const VOTERS: u64 = 2;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
@@ -41,7 +46,7 @@ pub(crate) struct Run {
     pub(crate) now: Time,
     pub(crate) seed: u64,
     pub(crate) linger: Duration,
-    dice: Dice,
+    random: Random,
     count: u64,
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     events: BTreeMap<u64, Event>,
@@ -79,7 +84,7 @@ impl Run {
         let mut run = Run {
             plan: plan.clone(),
             now,
-            dice: Dice::new(seed, 0x9e37_79b9_7f4a_7c15),
+            random: Random::stream(seed, RUN),
             count: 0,
             agenda: BinaryHeap::new(),
             events: BTreeMap::new(),
@@ -182,7 +187,7 @@ impl Run {
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.dice.below(bound)
+        self.random.below(bound)
     }
 
     pub(crate) fn plan_in(&mut self, after: u64, event: Event) {

@@ -123,16 +123,16 @@ fn nodes_stand_still_and_others_go_on() {
     }
 }
 
-/// Seeds that showed bugs: a node that told its home how long it had waited was refused, and its request was
+/// Plans that showed bugs: a node that told its home how long it had waited was refused, and its request was
 /// served all the same; the home followed a captain for others and for itself, and the captain confused the
 /// two; a home that had opened a name, forgotten it and opened it again in the same view started with fences
 /// that it had already granted.
 #[test]
 fn what_was_wrong_once_is_not_wrong_again() {
     for (seed, groups, slots) in [(26, 0, 3), (195, 1, 1), (266, 3, 1), (355, 3, 1), (591, 3, 1)] {
-        runs(seed..seed + 1, &stormy(seed, groups, slots));
+        runs(seed..seed + 8, &stormy(seed, groups, slots));
     }
-    for seed in [73, 1_200_989] {
+    for seed in 70..76 {
         runs(seed..seed + 1, &Plan::drawn(seed));
     }
 }
@@ -159,7 +159,7 @@ fn sessions_and_leases_that_end_one_request_at_a_time() {
     for seed in 1..30 {
         let slice = 1 + seed as u32 % 2;
         let outcome = swarm::run(&Plan { slice, ..Plan::drawn(seed) }, seed);
-        assert_eq!(outcome.wrong(), None, "seed {seed}");
+        assert_eq!(outcome.failure(), None, "seed {seed}");
     }
 }
 
@@ -167,6 +167,6 @@ fn sessions_and_leases_that_end_one_request_at_a_time() {
 fn clients_that_are_refused_because_of_a_bound() {
     for seed in 1..15 {
         let outcome = swarm::run(&Plan { most_requests: 3, ..Plan::drawn(seed) }, seed);
-        assert_eq!(outcome.wrong(), None, "seed {seed}");
+        assert_eq!(outcome.failure(), None, "seed {seed}");
     }
 }

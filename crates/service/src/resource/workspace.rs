@@ -2,10 +2,10 @@
 
 use algorithms::forest::Forest;
 use algorithms::{Outbox, rooms};
+use random::Random;
 
 use super::ResourceMessage;
 use super::step::Effect;
-use crate::dice::Dice;
 use crate::view::MemberIndex;
 use crate::wish::Numbered;
 
@@ -16,17 +16,21 @@ pub(crate) struct Workspace {
     forest: Vec<algorithms::Effect<Forest>>,
     room: Vec<rooms::Effect<Numbered>>,
     effects: Vec<Effect>,
-    dice: Dice,
+    random: Random,
 }
 
 impl Workspace {
     pub(crate) fn new(seed: u64) -> Workspace {
-        Workspace { forest: Vec::new(), room: Vec::new(), effects: Vec::new(), dice: Dice(seed) }
+        Workspace::drawing_from(Random::new(seed))
+    }
+
+    fn drawing_from(random: Random) -> Workspace {
+        Workspace { forest: Vec::new(), room: Vec::new(), effects: Vec::new(), random }
     }
 
     /// Where a forest puts its effects. Then comes [`Workspace::take_from_forest`].
     pub(super) fn outbox(&mut self) -> Outbox<'_, Forest> {
-        Outbox::new(&mut self.forest, &mut self.dice)
+        Outbox::new(&mut self.forest, &mut self.random)
     }
 
     /// Where a room puts its effects. Then comes [`Workspace::take_from_room`].
@@ -71,7 +75,7 @@ impl Workspace {
 /// The lists are empty, so there is nothing to clone but the source of chance.
 impl Clone for Workspace {
     fn clone(&self) -> Workspace {
-        Workspace::new(self.dice.0)
+        Workspace::drawing_from(self.random.clone())
     }
 }
 
