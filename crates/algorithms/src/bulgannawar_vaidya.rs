@@ -7,26 +7,22 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, TokenId, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Tokens};
+use crate::pointers::Pointers;
 use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
 mod paper;
-mod pointers;
 mod rules;
 #[cfg(test)]
 mod tuning;
 
 pub use defects::Defect;
-use pointers::Pointers;
 use rules::Choose;
 pub use rules::Rules;
-
-/// A token, numbered from 0.
-pub type TokenId = u32;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,8 +33,9 @@ pub struct BulgannawarVaidya {
     holding: bool,
     /// The token that this node has requested.
     wait: Option<TokenId>,
-    /// For each token the next node on the way to it; a holder points to itself.
-    pointer: Pointers,
+    /// For each token the next node on the path to it: at the start the node with its number. A holder points
+    /// to itself.
+    pointers: Pointers,
     /// Nodes that request the token that this node waits for.
     node_queue: Vec<NodeId>,
     /// The token last received or announced, or another one if too many nodes waited for that.
@@ -129,7 +126,7 @@ impl Algorithm for BulgannawarVaidya {
             token: has_token.then_some(Token { id: site.me, queue: Vec::new() }),
             holding: false,
             wait: None,
-            pointer: Pointers::default(),
+            pointers: Pointers::default(),
             node_queue: Vec::new(),
             seen: site.rules.first(site),
             again: 0,
@@ -152,18 +149,15 @@ impl Algorithm for BulgannawarVaidya {
             Input::Deliver { from, message: Message::Inform { token, clock } } => {
                 self.on_inform(site, from, token, clock, out);
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.node_queue.len());
-        self.node_queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.node_queue.iter().copied());
         if let Some(token) = &self.token {
             census.token_here();
-            census.queue(token.queue.len());
-            token.queue.iter().for_each(|entry| census.request_of(entry.node));
+            census.queue_of(token.queue.iter().map(|entry| entry.node));
         }
     }
 
@@ -264,7 +258,7 @@ impl BulgannawarVaidya {
         let last =
             if site.rules.defect == Some(Defect::ExitPointsToLast) { token.queue.last() } else { untagged };
         let head = token.queue[0];
-        self.pointer.set(token.id, last.unwrap_or(&head).node);
+        self.point(token.id, last.unwrap_or(&head).node);
         self.send_token(site, head.node, token, out);
     }
 
@@ -285,14 +279,14 @@ impl BulgannawarVaidya {
                 return;
             }
             let wrong = site.rules.defect == Some(Defect::IdleGrantPointsAsked);
-            self.pointer.set(if wrong { asked } else { token.id }, origin);
+            self.point(if wrong { asked } else { token.id }, origin);
             self.send_token(site, origin, token, out);
         } else if self.wait == Some(asked) {
             self.node_queue.push(origin);
         } else {
             self.send_on(origin, asked, out);
             if site.rules.defect != Some(Defect::ForwardKeepsPointer) {
-                self.pointer.set(asked, origin);
+                self.point(asked, origin);
             }
         }
     }
@@ -319,13 +313,13 @@ impl BulgannawarVaidya {
                 return out.never("another token comes than was asked for, without a tag");
             };
             let wrong = site.rules.defect == Some(Defect::TokenPointsGot);
-            self.pointer.set(if wrong { id } else { asked }, via);
+            self.point(if wrong { id } else { asked }, via);
             self.stamp_now(site, asked);
         }
         let tag = if site.rules.defect == Some(Defect::NullTagsForModified) { None } else { tag };
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, tag }));
         if asked == id || site.rules.defect != Some(Defect::TokenPointsGot) {
-            self.pointer.set(id, site.me);
+            self.point(id, site.me);
         }
         self.token = Some(Token { id, queue });
         self.holding = true;
@@ -349,7 +343,7 @@ impl BulgannawarVaidya {
         };
         if take {
             out.note("an INFORM was taken");
-            self.pointer.set(id, from);
+            self.point(id, from);
             self.stamp[index] = clock;
             self.see(site, id);
         } else {
@@ -359,7 +353,15 @@ impl BulgannawarVaidya {
 
     fn send_on(&self, origin: NodeId, token: TokenId, out: &mut Out<'_>) {
         let message = Message::Request { origin, token, clock: self.clock };
-        out.send(self.pointer.to(token), message);
+        out.send(self.pointer(token), message);
+    }
+
+    fn pointer(&self, token: TokenId) -> NodeId {
+        self.pointers.to(token, token)
+    }
+
+    fn point(&mut self, token: TokenId, node: NodeId) {
+        self.pointers.set(token, node, token);
     }
 
     fn send_token(&mut self, site: &Context<'_>, to: NodeId, token: Token, out: &mut Out<'_>) {

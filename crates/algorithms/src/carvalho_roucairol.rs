@@ -4,9 +4,8 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -16,6 +15,10 @@ mod defects;
 mod paper;
 
 pub use defects::Defect;
+
+/// What nodes send: Ricart and Agrawala's messages. A reply gives the receiver the sender's permission until
+/// the receiver replies to a request of the sender.
+pub use crate::ricart_agrawala::Message;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,16 +31,6 @@ pub struct CarvalhoRoucairol {
     permitted: Vec<bool>,
     /// The nodes that get a reply when this node leaves, in ascending order.
     deferred: Vec<NodeId>,
-}
-
-/// What nodes send.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message {
-    /// The sender requests entry, at this time.
-    Request(u32),
-    /// The receiver holds the sender's permission until it replies to a request of the sender.
-    Reply,
 }
 
 /// The options.
@@ -91,30 +84,22 @@ impl Algorithm for CarvalhoRoucairol {
                 self.on_request(site, from, time, out);
             }
             Input::Deliver { from, message: Message::Reply } => self.on_reply(from, out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.deferred.len());
-        self.deferred.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.deferred.iter().copied());
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
 
     fn kind(message: &Message) -> &'static str {
-        match message {
-            Message::Request(_) => "REQUEST",
-            Message::Reply => "REPLY",
-        }
+        message.kind()
     }
 
     fn words(message: &Message) -> u32 {
-        match message {
-            Message::Request(_) => 4,
-            Message::Reply => 3,
-        }
+        message.words()
     }
 }
 
@@ -186,14 +171,5 @@ impl CarvalhoRoucairol {
 
     fn all_permitted(&self) -> bool {
         self.permitted.iter().all(|&permitted| permitted)
-    }
-}
-
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Message::Request(time) => write!(f, "REQUEST(time {time})"),
-            Message::Reply => f.write_str("REPLY"),
-        }
     }
 }

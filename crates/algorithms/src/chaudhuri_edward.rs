@@ -29,11 +29,11 @@ impl Variant for OneEach {
         clients: Clients::OneEach,
         unique_requests: true,
         options: &[
-            OptionInfo {
-                name: "share",
-                values: &["at-once", "collect"],
-                help: "serve a group as soon as it asks, or collect requests for a moment first",
-            },
+            OptionInfo::choice(
+                "share",
+                &["at-once", "collect"],
+                "serve a group as soon as it asks, or collect requests for a moment first",
+            ),
             LOCAL_GROUPS,
         ],
         timers: &[COLLECT_TIMER],

@@ -10,7 +10,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Wait};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -116,11 +116,10 @@ impl Rules {
 }
 
 /// The option that all variants have.
-pub const LOCAL_GROUPS: OptionInfo = OptionInfo {
-    name: "local-groups",
-    values: OptionInfo::NUMBER,
-    help: "how many local groups (0: the whole number nearest to the root of the number of nodes)",
-};
+pub const LOCAL_GROUPS: OptionInfo = OptionInfo::number(
+    "local-groups",
+    "how many local groups (0: the whole number nearest to the root of the number of nodes)",
+);
 
 /// The algorithm of 000.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -141,16 +140,16 @@ impl Variant for Dynamic {
         clients: Clients::OneEach,
         unique_requests: true,
         options: &[
-            OptionInfo {
-                name: "share",
-                values: &["cap", "collect"],
-                help: "grant at most k/groups tokens at once, or collect requests for a moment first",
-            },
-            OptionInfo {
-                name: "return",
-                values: &["queue", "collector"],
-                help: "where a token goes after each section: along its queue, or to the local collector",
-            },
+            OptionInfo::choice(
+                "share",
+                &["cap", "collect"],
+                "grant at most k/groups tokens at once, or collect requests for a moment first",
+            ),
+            OptionInfo::choice(
+                "return",
+                &["queue", "collector"],
+                "where a token goes after each section: along its queue, or to the local collector",
+            ),
             LOCAL_GROUPS,
         ],
         timers: &[COLLECT_TIMER],
@@ -223,7 +222,7 @@ impl<V: Variant> Algorithm for Grouped<V> {
             Input::Exit { .. } => self.exit(site, out),
             Input::Expire(COLLECT) if site.rules.collect => self.share_out(site, out),
             Input::Expire(_) => out.never("there is no such timer"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Cancel { .. } => out.never(UNUSED_INPUT),
             Input::Deliver { from, message } => match message {
                 Message::Request(origin) => self.on_request(site, origin, out),
                 Message::GroupRequest(group) => self.on_group_request(site, from, group, out),
@@ -238,12 +237,10 @@ impl<V: Variant> Algorithm for Grouped<V> {
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
         (0..self.available).for_each(|_| census.token_here());
         census.queue(self.asking.len());
-        census.queue(self.waiting.len());
-        self.waiting.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.waiting.iter().copied());
         if let Some(queue) = &self.held {
             census.token_here();
-            census.queue(queue.len());
-            queue.iter().for_each(|&node| census.request_of(node));
+            census.queue_of(queue.iter().copied());
         }
     }
 

@@ -10,9 +10,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::Origin;
-use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, Wait};
+use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, TokenId, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
+use crate::pointers::Pointers;
 use crate::setting::{Setting, SettingError};
 use crate::waiters::Waiters;
 
@@ -22,7 +23,6 @@ mod forgetting;
 mod hunt;
 mod local;
 mod message;
-mod pointers;
 mod requests;
 mod resizing;
 mod rules;
@@ -35,13 +35,9 @@ use clocks::Clocks;
 pub use defects::Defect;
 use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
-use pointers::Pointers;
 pub use rules::{ResizeDefect, Rules};
 pub use service::Before;
 pub use views::{Elsewhere, Kept, KeptToken};
-
-/// A token, numbered from 0; its number is its slot.
-pub type TokenId = u32;
 
 /// Armed while a waiter here waits for a busy token and the home does not know.
 const HUNGRY: Timer = 0;
@@ -92,6 +88,8 @@ pub struct Forest {
     wait: Option<TokenId>,
     /// Nodes that request the token that this node waits for.
     node_queue: Vec<NodeId>,
+    /// For each token the next node on the path to it: the home, unless another one is recorded. The pointer
+    /// of a token that is here, or that this node waits for, is never used and leads home.
     pointers: Pointers,
     /// The token received last; unused if there is only one.
     seen: Option<TokenId>,
@@ -203,12 +201,10 @@ impl Algorithm for Forest {
         if self.wait.is_some() {
             census.asks(site.me);
         }
-        census.queue(self.node_queue.len());
-        self.node_queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.node_queue.iter().copied());
         for held in &self.held {
             census.token_of_slot_here(held.token);
-            census.queue(held.queue.len());
-            held.queue.iter().for_each(|entry| census.request_of(entry.node));
+            census.queue_of(held.queue.iter().map(|entry| entry.node));
         }
     }
 
@@ -320,7 +316,12 @@ impl Forest {
             FETCH => self.fetch(site, out),
             FORGET if self.wants_to_forget(site) => {
                 self.forgetting = true;
-                self.send(site, site.rules.home, Body::Forget { tokens: self.pointers.elsewhere() }, out);
+                self.send(
+                    site,
+                    site.rules.home,
+                    Body::Forget { tokens: self.pointers.changed().collect() },
+                    out,
+                );
             }
             _ => {}
         }
@@ -374,7 +375,7 @@ impl Forest {
             out.never("a node points to itself");
         }
         let waits = self.wait.is_some_and(|token| token < self.size.tokens);
-        let ways = usable.len() + usize::from(waits) + self.pointers.count_elsewhere_below(self.size.tokens);
+        let ways = usable.len() + usize::from(waits) + self.pointers.count_changed_below(self.size.tokens);
         if site.me == site.rules.home && ways != self.size.tokens as usize {
             out.never("the home has lost the way to a token");
         }

@@ -163,6 +163,30 @@ pub struct OptionInfo {
     pub help: &'static str,
 }
 
+impl OptionInfo {
+    /// The values of an option that is a number.
+    pub const NUMBER: &'static [&'static str] = &["a number"];
+
+    /// An option with these values, the default first.
+    pub const fn choice(
+        name: &'static str,
+        values: &'static [&'static str],
+        help: &'static str,
+    ) -> OptionInfo {
+        OptionInfo { name, values, help }
+    }
+
+    /// An option that is a number.
+    pub const fn number(name: &'static str, help: &'static str) -> OptionInfo {
+        OptionInfo { name, values: OptionInfo::NUMBER, help }
+    }
+
+    /// Whether the option can have this value.
+    pub fn takes(&self, value: &str) -> bool {
+        if self.values == Self::NUMBER { value.parse::<u32>().is_ok() } else { self.values.contains(&value) }
+    }
+}
+
 /// A timer of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct TimerInfo {

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -87,11 +87,11 @@ impl Algorithm for Lacbt {
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
-        options: &[OptionInfo {
-            name: "swap",
-            values: &["yes", "no"],
-            help: "whether the root changes places after each section",
-        }],
+        options: &[OptionInfo::choice(
+            "swap",
+            &["yes", "no"],
+            "whether the root changes places after each section",
+        )],
         timers: &[],
         sometimes: &[
             "a swap passed over a waiting node",
@@ -145,8 +145,7 @@ impl Algorithm for Lacbt {
             Input::Deliver { message: Message::Parent { parent, epoch }, .. } => {
                 self.on_parent(site, parent, epoch, out);
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 

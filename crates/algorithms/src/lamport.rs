@@ -5,19 +5,17 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
+use crate::stamp::Stamp;
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
 pub use defects::Defect;
-
-/// The time and the node of a request. Older ones are smaller; the node decides between equal times.
-type Stamp = (u32, NodeId);
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -91,14 +89,12 @@ impl Algorithm for Lamport {
             }
             Input::Deliver { message: Message::Reply, .. } => self.on_reply(site, out),
             Input::Deliver { from, message: Message::Release } => self.on_release(site, from, out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&(_, node)| census.request_of(node));
+        census.queue_of(self.queue.iter().map(|&(_, node)| node));
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}

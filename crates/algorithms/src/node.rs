@@ -11,6 +11,7 @@ use crate::algorithm::{
 use crate::census::Census;
 use crate::info::{Clients, Kind};
 use crate::properties::{Property, Violation};
+use crate::sorted;
 
 /// The state of a local client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -180,11 +181,7 @@ impl<A: Algorithm> Node<A> {
             }
             Effect::Send { .. } | Effect::Note(_) => {}
             Effect::Enter(grant) => return self.enter(me, *grant),
-            Effect::Arm(timer, _) => {
-                if let Err(index) = self.armed.binary_search(timer) {
-                    self.armed.insert(index, *timer);
-                }
-            }
+            Effect::Arm(timer, _) => sorted::insert(&mut self.armed, *timer),
             Effect::Disarm(timer) => self.armed.retain(|armed| armed != timer),
             Effect::Persist(durable) => self.saved = durable.clone(),
             Effect::Never(what) => {

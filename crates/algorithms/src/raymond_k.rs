@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -103,19 +103,13 @@ impl Algorithm for RaymondK {
                 self.on_request(site, from, number, out);
             }
             Input::Deliver { from, message: Message::Reply(count) } => self.on_reply(site, from, count, out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        let waiting = (0..).zip(&self.deferred).filter(|(_, count)| **count > 0);
-        let mut length = 0;
-        for (node, _) in waiting {
-            census.request_of(node);
-            length += 1;
-        }
-        census.queue(length);
+        let deferred = (0..).zip(&self.deferred).filter(|(_, count)| **count > 0);
+        census.queue_of(deferred.map(|(node, _)| node));
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}

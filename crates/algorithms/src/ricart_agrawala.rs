@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -90,30 +90,22 @@ impl Algorithm for RicartAgrawala {
                 self.on_request(site, from, time, out);
             }
             Input::Deliver { message: Message::Reply, .. } => self.on_reply(out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.deferred.len());
-        self.deferred.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.deferred.iter().copied());
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
 
     fn kind(message: &Message) -> &'static str {
-        match message {
-            Message::Request(_) => "REQUEST",
-            Message::Reply => "REPLY",
-        }
+        message.kind()
     }
 
     fn words(message: &Message) -> u32 {
-        match message {
-            Message::Request(_) => 4,
-            Message::Reply => 3,
-        }
+        message.words()
     }
 }
 
@@ -169,6 +161,22 @@ impl RicartAgrawala {
                     out.enter();
                 }
             }
+        }
+    }
+}
+
+impl Message {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Message::Request(_) => "REQUEST",
+            Message::Reply => "REPLY",
+        }
+    }
+
+    pub(crate) fn words(&self) -> u32 {
+        match self {
+            Message::Request(_) => 4,
+            Message::Reply => 3,
         }
     }
 }

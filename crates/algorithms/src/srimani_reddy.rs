@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -120,8 +120,7 @@ impl Algorithm for SrimaniReddy {
             Input::Deliver { message: Message::Privilege { queue, served }, .. } => {
                 self.on_privilege(site, queue, &served, out);
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
         if self.idle > 0 && site.others().any(|node| self.waits(node)) {
             out.never("a privilege stays idle and a request is known here");
@@ -132,14 +131,14 @@ impl Algorithm for SrimaniReddy {
         (0..self.idle).for_each(|_| census.token_here());
         if let Some(queue) = &self.inside {
             census.token_here();
-            count_queue(queue, census);
+            census.queue_of(queue.iter().copied());
         }
     }
 
     fn count_message(message: &Message, _: NodeId, census: &mut Census) {
         if let Message::Privilege { queue, .. } = message {
             census.token_moving();
-            count_queue(queue, census);
+            census.queue_of(queue.iter().copied());
         }
     }
 
@@ -275,11 +274,6 @@ impl Rules {
     fn only_the_next(&self) -> bool {
         self.defect == Some(Defect::OnlyTheNextNumber)
     }
-}
-
-fn count_queue(queue: &[NodeId], census: &mut Census) {
-    census.queue(queue.len());
-    queue.iter().for_each(|&node| census.request_of(node));
 }
 
 impl fmt::Display for Message {

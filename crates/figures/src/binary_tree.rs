@@ -13,7 +13,7 @@ mod table;
 
 use simulator::{Estimate, Point, Summary};
 
-use crate::beside::{formula, series, short};
+use crate::compare::{formula, series, short};
 use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series, Verdict};
 use crate::{Effort, Exhibit, Results};
 use formulas::{Formula, TABLE};

@@ -4,7 +4,7 @@ mod scale;
 mod style;
 
 use crate::page::{Chart, Dot, Origin, Series};
-use crate::scene::{Anchor, Colour, Place, Scene, Shape, Text, font, png, svg};
+use crate::scene::{Anchor, Colour, Position, Scene, Shape, Text, font, png, svg};
 pub(crate) use scale::grouped;
 use scale::{Ends, Scale};
 use style::Style;
@@ -154,8 +154,8 @@ fn draw_curves(scene: &mut Scene, chart: &Chart, field: &Field, styles: &[Style]
         for (series, style) in chart.series.iter().zip(styles).filter(|(series, _)| series.origin == drawn) {
             // A value that cannot be drawn leaves a gap.
             for piece in series.dots.split(|dot| !drawable(chart, dot)).filter(|piece| piece.len() > 1) {
-                let places: Vec<Place> = piece.iter().map(place).collect();
-                style.draw_line(scene, &places);
+                let positions: Vec<Position> = piece.iter().map(place).collect();
+                style.draw_line(scene, &positions);
             }
         }
     }
@@ -173,7 +173,13 @@ fn draw_curves(scene: &mut Scene, chart: &Chart, field: &Field, styles: &[Style]
     }
 }
 
-fn draw_bar(scene: &mut Scene, field: &Field, (x, middle): Place, (low, high): (f64, f64), colour: Colour) {
+fn draw_bar(
+    scene: &mut Scene,
+    field: &Field,
+    (x, middle): Position,
+    (low, high): (f64, f64),
+    colour: Colour,
+) {
     const HALF: f64 = 3.5;
     let top = field.up(high).max(field.top);
     // A bar inside the mark would only blur its shape.

@@ -24,7 +24,7 @@ use simulator::time::{Shape, Span};
 use simulator::workload::Workload;
 use simulator::{Point, Summary};
 
-use crate::beside::series;
+use crate::compare::series;
 use crate::page::{Axis, Chart, Dot, Origin, Page, Part, Series};
 use crate::{Effort, Exhibit, Results};
 use formulas::{MESSAGE, Round, SECTION, equal, halved};
@@ -316,10 +316,8 @@ impl Contender {
 
 /// A round in a system of this size, with M and E as in the text.
 fn round_of(nodes: u32, tokens: u32, options: &[(&str, &str)], workload: Workload) -> Plan {
-    let mut setting = Setting::new(nodes, tokens);
-    setting.options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     Plan {
-        setting,
+        setting: Setting::new(nodes, tokens).with(options),
         section: Span::constant(SECTION),
         send: 0.0,
         receive: 0.0,

@@ -101,7 +101,7 @@ impl Forest {
             held.advertised = true;
             if has_defect(site, Defect::IdlePushedHome) && site.me != home {
                 let Held { token, version, .. } = self.held.remove(index);
-                self.pointers.clear(token);
+                self.pointers.reset(token);
                 let size = self.size;
                 return self.send(site, home, Body::Token { token, version, queue: Vec::new(), size }, out);
             }

@@ -110,7 +110,7 @@ impl Forest {
         let last = held.queue.iter().rev().find(asked_for_it).map_or(head, |entry| entry.node);
         self.pointers.set(held.token, last, site.rules.home);
         if self.wait == Some(held.token) {
-            self.pointers.clear(held.token);
+            self.pointers.reset(held.token);
         }
         held.version = held.version.saturating_add(1);
         if self.uses_tickets(site) && site.me == site.rules.home {
@@ -142,7 +142,7 @@ impl Forest {
         self.wait = Some(token);
         self.forgetting = false;
         self.clocks.stamp(site, token);
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.send(site, to, Body::Request { origin: site.me, token, front: false }, out);
     }
 }

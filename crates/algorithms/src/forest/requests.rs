@@ -92,7 +92,7 @@ impl Forest {
             self.clocks.stamp(site, asked);
         }
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, via }));
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.clocks.stamp(site, token);
         if self.size.tokens > 1 {
             self.seen = Some(token);
@@ -115,7 +115,7 @@ impl Forest {
 
     /// Only with a defect: a token arrives that this node did not request.
     fn take_pushed(&mut self, token: TokenId, version: u64) {
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.hold(Held::idle(token, version));
     }
 }

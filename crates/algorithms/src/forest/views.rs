@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Clocks, Context, Forest, Held, Out, Pointers, Size, TIMERS, TokenId};
+use super::{Context, Forest, Held, Out, Size, TIMERS, TokenId};
 use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
 use crate::waiters::Waiters;
@@ -87,19 +87,7 @@ impl Forest {
             busy: kept.busy,
             ..Held::idle(kept.token, kept.version.max(origin.floor))
         };
-        let mut forest = Forest {
-            waiters,
-            held: tokens.into_iter().map(old).collect(),
-            wait: None,
-            node_queue: Vec::new(),
-            pointers: Pointers::default(),
-            seen: None,
-            registered: false,
-            forgetting: false,
-            home: None,
-            size,
-            clocks: Clocks::starting(origin.clock),
-        };
+        let mut forest = Forest::with(waiters, tokens.into_iter().map(old).collect(), size, origin);
         if at_home {
             for &Elsewhere { token, holder, version } in elsewhere {
                 forest.pointers.set(token, holder, site.rules.home);

@@ -52,8 +52,7 @@ impl Root {
     }
 
     pub(super) fn count(&self, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.queue.iter().copied());
     }
 
     pub(super) fn words(&self) -> u32 {

@@ -14,6 +14,7 @@ use super::mode::Mode;
 use super::room::{Context, Room};
 use crate::algorithm::{Timer, Wait};
 use crate::info::TimerInfo;
+use crate::sorted;
 
 /// Armed while a node other than the home does not use a room and has something to tell the home.
 const QUIET: Timer = 0;
@@ -136,9 +137,7 @@ impl<M: Mode> Room<M> {
     }
 
     pub(super) fn on_forget(&mut self, from: crate::algorithm::NodeId) {
-        if let Err(index) = self.leavers.binary_search(&from) {
-            self.leavers.insert(index, from);
-        }
+        sorted::insert(&mut self.leavers, from);
     }
 
     pub(super) fn on_inform(&mut self, site: &Context<'_>, counter: u64, effects: &mut Vec<Effect<M>>) {

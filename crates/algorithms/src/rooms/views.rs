@@ -15,6 +15,7 @@ use super::room::{Context, Room, Waiter};
 use super::rules::Rules;
 use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
+use crate::sorted;
 use crate::waiters::Waiters;
 
 /// The number by which the home follows for others; no request has it.
@@ -194,11 +195,7 @@ impl<M: Mode> Room<M> {
     pub fn is_inside(&mut self, node: NodeId, effects: &mut Vec<Effect<M>>) {
         match &mut self.formers {
             None => effects.push(Effect::Never("a client is inside a room that is not open")),
-            Some(formers) => {
-                if let Err(index) = formers.inside.binary_search(&node) {
-                    formers.inside.insert(index, node);
-                }
-            }
+            Some(formers) => sorted::insert(&mut formers.inside, node),
         }
     }
 

@@ -4,7 +4,7 @@ use simulator::Point;
 use simulator::workload::Workload;
 
 use super::round_of;
-use crate::beside::{course, formula, series, short};
+use crate::compare::{course, formula, series, short};
 use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Table, Verdict};
 use crate::{Effort, Exhibit, Results};
 

@@ -1,13 +1,13 @@
-//! The exhibits of text 004 and of scale: they draw small results, and every number is finite.
+//! The exhibits of text 004 and of growth: they draw small results, and every number is finite.
 
 use figures::page::Part;
-use figures::{Effort, Exhibit, Page, Results, Verdict, group_mutex, results, scale};
+use figures::{Effort, Exhibit, Page, Results, Verdict, group_mutex, growth, results};
 use simulator::{Point, Summary};
 
 const TINY: Effort = Effort { seeds: 1, quick: true };
 
 fn all() -> Vec<Exhibit> {
-    [group_mutex::exhibits(), scale::exhibits()].concat()
+    [group_mutex::exhibits(), growth::exhibits()].concat()
 }
 
 /// A small result of a point: a few entries of a system of at most a hundred nodes.

@@ -9,7 +9,7 @@ use super::model::{
 };
 use super::verdicts::{excess, mostly, percent, unless_so};
 use super::wait_claims::{free_handling, heuristic, quickest, rises, waits_at};
-use super::{waits, words};
+use super::{message_length, waits};
 use crate::{Claim, Effort, Exhibit, Page, Results};
 
 const SECTION_4: &str = "003 sec. 4";
@@ -65,12 +65,12 @@ fn draw_figure_3a(effort: &Effort, results: &Results) -> Page {
 
 /// Other times for messages or critical sections show the same trends.
 fn trends(view: &View) -> Claim {
-    let scenes = [("Tr = Ts = 0.05", CHEAPER), ("E = 1", COSTLY.with_long_sections())];
-    let leads = |scene| {
-        let holds = quickest(view, scene, PROPOSED, &OTHERS);
+    let regimes = [("Tr = Ts = 0.05", CHEAPER), ("E = 1", COSTLY.with_long_sections())];
+    let leads = |regime| {
+        let holds = quickest(view, regime, PROPOSED, &OTHERS);
         (holds.iter().filter(|(_, holds)| *holds).count(), holds.len())
     };
-    let counts = scenes.map(|(name, scene)| (name, leads(scene)));
+    let counts = regimes.map(|(name, regime)| (name, leads(regime)));
     let found =
         counts.map(|(name, (so, all))| format!("{name}: least wait at {so} of {all} values of λ")).join(", ");
     let same = counts.iter().all(|(_, (so, all))| 2 * so > *all);
@@ -153,14 +153,14 @@ fn makki(view: &View) -> Vec<Claim> {
 }
 
 /// Messages under other times, against figure 4.
-fn unaffected(view: &View, what: &str, scenes: &[super::model::Scene]) -> Claim {
+fn unaffected(view: &View, what: &str, regimes: &[super::model::Regime]) -> Claim {
     let mut pairs = Vec::new();
     for contender in super::model::CONTENDERS {
-        for &scene in scenes {
+        for &regime in regimes {
             pairs.extend(view.rates().into_iter().map(|rate| super::verdicts::Pair {
                 place: format!("λ = {rate}, {}", contender.label),
                 first: view.messages(COSTLY, contender, rate),
-                second: view.messages(scene, contender, rate),
+                second: view.messages(regime, contender, rate),
             }));
         }
     }
@@ -174,16 +174,16 @@ fn unaffected(view: &View, what: &str, scenes: &[super::model::Scene]) -> Claim 
 
 fn draw_figure_5(effort: &Effort, results: &Results) -> Page {
     let view = View { effort, results };
-    let mut claims = words::at_saturation(&view, SECTION_4);
-    claims.push(words::same_words(&view, SECTION_4));
-    claims.extend(words::larger(&view, SECTION_4));
+    let mut claims = message_length::at_saturation(&view, SECTION_4);
+    claims.push(message_length::same_words(&view, SECTION_4));
+    claims.extend(message_length::larger(&view, SECTION_4));
     let summary = view.summary(COSTLY, PROPOSED, HEAVY);
     let longest = summary.longest_queue;
     let says = "A TOKEN grows at most in proportion to the nodes (here: no queue is longer than n).";
     let found =
         format!("the longest queue had {longest} nodes; {:.2} TOKENs for each entry", kind(summary, "TOKEN"));
     claims.push(Claim::holds(SECTION_4, says, f64::from(longest) <= super::model::NODES, found));
-    let mut parts = words::charts(&view, COSTLY, Some(words::printed_words()));
-    parts.push(words::note());
+    let mut parts = message_length::charts(&view, COSTLY, Some(message_length::printed_words()));
+    parts.push(message_length::note());
     Page { parts, claims }
 }

@@ -6,25 +6,25 @@ use crate::algorithm::{Effect, Grant, Group, NodeId, Outbox, Timer, Wait};
 use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Location, Message, SUSPECT, has_defect};
 
 /// The effects of one step. Sends and entries follow the store, and the timers follow the state.
-pub(super) struct Plan {
+pub(super) struct Effects {
     before: Durable,
     effects: Vec<Effect<DrsGme>>,
     /// Which timers are armed and need no restart.
     running: [bool; 2],
 }
 
-impl Plan {
-    pub(super) fn new(node: &DrsGme, expired: Option<Timer>) -> Plan {
+impl Effects {
+    pub(super) fn new(node: &DrsGme, expired: Option<Timer>) -> Effects {
         let running = [
             node.must_suspect() && expired != Some(SUSPECT),
             node.must_ask_followers() && expired != Some(FOLLOWERS),
         ];
-        Plan { before: node.kept.clone(), effects: Vec::new(), running }
+        Effects { before: node.kept.clone(), effects: Vec::new(), running }
     }
 
-    /// A plan without armed timers.
-    pub(super) fn at_restart(node: &DrsGme) -> Plan {
-        Plan { running: [false; 2], ..Plan::new(node, None) }
+    /// A effects without armed timers.
+    pub(super) fn at_restart(node: &DrsGme) -> Effects {
+        Effects { running: [false; 2], ..Effects::new(node, None) }
     }
 
     pub(super) fn send(&mut self, to: NodeId, message: Message) {

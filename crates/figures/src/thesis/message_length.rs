@@ -3,8 +3,8 @@
 
 use super::drawing::{Figure, printed, text};
 use super::model::{
-    CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, MAKKI, OTHERS, PROPOSED, RANDOM, RAYMOND, SRIMANI,
-    Scene, View, curves, kind, words, words_per_entry,
+    CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, MAKKI, OTHERS, PROPOSED, RANDOM, RAYMOND, Regime,
+    SRIMANI, View, curves, kind, words, words_per_entry,
 };
 use super::verdicts::{Pair, alike, between, finding, unless_so};
 use crate::page::Axis;
@@ -40,19 +40,19 @@ pub(super) fn exhibits() -> Vec<Exhibit> {
 }
 
 /// Words in each message, and for each entry.
-pub(super) fn charts(view: &View, scene: Scene, marks: Option<Series>) -> Vec<Part> {
+pub(super) fn charts(view: &View, regime: Regime, marks: Option<Series>) -> Vec<Part> {
     let message = Figure {
         suffix: "message",
         title: "Words in each message",
         y: Axis::linear("words in each message"),
-        scene,
+        regime,
         measure: words,
     };
     let entry = Figure {
         suffix: "entry",
         title: "Words for each entry",
         y: Axis::logarithmic("words for each entry"),
-        scene,
+        regime,
         measure: words_per_entry,
     };
     let mut message = message.chart(view);
@@ -85,20 +85,20 @@ fn draw_figure_17(effort: &Effort, results: &Results) -> Page {
     Page { parts, claims }
 }
 
-fn draw_like(effort: &Effort, results: &Results, scene: Scene) -> Page {
+fn draw_like(effort: &Effort, results: &Results, regime: Regime) -> Page {
     let view = View { effort, results };
     let claim = |contender: Contender| {
         let pair = |rate| Pair {
             place: format!("λ = {rate}"),
             first: view.words(COSTLY, contender, rate),
-            second: view.words(scene, contender, rate),
+            second: view.words(regime, contender, rate),
         };
         let pairs: Vec<Pair> = view.rates().into_iter().map(pair).collect();
         let says =
             format!("Words do not depend on the time for sending and receiving ({}).", contender.label);
         unless_so(alike(B1, &says, &pairs, 0.05), VISITS)
     };
-    Page { parts: charts(&view, scene, None), claims: CONTENDERS.map(claim).into() }
+    Page { parts: charts(&view, regime, None), claims: CONTENDERS.map(claim).into() }
 }
 
 const VISITS: &str = "How often privileges travel in vain depends on how soon requests are known, and a privilege \
