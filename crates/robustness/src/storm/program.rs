@@ -10,10 +10,11 @@ use tokenwood::{Error, Guard, Lock, Options, Refusal, Tokenwood};
 use tokio::time::{sleep, timeout};
 
 use super::ledger::WRITER;
-use super::{Dice, GROUPS, Line, Tally, WANTED, now};
+use super::{GROUPS, Line, Tally, WANTED, now};
+use random::Random;
 
 /// A wait longer than this is an error.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// The state that the clients of a process share.
 struct Shared {
@@ -36,8 +37,8 @@ pub async fn live(
         let mut endpoints = endpoints.to_vec();
         let first = client as usize % endpoints.len().max(1);
         endpoints.rotate_left(first);
-        let (shared, dice) = (shared.clone(), Dice::new(seed.wrapping_mul(1_000_003) + client));
-        tasks.push(tokio::spawn(async move { one(&endpoints, ttl, dice, &shared).await }));
+        let (shared, random) = (shared.clone(), Random::new(seed.wrapping_mul(1_000_003) + client));
+        tasks.push(tokio::spawn(async move { one(&endpoints, ttl, random, &shared).await }));
     }
     over.await;
     shared.over.store(true, Ordering::Relaxed);
@@ -66,7 +67,7 @@ pub fn say(line: &Line) {
     _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Shared) -> Tally {
+async fn one(endpoints: &[String], ttl: Duration, mut random: Random, shared: &Shared) -> Tally {
     let mut tally = Tally::default();
     let mut tokenwood = None;
     while !shared.over.load(Ordering::Relaxed) {
@@ -80,7 +81,7 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
                 }
             },
         };
-        match ask(connected, &mut dice, shared).await {
+        match ask(connected, &mut random, shared).await {
             Ok(true) => tally.granted += 1,
             Ok(false) => tally.given_up += 1,
             Err(error) if error.is_taken() => tally.refused += 1,
@@ -90,19 +91,19 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
             }
             Err(error) => say(&Line::Wrong(error.to_string())),
         }
-        sleep(Duration::from_micros(dice.below(5_000))).await;
+        sleep(Duration::from_micros(random.below(5_000))).await;
     }
     tally
 }
 
 /// Requests a resource in some way, and stays inside for a while. `false` if it cancelled.
-async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<bool, Error> {
-    let wanted = dice.below(WANTED.len() as u64) as usize;
-    let (lock, group) = lock(tokenwood, wanted, dice);
-    let moment = Duration::from_micros(dice.below(50_000));
+async fn ask(tokenwood: &Tokenwood, random: &mut Random, shared: &Shared) -> Result<bool, Error> {
+    let wanted = random.below(WANTED.len() as u64) as usize;
+    let (lock, group) = lock(tokenwood, wanted, random);
+    let moment = Duration::from_micros(random.below(50_000));
     let asked = now();
-    let guard = match dice.below(4) {
-        0 => match timeout(PATIENCE, lock.acquire()).await {
+    let guard = match random.below(4) {
+        0 => match timeout(LONGEST_WAIT, lock.acquire()).await {
             Ok(taken) => taken?,
             Err(_) => {
                 say(&Line::Wrong(format!("a client waits in vain for {}", WANTED[wanted].name)));
@@ -116,22 +117,22 @@ async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<
             Err(_) => return Ok(false),
         },
     };
-    stay(guard, (wanted, group, asked), dice, shared).await;
+    stay(guard, (wanted, group, asked), random, shared).await;
     Ok(true)
 }
 
 /// The lock, and the group to log unless the guard says which.
-fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<[usize; 2]>) {
+fn lock(tokenwood: &Tokenwood, wanted: usize, random: &mut Random) -> (Lock, Option<[usize; 2]>) {
     let name = WANTED[wanted].name;
     match WANTED[wanted].definition {
         Definition::Slots(slots) => (tokenwood.semaphore(name, slots), None),
-        Definition::RwLock if dice.below(4) == 0 => {
+        Definition::RwLock if random.below(4) == 0 => {
             (tokenwood.rwlock(name).write(), Some([WRITER as usize; 2]))
         }
         Definition::RwLock => (tokenwood.rwlock(name).read(), Some([0; 2])),
         Definition::Room => {
-            let first = dice.below(GROUPS.len() as u64) as usize;
-            let second = dice.below(GROUPS.len() as u64) as usize;
+            let first = random.below(GROUPS.len() as u64) as usize;
+            let second = random.below(GROUPS.len() as u64) as usize;
             let groups = [GROUPS[first], GROUPS[second]];
             (tokenwood.room(name).any_of(groups), Some([first, second]))
         }
@@ -142,7 +143,7 @@ fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<
 async fn stay(
     guard: Guard,
     (wanted, groups, asked): (usize, Option<[usize; 2]>, Time),
-    dice: &mut Dice,
+    random: &mut Random,
     shared: &Shared,
 ) {
     let stay = shared.last_stay.fetch_add(1, Ordering::Relaxed);
@@ -155,7 +156,7 @@ async fn stay(
     }
     say(&Line::In { stay, wanted, slot: guard.slot(), fence: guard.fence(), group, asked, at });
     tokio::select! {
-        () = sleep(Duration::from_micros(dice.below(10_000))) => {}
+        () = sleep(Duration::from_micros(random.below(10_000))) => {}
         () = guard.lost() => {}
     }
     // Logged first, then released.

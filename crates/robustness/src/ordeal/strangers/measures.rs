@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
+use crate::storm::Arrival;
 use anyhow::{Context, Result};
-use bench::storm::Arrival;
 use service::Time;
 
 /// How much memory a process has in bytes: now, or at most until now.
@@ -15,12 +15,12 @@ pub(super) enum Memory {
 }
 
 pub(super) fn memory(process: u32, which: Memory) -> Result<u64> {
-    let field = match which {
+    let trial = match which {
         Memory::Now => "VmRSS:",
         Memory::Peak => "VmHWM:",
     };
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix(field)).context("no line of memory")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(trial)).context("no line of memory")?;
     let kib: u64 = line.trim().trim_end_matches(" kB").trim().parse()?;
     Ok(kib * 1024)
 }

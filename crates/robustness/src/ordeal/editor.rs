@@ -7,32 +7,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::storm::{self, Line, Tally, now, say};
 use anyhow::Result;
-use bench::storm::{self, Dice, Line, Tally, now, say};
 use clap::Args;
+use random::Random;
 use service::{Definition, Time};
 use tokenwood::{Error, Guard, Options, Refusal, Tokenwood};
 use tokio::time::{sleep, timeout};
 
 use super::store::Register;
-use crate::Ended;
-use crate::client_processes::PATIENCE;
-use crate::endpoints::{duration, runtime};
+use crate::client_processes::LONGEST_WAIT;
 
 /// A client of an ordeal
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     #[arg(long = "endpoint", value_delimiter = ',')]
     endpoints: Vec<String>,
     #[arg(long)]
     store: PathBuf,
     #[arg(long = "want", value_delimiter = ',')]
     wanted: Vec<usize>,
-    #[arg(long, value_parser = duration)]
-    ttl: Duration,
-    /// How long it works inside, at most
-    #[arg(long, value_parser = duration)]
-    section: Duration,
+    #[arg(long)]
+    ttl_ms: u64,
+    /// The longest time that it works inside
+    #[arg(long)]
+    section_ms: u64,
     #[arg(long)]
     seed: u64,
     /// It does not look whether it has lost the lock before it writes
@@ -45,35 +44,33 @@ const LOOKS: Duration = Duration::from_millis(2);
 /// How long it waits before it tries again when no node accepts it.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Lives as a client until standard input ends.
-pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
-    runtime()?.block_on(async {
-        let over = Arc::new(AtomicBool::new(false));
-        let ends = over.clone();
-        // It may wait for ever: it is not waited for.
-        std::thread::spawn(move || {
-            _ = std::io::stdin().read_to_end(&mut Vec::new());
-            ends.store(true, Ordering::Relaxed);
-        });
-        let mut register = Register::connect(&arguments.store).await?;
-        let mut editor = Editor { arguments, tally: Tally::default(), tokenwood: None, stays: 0 };
-        let mut dice = Dice::new(arguments.seed);
-        while !over.load(Ordering::Relaxed) {
-            let wanted = arguments.wanted[dice.below(arguments.wanted.len() as u64) as usize];
-            let asked = now();
-            match timeout(PATIENCE, editor.take(wanted, &over)).await {
-                Ok(Some(guard)) => editor.edit(&mut register, guard, (wanted, asked), &mut dice).await?,
-                Ok(None) => {}
-                Err(_) => say(&Line::Wrong(format!("timed out waiting for {}", storm::wanted(wanted).0))),
-            }
-            sleep(Duration::from_micros(dice.below(5_000))).await;
+/// Runs the client until standard input ends.
+pub async fn run(arguments: &Arguments) -> Result<()> {
+    let over = Arc::new(AtomicBool::new(false));
+    let ends = over.clone();
+    // It may wait for ever: it is not waited for.
+    std::thread::spawn(move || {
+        _ = std::io::stdin().read_to_end(&mut Vec::new());
+        ends.store(true, Ordering::Relaxed);
+    });
+    let mut register = Register::connect(&arguments.store).await?;
+    let mut editor = Editor { arguments, tally: Tally::default(), tokenwood: None, stays: 0 };
+    let mut random = Random::new(arguments.seed);
+    while !over.load(Ordering::Relaxed) {
+        let wanted = arguments.wanted[random.below(arguments.wanted.len() as u64) as usize];
+        let asked = now();
+        match timeout(LONGEST_WAIT, editor.take(wanted, &over)).await {
+            Ok(Some(guard)) => editor.edit(&mut register, guard, (wanted, asked), &mut random).await?,
+            Ok(None) => {}
+            Err(_) => say(&Line::Wrong(format!("timed out waiting for {}", storm::wanted(wanted).0))),
         }
-        say(&Line::Sum(editor.tally));
-        drop(editor);
-        // The session says goodbye in a task of its own.
-        sleep(Duration::from_millis(50)).await;
-        Ok(Ended::Well)
-    })
+        sleep(Duration::from_micros(random.below(5_000))).await;
+    }
+    say(&Line::Sum(editor.tally));
+    drop(editor);
+    // The session says goodbye in a task of its own.
+    sleep(Duration::from_millis(50)).await;
+    Ok(())
 }
 
 struct Editor<'a> {
@@ -92,7 +89,7 @@ impl Editor<'_> {
             let taken = match &self.tokenwood {
                 Some(tokenwood) => tokenwood.semaphore(&name, slots).acquire().await,
                 None => {
-                    let options = Options { ttl: self.arguments.ttl };
+                    let options = Options { ttl: Duration::from_millis(self.arguments.ttl_ms) };
                     let connected = Tokenwood::connect_with(self.arguments.endpoints.clone(), options).await;
                     match connected {
                         Ok(connected) => {
@@ -124,7 +121,7 @@ impl Editor<'_> {
         register: &mut Register,
         guard: Guard,
         (wanted, asked): (usize, Time),
-        dice: &mut Dice,
+        random: &mut Random,
     ) -> Result<()> {
         let (slot, fence, stay) = (guard.slot(), guard.fence(), self.stays);
         self.stays += 1;
@@ -136,7 +133,7 @@ impl Editor<'_> {
         self.tally.granted += 1;
         let name = storm::wanted(wanted).0;
         let seen = register.read(&name, slot, fence).await?;
-        let work = Duration::from_micros(dice.below(self.arguments.section.as_micros() as u64 + 1));
+        let work = Duration::from_micros(random.below(self.arguments.section_ms * 1000 + 1));
         let done = at + work;
         let (mut believed, mut lost) = (at, false);
         while !lost && now() < done {

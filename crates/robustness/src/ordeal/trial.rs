@@ -1,4 +1,4 @@
-//! Where an ordeal takes place: nodes, clients and the store they write to, and how it all is judged in the end.
+//! Where an ordeal takes setup: nodes, clients and the store they write to, and how it all is judged in the end.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::storm::{self, Arrival, Finding, Ledger};
 use anyhow::{Context, Result};
-use bench::storm::{self, Arrival, Dice, Finding, Ledger};
+use random::Random;
 use rustix::process::Signal;
 use service::Time;
 use service::protocol::Cluster;
@@ -18,25 +19,28 @@ use tokio::time::{sleep, timeout};
 use super::network::{Network, address};
 use super::report::Report;
 use super::store::OpenStore;
-use crate::client_processes::{Crew, Process, lock};
-use crate::node_processes::{Nodes, Place, is_connected};
-use crate::storm_command::Crowd;
+use crate::client_processes::{ClientLauncher, ClientProcess, lock};
+use crate::node_processes::{NodeProcesses, NodeSetup, is_connected};
+use crate::storm::StormClients;
 
 /// What the user asked for.
 #[derive(Clone, Copy)]
-pub(crate) struct Setup {
-    pub(crate) nodes: u32,
-    pub(crate) lease: Duration,
+pub struct Plan {
+    /// How many nodes.
+    pub nodes: u32,
+    /// The length of node leases.
+    pub lease: Duration,
     /// How long things go wrong in each scenario.
-    pub(crate) time: Duration,
-    pub(crate) seed: u64,
+    pub time: Duration,
+    /// The seed of everything random.
+    pub seed: u64,
     /// Whether there can be networks of its own.
-    pub(crate) networks: bool,
+    pub networks: bool,
 }
 
-impl Setup {
+impl Plan {
     /// Whether only a short look is wanted.
-    pub(crate) fn is_short(&self) -> bool {
+    pub fn is_short(&self) -> bool {
         self.time < Duration::from_secs(10)
     }
 }
@@ -77,7 +81,7 @@ impl Load {
 
 /// What is judged more mildly than usual.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Mercy {
+pub(crate) struct Tolerance {
     /// Clocks are worse than promised: two clients may hold the same slot, the wrong one with a lower fence.
     /// No fence may be given twice, and no update be lost where fences are checked.
     pub(crate) together: bool,
@@ -85,51 +89,51 @@ pub(crate) struct Mercy {
     pub(crate) without_fences: bool,
 }
 
-/// Nodes, clients and a store.
-pub(crate) struct Field {
-    pub(crate) nodes: Nodes,
-    pub(crate) places: Vec<Place>,
+/// NodeProcesses, clients and a store.
+pub(crate) struct Trial {
+    pub(crate) nodes: NodeProcesses,
+    pub(crate) setups: Vec<NodeSetup>,
     pub(crate) network: Option<Network>,
-    pub(crate) dice: Dice,
-    pub(crate) clients: Vec<Process>,
+    pub(crate) random: Random,
+    pub(crate) clients: Vec<ClientProcess>,
     pub(crate) store: OpenStore,
     pub(crate) ledger: Arc<Mutex<Ledger>>,
     pub(crate) report: Report,
-    crew: Crew,
+    launcher: ClientLauncher,
     seed: u64,
     history: Arc<File>,
     folder: PathBuf,
     begun: Instant,
 }
 
-impl Field {
+impl Trial {
     /// Plans a cluster; no node runs yet. With `network` every node has one of its own; `tune` may change where a node is.
     pub(crate) fn plan(
         scenario: &'static str,
-        setup: &Setup,
+        plan: &Plan,
         network: bool,
-        tune: impl Fn(u32, &mut Place),
-    ) -> Result<Field> {
+        tune: impl Fn(u32, &mut NodeSetup),
+    ) -> Result<Trial> {
         let folder = folder(scenario);
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let history = Arc::new(File::create(folder.join("history"))?);
-        let network = if network { Some(Network::build(setup.nodes)?) } else { None };
-        let mut places = places(setup.nodes, network.as_ref())?;
-        (0..).zip(&mut places).for_each(|(id, place)| tune(id, place));
-        let lease = format!("{}ms", setup.lease.as_millis());
-        let nodes = Nodes::planned("ordeal", &places, &["--lease", &lease], Some(folder.clone()));
+        let network = if network { Some(Network::build(plan.nodes)?) } else { None };
+        let mut setups = setups(plan.nodes, network.as_ref())?;
+        (0..).zip(&mut setups).for_each(|(id, setup)| tune(id, setup));
+        let lease = format!("{}ms", plan.lease.as_millis());
+        let nodes = NodeProcesses::planned("ordeal", &setups, &["--lease", &lease], Some(folder.clone()));
         let ledger = Arc::new(Mutex::new(Ledger::default()));
-        Ok(Field {
+        Ok(Trial {
             nodes,
-            places,
+            setups,
             network,
-            dice: Dice::new(setup.seed),
+            random: Random::new(plan.seed),
             clients: Vec::new(),
             store: OpenStore::open(folder.join("store"))?,
-            crew: Crew::new(ledger.clone(), Some(history.clone())),
+            launcher: ClientLauncher::new(ledger.clone(), Some(history.clone())),
             ledger,
             report: Report::of(scenario),
-            seed: setup.seed,
+            seed: plan.seed,
             history,
             folder,
             begun: Instant::now(),
@@ -137,10 +141,10 @@ impl Field {
     }
 
     /// The same, with all nodes running and connected.
-    pub(crate) async fn start(scenario: &'static str, setup: &Setup, network: bool) -> Result<Field> {
-        let mut field = Field::plan(scenario, setup, network, |_, _| {})?;
-        field.launch_all().await?;
-        Ok(field)
+    pub(crate) async fn start(scenario: &'static str, plan: &Plan, network: bool) -> Result<Trial> {
+        let mut trial = Trial::plan(scenario, plan, network, |_, _| {})?;
+        trial.launch_all().await?;
+        Ok(trial)
     }
 
     /// Starts all nodes and waits until they are connected.
@@ -152,12 +156,12 @@ impl Field {
     }
 
     pub(crate) fn ids(&self) -> Vec<u32> {
-        (0..).take(self.places.len()).collect()
+        (0..).take(self.setups.len()).collect()
     }
 
     /// One of these, at random.
     pub(crate) fn any_of(&mut self, ids: &[u32]) -> u32 {
-        ids[self.dice.below(ids.len() as u64) as usize]
+        ids[self.random.below(ids.len() as u64) as usize]
     }
 
     /// Writes into the history what is done.
@@ -172,22 +176,22 @@ impl Field {
 
     /// A client at this node that edits the store. It knows the others too, and is in the network of its node.
     pub(crate) fn editor(&mut self, node: u32, load: &Load) -> Result<u32> {
-        let mut place = self.places[node as usize].clone();
-        place.environment = load.clock.iter().map(|clock| (transport::clock::FAKE, clock.clone())).collect();
-        let mut command = place.command()?;
+        let mut setup = self.setups[node as usize].clone();
+        setup.environment = load.clock.iter().map(|clock| (transport::clock::FAKE, clock.clone())).collect();
+        let mut command = setup.command()?;
         let mut endpoints = self.endpoints(node);
         endpoints.truncate(if load.faithful { 1 } else { endpoints.len() });
         command.arg("ordeal-client").args(["--endpoint", &endpoints.join(",")]);
         command.arg("--store").arg(&self.store.path);
         let wanted: Vec<String> = load.wanted.iter().map(usize::to_string).collect();
         command.args(["--want", &wanted.join(",")]);
-        command.args(["--ttl", &format!("{}ms", load.ttl.as_millis())]);
-        command.args(["--section", &format!("{}ms", load.section.as_millis())]);
-        command.args(["--seed", &(self.seed * 1_000_003 + u64::from(self.crew.next())).to_string()]);
+        command.args(["--ttl-ms", &load.ttl.as_millis().to_string()]);
+        command.args(["--section-ms", &load.section.as_millis().to_string()]);
+        command.args(["--seed", &(self.seed * 1_000_003 + u64::from(self.launcher.next())).to_string()]);
         if load.careless {
             command.arg("--careless");
         }
-        let process = self.crew.start(command)?;
+        let process = self.launcher.start(command)?;
         let number = process.number;
         self.note(&format!("process {number} is a client of node {node}"));
         self.clients.push(process);
@@ -199,15 +203,19 @@ impl Field {
         for node in self.ids() {
             self.editor(node, load)?;
         }
-        let crowd = Crowd { endpoints: self.endpoints(0), ttl: load.ttl, seed: self.seed };
-        let place = self.places[0].clone();
-        self.clients.push(crowd.start(&mut self.crew, 3, &Place { environment: Vec::new(), ..place })?);
+        let crowd = StormClients { endpoints: self.endpoints(0), ttl: load.ttl, seed: self.seed };
+        let setup = self.setups[0].clone();
+        self.clients.push(crowd.start(
+            &mut self.launcher,
+            3,
+            &NodeSetup { environment: Vec::new(), ..setup },
+        )?);
         Ok(())
     }
 
     /// Where all nodes are, this one first.
     pub(crate) fn endpoints(&self, first: u32) -> Vec<String> {
-        let mut endpoints: Vec<String> = self.places.iter().map(|place| place.clients.clone()).collect();
+        let mut endpoints: Vec<String> = self.setups.iter().map(|setup| setup.clients.clone()).collect();
         endpoints.rotate_left(first as usize);
         endpoints
     }
@@ -233,7 +241,7 @@ impl Field {
     /// What a node says of the cluster, if it answers soon. It is asked from where this program is.
     pub(crate) async fn ask(&self, node: u32) -> Option<Cluster> {
         let asking = async {
-            let mut admin = Admin::connect(&self.places[node as usize].clients).await.ok()?;
+            let mut admin = Admin::connect(&self.setups[node as usize].clients).await.ok()?;
             admin.cluster().await.ok()
         };
         timeout(Duration::from_millis(300), asking).await.ok()?
@@ -255,11 +263,11 @@ impl Field {
     }
 
     /// Waits until all nodes that run are connected to each other and no other node is a member. Returns how long it took.
-    pub(crate) async fn until_whole(&mut self, patience: Duration) -> Result<Duration> {
+    pub(crate) async fn until_whole(&mut self, limit: Duration) -> Result<Duration> {
         let begun = Instant::now();
         let running = self.nodes.running();
         for node in &running {
-            let endpoint = self.places[*node as usize].clients.clone();
+            let endpoint = self.setups[*node as usize].clients.clone();
             loop {
                 let connected = is_connected(&endpoint, running.len());
                 if timeout(Duration::from_secs(1), connected).await.is_ok_and(|connected| connected) {
@@ -268,8 +276,8 @@ impl Field {
                 if let Some(failure) = self.nodes.failure()? {
                     anyhow::bail!(failure);
                 }
-                if begun.elapsed() > patience {
-                    anyhow::bail!("node {node} is not connected to all others after {patience:?}");
+                if begun.elapsed() > limit {
+                    anyhow::bail!("node {node} is not connected to all others after {limit:?}");
                 }
                 sleep(Duration::from_millis(10)).await;
             }
@@ -282,11 +290,11 @@ impl Field {
     }
 
     /// Waits until every client has been granted a lock after this moment; returns those that were not.
-    pub(crate) async fn until_served(&self, since: Time, patience: Duration) -> Vec<u32> {
-        let until = Instant::now() + patience;
+    pub(crate) async fn until_served(&self, since: Time, limit: Duration) -> Vec<u32> {
+        let until = Instant::now() + limit;
         loop {
             let arrivals = self.arrivals();
-            let served = |process: &Process| {
+            let served = |process: &ClientProcess| {
                 arrivals
                     .iter()
                     .rev()
@@ -307,13 +315,13 @@ impl Field {
     }
 
     /// All faults are over: every client must be served, and then everything is judged.
-    pub(crate) async fn judge(mut self, mercy: Mercy) -> Result<Report> {
-        self.judge_clients(mercy).await?;
+    pub(crate) async fn judge(mut self, tolerance: Tolerance) -> Result<Report> {
+        self.judge_clients(tolerance).await?;
         Ok(self.close())
     }
 
     /// The same, with nodes that go on running without clients.
-    pub(crate) async fn judge_clients(&mut self, mercy: Mercy) -> Result<()> {
+    pub(crate) async fn judge_clients(&mut self, tolerance: Tolerance) -> Result<()> {
         self.note("the faults are over");
         let over = storm::now();
         let whole = self.until_whole(HEALED_WITHIN).await;
@@ -321,7 +329,7 @@ impl Field {
         let waiting = self.until_served(over, HEALED_WITHIN).await;
         self.report
             .demand(waiting.is_empty(), || format!("after the faults processes {waiting:?} are not served"));
-        self.clients.iter_mut().for_each(Process::that_is_all);
+        self.clients.iter_mut().for_each(ClientProcess::ask_to_finish);
         for process in std::mem::take(&mut self.clients) {
             let wrong = process.end(&self.ledger).await?;
             self.report.wrong.extend(wrong);
@@ -329,11 +337,11 @@ impl Field {
         if let Some(failure) = self.nodes.failure()? {
             self.report.wrong.push(failure);
         }
-        self.judge_history(mercy);
+        self.judge_history(tolerance);
         Ok(())
     }
 
-    fn judge_history(&mut self, mercy: Mercy) {
+    fn judge_history(&mut self, tolerance: Tolerance) {
         let ledger = std::mem::take(&mut *lock(&self.ledger));
         let (findings, arrivals) = (ledger.judge(), ledger.arrivals());
         let of = |kind: fn(&Finding) -> bool| findings.iter().filter(move |finding| kind(finding));
@@ -345,7 +353,7 @@ impl Field {
         let longest =
             arrivals.iter().map(|arrival| (arrival.at - arrival.asked).as_secs_f64()).fold(0.0, f64::max);
         report.seconds("longest_wait_seconds", longest);
-        if mercy.together {
+        if tolerance.together {
             report.count("two_inside", together.count());
             report.count("lower_fence_later", fences.count());
         } else {
@@ -361,7 +369,7 @@ impl Field {
         report.demand(count.lost == 0, || {
             format!("{} updates were lost although fences are checked", count.lost)
         });
-        let mild = mercy.without_fences || mercy.together;
+        let mild = tolerance.without_fences || tolerance.together;
         report.demand(mild || count.lost_without_fences == 0, || {
             format!(
                 "{} updates were lost without fences, though no client was paused",
@@ -372,7 +380,7 @@ impl Field {
 
     /// Ends everything without judging clients. What happened is kept if anything is wrong.
     pub(crate) fn close(self) -> Report {
-        let Field { mut report, folder, begun, .. } = self;
+        let Trial { mut report, folder, begun, .. } = self;
         report.seconds("seconds", begun.elapsed().as_secs_f64());
         if report.wrong.is_empty() {
             _ = fs::remove_dir_all(&folder);
@@ -384,12 +392,12 @@ impl Field {
 }
 
 /// Where a scenario keeps what happens.
-pub(crate) fn folder(scenario: &str) -> PathBuf {
+pub fn folder(scenario: &str) -> PathBuf {
     std::env::temp_dir().join(format!("tokenwood-ordeal-{scenario}-{}", std::process::id()))
 }
 
 /// Where nodes are: each in its network, or all on this machine's own at ports that are free.
-fn places(nodes: u32, network: Option<&Network>) -> Result<Vec<Place>> {
+fn setups(nodes: u32, network: Option<&Network>) -> Result<Vec<NodeSetup>> {
     let Some(network) = network else {
         // Below what connections get: a node that is down would find its port taken by one.
         let mut ports = (0..PORTS).map(|port| FIRST_PORT + (port + std::process::id() % PORTS) % PORTS);
@@ -401,15 +409,15 @@ fn places(nodes: u32, network: Option<&Network>) -> Result<Vec<Place>> {
         return (0..nodes)
             .map(|_| {
                 let peers = free()?;
-                Ok(Place { reached_at: peers.clone(), peers, clients: free()?, ..Place::default() })
+                Ok(NodeSetup { reached_at: peers.clone(), peers, clients: free()?, ..NodeSetup::default() })
             })
             .collect();
     };
-    let place = |node| {
+    let setup = |node| {
         let peers = format!("{}:7700", address(node));
         let clients = format!("{}:7710", address(node));
         let network_of = Some(network.process(node));
-        Place { reached_at: peers.clone(), peers, clients, network_of, ..Place::default() }
+        NodeSetup { reached_at: peers.clone(), peers, clients, network_of, ..NodeSetup::default() }
     };
-    Ok((0..nodes).map(place).collect())
+    Ok((0..nodes).map(setup).collect())
 }

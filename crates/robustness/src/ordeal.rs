@@ -3,38 +3,40 @@
 mod clocks;
 mod crashes;
 mod disks;
-pub(crate) mod editor;
-pub(crate) mod failover;
-pub(crate) mod field;
-pub(crate) mod network;
+pub mod editor;
+pub mod failover;
+pub mod network;
 mod partitions;
 mod pauses;
-pub(crate) mod report;
+pub mod report;
 mod store;
-pub(crate) mod strangers;
+pub mod strangers;
+pub mod trial;
 mod views;
 
 use std::pin::Pin;
 
 use anyhow::Result;
-use field::Setup;
 use report::Report;
+use trial::Plan;
 
 /// Faults that a cluster has to stand.
-pub(crate) struct Scenario {
-    pub(crate) name: &'static str,
+pub struct Scenario {
+    /// Its name on the command line.
+    pub name: &'static str,
     /// What it is, in a line.
-    pub(crate) about: &'static str,
+    pub about: &'static str,
     /// It cannot be done without networks of its own.
-    pub(crate) needs_networks: bool,
+    pub needs_networks: bool,
     /// It cannot be done by a build without faults.
-    pub(crate) needs_faults: bool,
-    pub(crate) run: fn(Setup) -> Running,
+    pub needs_faults: bool,
+    /// Runs it.
+    pub run: fn(Plan) -> Running,
 }
 
 impl Scenario {
     /// Why it cannot be run by this build, if it cannot: clocks and disks of a build for production are as they are.
-    pub(crate) fn not_in_this_build(&self) -> Option<String> {
+    pub fn not_in_this_build(&self) -> Option<String> {
         (self.needs_faults && !node::FAULTS).then(|| {
             let name = self.name;
             format!("this build has no faults: cargo run --release --features faults -- ordeal {name}")
@@ -43,7 +45,7 @@ impl Scenario {
 }
 
 /// A scenario while it runs.
-pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Report>>>>;
+pub type Running = Pin<Box<dyn Future<Output = Result<Report>>>>;
 
 /// A scenario that can do without networks of its own.
 macro_rules! scenario {
@@ -53,13 +55,13 @@ macro_rules! scenario {
             about: $about,
             needs_networks: false,
             needs_faults: false,
-            run: |setup| Box::pin($run(setup)),
+            run: |plan| Box::pin($run(plan)),
         }
     };
 }
 
 /// All there are, the most telling first.
-pub(crate) const SCENARIOS: [Scenario; 16] = [
+pub const SCENARIOS: [Scenario; 16] = [
     scenario!(
         "holder",
         "the node of a holder is killed: how soon the next client holds, and whether the old one knew",

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bench::storm::Dice;
+use random::Random;
 use service::core::Timeout;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
@@ -39,20 +39,20 @@ const LISTERS: usize = 20;
 pub(super) async fn idle(arguments: Arguments, counts: Counts) {
     let mut strangers = JoinSet::new();
     for stranger in 0..arguments.count as u64 {
-        let mut dice = Dice::new(arguments.seed.wrapping_mul(1_000_037).wrapping_add(stranger));
+        let mut random = Random::new(arguments.seed.wrapping_mul(1_000_037).wrapping_add(stranger));
         let (arguments, counts) = (arguments.clone(), counts.clone());
         // Who says nothing is hung up on, and comes back. Most greet, and stay.
         let greets = stranger % 8 != 0;
         let at_peers = stranger % 16 == 0;
         strangers.spawn(async move {
             loop {
-                let to = any(&mut dice, if at_peers { &arguments.peers } else { &arguments.clients });
+                let to = any(&mut random, if at_peers { &arguments.peers } else { &arguments.clients });
                 if let Ok(stream) = call(to, stranger).await {
                     counts.add("idle_connections", 1);
                     _ = until_hung_up(stream, greets).await;
                     counts.add("idle_connections", -1);
                 }
-                sleep(BACK + BACK * dice.below(100) as u32 / 100).await;
+                sleep(BACK + BACK * random.below(100) as u32 / 100).await;
             }
         });
     }
@@ -72,17 +72,17 @@ async fn until_hung_up(mut stream: TcpStream, greets: bool) -> io::Result<()> {
 /// So many waiters for one name, at all nodes together.
 pub(super) async fn waiters(arguments: Arguments, counts: Counts) {
     let mut strangers = JoinSet::new();
-    let places = arguments.clients.len() * CONNECTIONS;
-    for place in 0..places {
-        let to = arguments.clients[place % arguments.clients.len()];
-        let count = arguments.count / places;
+    let setups = arguments.clients.len() * CONNECTIONS;
+    for setup in 0..setups {
+        let to = arguments.clients[setup % arguments.clients.len()];
+        let count = arguments.count / setups;
         let counts = counts.clone();
         // As long as a name may be, so that watchers have much to read.
         let name: Arc<str> = format!("stranger/crowd/{}", "x".repeat(200)).into();
         strangers.spawn(async move {
             let names = (0..count).map(move |_| name.clone());
             // A node that is killed takes its crowd with it.
-            _ = crowd(to, place as u64 * 8 + 1, count.div_ceil(WAITERS_OF_SESSION), names, &counts).await;
+            _ = crowd(to, setup as u64 * 8 + 1, count.div_ceil(WAITERS_OF_SESSION), names, &counts).await;
         });
     }
     strangers.join_all().await;
@@ -229,16 +229,16 @@ pub(super) async fn listings(arguments: Arguments, counts: Counts) {
     }
     for lister in 0..LISTERS as u64 {
         let (clients, counts) = (arguments.clients.clone(), counts.clone());
-        let mut dice = Dice::new(arguments.seed.wrapping_add(lister));
+        let mut random = Random::new(arguments.seed.wrapping_add(lister));
         strangers.spawn(async move {
             loop {
-                let elsewhere = any(&mut dice, &clients);
-                let to = any(&mut dice, &[clients[0], elsewhere]).to_string();
+                let elsewhere = any(&mut random, &clients);
+                let to = any(&mut random, &[clients[0], elsewhere]).to_string();
                 // There may be no node at the moment.
                 if let Ok(Ok(mut admin)) = timeout(BACK, Admin::connect(&to)).await {
-                    _ = pages(&mut admin, dice.below(10), &counts).await;
+                    _ = pages(&mut admin, random.below(10), &counts).await;
                     // Some stay without a word.
-                    sleep(BACK * dice.below(3) as u32).await;
+                    sleep(BACK * random.below(3) as u32).await;
                 }
                 sleep(BACK / 10).await;
             }

@@ -7,8 +7,8 @@ use rustix::process::Signal;
 use tokio::time::sleep;
 use transport::clock::FAKE;
 
-use super::field::{Field, Load, Mercy, Setup};
 use super::report::Report;
+use super::trial::{Load, Plan, Tolerance, Trial};
 
 /// Names from here on are mutexes that no other scenario uses.
 const OWN: usize = 200;
@@ -21,70 +21,75 @@ struct Clocks {
 }
 
 /// All clocks are up to 8 % off: nothing may come of it.
-pub(crate) async fn clocks(setup: Setup) -> Result<Report> {
+pub(crate) async fn clocks(plan: Plan) -> Result<Report> {
     let clocks = Clocks { nodes: ["0.92", "1.08", "1", "1.08", "0.92"], clients: &["0.92", "1.08"] };
-    wrong_clocks("clocks", setup, clocks, Mercy::default()).await
+    wrong_clocks("clocks", plan, clocks, Tolerance::default()).await
 }
 
 /// Clocks are twice as fast or half as fast as they should be, or jump by seconds: two clients may hold the same slot, but what checks
 /// fences is safe.
-pub(crate) async fn wild_clocks(setup: Setup) -> Result<Report> {
+pub(crate) async fn wild_clocks(plan: Plan) -> Result<Report> {
     let clocks = Clocks { nodes: ["0.5", "2", "1.5", "2,5@9", "2"], clients: &["0.5", "1", "1,-2@8"] };
-    wrong_clocks("wild-clocks", setup, clocks, Mercy { together: true, without_fences: true }).await
+    wrong_clocks("wild-clocks", plan, clocks, Tolerance { together: true, without_fences: true }).await
 }
 
-async fn wrong_clocks(scenario: &'static str, setup: Setup, clocks: Clocks, mercy: Mercy) -> Result<Report> {
+async fn wrong_clocks(
+    scenario: &'static str,
+    plan: Plan,
+    clocks: Clocks,
+    tolerance: Tolerance,
+) -> Result<Report> {
     let pick = |clocks: &[&str], number: u32| clocks[number as usize % clocks.len()].to_string();
-    let mut field = Field::plan(scenario, &setup, setup.networks, |id, place| {
-        place.environment.push((FAKE, pick(&clocks.nodes, id)));
+    let mut trial = Trial::plan(scenario, &plan, plan.networks, |id, setup| {
+        setup.environment.push((FAKE, pick(&clocks.nodes, id)));
     })?;
-    field.launch_all().await?;
-    for client in 0..2 * setup.nodes {
-        let node = client % setup.nodes;
+    trial.launch_all().await?;
+    for client in 0..2 * plan.nodes {
+        let node = client % plan.nodes;
         // Every node has a lock that its own clients use, and those of one other node now and then: so when node 0 is cut off it has
         // the token, hardly ever with a request of another node in its queue, and soon clients on both sides acquire it.
         let mut wanted = vec![OWN + node as usize; 15];
         if node != 0 {
-            wanted.push(OWN + ((node + 1) % setup.nodes) as usize);
+            wanted.push(OWN + ((node + 1) % plan.nodes) as usize);
         }
-        let load = Load::of(&wanted, 2 * setup.lease);
+        let load = Load::of(&wanted, 2 * plan.lease);
         let clock = Some(pick(clocks.clients, client));
-        field.editor(node, &Load { clock, section: Duration::from_millis(30), ..load })?;
+        trial.editor(node, &Load { clock, section: Duration::from_millis(30), ..load })?;
     }
     let (begun, mut faults) = (Instant::now(), 0);
-    while faults < 3 || begun.elapsed() < setup.time {
-        sleep(setup.lease / 2).await;
-        let away = setup.lease / 2 * (3 + field.dice.below(4) as u32);
-        trouble(&mut field, faults, away).await?;
+    while faults < 3 || begun.elapsed() < plan.time {
+        sleep(plan.lease / 2).await;
+        let away = plan.lease / 2 * (3 + trial.random.below(4) as u32);
+        trouble(&mut trial, faults, away).await?;
         faults += 1;
         // With clocks that jump it may take a while, and the next fault need not wait.
-        _ = field.until_whole(Duration::from_secs(5)).await;
+        _ = trial.until_whole(Duration::from_secs(5)).await;
     }
-    field.report.count("faults", faults);
-    field.judge(mercy).await
+    trial.report.count("faults", faults);
+    trial.judge(tolerance).await
 }
 
 /// A node is cut off, stopped or killed for a while. Cut off is where clocks matter most: it goes on by its own clock, with
 /// the clients that are with it.
-async fn trouble(field: &mut Field, which: usize, away: Duration) -> Result<()> {
-    let victim = field.any_of(&field.ids());
-    match (which % 4, &field.network) {
+async fn trouble(trial: &mut Trial, which: usize, away: Duration) -> Result<()> {
+    let victim = trial.any_of(&trial.ids());
+    match (which % 4, &trial.network) {
         (0 | 2, Some(network)) => {
-            field.note("node 0 is cut off");
+            trial.note("node 0 is cut off");
             network.cut_off(0)?;
             sleep(away).await;
             network.heal()?;
-            field.note("the network is whole");
+            trial.note("the network is whole");
         }
         (1, _) => {
-            field.end(victim, Signal::KILL).await?;
+            trial.end(victim, Signal::KILL).await?;
             sleep(away).await;
-            field.launch(victim)?;
+            trial.launch(victim)?;
         }
         _ => {
-            field.signal(victim, Signal::STOP)?;
+            trial.signal(victim, Signal::STOP)?;
             sleep(away).await;
-            field.signal(victim, Signal::CONT)?;
+            trial.signal(victim, Signal::CONT)?;
         }
     }
     Ok(())

@@ -2,52 +2,66 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::Ended;
+/// Whether everything held in a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything held.
+    Holds,
+    /// The scenario could not be run.
+    NotRun,
+    /// Something did not hold.
+    Violated,
+}
 
 /// What was counted, and what is wrong.
 #[derive(Default)]
-pub(crate) struct Report {
-    pub(crate) scenario: &'static str,
+pub struct Report {
+    /// The name of the scenario.
+    pub scenario: &'static str,
     /// By name, in the order of columns.
-    pub(crate) counted: Vec<(&'static str, Value)>,
-    pub(crate) wrong: Vec<String>,
+    pub counted: Vec<(&'static str, Value)>,
+    /// What did not hold.
+    pub wrong: Vec<String>,
     /// Why it could not be run.
-    pub(crate) not_run: Option<String>,
+    pub not_run: Option<String>,
     /// Where what happened is kept, if anything is wrong.
-    pub(crate) evidence: Option<String>,
+    pub evidence: Option<String>,
 }
 
 impl Report {
-    pub(crate) fn of(scenario: &'static str) -> Report {
+    /// Nothing counted and nothing wrong so far.
+    pub fn of(scenario: &'static str) -> Report {
         Report { scenario, ..Report::default() }
     }
 
     /// Writes down a number.
-    pub(crate) fn count(&mut self, what: &'static str, value: impl Into<Value>) {
+    pub fn count(&mut self, what: &'static str, value: impl Into<Value>) {
         self.counted.push((what, value.into()));
     }
 
     /// Writes down a length of time in seconds, with as many digits as mean anything.
-    pub(crate) fn seconds(&mut self, what: &'static str, seconds: f64) {
+    pub fn seconds(&mut self, what: &'static str, seconds: f64) {
         self.count(what, (seconds * 1000.0).round() / 1000.0);
     }
 
     /// Something that must be so, or is wrong.
-    pub(crate) fn demand(&mut self, so: bool, otherwise: impl FnOnce() -> String) {
+    pub fn demand(&mut self, so: bool, otherwise: impl FnOnce() -> String) {
         if !so {
             self.wrong.push(otherwise());
         }
     }
 
-    pub(crate) fn ended(&self) -> Ended {
+    /// Whether everything held.
+    pub fn verdict(&self) -> Verdict {
         match (&self.not_run, self.wrong.is_empty()) {
-            (_, false) => Ended::Violated,
-            (Some(_), true) => Ended::Unknown,
-            (None, true) => Ended::Well,
+            (_, false) => Verdict::Violated,
+            (Some(_), true) => Verdict::NotRun,
+            (None, true) => Verdict::Holds,
         }
     }
 
-    pub(crate) fn as_json(&self) -> Value {
+    /// The report for scripts.
+    pub fn as_json(&self) -> Value {
         let counted: Map<String, Value> =
             self.counted.iter().map(|(what, value)| (what.to_string(), value.clone())).collect();
         json!({
@@ -60,18 +74,18 @@ impl Report {
     }
 
     /// The verdict in a line for people, while other scenarios run.
-    pub(crate) fn headline(&self) -> String {
-        let verdict = match self.ended() {
-            Ended::Well => "holds".to_string(),
-            Ended::Unknown => "not run".to_string(),
-            Ended::Violated => format!("{} WRONG", self.wrong.len()),
+    pub fn headline(&self) -> String {
+        let verdict = match self.verdict() {
+            Verdict::Holds => "holds".to_string(),
+            Verdict::NotRun => "not run".to_string(),
+            Verdict::Violated => format!("{} WRONG", self.wrong.len()),
         };
         let why = self.not_run.iter().map(|why| format!(" ({why})"));
         format!("{}: {verdict}", self.scenario) + &why.collect::<String>()
     }
 
     /// The whole report for people, a line for each number.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let number = |(what, value): &(&str, Value)| {
             format!("  {:<40} {:>10}", what.replace('_', " "), value.to_string())
         };

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bench::storm::Dice;
+use random::Random;
 use service::event::Filter;
 use service::frame;
 use service::protocol::{GREETING, Hello, Question, ToNode, VERSIONS};
@@ -31,9 +31,9 @@ const PORTIONS: usize = 100;
 /// So many connections at which a frame never ends, at both ports.
 pub(super) async fn writers(arguments: Arguments, counts: Counts) {
     let ports = [&arguments.clients[..], &arguments.peers].concat();
-    each(&arguments, "slow_writers", &counts, move |dice| {
-        let to = any(dice, &ports);
-        let (greets, caller, pace) = (dice.below(2) == 0, dice.below(1 << 20), dice.below(100) as u32);
+    each(&arguments, "slow_writers", &counts, move |random| {
+        let to = any(random, &ports);
+        let (greets, caller, pace) = (random.below(2) == 0, random.below(1 << 20), random.below(100) as u32);
         async move {
             let mut stream = call(to, caller).await?;
             let mut bytes = Vec::new();
@@ -58,9 +58,9 @@ pub(super) async fn writers(arguments: Arguments, counts: Counts) {
 /// So many connections that ask for much, and watch, and read nothing.
 pub(super) async fn readers(arguments: Arguments, counts: Counts) {
     let ports = arguments.clients.clone();
-    each(&arguments, "slow_readers", &counts, move |dice| {
-        let (to, caller) = (any(dice, &ports), dice.below(1 << 20));
-        let question = any(dice, &[0, 1, 2, 3]);
+    each(&arguments, "slow_readers", &counts, move |random| {
+        let (to, caller) = (any(random, &ports), random.below(1 << 20));
+        let question = any(random, &[0, 1, 2, 3]);
         async move {
             let socket = TcpSocket::new_v4()?;
             socket.set_recv_buffer_size(SMALL_BUFFER)?;
@@ -101,17 +101,17 @@ async fn each<F: Future<Output = io::Result<()>> + Send>(
     arguments: &Arguments,
     what: &'static str,
     counts: &Counts,
-    visit: impl Fn(&mut Dice) -> F + Clone + Send + 'static,
+    visit: impl Fn(&mut Random) -> F + Clone + Send + 'static,
 ) {
     let mut strangers = JoinSet::new();
     for stranger in 0..arguments.count as u64 {
-        let mut dice = Dice::new(arguments.seed.wrapping_mul(1_000_033).wrapping_add(stranger));
+        let mut random = Random::new(arguments.seed.wrapping_mul(1_000_033).wrapping_add(stranger));
         let (visit, counts) = (visit.clone(), counts.clone());
         strangers.spawn(async move {
             loop {
                 counts.add(what, 1);
                 // It was hung up on, or there is no node at the moment.
-                _ = visit(&mut dice).await;
+                _ = visit(&mut random).await;
                 counts.add(what, -1);
                 sleep(BACK).await;
             }
@@ -123,14 +123,14 @@ async fn each<F: Future<Output = io::Result<()>> + Send>(
 /// So many greetings a second begin at the ports for peers, and do not end.
 pub(super) async fn hellos(arguments: Arguments, counts: Counts) {
     let mut ticks = interval(Duration::from_secs(1) / PORTIONS as u32);
-    let mut dice = Dice::new(arguments.seed);
+    let mut random = Random::new(arguments.seed);
     let mut open = JoinSet::new();
     loop {
         ticks.tick().await;
         for _ in 0..(arguments.count / PORTIONS).max(1) {
             let (to, caller, counts) =
-                (any(&mut dice, &arguments.peers), dice.below(1 << 20), counts.clone());
-            let begins = dice.below(14) as usize;
+                (any(&mut random, &arguments.peers), random.below(1 << 20), counts.clone());
+            let begins = random.below(14) as usize;
             // It is hung up on, sooner or later.
             open.spawn(async move { _ = hello(to, caller, begins, counts).await });
         }

@@ -9,17 +9,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::signals::Signals;
-
 /// Says to the program inside that it is.
-pub(crate) const INSIDE: &str = "--inside";
+pub const INSIDE: &str = "--inside";
 
 /// How to get namespaces: the user's own, with everything in them killed when this ends.
 const UNSHARE: [&str; 7] =
     ["--user", "--map-root-user", "--net", "--mount", "--pid", "--kill-child", "--mount-proc"];
 
 /// Why there can be no network of its own here; `None` if there can.
-pub(crate) fn cannot() -> Option<String> {
+pub fn cannot() -> Option<String> {
     for (tool, why) in [("ip", "-V"), ("nsenter", "-V"), ("unshare", "-V")] {
         if Command::new(tool).arg(why).stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
             return Some(format!("the program '{tool}' is not installed"));
@@ -38,7 +36,7 @@ pub(crate) fn cannot() -> Option<String> {
 
 /// Runs the same program with the same arguments in namespaces of its own, and returns its exit code. It ends when its standard
 /// input does, so that nothing stays if this process is killed.
-pub(crate) async fn go_inside() -> Result<u8> {
+pub async fn go_inside(stopped: impl Future<Output = ()>) -> Result<u8> {
     let mut command = tokio::process::Command::new("unshare");
     command.args(UNSHARE).args(["--fork", "--"]).arg(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).arg(INSIDE);
@@ -46,12 +44,11 @@ pub(crate) async fn go_inside() -> Result<u8> {
     let folder = std::env::temp_dir().join(format!("tokenwood-ordeal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     command.env("TMPDIR", folder).stdin(Stdio::piped());
-    let mut signals = Signals::listen()?;
     let mut child = command.spawn().context("cannot create namespaces")?;
     let stdin = child.stdin.take();
     let status = tokio::select! {
         status = child.wait() => status?,
-        _ = signals.next() => {
+        () = stopped => {
             drop(stdin);
             match tokio::time::timeout(Duration::from_secs(5), child.wait()).await {
                 Ok(status) => status?,
@@ -66,12 +63,12 @@ pub(crate) async fn go_inside() -> Result<u8> {
 }
 
 /// Lets processes inside reach each other at 127.0.0.1: a new network begins without even that.
-pub(crate) fn arrive() -> Result<()> {
+pub fn arrive() -> Result<()> {
     ip("link set lo up")
 }
 
 /// Comes when standard input ends.
-pub(crate) async fn until_nobody_is_outside() {
+pub async fn until_nobody_is_outside() {
     let (ended, has_ended) = tokio::sync::oneshot::channel();
     // A thread of its own, because nothing waits for its end.
     std::thread::spawn(move || {

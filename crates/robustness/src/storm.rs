@@ -5,6 +5,7 @@
 //! processes of a machine share. A client that is killed counts as inside until its process is dead. The
 //! judge ([`Ledger`]) checks all overlaps, not a sample.
 
+mod course;
 mod ledger;
 mod program;
 mod proxy;
@@ -12,6 +13,8 @@ mod proxy;
 use service::{Definition, Time};
 use transport::clock;
 
+pub(crate) use course::StormClients;
+pub use course::{ClientArguments, Outcome, Storm, run, run_clients};
 pub use ledger::{Arrival, Finding, Ledger, Tally};
 pub use program::{live, say};
 pub use proxy::Proxy;
@@ -118,25 +121,6 @@ impl Line {
             }
             _ => return None,
         })
-    }
-}
-
-/// Splitmix: the same storm from the same seed, as far as the operating system allows.
-pub struct Dice(u64);
-
-impl Dice {
-    /// From a seed.
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
-    }
-
-    /// A number below this.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (bits ^ bits >> 31) % limit.max(1)
     }
 }
 

@@ -44,8 +44,8 @@ impl Proxy {
         if connections.is_empty() {
             return false;
         }
-        let place = which as usize % connections.len();
-        connections.swap_remove(place).abort();
+        let setup = which as usize % connections.len();
+        connections.swap_remove(setup).abort();
         true
     }
 }

@@ -1,4 +1,4 @@
-//! Nodes of a cluster on this machine, each a process of its own.
+//! NodeProcesses of a cluster on this machine, each a process of its own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,10 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokenwood::{Admin, NodeStatus};
 use transport::clock;
 
-use crate::output::note;
-
 /// Processes that end with this one.
-pub(crate) struct Nodes {
+pub struct NodeProcesses {
     nodes: BTreeMap<u32, Node>,
     plan: Plan,
     folder: Folder,
@@ -28,7 +26,7 @@ pub(crate) struct Nodes {
 #[derive(Default)]
 struct Plan {
     cluster: String,
-    places: Vec<Place>,
+    setups: Vec<NodeSetup>,
     settings: Vec<String>,
     /// Where everything that nodes say is kept.
     logs: Option<PathBuf>,
@@ -47,14 +45,14 @@ impl Drop for Folder {
 /// A node that is a process of its own.
 struct Node {
     child: Child,
-    last_words: LastWords,
+    last_line: LastLine,
     /// A log that is full, and is not read.
     _unread: Option<PipeReader>,
     /// It has ended, and that was said or meant.
     ended: bool,
 }
 
-impl Drop for Nodes {
+impl Drop for NodeProcesses {
     fn drop(&mut self) {
         for node in self.nodes.values_mut() {
             _ = node.child.kill();
@@ -63,26 +61,28 @@ impl Drop for Nodes {
     }
 }
 
-/// Where a node is.
+/// How a node is started: its addresses, its network and its log.
 #[derive(Clone, Default)]
-pub(crate) struct Place {
-    /// Where its peers reach it,
-    pub(crate) reached_at: String,
-    /// where it listens for them,
-    pub(crate) peers: String,
-    /// and for clients.
-    pub(crate) clients: String,
-    /// It lives in the network of this process.
-    pub(crate) network_of: Option<u32>,
-    /// What else it finds in its environment.
-    pub(crate) environment: Vec<(&'static str, String)>,
-    /// What becomes of what it writes to standard error.
-    pub(crate) log: Log,
+pub struct NodeSetup {
+    /// The address that its peers call.
+    pub reached_at: String,
+    /// The address at which it listens for peers.
+    pub peers: String,
+    /// The address at which it listens for clients.
+    pub clients: String,
+    /// The process whose network it is in, if not in that of this process.
+    pub network_of: Option<u32>,
+    /// Variables to set in its environment.
+    pub environment: Vec<(&'static str, String)>,
+    /// What happens to its standard error.
+    pub log: Log,
+    /// Called with each line of its audit, unless its log is kept in a file.
+    pub on_audit: Option<fn(&str)>,
 }
 
 /// What becomes of a node's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Log {
+pub enum Log {
     /// It is read.
     #[default]
     Read,
@@ -109,9 +109,9 @@ impl Log {
     }
 }
 
-impl Place {
+impl NodeSetup {
     /// A command of this program that runs there.
-    pub(crate) fn command(&self) -> Result<Command> {
+    pub fn command(&self) -> Result<Command> {
         let program = std::env::current_exe()?;
         let mut command = match self.network_of {
             None => Command::new(program),
@@ -126,59 +126,59 @@ impl Place {
     }
 }
 
-impl Nodes {
+impl NodeProcesses {
     /// No processes.
-    pub(crate) fn none() -> Nodes {
+    pub fn none() -> NodeProcesses {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("tokenwood-nodes-{}-{count}", std::process::id());
         let folder = Folder(std::env::temp_dir().join(name));
-        Nodes { nodes: BTreeMap::new(), plan: Plan::default(), folder }
+        NodeProcesses { nodes: BTreeMap::new(), plan: Plan::default(), folder }
     }
 
-    /// Starts a node at each of these places, with ids from 0 and these further settings.
-    pub(crate) fn start(cluster: &str, places: &[Place], settings: &[&str]) -> Result<Nodes> {
-        let mut nodes = Nodes::planned(cluster, places, settings, None);
-        for id in (0..).take(places.len()) {
+    /// Starts a node at each of these setups, with ids from 0 and these further settings.
+    pub fn start(cluster: &str, setups: &[NodeSetup], settings: &[&str]) -> Result<NodeProcesses> {
+        let mut nodes = NodeProcesses::planned(cluster, setups, settings, None);
+        for id in (0..).take(setups.len()) {
             nodes.launch(id)?;
         }
         Ok(nodes)
     }
 
     /// The same, without starting any yet.
-    pub(crate) fn planned(
+    pub fn planned(
         cluster: &str,
-        places: &[Place],
+        setups: &[NodeSetup],
         settings: &[&str],
         logs: Option<PathBuf>,
-    ) -> Nodes {
+    ) -> NodeProcesses {
         let settings = settings.iter().map(|setting| setting.to_string()).collect();
-        let mut nodes = Nodes::none();
-        nodes.plan = Plan { cluster: cluster.to_string(), places: places.to_vec(), settings, logs };
+        let mut nodes = NodeProcesses::none();
+        nodes.plan = Plan { cluster: cluster.to_string(), setups: setups.to_vec(), settings, logs };
         nodes
     }
 
     /// Where this node keeps what was agreed on.
-    pub(crate) fn data(&self, id: u32) -> PathBuf {
+    pub fn data(&self, id: u32) -> PathBuf {
         self.folder.0.join(id.to_string())
     }
 
     /// Starts this node, or starts it again from its folder.
-    pub(crate) fn launch(&mut self, id: u32) -> Result<()> {
-        let Plan { cluster, places, settings, logs } = &self.plan;
-        let member = |(id, place): (usize, &Place)| format!("{id}={}", place.reached_at);
-        let members = places.iter().enumerate().map(member).collect::<Vec<_>>().join(",");
-        let place = places.get(id as usize).with_context(|| format!("there is no node {id}"))?;
-        let mut command = place.command()?;
+    pub fn launch(&mut self, id: u32) -> Result<()> {
+        let Plan { cluster, setups, settings, logs } = &self.plan;
+        let member = |(id, setup): (usize, &NodeSetup)| format!("{id}={}", setup.reached_at);
+        let members = setups.iter().enumerate().map(member).collect::<Vec<_>>().join(",");
+        let setup = setups.get(id as usize).with_context(|| format!("there is no node {id}"))?;
+        let mut command = setup.command()?;
         command.args(["node", "--cluster", cluster, "--id", &id.to_string()]);
-        command.args(["--listen", &place.peers, "--clients", &place.clients]);
+        command.args(["--listen", &setup.peers, "--clients", &setup.clients]);
         command.arg("--data").arg(self.data(id));
         command.args(["--member", &members]).args(settings);
         // What is meant for other nodes.
         for setting in ["CONFIG", "ADVERTISE", "REACHED_AT", "JOIN", "LOG_FORMAT"] {
             command.env_remove(format!("TOKENWOOD_{setting}"));
         }
-        let (stderr, unread) = place.log.open()?;
+        let (stderr, unread) = setup.log.open()?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         let log = match logs {
             Some(folder) => {
@@ -187,34 +187,34 @@ impl Nodes {
             None => None,
         };
         let mut child = command.spawn().context("cannot start a node")?;
-        let last_words = LastWords::listen_to(child.stderr.take(), log);
-        self.nodes.insert(id, Node { child, last_words, _unread: unread, ended: false });
+        let last_line = LastLine::listen_to(child.stderr.take(), log, setup.on_audit);
+        self.nodes.insert(id, Node { child, last_line, _unread: unread, ended: false });
         Ok(())
     }
 
     /// What becomes of the log of a node from its next start on.
-    pub(crate) fn set_log(&mut self, id: u32, log: Log) {
-        self.plan.places[id as usize].log = log;
+    pub fn set_log(&mut self, id: u32, log: Log) {
+        self.plan.setups[id as usize].log = log;
     }
 
     /// The nodes that run and were not asked to end.
-    pub(crate) fn running(&self) -> Vec<u32> {
+    pub fn running(&self) -> Vec<u32> {
         self.nodes.iter().filter(|(_, node)| !node.ended).map(|(id, _)| *id).collect()
     }
 
     /// Sends a signal to a node.
-    pub(crate) fn signal(&self, id: u32, signal: Signal) -> Result<()> {
+    pub fn signal(&self, id: u32, signal: Signal) -> Result<()> {
         let node = self.nodes.get(&id).with_context(|| format!("node {id} does not run"))?;
         let process = Pid::from_raw(node.child.id().cast_signed()).context("a node has no process id")?;
         kill_process(process, signal).with_context(|| format!("cannot send node {id} a signal"))
     }
 
     /// Ends a node with this signal and waits until it is gone, or kills it. Returns how it ended.
-    pub(crate) async fn end(&mut self, id: u32, signal: Signal, patience: Duration) -> Result<ExitStatus> {
+    pub async fn end(&mut self, id: u32, signal: Signal, limit: Duration) -> Result<ExitStatus> {
         self.signal(id, signal)?;
         let node = self.nodes.get_mut(&id).with_context(|| format!("node {id} does not run"))?;
         node.ended = true;
-        let until = Instant::now() + patience;
+        let until = Instant::now() + limit;
         loop {
             if let Some(status) = node.child.try_wait()? {
                 return Ok(status);
@@ -222,18 +222,19 @@ impl Nodes {
             if Instant::now() > until {
                 node.child.kill()?;
                 node.child.wait()?;
-                bail!("node {id} did not end within {patience:?} after {signal:?}{}", node.last_words);
+                bail!("node {id} did not end within {limit:?} after {signal:?}{}", node.last_line);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
-    pub(crate) fn ids_and_pids(&self) -> impl Iterator<Item = (u32, u32)> {
+    /// The ids of all nodes that were started, with their process ids.
+    pub fn ids_and_pids(&self) -> impl Iterator<Item = (u32, u32)> {
         self.nodes.iter().map(|(id, node)| (*id, node.child.id()))
     }
 
     /// Waits until the node at this endpoint answers, is one of so many members and connected to all others.
-    pub(crate) async fn until_connected(&mut self, endpoint: &str, members: usize) -> Result<()> {
+    pub async fn until_connected(&mut self, endpoint: &str, members: usize) -> Result<()> {
         for _ in 0..1000 {
             if is_connected(endpoint, members).await {
                 return Ok(());
@@ -247,21 +248,21 @@ impl Nodes {
     }
 
     /// A node that has ended since this was last asked: which, how, and what it said last.
-    pub(crate) fn failure(&mut self) -> Result<Option<String>> {
+    pub fn failure(&mut self) -> Result<Option<String>> {
         for (id, node) in self.nodes.iter_mut().filter(|(_, node)| !node.ended) {
             if let Some(status) = node.child.try_wait()? {
                 node.ended = true;
-                return Ok(Some(format!("node {id} has ended ({status}){}", node.last_words)));
+                return Ok(Some(format!("node {id} has ended ({status}){}", node.last_line)));
             }
         }
         Ok(None)
     }
 
-    /// Says which nodes end, for ever.
-    pub(crate) async fn tell_of_failures(&mut self) -> Result<()> {
+    /// Waits until a node ends that was not asked to. Returns which, how, and what it said last.
+    pub async fn next_failure(&mut self) -> Result<String> {
         loop {
             if let Some(failure) = self.failure()? {
-                note!("tokenwood: {failure}");
+                return Ok(failure);
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
@@ -272,10 +273,10 @@ impl Nodes {
 const AUDIT: &str = " audit: ";
 
 /// The last thing that a node wrote to its standard error.
-struct LastWords(Arc<Mutex<String>>);
+struct LastLine(Arc<Mutex<String>>);
 
-impl LastWords {
-    fn listen_to(stderr: Option<ChildStderr>, mut log: Option<File>) -> LastWords {
+impl LastLine {
+    fn listen_to(stderr: Option<ChildStderr>, mut log: Option<File>, on_audit: Option<fn(&str)>) -> LastLine {
         let last = Arc::new(Mutex::new(String::new()));
         let kept = last.clone();
         std::thread::spawn(move || {
@@ -285,18 +286,17 @@ impl LastWords {
                 if let Some(log) = &mut log {
                     // With the time, for those who read it later.
                     _ = writeln!(log, "{} {line}", clock::machine_now().0);
-                } else if line.contains(AUDIT) {
-                    // A person who tries things sees what was forced.
-                    note!("{line}");
+                } else if let Some(on_audit) = on_audit.filter(|_| line.contains(AUDIT)) {
+                    on_audit(&line);
                 }
                 *kept.lock().unwrap_or_else(PoisonError::into_inner) = line;
             }
         });
-        LastWords(last)
+        LastLine(last)
     }
 }
 
-impl fmt::Display for LastWords {
+impl fmt::Display for LastLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &**self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             "" => Ok(()),

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::storm::{self, Arrival};
 use anyhow::{Context, Result, bail};
-use bench::storm::{self, Arrival};
 use rustix::process::{Pid, Signal, kill_process};
 use service::Time;
 use tokenwood::Admin;
@@ -14,9 +14,8 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{sleep, timeout};
 
-use super::field::{Field, Load, Mercy, Setup};
 use super::report::Report;
-use crate::Ended;
+use super::trial::{Load, Plan, Tolerance, Trial};
 
 /// Names from here on are mutexes that one client has for itself.
 const OWN: usize = 100;
@@ -25,15 +24,14 @@ const HELD: &str = "ordeal/held";
 /// A command that holds a lock says so often that it is alive.
 const BEAT: Duration = Duration::from_millis(1);
 /// Nothing takes longer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Writes the time again and again, until it is killed.
-pub(crate) fn beat() -> Result<Ended> {
+pub fn beat() {
     let mut stdout = std::io::stdout();
     while writeln!(stdout, "{}", storm::now().0).and_then(|()| stdout.flush()).is_ok() {
         std::thread::sleep(BEAT);
     }
-    Ok(Ended::Well)
 }
 
 /// `tokenwood run` with a command that beats.
@@ -43,10 +41,10 @@ struct Holder {
 }
 
 impl Holder {
-    fn start(field: &Field, node: u32) -> Result<Holder> {
-        let mut command = field.places[node as usize].command()?;
+    fn start(trial: &Trial, node: u32) -> Result<Holder> {
+        let mut command = trial.setups[node as usize].command()?;
         command.env_remove(transport::clock::FAKE);
-        command.args(["run", HELD, "--endpoint", &field.endpoints(node)[0], "--"]);
+        command.args(["run", HELD, "--endpoint", &trial.endpoints(node)[0], "--"]);
         command.arg(std::env::current_exe()?).arg("ordeal-beat");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = Command::from(command).kill_on_drop(true).spawn().context("cannot start a holder")?;
@@ -56,8 +54,9 @@ impl Holder {
 
     /// The next time that it was alive; `None` when it has ended.
     async fn beat(&mut self) -> Result<Option<Time>> {
-        let line =
-            timeout(PATIENCE, self.beats.next_line()).await.context("a holder neither lives nor ends")??;
+        let line = timeout(LONGEST_WAIT, self.beats.next_line())
+            .await
+            .context("a holder neither lives nor ends")??;
         Ok(line.and_then(|line| line.parse().ok()).map(Time))
     }
 
@@ -67,7 +66,7 @@ impl Holder {
         while let Some(beat) = self.beat().await? {
             last = last.max(beat);
         }
-        let status = timeout(PATIENCE, self.child.wait()).await.context("a holder does not end")??;
+        let status = timeout(LONGEST_WAIT, self.child.wait()).await.context("a holder does not end")??;
         Ok((last, status.code()))
     }
 
@@ -79,54 +78,51 @@ impl Holder {
 }
 
 /// The node of a holder is killed, again and again.
-pub(crate) async fn holder(setup: Setup) -> Result<Report> {
-    holders_of("holder", setup).await
+pub(crate) async fn holder(plan: Plan) -> Result<Report> {
+    holders_of("holder", plan).await
 }
 
 /// The same with leases of three seconds, which is the default.
-pub(crate) async fn holder_3s(setup: Setup) -> Result<Report> {
-    holders_of("holder-3s", Setup { lease: Duration::from_secs(3), ..setup }).await
+pub(crate) async fn holder_3s(plan: Plan) -> Result<Report> {
+    holders_of("holder-3s", Plan { lease: Duration::from_secs(3), ..plan }).await
 }
 
-async fn holders_of(scenario: &'static str, setup: Setup) -> Result<Report> {
-    let mut field = Field::start(scenario, &setup, setup.networks).await?;
-    let rounds = if setup.is_short() { 3 } else { 11 };
-    for node in field.ids() {
-        let load = Load::of(&[OWN + node as usize], 2 * setup.lease);
-        field.editor(node, &Load { faithful: true, ..load })?;
+async fn holders_of(scenario: &'static str, plan: Plan) -> Result<Report> {
+    let mut trial = Trial::start(scenario, &plan, plan.networks).await?;
+    let rounds = if plan.is_short() { 3 } else { 11 };
+    for node in trial.ids() {
+        let load = Load::of(&[OWN + node as usize], 2 * plan.lease);
+        trial.editor(node, &Load { faithful: true, ..load })?;
     }
-    let bound = setup.lease * 5 / 4 + Duration::from_millis(500);
+    let bound = plan.lease * 5 / 4 + Duration::from_millis(500);
     let (mut usual, mut leading, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
-        let leader = field.leader().await?;
+        let leader = trial.leader().await?;
         // Every third time it is the leader.
-        let victim = if round % 3 == 2 {
-            leader
-        } else {
-            (leader + 1 + round as u32 % (setup.nodes - 1)) % setup.nodes
-        };
-        let killed = one(&mut field, victim, setup.nodes).await?;
+        let victim =
+            if round % 3 == 2 { leader } else { (leader + 1 + round as u32 % (plan.nodes - 1)) % plan.nodes };
+        let killed = one(&mut trial, victim, plan.nodes).await?;
         let Killed { took, told_before, code, ratio } = killed;
-        field.note(&format!("the next holder {took:?} after node {victim} was killed (leader: {leader})"));
-        field
+        trial.note(&format!("the next holder {took:?} after node {victim} was killed (leader: {leader})"));
+        trial
             .report
             .demand(told_before, || format!("round {round}: the command of the old holder still ran"));
-        field
+        trial
             .report
             .demand(code == Some(76), || format!("round {round}: the old holder ended with {code:?}"));
-        field.report.demand(took <= bound, || {
+        trial.report.demand(took <= bound, || {
             format!("round {round}: the next grant came after {took:?} > {bound:?}")
         });
         ratios.push(ratio);
         if victim == leader { leading.push(took) } else { usual.push(took) }
     }
     let seconds = |times: &[Duration]| times.iter().max().map_or(0.0, Duration::as_secs_f64);
-    field.report.count("kills", rounds);
-    field.report.seconds("next_grant_at_most_seconds", seconds(&usual));
-    field.report.seconds("if_it_led_seconds", seconds(&leading));
+    trial.report.count("kills", rounds);
+    trial.report.seconds("next_grant_at_most_seconds", seconds(&usual));
+    trial.report.seconds("if_it_led_seconds", seconds(&leading));
     let ratio = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
-    field.report.seconds("own_locks_of_others_during_to_before", ratio);
-    field.judge(Mercy::default()).await
+    trial.report.seconds("own_locks_of_others_during_to_before", ratio);
+    trial.judge(Tolerance::default()).await
 }
 
 /// What came of one kill.
@@ -138,22 +134,22 @@ struct Killed {
     ratio: f64,
 }
 
-async fn one(field: &mut Field, victim: u32, nodes: u32) -> Result<Killed> {
-    let mut old = Holder::start(field, victim)?;
+async fn one(trial: &mut Trial, victim: u32, nodes: u32) -> Result<Killed> {
+    let mut old = Holder::start(trial, victim)?;
     if old.beat().await?.is_none() {
         bail!("no client holds '{HELD}'");
     }
-    let mut next = Holder::start(field, (victim + 1) % nodes)?;
+    let mut next = Holder::start(trial, (victim + 1) % nodes)?;
     sleep(Duration::from_millis(600)).await;
     // What the old one says is read all the time, or it would wait for its reader.
     let old = tokio::spawn(old.end());
     let killed = storm::now();
-    field.end(victim, Signal::KILL).await?;
+    trial.end(victim, Signal::KILL).await?;
     let first = next.beat().await?.context("the next holder ended")?;
     let (last, code) = old.await??;
     let took = first - killed;
     let bystanders: Vec<Arrival> =
-        field.arrivals().into_iter().filter(|arrival| arrival.wanted != OWN + victim as usize).collect();
+        trial.arrivals().into_iter().filter(|arrival| arrival.wanted != OWN + victim as usize).collect();
     let within = |from: Time, until: Time| {
         let count = bystanders.iter().filter(|arrival| arrival.at >= from && arrival.at < until).count();
         count as f64 / (until - from).as_secs_f64()
@@ -162,32 +158,32 @@ async fn one(field: &mut Field, victim: u32, nodes: u32) -> Result<Killed> {
     let ratio = within(killed, first) / within(before, killed).max(1.0);
     next.stop()?;
     _ = next.end().await?;
-    field.launch(victim)?;
-    field.until_whole(PATIENCE).await?;
+    trial.launch(victim)?;
+    trial.until_whole(LONGEST_WAIT).await?;
     Ok(Killed { took, told_before: last < first, code, ratio })
 }
 
 /// The node that leads is killed while others contend for a lock that is not at home there: they hardly notice.
-pub(crate) async fn leader(setup: Setup) -> Result<Report> {
-    let mut field = Field::start("leader", &setup, setup.networks).await?;
-    let rounds = if setup.is_short() { 1 } else { 5 };
+pub(crate) async fn leader(plan: Plan) -> Result<Report> {
+    let mut trial = Trial::start("leader", &plan, plan.networks).await?;
+    let rounds = if plan.is_short() { 1 } else { 5 };
     let (mut longest, mut usual) = (Duration::ZERO, Duration::ZERO);
     for round in 0..rounds {
-        let leader = field.leader().await?;
-        let wanted = at_home_elsewhere(&field, leader, OWN + round * 100).await?;
-        let others: Vec<u32> = field.ids().into_iter().filter(|node| *node != leader).collect();
-        let ttl = 2 * setup.lease;
+        let leader = trial.leader().await?;
+        let wanted = at_home_elsewhere(&trial, leader, OWN + round * 100).await?;
+        let others: Vec<u32> = trial.ids().into_iter().filter(|node| *node != leader).collect();
+        let ttl = 2 * plan.lease;
         for node in &others {
-            field.editor(*node, &Load::of(&[wanted], ttl))?;
+            trial.editor(*node, &Load::of(&[wanted], ttl))?;
         }
-        _ = field.until_served(storm::now(), PATIENCE).await;
-        sleep(setup.lease).await;
+        _ = trial.until_served(storm::now(), LONGEST_WAIT).await;
+        sleep(plan.lease).await;
         let killed = storm::now();
-        field.end(leader, Signal::KILL).await?;
+        trial.end(leader, Signal::KILL).await?;
         // Another node leads, and the view without it is in use.
-        field.until_whole(PATIENCE).await?;
-        sleep(setup.lease).await;
-        let all: Vec<Time> = field
+        trial.until_whole(LONGEST_WAIT).await?;
+        sleep(plan.lease).await;
+        let all: Vec<Time> = trial
             .arrivals()
             .iter()
             .filter(|arrival| arrival.wanted == wanted)
@@ -199,35 +195,35 @@ pub(crate) async fn leader(setup: Setup) -> Result<Report> {
         };
         longest = longest.max(gap(true));
         usual = usual.max(gap(false));
-        field.launch(leader)?;
-        field.until_whole(PATIENCE).await?;
-        field.clients.iter_mut().for_each(crate::client_processes::Process::that_is_all);
-        for process in std::mem::take(&mut field.clients) {
-            let wrong = process.end(&field.ledger).await?;
-            field.report.wrong.extend(wrong);
+        trial.launch(leader)?;
+        trial.until_whole(LONGEST_WAIT).await?;
+        trial.clients.iter_mut().for_each(crate::client_processes::ClientProcess::ask_to_finish);
+        for process in std::mem::take(&mut trial.clients) {
+            let wrong = process.end(&trial.ledger).await?;
+            trial.report.wrong.extend(wrong);
         }
     }
-    let lost = crate::client_processes::lock(&field.ledger).tally().lost;
-    field.report.count("kills_of_the_leader", rounds);
-    field.report.count("lost_by_others", lost);
-    field.report.seconds("longest_gap_seconds", longest.as_secs_f64());
-    field.report.seconds("longest_gap_before_seconds", usual.as_secs_f64());
-    field
+    let lost = crate::client_processes::lock(&trial.ledger).tally().lost;
+    trial.report.count("kills_of_the_leader", rounds);
+    trial.report.count("lost_by_others", lost);
+    trial.report.seconds("longest_gap_seconds", longest.as_secs_f64());
+    trial.report.seconds("longest_gap_before_seconds", usual.as_secs_f64());
+    trial
         .report
         .demand(lost == 0, || format!("{lost} sessions or grants at other nodes were lost with the leader"));
     let at_once = Duration::from_millis(500);
-    field.report.demand(longest < at_once, || format!("hand-offs stood still for {longest:?}"));
-    field.judge(Mercy::default()).await
+    trial.report.demand(longest < at_once, || format!("hand-offs stood still for {longest:?}"));
+    trial.judge(Tolerance::default()).await
 }
 
 /// The number of a mutex that is not at home at this node.
-async fn at_home_elsewhere(field: &Field, node: u32, from: usize) -> Result<usize> {
+async fn at_home_elsewhere(trial: &Trial, node: u32, from: usize) -> Result<usize> {
     let begun = Instant::now();
     for wanted in from.. {
-        let mut admin = Admin::connect(&field.places[node as usize].clients).await?;
+        let mut admin = Admin::connect(&trial.setups[node as usize].clients).await?;
         match admin.inspect(&storm::wanted(wanted).0).await? {
             (home, _) if home != node => return Ok(wanted),
-            _ if begun.elapsed() > PATIENCE => break,
+            _ if begun.elapsed() > LONGEST_WAIT => break,
             _ => {}
         }
     }

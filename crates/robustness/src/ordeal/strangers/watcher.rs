@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-use super::super::field::Field;
+use super::super::trial::Trial;
 
 /// It watches all nodes after so long.
 const WATCHES_WITHIN: Duration = Duration::from_secs(20);
@@ -25,9 +25,9 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    pub(super) async fn suspended(field: &Field) -> Result<Watcher> {
-        let mut command = Command::from(field.places[0].command()?);
-        command.args(["watch", "--format", "json", "--endpoint", &field.endpoints(0).join(",")]);
+    pub(super) async fn suspended(trial: &Trial) -> Result<Watcher> {
+        let mut command = Command::from(trial.setups[0].command()?);
+        command.args(["watch", "--format", "json", "--endpoint", &trial.endpoints(0).join(",")]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().context("cannot start a watcher")?;
         let mut notes = BufReader::new(child.stderr.take().context("a watcher has no notes")?).lines();
@@ -43,7 +43,7 @@ impl Watcher {
                 }
             }
         });
-        for _ in field.nodes.running() {
+        for _ in trial.nodes.running() {
             timeout(WATCHES_WITHIN, notes.next_line())
                 .await
                 .context("a watcher does not begin to watch")??;
@@ -63,14 +63,14 @@ impl Watcher {
 
     /// Goes on, and is asked to end when it has said that it missed something or that takes too long. Returns how much it
     /// missed, and whether it ended well.
-    pub(super) async fn resume(mut self, patience: Duration) -> Result<(u64, bool)> {
+    pub(super) async fn resume(mut self, limit: Duration) -> Result<(u64, bool)> {
         self.signal(Signal::CONT)?;
         let begun = Instant::now();
-        while self.missed.load(Ordering::Relaxed) == 0 && begun.elapsed() < patience {
+        while self.missed.load(Ordering::Relaxed) == 0 && begun.elapsed() < limit {
             sleep(Duration::from_millis(20)).await;
         }
         self.signal(Signal::TERM)?;
-        let ended = timeout(patience, self.child.wait()).await;
+        let ended = timeout(limit, self.child.wait()).await;
         let well = matches!(ended, Ok(Ok(status)) if status.success());
         Ok((self.missed.load(Ordering::Relaxed), well))
     }

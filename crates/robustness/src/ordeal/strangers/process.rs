@@ -2,27 +2,23 @@
 //! a line of JSON each.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::Result;
-use bench::storm::Dice;
 use clap::{Args, ValueEnum};
+use random::Random;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::sleep;
 
 use super::{crowds, frames, slow};
-use crate::Ended;
-use crate::endpoints::runtime;
-use crate::output::say;
 
 /// Strangers of an ordeal
 #[derive(Args, Clone)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     #[arg(value_enum)]
     pub(super) kind: Kind,
     /// Where nodes listen for clients,
@@ -57,8 +53,8 @@ pub(super) enum Kind {
     Listings,
 }
 
-/// So often what was counted is told.
-const TELLS: Duration = Duration::from_millis(100);
+/// How often the counts are reported.
+const REPORTS: Duration = Duration::from_millis(100);
 /// Everything else comes first.
 const LAST: i32 = 19;
 /// Strangers come from so many addresses beside 127.0.0.1.
@@ -73,13 +69,15 @@ impl Counts {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(what).or_default() += more;
     }
 
-    fn tell(&self) {
-        say!("{}", json!(*self.0.lock().unwrap_or_else(PoisonError::into_inner)));
+    /// Writes a line to standard output. An error if nothing reads it any more.
+    fn report(&self) -> io::Result<()> {
+        let counts = json!(*self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        writeln!(io::stdout(), "{counts}")
     }
 }
 
-/// Lives as strangers until standard input ends.
-pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+/// Runs the strangers of one process until standard input ends.
+pub async fn run(arguments: &Arguments) {
     let descriptors = raise_descriptor_limit();
     // Strangers have machines of their own: they shall not take the cores of this one from nodes and friends.
     _ = rustix::process::nice(LAST);
@@ -92,17 +90,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         _ = io::stdin().read_to_end(&mut Vec::new());
         _ = ended.send(());
     });
-    runtime()?.block_on(async {
-        let counts = Counts::default();
-        let strangers = tokio::spawn(live(arguments, counts.clone()));
-        while has_ended.try_recv().is_err() {
-            counts.tell();
-            sleep(TELLS).await;
-        }
-        strangers.abort();
-        counts.tell();
-        Ok(Ended::Well)
-    })
+    let counts = Counts::default();
+    let strangers = tokio::spawn(live(arguments, counts.clone()));
+    while has_ended.try_recv().is_err() && counts.report().is_ok() {
+        sleep(REPORTS).await;
+    }
+    strangers.abort();
+    _ = counts.report();
 }
 
 async fn live(arguments: Arguments, counts: Counts) {
@@ -139,6 +133,6 @@ pub(super) async fn call_with(socket: TcpSocket, to: SocketAddr, caller: u64) ->
 }
 
 /// One of these, at random.
-pub(super) fn any<T: Copy>(dice: &mut Dice, of: &[T]) -> T {
-    of[dice.below(of.len() as u64) as usize]
+pub(super) fn any<T: Copy>(random: &mut Random, of: &[T]) -> T {
+    of[random.below(of.len() as u64) as usize]
 }

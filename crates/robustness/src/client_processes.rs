@@ -6,8 +6,8 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::storm::{self, Ledger};
 use anyhow::{Context, Result};
-use bench::storm::{self, Ledger};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Everything must have ended after this long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
 /// Starts clients.
-pub(crate) struct Crew {
+pub(crate) struct ClientLauncher {
     ledger: Arc<Mutex<Ledger>>,
     /// Where all lines are kept as they came.
     history: Option<Arc<File>>,
@@ -26,7 +26,7 @@ pub(crate) struct Crew {
 }
 
 /// A process with clients.
-pub(crate) struct Process {
+pub(crate) struct ClientProcess {
     pub(crate) number: u32,
     child: Child,
     /// It ends when this does.
@@ -35,9 +35,9 @@ pub(crate) struct Process {
     scribe: JoinHandle<()>,
 }
 
-impl Crew {
-    pub(crate) fn new(ledger: Arc<Mutex<Ledger>>, history: Option<Arc<File>>) -> Crew {
-        Crew { ledger, history, started: 0 }
+impl ClientLauncher {
+    pub(crate) fn new(ledger: Arc<Mutex<Ledger>>, history: Option<Arc<File>>) -> ClientLauncher {
+        ClientLauncher { ledger, history, started: 0 }
     }
 
     /// The number of the next process.
@@ -46,7 +46,7 @@ impl Crew {
     }
 
     /// Starts a process that writes lines until its standard input ends.
-    pub(crate) fn start(&mut self, command: std::process::Command) -> Result<Process> {
+    pub(crate) fn start(&mut self, command: std::process::Command) -> Result<ClientProcess> {
         self.started += 1;
         let number = self.started;
         let mut command = Command::from(command);
@@ -64,13 +64,13 @@ impl Crew {
                 }
             }
         });
-        Ok(Process { number, child, stdin, scribe })
+        Ok(ClientProcess { number, child, stdin, scribe })
     }
 }
 
-impl Process {
+impl ClientProcess {
     /// It is to end when it has finished what it is about.
-    pub(crate) fn that_is_all(&mut self) {
+    pub(crate) fn ask_to_finish(&mut self) {
         self.stdin = None;
     }
 
@@ -91,7 +91,7 @@ impl Process {
 
     /// Waits until it has ended by itself. What is wrong if it does not.
     pub(crate) async fn end(mut self, ledger: &Mutex<Ledger>) -> Result<Option<String>> {
-        let wrong = match timeout(PATIENCE, self.child.wait()).await {
+        let wrong = match timeout(LONGEST_WAIT, self.child.wait()).await {
             Ok(status) => {
                 let status = status.context("cannot wait for clients")?;
                 (!status.success()).then(|| format!("process {} ended with {status}", self.number))

@@ -1,15 +1,15 @@
-//! Nodes that do not reach each other: one alone, two halves, a pair, one way only.
+//! NodeProcesses that do not reach each other: one alone, two halves, a pair, one way only.
 
 use std::time::{Duration, Instant};
 
+use crate::storm;
 use anyhow::{Context, Result};
-use bench::storm;
 use tokio::time::sleep;
 
 use super::crashes::usual;
-use super::field::{Field, Mercy, Setup};
 use super::network::Network;
 use super::report::Report;
+use super::trial::{Plan, Tolerance, Trial};
 
 /// How the network is parted.
 #[derive(Clone, Copy, Debug)]
@@ -52,44 +52,44 @@ impl Kind {
 }
 
 /// Parts the network in every way, with the leader in the middle of it every other time.
-pub(crate) async fn partitions(setup: Setup) -> Result<Report> {
-    let mut field = Field::start("partitions", &setup, true).await?;
-    field.editors_everywhere(&usual(&setup))?;
+pub(crate) async fn partitions(plan: Plan) -> Result<Report> {
+    let mut trial = Trial::start("partitions", &plan, true).await?;
+    trial.editors_everywhere(&usual(&plan))?;
     let (begun, mut parted, mut slowest) = (Instant::now(), 0, Duration::ZERO);
-    let at_least = if setup.is_short() { 2 } else { KINDS.len() };
-    while parted < at_least || begun.elapsed() < setup.time {
+    let at_least = if plan.is_short() { 2 } else { KINDS.len() };
+    while parted < at_least || begun.elapsed() < plan.time {
         let kind = KINDS[parted % KINDS.len()];
-        let leader = field.leader().await?;
-        let node = if (parted / KINDS.len()).is_multiple_of(2) { leader } else { field.any_of(&field.ids()) };
+        let leader = trial.leader().await?;
+        let node = if (parted / KINDS.len()).is_multiple_of(2) { leader } else { trial.any_of(&trial.ids()) };
         let from = storm::now();
-        let network = field.network.as_ref().context("there is no network to part")?;
-        let majority = kind.part(network, node, &field.ids())?;
-        field.note(&format!(
+        let network = trial.network.as_ref().context("there is no network to part")?;
+        let majority = kind.part(network, node, &trial.ids())?;
+        trial.note(&format!(
             "{kind:?} around node {node} (leader: {leader}); with the majority: {majority:?}"
         ));
-        sleep(setup.lease * 5).await;
+        sleep(plan.lease * 5).await;
         let until = storm::now();
         // One client at each node, in their order; who is with the majority goes on, or begins again soon.
         let served = |node: &u32| {
             let process = node + 1;
-            field
+            trial
                 .arrivals()
                 .iter()
-                .any(|arrival| arrival.process == process && arrival.at > from + setup.lease * 7 / 2)
+                .any(|arrival| arrival.process == process && arrival.at > from + plan.lease * 7 / 2)
         };
         let silent: Vec<u32> = majority.iter().copied().filter(|node| !served(node)).collect();
-        field.report.demand(silent.is_empty(), || {
+        trial.report.demand(silent.is_empty(), || {
             format!(
                 "{kind:?} around node {node}, from {} to {}: clients of nodes {silent:?} were not served",
                 from.0, until.0
             )
         });
         network.heal()?;
-        field.note("the network is whole");
-        slowest = slowest.max(field.until_whole(Duration::from_secs(30)).await?);
+        trial.note("the network is whole");
+        slowest = slowest.max(trial.until_whole(Duration::from_secs(30)).await?);
         parted += 1;
     }
-    field.report.count("partitions", parted);
-    field.report.seconds("whole_again_after_seconds", slowest.as_secs_f64());
-    field.judge(Mercy::default()).await
+    trial.report.count("partitions", parted);
+    trial.report.seconds("whole_again_after_seconds", slowest.as_secs_f64());
+    trial.judge(Tolerance::default()).await
 }
