@@ -1,8 +1,8 @@
 //! A cluster in this process, with sockets between its nodes and for clients.
 
-use client::Tokenwood;
 use node::LocalCluster;
 use service::Config;
+use tokenwood::Tokenwood;
 use tokio::runtime::{Builder, Runtime};
 
 /// A running cluster.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use client::{Lock, Tokenwood};
+use tokenwood::{Lock, Tokenwood};
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 

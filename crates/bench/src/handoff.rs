@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use client::{Lock, Tokenwood};
+use tokenwood::{Lock, Tokenwood};
 use tokio::sync::mpsc;
 use tokio::time::{Duration, sleep};
 

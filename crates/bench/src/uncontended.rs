@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use client::Lock;
+use tokenwood::Lock;
 
 use crate::cluster::{Cluster, runtime};
 use crate::figure::{median, quantile};

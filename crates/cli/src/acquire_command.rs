@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Detached, Error};
 use serde_json::{Value, json};
+use tokenwood::{Detached, Error, GrantAgain};
 
 use crate::check_arguments::Format;
 use crate::cluster::Asking;
@@ -104,7 +104,8 @@ pub(crate) fn renew(arguments: &RenewArguments) -> Result<u8> {
 pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
     let ReleaseArguments { what, force, slot, now, asking } = arguments;
     if *force {
-        return force_command::force(what, *slot, *now, asking);
+        let grant_again = if *now { GrantAgain::AtOnce } else { GrantAgain::WhenSafe };
+        return force_command::force(what, *slot, grant_again, asking);
     }
     let grant: Detached = what.parse()?;
     match runtime()?.block_on(grant.release()) {

@@ -4,9 +4,8 @@ use std::future::Future;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Error, Observer, Question, Told};
 use serde_json::{Value, json};
-use service::protocol::PeerStatus;
+use tokenwood::{Admin, Error, NoAnswer, NodeStatus, PeerStatus, first_that_answers};
 use tokio::task::JoinSet;
 
 use crate::check_arguments::Format;
@@ -24,13 +23,8 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    /// Where to ask, one after the other.
-    pub(crate) fn endpoints(&self) -> Vec<String> {
-        self.endpoints.named()
-    }
-
     /// Asks all members the same at once. Their answers come in the order of ids.
-    pub(crate) fn ask_all<T, F>(&self, ask: impl Fn(Observer) -> F) -> Result<Vec<Answered<T>>>
+    pub(crate) fn ask_all<T, F>(&self, ask: impl Fn(Admin) -> F) -> Result<Vec<Answered<T>>>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
@@ -41,8 +35,8 @@ impl Asking {
                 connecting.spawn(async move { (id, connect(endpoint.as_deref()).await, endpoint) });
             }
             while let Some(connected) = connecting.join_next().await {
-                let (id, observer, endpoint) = connected?;
-                let answer = observer.map(&ask);
+                let (id, admin, endpoint) = connected?;
+                let answer = admin.map(&ask);
                 asked.spawn(async move {
                     let answer = match answer {
                         Ok(answer) => answer.await.map_err(reason),
@@ -58,16 +52,29 @@ impl Asking {
     }
 
     /// A connection to the first node that answers.
-    pub(crate) async fn first(&self) -> Result<Observer> {
-        let mut tried = Vec::new();
-        for endpoint in self.endpoints.named() {
-            match Observer::connect(&endpoint).await {
-                Ok(observer) => return Ok(observer),
-                Err(error) => tried.push((endpoint, reason(error))),
-            }
-        }
-        Err(Error::NoNode(tried)).context(NO_CLUSTER)
+    pub(crate) async fn first(&self) -> Result<Admin> {
+        Admin::connect_first(&self.endpoints.named()).await.context(NO_CLUSTER)
     }
+
+    /// What the first node that answers says. A node that cannot be reached, or does not answer this, is
+    /// passed over; a node that refuses is not.
+    pub(crate) fn with_first<T>(&self, call: impl AsyncFn(&mut Admin) -> Result<T, Error>) -> Result<T> {
+        runtime()?.block_on(with_first(&self.endpoints, call))
+    }
+}
+
+async fn with_first<T>(
+    endpoints: &Endpoints,
+    call: impl AsyncFn(&mut Admin) -> Result<T, Error>,
+) -> Result<T> {
+    let attempt = async |endpoint: String| {
+        let answer = async { call(&mut Admin::connect(&endpoint).await?).await };
+        match answer.await {
+            Err(Error::NoAnswer { why, .. }) => Err(why),
+            answer => Ok(answer),
+        }
+    };
+    Ok(first_that_answers(&endpoints.named(), attempt).await.context(NO_CLUSTER)??)
 }
 
 /// A member and what it answered, or why it did not.
@@ -83,41 +90,26 @@ pub(crate) const NO_ANSWER: u8 = 69;
 
 /// All members, as the first node knows them that answers.
 pub(crate) async fn members(endpoints: &Endpoints) -> Result<Vec<PeerStatus>> {
-    let mut tried = Vec::new();
-    for endpoint in endpoints.named() {
-        match ask(&endpoint, Question::Status).await {
-            Ok(Told::Status { node, mut members }) => {
-                // The endpoint that has just worked is better than the advertised one.
-                let asked = members.iter_mut().find(|member| member.id == node.node);
-                asked.into_iter().for_each(|asked| asked.endpoint = Some(endpoint.clone()));
-                return Ok(members);
-            }
-            Ok(_) => {
-                tried.push((endpoint, "unexpected answer: is it of another version?".to_string()));
-            }
-            Err(error) => tried.push((endpoint, reason(error))),
-        }
-    }
-    Err(Error::NoNode(tried)).context(NO_CLUSTER)
+    let ask = async |admin: &mut Admin| Ok((admin.status().await?, admin.endpoint().to_string()));
+    let (NodeStatus { node, mut members }, endpoint) = with_first(endpoints, ask).await?;
+    // The endpoint that has just worked is better than the advertised one.
+    let asked = members.iter_mut().find(|member| member.id == node.node);
+    asked.into_iter().for_each(|asked| asked.endpoint = Some(endpoint.clone()));
+    Ok(members)
 }
 
 /// Connects to a member, if it is known where that is.
-async fn connect(endpoint: Option<&str>) -> Result<Observer, String> {
+async fn connect(endpoint: Option<&str>) -> Result<Admin, String> {
     match endpoint {
-        Some(endpoint) => Observer::connect(endpoint).await.map_err(reason),
-        None => Err("its address for clients is not known yet".to_string()),
+        Some(endpoint) => Admin::connect(endpoint).await.map_err(reason),
+        None => Err(NoAnswer::UnknownAddress.to_string()),
     }
-}
-
-/// Asks one node.
-pub(crate) async fn ask(endpoint: &str, question: Question) -> Result<Told, Error> {
-    Observer::connect(endpoint).await?.ask(question).await
 }
 
 /// Why there is no answer, where it is clear whose.
 pub(crate) fn reason(error: Error) -> String {
     match error {
-        Error::NoAnswer { why, .. } => why,
+        Error::NoAnswer { why, .. } => why.to_string(),
         other => other.to_string(),
     }
 }

@@ -1,15 +1,13 @@
 //! `tokenwood define`, `resize`, `undefine` and `definitions`: what names stand for, for all clients.
 
-use std::sync::Arc;
-
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Definition, Error, Observer};
 use serde_json::{Value, json};
+use tokenwood::Definition;
 
 use crate::check_arguments::Format;
-use crate::cluster::{Asking, reason};
-use crate::endpoints::{NO_CLUSTER, runtime};
+use crate::cluster::Asking;
+use crate::endpoints::runtime;
 use crate::locks_command::kind;
 use crate::output::say;
 use crate::{Ended, table};
@@ -78,9 +76,8 @@ pub(crate) struct UndefineArguments {
 
 pub(crate) fn define(DefineArguments { name, what, asking }: &DefineArguments) -> Result<Ended> {
     let definition = what.definition();
-    runtime()?.block_on(async {
-        asking.first().await?.define(name, Some(definition)).await.context(name.clone())
-    })?;
+    runtime()?
+        .block_on(async { asking.first().await?.define(name, definition).await.context(name.clone()) })?;
     tell(asking, name, Some(definition));
     Ok(Ended::Well)
 }
@@ -92,7 +89,7 @@ pub(crate) fn resize(ResizeArguments { name, slots, asking }: &ResizeArguments) 
 }
 
 pub(crate) fn undefine(UndefineArguments { name, asking }: &UndefineArguments) -> Result<Ended> {
-    runtime()?.block_on(async { asking.first().await?.define(name, None).await.context(name.clone()) })?;
+    runtime()?.block_on(async { asking.first().await?.undefine(name).await.context(name.clone()) })?;
     tell(asking, name, None);
     Ok(Ended::Well)
 }
@@ -111,21 +108,8 @@ fn as_json(name: &str, definition: Option<Definition>) -> Value {
     json!({ "name": name, "kind": kind.map(|kind| kind.0), "slots": kind.map(|kind| kind.1) })
 }
 
-/// The definitions, from the first node that answers.
-async fn definitions(asking: &Asking) -> Result<Vec<(Arc<str>, Definition)>> {
-    let mut tried = Vec::new();
-    for endpoint in asking.endpoints() {
-        let told = async { Observer::connect(&endpoint).await?.definitions().await };
-        match told.await {
-            Ok(definitions) => return Ok(definitions),
-            Err(error) => tried.push((endpoint, reason(error))),
-        }
-    }
-    Err(Error::NoNode(tried)).context(NO_CLUSTER)
-}
-
 pub(crate) fn list(asking: &Asking) -> Result<Ended> {
-    let definitions = runtime()?.block_on(definitions(asking))?;
+    let definitions = asking.with_first(async |admin| admin.definitions().await)?;
     if asking.format == Format::Json {
         let definitions = definitions.iter().map(|(name, definition)| as_json(name, Some(*definition)));
         say!("{}", json!({ "definitions": definitions.collect::<Vec<_>>() }));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use node::LocalCluster;
+use robustness::{NodeProcesses, NodeSetup};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -14,7 +15,7 @@ use crate::endpoints::{USUAL_PORTS, runtime};
 use crate::log::{Format, Threshold};
 use crate::node_command::PORT_IN_USE;
 use crate::node_file::Length;
-use crate::node_processes::{Nodes, Place};
+use crate::output::note;
 use crate::signals::Signals;
 use crate::{Ended, log, output};
 
@@ -60,11 +61,11 @@ async fn in_process(arguments: &Arguments) -> Result<()> {
     let running: Vec<Running> =
         endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
     for node in &running {
-        Nodes::none().until_connected(&node.endpoint, running.len()).await?;
+        NodeProcesses::none().until_connected(&node.endpoint, running.len()).await?;
     }
     ready(arguments, &running)?;
     until_stopped().await?;
-    // Nodes that end one after the other are not worth a log line.
+    // NodeProcesses that end one after the other are not worth a log line.
     log::close();
     cluster.stop().await;
     Ok(())
@@ -82,32 +83,42 @@ async fn processes(arguments: &Arguments) -> Result<()> {
     ready(arguments, &running)?;
     tokio::select! {
         stopped = until_stopped() => stopped,
-        failed = nodes.tell_of_failures() => failed,
+        failed = note_failures(&mut nodes) => failed,
     }
 }
 
-async fn launch(arguments: &Arguments) -> Result<(Nodes, Vec<Running>)> {
+/// Notes which nodes end, for ever.
+async fn note_failures(nodes: &mut NodeProcesses) -> Result<()> {
+    loop {
+        let failure = nodes.next_failure().await?;
+        note!("tokenwood: {failure}");
+    }
+}
+
+async fn launch(arguments: &Arguments) -> Result<(NodeProcesses, Vec<Running>)> {
     let for_clients = for_clients(arguments.nodes).await?;
     let mut for_peers = Vec::new();
     for _ in 0..arguments.nodes {
         for_peers.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
     }
-    let places = for_peers
+    let setups = for_peers
         .iter()
         .zip(&for_clients)
         .map(|(peers, clients)| {
             let (peers, clients) = (peers.local_addr()?.to_string(), clients.local_addr()?.to_string());
-            Ok(Place { reached_at: peers.clone(), peers, clients, ..Place::default() })
+            // A person who tries things sees what was forced.
+            let on_audit: Option<fn(&str)> = Some(|line| note!("{line}"));
+            Ok(NodeSetup { reached_at: peers.clone(), peers, clients, on_audit, ..NodeSetup::default() })
         })
         .collect::<Result<Vec<_>>>()?;
     // Each node binds its ports anew.
     drop((for_clients, for_peers));
     let lease = arguments.lease.to_string();
-    let mut nodes = Nodes::start("dev", &places, &["--lease", &lease])?;
+    let mut nodes = NodeProcesses::start("dev", &setups, &["--lease", &lease])?;
     let running: Vec<Running> = nodes
         .ids_and_pids()
-        .zip(&places)
-        .map(|((id, pid), place)| Running { id, pid, endpoint: place.clients.clone() })
+        .zip(&setups)
+        .map(|((id, pid), setup)| Running { id, pid, endpoint: setup.clients.clone() })
         .collect();
     for node in &running {
         nodes.until_connected(&node.endpoint, running.len()).await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Options, Tokenwood};
+use tokenwood::{Options, Tokenwood};
 
 /// The ports that clients try by default, on this machine.
 pub(crate) const USUAL_PORTS: std::ops::Range<u16> = 7710..7713;

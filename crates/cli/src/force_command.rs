@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use client::{Error, ForceReleased, Grant, Listing, Observer, Refusal};
 use serde_json::{Value, json};
+use tokenwood::{Admin, Error, ForceReleased, Grant, GrantAgain, Listing, Refusal};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Answered, Asking, note_silence};
@@ -15,11 +15,11 @@ use crate::output::{note, say};
 use crate::table;
 
 /// Finds the holder of the lock, and orders the node that serves it to revoke the grant.
-pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Asking) -> Result<u8> {
+pub(crate) fn force(name: &str, slot: Option<u32>, grant_again: GrantAgain, asking: &Asking) -> Result<u8> {
     service::name::validate(name)?;
-    let answers = asking.ask_all(|mut observer| {
+    let answers = asking.ask_all(|mut admin| {
         let name = name.to_string();
-        async move { observer.inspect(&name).await }
+        async move { admin.inspect(&name).await }
     })?;
     let held: BTreeSet<(u32, u64)> =
         answers.iter().flat_map(grants).filter(|(held, _)| slot.is_none_or(|slot| slot == *held)).collect();
@@ -31,7 +31,7 @@ pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Askin
     if let Some(grant) = held.first() {
         let holding = answers.iter().filter(|answered| grants(answered).contains(grant));
         for endpoint in holding.filter_map(|answered| answered.endpoint.as_deref()) {
-            released.extend(runtime()?.block_on(order(endpoint, name, *grant, at_once))?);
+            released.extend(runtime()?.block_on(order(endpoint, name, *grant, grant_again))?);
         }
     }
     if asking.format == Format::Json {
@@ -50,7 +50,7 @@ pub(crate) fn force(name: &str, slot: Option<u32>, at_once: bool, asking: &Askin
         note!("tokenwood: no client holds '{name}'");
         return Ok(LOST);
     }
-    if at_once {
+    if grant_again == GrantAgain::AtOnce {
         note!(
             "tokenwood: '{name}' was revoked without waiting for the holder: two clients may hold the same slot, and only fences tell them apart"
         );
@@ -71,12 +71,12 @@ async fn order(
     endpoint: &str,
     name: &str,
     (slot, fence): (u32, u64),
-    at_once: bool,
+    grant_again: GrantAgain,
 ) -> Result<Vec<ForceReleased>> {
-    let mut observer = Observer::connect(endpoint).await?;
+    let mut admin = Admin::connect(endpoint).await?;
     let (mut all, mut reached) = (Vec::new(), BTreeSet::new());
     loop {
-        let released = match observer.force_release(name, slot, fence, at_once).await {
+        let released = match admin.force_release(name, slot, fence, grant_again).await {
             Err(Error::Refused(Refusal::NobodyHolds)) => return Ok(all),
             released => released?,
         };

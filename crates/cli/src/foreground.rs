@@ -9,13 +9,13 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use client::Guard;
 use nix::sys::signal::{SigSet, Signal as Blockable};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, getsid, kill_current_process_group,
     kill_process_group, waitid,
 };
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
+use tokenwood::Guard;
 use tokio::signal::unix::{self, SignalKind, signal};
 
 /// Looks after the terminal for a command.

@@ -39,9 +39,9 @@ struct Found<'a> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     service::name::validate(&arguments.name)?;
-    let answers = arguments.asking.ask_all(|mut observer| {
+    let answers = arguments.asking.ask_all(|mut admin| {
         let name = arguments.name.clone();
-        async move { observer.inspect(&name).await }
+        async move { admin.inspect(&name).await }
     })?;
     let found = Found::gather(&arguments.name, &answers);
     if arguments.asking.format == Format::Json {

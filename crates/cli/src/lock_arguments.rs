@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client::{Guard, Lock, Options, Tokenwood};
 use rustix::process::Signal;
+use tokenwood::{Guard, Lock, Options, Tokenwood};
 
 use crate::endpoints::{Endpoints, duration};
 use crate::output::note;

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use anyhow::Result;
-use client::{Grant, Question, Told};
 use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
 use service::protocol::PeerStatus;
 use service::{Definition, Want};
+use tokenwood::{Grant, NodeStatus};
 
 use crate::check_arguments::Format;
 use crate::cluster::{Answered, Asking, is_complete, note_silence};
@@ -15,7 +15,7 @@ use crate::output::say;
 use crate::table;
 
 pub(crate) fn list(asking: &Asking) -> Result<u8> {
-    let answers = asking.ask_all(|mut observer| async move { observer.list().await })?;
+    let answers = asking.ask_all(|mut admin| async move { admin.list().await })?;
     if asking.format == Format::Json {
         let locks: Vec<Value> = listings(&answers).map(|(id, listing)| as_json(id, listing)).collect();
         let silent: Vec<Value> = answers.iter().filter_map(Answered::silence).collect();
@@ -113,7 +113,7 @@ fn as_json(id: u32, listing: &Listing) -> Value {
 }
 
 pub(crate) fn status(asking: &Asking) -> Result<u8> {
-    let answers = asking.ask_all(|mut observer| async move { observer.ask(Question::Status).await })?;
+    let answers = asking.ask_all(|mut admin| async move { admin.status().await })?;
     if asking.format == Format::Json {
         say!("{}", json!({ "nodes": answers.iter().map(status_json).collect::<Vec<_>>() }));
         return Ok(note_silence(&answers));
@@ -124,8 +124,7 @@ pub(crate) fn status(asking: &Asking) -> Result<u8> {
     for answered in &answers {
         let mut row = vec![answered.id.to_string(), answered.place().to_string()];
         match &answered.answer {
-            Ok(Told::Status { node, members }) => row.extend(status_cells(node, members)),
-            Ok(_) => row.push("unexpected answer: is it of another version?".to_string()),
+            Ok(NodeStatus { node, members }) => row.extend(status_cells(node, members)),
             Err(why) => row.push(format!("no answer: {why}")),
         }
         rows.push(row);
@@ -134,14 +133,13 @@ pub(crate) fn status(asking: &Asking) -> Result<u8> {
     Ok(note_silence(&answers))
 }
 
-fn status_json(answered: &Answered<Told>) -> Value {
+fn status_json(answered: &Answered<NodeStatus>) -> Value {
     let mut value = json!({ "node": answered.id, "endpoint": answered.endpoint });
     match &answered.answer {
-        Ok(Told::Status { node, members }) => {
+        Ok(NodeStatus { node, members }) => {
             value["status"] = json!(node);
             value["members"] = members.iter().map(member_json).collect();
         }
-        Ok(_) => value["error"] = json!("answers something else"),
         Err(why) => value["error"] = json!(why),
     }
     value

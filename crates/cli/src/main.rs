@@ -9,7 +9,6 @@ mod candidates;
 mod check_arguments;
 mod check_command;
 mod check_report;
-mod client_processes;
 mod cluster;
 mod define_command;
 mod dev_command;
@@ -27,8 +26,6 @@ mod members_command;
 mod merge_command;
 mod node_command;
 mod node_file;
-mod node_processes;
-mod ordeal;
 mod ordeal_command;
 mod output;
 mod peer_processes;
@@ -95,14 +92,14 @@ enum Command {
     Swarm(swarm_command::Arguments),
     Ordeal(ordeal_command::Arguments),
     #[command(hide = true)]
-    OrdealClient(ordeal::editor::Arguments),
+    OrdealClient(robustness::ordeal::editor::Arguments),
     #[command(hide = true)]
-    OrdealStrangers(ordeal::strangers::process::Arguments),
+    OrdealStrangers(robustness::ordeal::strangers::process::Arguments),
     /// A command that prints the time until it is killed
     #[command(hide = true)]
     OrdealBeat,
     #[command(hide = true)]
-    StormClients(storm_command::ClientArguments),
+    StormClients(robustness::storm::ClientArguments),
     Check(Box<check_arguments::Arguments>),
     Simulate(Box<simulate_command::Arguments>),
     Sweep(Box<sweep_command::Arguments>),
@@ -199,10 +196,17 @@ fn main() -> ExitCode {
         Command::Storm(arguments) => storm_command::run(&arguments),
         Command::Swarm(arguments) => swarm_command::run(&arguments),
         Command::Ordeal(arguments) => return finish(ordeal_command::run(&arguments)),
-        Command::OrdealClient(arguments) => ordeal::editor::run(&arguments),
-        Command::OrdealStrangers(arguments) => ordeal::strangers::process::run(&arguments),
-        Command::OrdealBeat => ordeal::failover::beat(),
-        Command::StormClients(arguments) => storm_command::clients(&arguments),
+        Command::OrdealClient(arguments) => finished(robustness::ordeal::editor::run(&arguments)),
+        Command::OrdealStrangers(arguments) => {
+            finished(async { Ok(robustness::ordeal::strangers::process::run(&arguments).await) })
+        }
+        Command::OrdealBeat => {
+            robustness::ordeal::failover::beat();
+            Ok(Ended::Well)
+        }
+        Command::StormClients(arguments) => {
+            finished(async { Ok(robustness::storm::run_clients(&arguments).await) })
+        }
         Command::Check(arguments) => check_command::run(&arguments),
         Command::Simulate(arguments) => simulate_command::run(&arguments),
         Command::Sweep(arguments) => sweep_command::run(&arguments),
@@ -215,6 +219,12 @@ fn main() -> ExitCode {
         Command::Seat(arguments) => seat_command::run(&arguments),
     };
     finish(ended.map(|ended| ended as u8))
+}
+
+/// Runs a part of a storm or an ordeal to its end.
+fn finished(part: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<Ended> {
+    endpoints::runtime()?.block_on(part)?;
+    Ok(Ended::Well)
 }
 
 fn finish(code: anyhow::Result<u8>) -> ExitCode {

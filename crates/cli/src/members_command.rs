@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{Args, Subcommand};
-use client::{Error, Question, Told};
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode};
 
 use crate::check_arguments::Format;
-use crate::cluster::{Asking, reason};
-use crate::endpoints::{NO_CLUSTER, duration, runtime};
+use crate::cluster::Asking;
+use crate::endpoints::duration;
 use crate::output::say;
-use crate::{Ended, cluster, table};
+use crate::{Ended, table};
 
 /// Show the nodes of the cluster; invite or remove nodes, change the length of leases
 #[derive(Args)]
@@ -55,18 +54,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         None => show(&arguments.asking),
         Some(Change::Invite { lasts, asking }) => invite(*lasts, asking),
         Some(Change::Remove { id, asking }) => {
-            change(asking, &Question::Remove(*id), &format!("Node {id} is removed."))
+            asking.with_first(async |admin| admin.remove(*id).await)?;
+            changed(asking, &format!("Node {id} is removed."))
         }
         Some(Change::Lease { lasts, asking }) => {
             service::leases::validate_lease(*lasts)?;
-            let said = format!("Leases will last {lasts:?}.");
-            change(asking, &Question::Lease(*lasts), &said)
+            asking.with_first(async |admin| admin.set_lease(*lasts).await)?;
+            changed(asking, &format!("Leases will last {lasts:?}."))
         }
     }
 }
 
 fn show(asking: &Asking) -> Result<Ended> {
-    let Told::Cluster(cluster) = ask(asking, &Question::Cluster)? else { bail!(OTHER_VERSION) };
+    let cluster = asking.with_first(async |admin| admin.cluster().await)?;
     if asking.format == Format::Json {
         say!("{}", as_json(&cluster));
         return Ok(Ended::Well);
@@ -126,45 +126,20 @@ fn as_json(cluster: &Cluster) -> Value {
     })
 }
 
-fn invite(lasts: Duration, asking: &Asking) -> Result<Ended> {
-    let word = match ask(asking, &Question::Invite(lasts))? {
-        Told::Invited(word) => word,
-        Told::NotDone(why) => bail!(why),
-        _ => bail!(OTHER_VERSION),
-    };
+fn invite(expires: Duration, asking: &Asking) -> Result<Ended> {
+    let invitation = asking.with_first(async |admin| admin.invite(expires).await)?;
     match asking.format {
-        Format::Json => say!("{}", json!({ "invitation": word, "seconds": lasts.as_secs() })),
+        Format::Json => say!("{}", json!({ "invitation": invitation, "seconds": expires.as_secs() })),
         // Alone, so that a script can take it as it is.
-        _ => say!("{word}"),
+        _ => say!("{invitation}"),
     }
     Ok(Ended::Well)
 }
 
-fn change(asking: &Asking, question: &Question, said: &str) -> Result<Ended> {
-    match ask(asking, question)? {
-        Told::Done => {}
-        Told::NotDone(why) => bail!(why),
-        _ => bail!(OTHER_VERSION),
-    }
+fn changed(asking: &Asking, text: &str) -> Result<Ended> {
     match asking.format {
         Format::Json => say!("{}", json!({ "done": true })),
-        _ => say!("{said}"),
+        _ => say!("{text}"),
     }
     Ok(Ended::Well)
-}
-
-const OTHER_VERSION: &str = "unexpected answer from the node: is it of another version?";
-
-/// Asks the first node that answers.
-fn ask(asking: &Asking, question: &Question) -> Result<Told> {
-    runtime()?.block_on(async {
-        let mut tried = Vec::new();
-        for endpoint in asking.endpoints() {
-            match cluster::ask(&endpoint, question.clone()).await {
-                Ok(told) => return Ok(told),
-                Err(error) => tried.push((endpoint, reason(error))),
-            }
-        }
-        Err(Error::NoNode(tried)).context(NO_CLUSTER)
-    })
 }

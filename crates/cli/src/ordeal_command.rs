@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use robustness::ordeal::report::{Report, Verdict};
+use robustness::ordeal::trial::{Plan, folder};
+use robustness::ordeal::{SCENARIOS, Scenario, network};
 use serde_json::{Value, json};
 
 use crate::check_arguments::Format;
 use crate::endpoints::{duration, runtime};
-use crate::ordeal::field::{Setup, folder};
-use crate::ordeal::report::Report;
-use crate::ordeal::{SCENARIOS, Scenario, network};
 use crate::output::{note, say};
 use crate::signals::Signals;
 use crate::{Ended, table};
@@ -77,7 +77,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         _ => network::cannot(),
     };
     if !arguments.inside && cannot.is_none() {
-        return runtime()?.block_on(network::go_inside());
+        return runtime()?.block_on(async {
+            let mut signals = Signals::listen()?;
+            network::go_inside(async { _ = signals.next().await }).await
+        });
     }
     if arguments.inside {
         network::arrive()?;
@@ -101,7 +104,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     remove_my_folder(arguments);
     tell(arguments, &reports);
-    Ok(reports.iter().map(Report::ended).max().unwrap_or(Ended::Well) as u8)
+    Ok(reports.iter().map(ended).max().unwrap_or(Ended::Well) as u8)
+}
+
+fn ended(report: &Report) -> Ended {
+    match report.verdict() {
+        Verdict::Holds => Ended::Well,
+        Verdict::NotRun => Ended::Unknown,
+        Verdict::Violated => Ended::Violated,
+    }
 }
 
 /// What was made for the time inside; it stays if anything is kept in it.
@@ -122,7 +133,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Scenario>> {
 }
 
 async fn go_through(chosen: &[&Scenario], arguments: &Arguments, cannot: Option<&str>) -> Vec<Report> {
-    let setup = Setup {
+    let plan = Plan {
         nodes: arguments.nodes,
         lease: arguments.lease,
         time: Duration::from_secs(arguments.seconds),
@@ -135,7 +146,7 @@ async fn go_through(chosen: &[&Scenario], arguments: &Arguments, cannot: Option<
         let report = match scenario.not_in_this_build().or(without) {
             Some(why) => Report { not_run: Some(why), ..Report::of(scenario.name) },
             // A cluster that does not come back, or does not even start, is wrong as well.
-            None => (scenario.run)(setup).await.unwrap_or_else(|error| {
+            None => (scenario.run)(plan).await.unwrap_or_else(|error| {
                 let (wrong, folder) = (vec![format!("{error:#}")], folder(scenario.name));
                 let evidence = folder.exists().then(|| folder.display().to_string());
                 Report { wrong, evidence, ..Report::of(scenario.name) }

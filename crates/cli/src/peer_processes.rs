@@ -8,8 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 use bench::peers::{Kind, Peer};
-
-use crate::node_processes::{Nodes, Place};
+use robustness::{NodeProcesses, NodeSetup};
 
 /// Where Debian's package puts ZooKeeper.
 const ZOOKEEPER_JAR: &str = "/usr/share/java/zookeeper.jar";
@@ -19,7 +18,7 @@ const SERVERS: usize = 3;
 /// What serves while this is there.
 pub(crate) struct Servers {
     children: Vec<Child>,
-    _nodes: Option<Nodes>,
+    _nodes: Option<NodeProcesses>,
     folder: PathBuf,
 }
 
@@ -66,15 +65,15 @@ impl Servers {
 
 fn tokenwood() -> Result<Option<(Servers, Vec<Peer>)>> {
     let ports = free_ports(2 * SERVERS)?;
-    let place = |ports: &[String]| Place {
+    let setup = |ports: &[String]| NodeSetup {
         reached_at: ports[0].clone(),
         peers: ports[0].clone(),
         clients: ports[1].clone(),
-        ..Place::default()
+        ..NodeSetup::default()
     };
-    let places: Vec<Place> = ports.chunks(2).map(place).collect();
-    let nodes = Nodes::start("bench", &places, &[])?;
-    let endpoints: Vec<String> = places.into_iter().map(|place| place.clients).collect();
+    let setups: Vec<NodeSetup> = ports.chunks(2).map(setup).collect();
+    let nodes = NodeProcesses::start("bench", &setups, &[])?;
+    let endpoints: Vec<String> = setups.into_iter().map(|setup| setup.clients).collect();
     let processes: Vec<u32> = nodes.ids_and_pids().map(|(_, process)| process).collect();
     let mut servers = Servers::new("tokenwood")?;
     servers._nodes = Some(nodes);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
-use workbench::{Plan, Report, Tally, Watch, judge};
+use sockets::{Plan, Report, Tally, Watch, judge};
 
 const FORMAT: &str = "tokenwood-record";
 const VERSION: u32 = 1;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client::Guard;
 use rustix::process::{Pid, Signal, kill_process_group};
+use tokenwood::Guard;
 use tokio::process::{Child, Command};
 
 use crate::endpoints::{duration, runtime};

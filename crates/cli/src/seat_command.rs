@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use sockets::{Collector, Plan, Report, take_part};
 use tokio::net::TcpListener;
-use workbench::{Collector, Plan, Report, take_part};
 
 use crate::Ended;
 use crate::dev_command::until_stopped;

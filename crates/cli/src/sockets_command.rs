@@ -8,8 +8,9 @@ use algorithms::registry;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use figures::Effort;
-use figures::thesis::sockets::{self, Measured, Sample};
-use workbench::{self, Plan, Report, Tally};
+use figures::thesis::sockets as thesis_sockets;
+use figures::thesis::sockets::{Measured, Sample};
+use sockets::{Plan, Report, Tally};
 
 use crate::endpoints::{duration, runtime};
 use crate::progress::Progress;
@@ -73,7 +74,7 @@ impl Experiment {
         for algorithm in &self.algorithms {
             flags += &format!(" --algorithm '{algorithm}'");
         }
-        let thesis = sockets::experiment();
+        let thesis = thesis_sockets::experiment();
         let sizes = [
             ("nodes", self.nodes.filter(|nodes| *nodes != thesis.nodes)),
             ("tokens", self.tokens.filter(|tokens| *tokens != thesis.tokens)),
@@ -104,13 +105,13 @@ impl Experiment {
     }
 
     fn entries(&self, effort: &Effort) -> u32 {
-        let thesis = sockets::experiment().entries;
+        let thesis = thesis_sockets::experiment().entries;
         self.entries.unwrap_or(if effort.quick { thesis / 10 } else { thesis })
     }
 
     /// All runs, or why one of them is not possible, before anything is started.
     pub(crate) fn runs(&self, effort: &Effort) -> Result<Vec<Planned>> {
-        let thesis = sockets::experiment();
+        let thesis = thesis_sockets::experiment();
         let algorithms = if self.algorithms.is_empty() { &thesis.algorithms } else { &self.algorithms };
         let rates = if self.rates.is_empty() { effort.thin(&thesis.rates) } else { self.rates.clone() };
         let (nodes, entries) = (self.nodes.unwrap_or(thesis.nodes), self.entries(effort));
@@ -129,8 +130,8 @@ impl Experiment {
             if algorithms[..number].contains(algorithm) {
                 bail!("--algorithm {algorithm} is given twice");
             }
-            let setting = sockets::setting(algorithm, nodes, self.tokens.unwrap_or(thesis.tokens));
-            workbench::validate(algorithm, &setting).map_err(|error| anyhow!(error))?;
+            let setting = thesis_sockets::setting(algorithm, nodes, self.tokens.unwrap_or(thesis.tokens));
+            sockets::validate(algorithm, &setting).map_err(|error| anyhow!(error))?;
             let mut plan = Plan {
                 section: Duration::from_secs_f64(thesis.section * 1e-3),
                 shortest_delay: self.hop.unwrap_or_default(),

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use serde_json::json;
 use service::Defect;
-use swarm::{Happened, Plan, SHOWCASES, Showcase};
+use swarm::{Outcome, Plan, SHOWCASES, Showcase};
 
 use crate::check_arguments::Format;
 use crate::output::{note, say};
@@ -110,11 +110,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
                         return;
                     }
                     let seed = arguments.first() + number;
-                    let happened = arguments
+                    let outcome = arguments
                         .plan(seed)
-                        .map_or_else(|_| Happened::default(), |plan| swarm::outcome(&plan, seed));
+                        .map_or_else(|_| Outcome::default(), |plan| swarm::run_catching_panics(&plan, seed));
                     let mut sum = sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    sum.add(arguments, seed, happened);
+                    sum.add(arguments, seed, outcome);
                     sum.progress(arguments, begun);
                 }
             });
@@ -162,7 +162,7 @@ impl Arguments {
 /// The shortest command found that shows the failure of a seed.
 fn again(arguments: &Arguments, seed: u64) -> String {
     let plan = arguments.plan(seed).unwrap_or_else(|_| arguments.drawn(seed));
-    let smallest = swarm::shrunk(&plan, seed);
+    let smallest = swarm::shrink(&plan, seed);
     let with = smallest.differences(&arguments.drawn(seed));
     let mut command = format!("tokenwood swarm --seed {seed} --runs 1");
     if arguments.drift != 10 {
@@ -192,36 +192,36 @@ fn list(arguments: &Arguments) {
 }
 
 impl Sum {
-    fn add(&mut self, arguments: &Arguments, seed: u64, happened: Happened) {
+    fn add(&mut self, arguments: &Arguments, seed: u64, outcome: Outcome) {
         self.runs += 1;
-        self.excused += happened.excused;
-        self.grants += happened.grants;
-        self.views += happened.views;
-        self.crashes += happened.crashes;
-        self.excluded += happened.excluded;
-        self.joined += happened.joined;
-        self.resized += happened.resized;
-        self.forced += happened.forced;
-        self.watched += happened.watched;
-        self.missed += happened.missed;
-        self.left += happened.left;
-        self.partitions += happened.partitions;
-        self.elections += happened.elections;
-        self.simulated += happened.simulated;
-        let judged = match (happened.violations.first(), happened.stuck.first()) {
+        self.excused += outcome.excused;
+        self.grants += outcome.grants;
+        self.views += outcome.views;
+        self.crashes += outcome.crashes;
+        self.excluded += outcome.excluded;
+        self.joined += outcome.joined;
+        self.resized += outcome.resized;
+        self.forced += outcome.forced;
+        self.watched += outcome.watched;
+        self.missed += outcome.missed;
+        self.left += outcome.left;
+        self.partitions += outcome.partitions;
+        self.elections += outcome.elections;
+        self.simulated += outcome.simulated;
+        let judged = match (outcome.violations.first(), outcome.stuck.first()) {
             (Some(wrong), _) => format!("VIOLATION {wrong}"),
             (None, Some(stuck)) => format!("STUCK {stuck}"),
             (None, None) => "well".to_string(),
         };
         if arguments.format == Format::Table {
-            happened.log.iter().filter(|_| arguments.log).for_each(|line| say!("  {line}"));
-            let Happened { grants, views, crashes, partitions, .. } = happened;
+            outcome.log.iter().filter(|_| arguments.log).for_each(|line| say!("  {line}"));
+            let Outcome { grants, views, crashes, partitions, .. } = outcome;
             say!(
                 "seed {seed}: {grants} grants, {views} views, {crashes} crashes, {partitions} partitions: {judged}"
             );
         }
-        self.violations.extend(happened.violations.into_iter().map(|wrong| (seed, wrong)));
-        self.stuck.extend(happened.stuck.into_iter().map(|stuck| (seed, stuck)));
+        self.violations.extend(outcome.violations.into_iter().map(|wrong| (seed, wrong)));
+        self.stuck.extend(outcome.stuck.into_iter().map(|stuck| (seed, stuck)));
     }
 
     /// Notes now and then how many runs are done.

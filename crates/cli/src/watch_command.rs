@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use clap::Args;
-use client::{Change, Error, Event, Filter, Observer, Seen};
 use serde_json::{Value, json};
 use service::protocol::PeerStatus;
 use service::{SessionId, Want};
+use tokenwood::{Admin, Change, Error, Event, Filter, Seen};
 use tokio::sync::mpsc;
 
 use crate::check_arguments::Format;
@@ -92,9 +92,9 @@ async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, S
     let mut silent = false;
     loop {
         let error = match watch_one(&endpoint, &filter).await {
-            Ok(observer) => {
+            Ok(admin) => {
                 silent = false;
-                pass_on(observer, member.id, &sender).await
+                pass_on(admin, member.id, &sender).await
             }
             Err(error) => error,
         };
@@ -107,17 +107,17 @@ async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, S
     }
 }
 
-async fn watch_one(endpoint: &str, filter: &Filter) -> Result<Observer, Error> {
-    let mut observer = Observer::connect(endpoint).await?;
-    observer.watch(filter.clone()).await?;
-    Ok(observer)
+async fn watch_one(endpoint: &str, filter: &Filter) -> Result<Admin, Error> {
+    let mut admin = Admin::connect(endpoint).await?;
+    admin.watch(filter.clone()).await?;
+    Ok(admin)
 }
 
 /// Passes on what happens until the connection breaks.
-async fn pass_on(mut observer: Observer, id: u32, sender: &mpsc::Sender<(u32, Said)>) -> Error {
+async fn pass_on(mut admin: Admin, id: u32, sender: &mpsc::Sender<(u32, Said)>) -> Error {
     _ = sender.send((id, Said::Watching)).await;
     loop {
-        match observer.next().await {
+        match admin.next().await {
             Ok(seen) => _ = sender.send((id, Said::Seen(seen))).await,
             Err(error) => return error,
         }
@@ -162,7 +162,7 @@ fn in_words(seen: &Seen) -> String {
     }
 }
 
-fn by(grant: &client::Grant) -> String {
+fn by(grant: &tokenwood::Grant) -> String {
     format!("slot {}, fence {}", grant.slot, grant.fence)
 }
 
@@ -176,7 +176,7 @@ fn wish(want: &Want) -> String {
 }
 
 /// The group that was granted, for people.
-fn group(want: &Want, grant: Option<&client::Grant>) -> String {
+fn group(want: &Want, grant: Option<&tokenwood::Grant>) -> String {
     match (want.group(grant), want) {
         (Some(group), _) => format!(", group {group}"),
         (None, Want::Read) => ", to read".to_string(),

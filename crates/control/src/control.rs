@@ -73,7 +73,7 @@ impl Control {
             node: config.node,
             mark,
             cluster_id: tokio::sync::Mutex::new(cluster_id),
-            patience: config.timing.silence(),
+            silence_timeout: config.timing.silence_timeout(),
             pause: config.timing.heartbeat,
             clock: config.clock,
             voting: Mutex::new((Support::new((config.clock)()), Votes::default())),
@@ -132,16 +132,16 @@ impl Control {
     }
 
     /// Serves a connection of a port that is shared, until it ends. `read` was read from it already, to find
-    /// out whether it [is for us](crate::is_for_us); `place` is dropped when the caller has identified
+    /// out whether it [is for us](crate::is_for_us); `permit` is dropped when the caller has identified
     /// itself. `refused` is called with what was refused to it.
     pub async fn serve(
         &self,
         stream: TcpStream,
         read: &[u8],
-        place: impl Send,
+        permit: impl Send,
         refused: &OnRefused,
     ) -> io::Result<()> {
-        self.plane.serve(stream, read, place, refused).await
+        self.plane.serve(stream, read, permit, refused).await
     }
 
     /// What is committed, as far as it was applied here.

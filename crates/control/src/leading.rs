@@ -40,7 +40,7 @@ pub(crate) async fn lead(plane: Plane, mut asks: mpsc::Receiver<Ask>) {
     loop {
         let current = *leadership.borrow_and_update();
         if let Some(current) = current {
-            Reign::new(&plane, current).last(&mut asks).await;
+            Leader::new(&plane, current).lead(&mut asks).await;
             continue;
         }
         tokio::select! {
@@ -70,8 +70,8 @@ enum Done {
 /// A renewal that waits for its answer: of which incarnation, and its number.
 type Renewing = (Identity, u64);
 
-/// One leadership.
-struct Reign<'a> {
+/// What this node does and knows under one leadership.
+struct Leader<'a> {
     plane: &'a Plane,
     leadership: Leadership,
     leases: Leases,
@@ -84,12 +84,12 @@ struct Reign<'a> {
     upkeep_runs: bool,
 }
 
-impl<'a> Reign<'a> {
-    fn new(plane: &'a Plane, leadership: Leadership) -> Reign<'a> {
+impl<'a> Leader<'a> {
+    fn new(plane: &'a Plane, leadership: Leadership) -> Leader<'a> {
         let now = (plane.config.clock)();
         let registry = plane.registry.borrow().clone();
         let since = plane.local.others_led_until(leadership.term, now);
-        Reign {
+        Leader {
             plane,
             leadership,
             leases: Leases::new(leadership, since, now, &registry),
@@ -109,8 +109,8 @@ impl<'a> Reign<'a> {
         self.plane.registry.borrow().clone()
     }
 
-    /// Leads until it is over.
-    async fn last(mut self, asks: &mut mpsc::Receiver<Ask>) {
+    /// Leads until the leadership is over.
+    async fn lead(mut self, asks: &mut mpsc::Receiver<Ask>) {
         let (mut leadership, mut registry) = (self.plane.leadership.clone(), self.plane.registry.clone());
         registry.mark_changed();
         if let Some(lease) = self.plane.config.lease.filter(|_| registry.borrow().epoch == 0) {

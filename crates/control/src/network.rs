@@ -41,7 +41,7 @@ pub(crate) struct Local {
     /// The number of the cluster, once it is known and on disk.
     pub(crate) cluster_id: tokio::sync::Mutex<Option<u64>>,
     /// A connection that receives nothing for this long is closed.
-    pub(crate) patience: Duration,
+    pub(crate) silence_timeout: Duration,
     /// How long to leave a peer alone that could not be reached.
     pub(crate) pause: Duration,
     /// What leases are counted on.
@@ -208,7 +208,7 @@ impl Peer {
         let mut line = self.line.lock().await;
         if line.as_ref().is_none_or(|line| line.outgoing.is_closed()) {
             *line = None;
-            let made = timeout(self.local.patience, self.connect()).await;
+            let made = timeout(self.local.silence_timeout, self.connect()).await;
             let made =
                 made.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer")));
             self.known.called(self.target, made.as_ref().err().map(ToString::to_string));
@@ -231,14 +231,14 @@ impl Peer {
             return Err(io::Error::other("it lost its folder: it has to join again under a new id"));
         }
         let (outgoing, waiting) = mpsc::channel(WAITING);
-        let (pending, patience) = (Pending::default(), self.local.patience);
+        let (pending, silence_timeout) = (Pending::default(), self.local.silence_timeout);
         let mut task = JoinSet::new();
         let answers = pending.clone();
         task.spawn(async move {
             let (reading, writing) = stream.into_split();
             tokio::select! {
-                () = read_answers(reading, &answers, patience) => {}
-                () = write_questions(writing, waiting, patience) => {}
+                () = read_answers(reading, &answers, silence_timeout) => {}
+                () = write_questions(writing, waiting, silence_timeout) => {}
             }
             // No caller waits any longer for an answer from here.
             answers.lock().expect("nobody panics while holding it").waiting.clear();
@@ -268,14 +268,18 @@ impl Drop for Waiting<'_> {
     }
 }
 
-async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, patience: Duration) {
+async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, silence_timeout: Duration) {
     let questions = || pending.lock().expect("nobody panics while holding it");
     let mut incoming = Incoming::default();
     loop {
-        match timeout(patience / 4, stream.read_buf(incoming.buffer())).await {
+        match timeout(silence_timeout / 4, stream.read_buf(incoming.buffer())).await {
             Ok(Ok(1..)) => questions().unanswered_since = None,
             Ok(_) => return,
-            Err(_) if questions().unanswered_since.is_some_and(|since| since.elapsed() >= patience) => return,
+            Err(_)
+                if questions().unanswered_since.is_some_and(|since| since.elapsed() >= silence_timeout) =>
+            {
+                return;
+            }
             Err(_) => continue,
         }
         loop {
@@ -295,10 +299,10 @@ async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, patience: Du
 async fn write_questions(
     mut stream: OwnedWriteHalf,
     mut waiting: mpsc::Receiver<Vec<u8>>,
-    patience: Duration,
+    silence_timeout: Duration,
 ) {
     while let Some(bytes) = waiting.recv().await {
-        if !matches!(timeout(patience, stream.write_all(&bytes)).await, Ok(Ok(()))) {
+        if !matches!(timeout(silence_timeout, stream.write_all(&bytes)).await, Ok(Ok(()))) {
             return;
         }
     }

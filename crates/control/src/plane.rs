@@ -84,7 +84,7 @@ impl Plane {
 
     /// Proposes at this node, which has to lead.
     pub(crate) async fn propose_here(&self, entry: Entry) -> Response {
-        match timeout(self.config.timing.patience(), self.raft.client_write(entry)).await {
+        match timeout(self.config.timing.request_timeout(), self.raft.client_write(entry)).await {
             Ok(Ok(written)) => Response::Proposed(written.data),
             Ok(Err(RaftError::APIError(ClientWriteError::ForwardToLeader(to)))) => {
                 Response::NotLeading(to.leader_id.and_then(|leader| u32::try_from(leader).ok()))
@@ -96,7 +96,7 @@ impl Plane {
 
     /// See [`crate::Control::prove_leadership`].
     pub(crate) async fn prove_leadership(&self, leadership: Leadership) -> Result<(), NotLeading> {
-        let patience = self.config.timing.patience();
+        let request_timeout = self.config.timing.request_timeout();
         self.local.supports();
         let round = async {
             let (read, applied) = self.raft.get_read_log_id().await.map_err(|_| NotLeading)?;
@@ -106,12 +106,12 @@ impl Plane {
                 return Err(NotLeading);
             }
             if applied < Some(read) {
-                let wait = self.raft.wait(Some(patience));
+                let wait = self.raft.wait(Some(request_timeout));
                 wait.applied_index_at_least(Some(read.index), "read").await.map_err(|_| NotLeading)?;
             }
             Ok(())
         };
-        timeout(patience, round).await.unwrap_or(Err(NotLeading))?;
+        timeout(request_timeout, round).await.unwrap_or(Err(NotLeading))?;
         if *self.leadership.borrow() == Some(leadership) { Ok(()) } else { Err(NotLeading) }
     }
 
@@ -146,7 +146,7 @@ impl Plane {
 
     async fn call_peer(&self, node: u32, address: &str, request: &Request) -> Response {
         let peer = self.peers.peer(node.into(), address);
-        let call = timeout(self.config.timing.patience(), peer.call(request)).await;
+        let call = timeout(self.config.timing.request_timeout(), peer.call(request)).await;
         call.map_or(Response::Unknown, |answered| answered.unwrap_or(Response::Unknown))
     }
 }

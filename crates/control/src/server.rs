@@ -33,7 +33,7 @@ impl Plane {
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         let refused: OnRefused = Arc::new(|_| {});
         loop {
-            let place = room.clone().acquire_owned().await.expect("never closed");
+            let permit = room.clone().acquire_owned().await.expect("never closed");
             let Ok((stream, _)) = listener.accept().await else {
                 // Out of file descriptors, most likely: some will come back.
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -42,7 +42,7 @@ impl Plane {
             while connections.try_join_next().is_some() {}
             let (server, refused) = (self.clone(), refused.clone());
             connections.spawn(async move {
-                let _place = place;
+                let _permit = permit;
                 // How a connection ends concerns only the caller.
                 _ = server.serve(stream, &[], (), &refused).await;
             });
@@ -54,12 +54,12 @@ impl Plane {
         &self,
         mut stream: TcpStream,
         read: &[u8],
-        place: impl Send,
+        permit: impl Send,
         refused: &OnRefused,
     ) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let from_start = &mut read.chain(&mut stream);
-        let hello = timeout(self.local.patience, wire::read_hello(from_start)).await;
+        let hello = timeout(self.local.silence_timeout, wire::read_hello(from_start)).await;
         let hello = match hello.unwrap_or_else(|late| Err(late.into())) {
             Ok(hello) => hello,
             Err(error) => {
@@ -68,12 +68,12 @@ impl Plane {
             }
         };
         let judged = self.judge(&hello).await;
-        drop(place);
+        drop(permit);
         let from = hello.from;
         if let Err(why) = &judged {
             refused(Refused::Caller { hello, why: why.clone() });
         }
-        timeout(self.local.patience, wire::answer(&mut stream, &judged)).await??;
+        timeout(self.local.silence_timeout, wire::answer(&mut stream, &judged)).await??;
         if judged.is_err() {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl Plane {
         let (answers, mut waiting) = mpsc::channel::<Vec<u8>>(AT_ONCE);
         let write = async {
             while let Some(bytes) = waiting.recv().await {
-                timeout(self.local.patience, writing.write_all(&bytes)).await??;
+                timeout(self.local.silence_timeout, writing.write_all(&bytes)).await??;
             }
             Ok(())
         };
@@ -134,11 +134,11 @@ impl Plane {
                         return Ok(());
                     }
                 };
-                let place = room.clone().acquire_owned().await.expect("never closed");
+                let permit = room.clone().acquire_owned().await.expect("never closed");
                 while tasks.try_join_next().is_some() {}
                 let (server, answers, refused) = (self.clone(), answers.clone(), refused.clone());
                 tasks.spawn(async move {
-                    let _place = place;
+                    let _permit = permit;
                     let response = server.respond(request).await;
                     if let Response::Failed(why) | Response::Refused(why) = &response {
                         refused(Refused::Question { from, why: why.clone() });

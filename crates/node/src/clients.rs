@@ -17,7 +17,7 @@ use service::member::ConnectionId;
 use service::protocol::{self, ToClient};
 
 use crate::host::Shared;
-use crate::reactor::Outbound;
+use transport::reactor::Outbound;
 
 mod conversation;
 mod port;
@@ -65,9 +65,9 @@ struct Pen {
     written: usize,
 }
 
-/// What came of telling a client something.
+/// The result of queueing a frame for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Queued {
     /// The connection has to be written to, and no other thread is about to.
     pub(crate) to_flush: bool,
     /// The client has much to read already: the member has to know.
@@ -90,9 +90,9 @@ impl ClientLink {
     }
 
     /// Queues a frame. Never waits for the socket.
-    pub(crate) fn tell(&self, what: &ToClient, shared: &Shared) -> Told {
+    pub(crate) fn tell(&self, what: &ToClient, shared: &Shared) -> Queued {
         if self.is_over() {
-            return Told { to_flush: false, behind: false };
+            return Queued { to_flush: false, behind: false };
         }
         let version = self.version.load(Ordering::Relaxed);
         let mut queue = self.queue();
@@ -109,7 +109,7 @@ impl ClientLink {
         }
         let behind = !queue.behind && unread > MOST_UNWATCHED;
         queue.behind |= behind;
-        Told { to_flush: !std::mem::replace(&mut queue.dirty, true), behind }
+        Queued { to_flush: !std::mem::replace(&mut queue.dirty, true), behind }
     }
 
     /// Queues bytes that go out before any frame.
@@ -217,7 +217,7 @@ impl ClientLink {
         if let (true, Some(connection), Some(shared)) =
             (caught_up, self.connection.get(), self.shared.upgrade())
         {
-            shared.happen(|turn| turn.member.keeps_up(*connection, true, turn.effects));
+            shared.with_member(|turn| turn.member.keeps_up(*connection, true, turn.effects));
         }
     }
 }
@@ -244,11 +244,11 @@ impl Drop for ClientLink {
 fn instead_of(what: &ToClient, error: &FrameError) -> ToClient {
     let why = || format!("the answer does not fit into a frame ({error}): ask for less at once");
     match what {
-        ToClient::Told { number, .. } => {
-            ToClient::Told { number: *number, what: protocol::Told::NotDone(why()) }
+        ToClient::QuestionAnswer { number, .. } => {
+            ToClient::QuestionAnswer { number: *number, answer: protocol::QuestionAnswer::NotDone(why()) }
         }
-        ToClient::Done { number, .. } => {
-            ToClient::Done { number: *number, result: Err(Refusal::NotAgreed(why())) }
+        ToClient::OrderResult { number, .. } => {
+            ToClient::OrderResult { number: *number, result: Err(Refusal::NotAgreed(why())) }
         }
         // Everything else is much shorter; a watcher at least learns that there was something.
         _ => ToClient::Missed(1),

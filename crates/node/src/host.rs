@@ -11,7 +11,6 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use client::clock;
 use control::Control;
 use service::core::Config;
 use service::limits::Limits;
@@ -24,6 +23,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+use transport::clock;
 
 use crate::clients::{ClientLink, ClientPort};
 use crate::embedded::Near;
@@ -31,10 +31,10 @@ use crate::errands::ToLeader;
 use crate::failure::{self, Failure, Failures, Lasting};
 use crate::links::{Around, Links};
 use crate::log::{self, Log};
-use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
-use crate::transport::{Inbox, Notice, Outbox};
 use crate::watchdog::{Hearts, Waits};
 use crate::{errands, faults, memory, port, start};
+use transport::peers::{Inbox, Notice, Outbox};
+use transport::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
 
 mod config;
 
@@ -133,7 +133,7 @@ impl Host {
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
         let heart = hearts.heart("sockets", LONGEST_HANG, Waits::ForTurns);
-        let reactor = match Reactor::start(config.sockets, Some(heart)) {
+        let reactor = match Reactor::start(config.sockets, Some(heart.into())) {
             Ok(reactor) => reactor,
             Err(error) => {
                 control.stop().await;
@@ -223,9 +223,9 @@ impl Host {
     }
 
     /// A way in for this process: locks of this node without a connection.
-    pub fn embedded(&self) -> client::Tokenwood {
+    pub fn embedded(&self) -> tokenwood::Tokenwood {
         let shared = self.shared.clone();
-        client::Tokenwood::embedded(Box::new(move || Near::open(&shared)))
+        tokenwood::Tokenwood::embedded(Box::new(move || Near::open(&shared)))
     }
 
     /// How the node is doing.
@@ -241,7 +241,7 @@ impl Host {
     /// Leaves the others in good order, and stops.
     pub async fn leave(&self) {
         let mut left = self.shared.left.subscribe();
-        self.shared.happen(|turn| turn.member.leave(turn.now, turn.effects));
+        self.shared.with_member(|turn| turn.member.leave(turn.now, turn.effects));
         _ = left.wait_for(|left| *left).await;
         if self.shared.control.leadership().borrow().is_some() {
             // The other nodes learn from the leader's next heartbeat that the next view is committed.
@@ -311,7 +311,7 @@ impl Shared {
     }
 
     /// Gives the member an input, carries out what it wants, and writes what comes of it.
-    pub(crate) fn happen<R>(self: &Arc<Shared>, input: impl FnOnce(&mut Turn<'_>) -> R) -> R {
+    pub(crate) fn with_member<R>(self: &Arc<Shared>, input: impl FnOnce(&mut Turn<'_>) -> R) -> R {
         let mut dirty = Dirty::new();
         let result = self.happen_in(&mut dirty, input);
         dirty.iter().for_each(|outbound| outbound.flush());

@@ -11,9 +11,9 @@ use service::view::{View, ViewMember};
 use tokio::sync::mpsc;
 
 use crate::host::{Door, Shared};
-use crate::link::Limits;
-use crate::transport::callers::Call;
-use crate::transport::{self, Peers, ReactorOf};
+use transport::link::Limits;
+use transport::peers::callers::Call;
+use transport::peers::{Peers, ReactorOf};
 
 /// So many calls of peers wait to be greeted.
 const CALLS: usize = 64;

@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 
 use crate::failure::OnFailure;
 use crate::host::{First, Host, HostConfig};
-use crate::reactor::Sockets;
 use crate::watchdog::Hearts;
+use transport::reactor::Sockets;
 
 /// Nodes that run in this process, on ports that were free.
 pub struct LocalCluster {
@@ -50,7 +50,7 @@ impl LocalCluster {
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let cluster = node::LocalCluster::start(3).await?;
-    /// let client = client::Tokenwood::connect(cluster.endpoints.clone()).await?;
+    /// let client = tokenwood::Tokenwood::connect(cluster.endpoints.clone()).await?;
     /// let guard = client.mutex("orders/17").acquire().await?;
     /// let other = cluster.hosts[2].embedded();
     /// assert!(other.mutex("orders/17").try_acquire().await.is_err());

@@ -15,8 +15,8 @@ use tracing::{error, info, warn};
 
 use crate::host::Shared;
 use crate::limiter::Limiter;
-use crate::transport::{Notice, Trouble};
-use crate::wire::HelloRefusal;
+use transport::peers::{Notice, Trouble};
+use transport::wire::HelloRefusal;
 
 /// This much of a stranger's text is shown.
 const MOST_LETTERS: usize = 200;

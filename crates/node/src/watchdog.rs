@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use tokio::runtime::{Handle, RuntimeMetrics};
+use transport::reactor::Heartbeat;
 
 use crate::failure::Failure;
 
@@ -70,6 +71,12 @@ impl Heart {
     /// Marks this part as alive: one store, without any order.
     pub fn beat(&self) {
         self.0.beaten.store(true, Ordering::Relaxed);
+    }
+}
+
+impl From<Heart> for Heartbeat {
+    fn from(heart: Heart) -> Heartbeat {
+        Heartbeat { every: BEAT, beat: Box::new(move || heart.beat()) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The core of a node: its inputs, and the effects of each.
 //!
 //! **The contract.** A driver calls one method for each input, with the time of its clock, and then empties
-//! [`Out`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
+//! [`Effects`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
 //! [`Core::wakes_at`] comes, it calls [`Core::wake`]. The same calls give the same answers, in every driver.
 //!
 //! Sessions and grants follow one rule: the next client is granted a slot only when the holder has released
@@ -41,7 +41,7 @@ mod views;
 pub(crate) use state::AccountId;
 
 pub use config::Config;
-pub use messages::{Acquire, Answer, Counts, Out, Patience, PeerMessage, Reply, Said};
+pub use messages::{Acquire, Counts, Effects, PeerContent, PeerMessage, Reply, RequestOutcome, Timeout};
 pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
 
@@ -125,7 +125,7 @@ impl Core {
     }
 
     /// Does what is due by now, or a part of it: then it has to be called again at once.
-    pub fn wake(&mut self, now: Time, out: &mut Out) {
+    pub fn wake(&mut self, now: Time, out: &mut Effects) {
         self.check_lease(now, out);
         self.go_on_changing_views(now, out);
         self.do_chores(now, out);

@@ -246,17 +246,10 @@ mod tests {
 
     #[test]
     fn random_bytes_are_never_more_than_an_error() {
-        let mut state = 0x1234_5678_9abc_def1_u64;
+        let (mut random, mut bytes) = (random::Random::new(1), [0; 40]);
         for _ in 0..20_000 {
-            let bytes: Vec<u8> = (0..40)
-                .map(|_| {
-                    state ^= state << 13;
-                    state ^= state >> 7;
-                    state ^= state << 17;
-                    (state >> 24) as u8
-                })
-                .collect();
-            for body in [&bytes[..], &bytes[..(state % 40) as usize]] {
+            random.fill(&mut bytes);
+            for body in [&bytes[..], &bytes[..random.below(40) as usize]] {
                 _ = whole::<crate::protocol::ToNode>(body);
                 _ = whole::<crate::protocol::ToClient>(body);
                 _ = whole::<crate::PeerMessage>(body);

@@ -13,7 +13,6 @@
 pub mod client;
 pub mod core;
 mod defect;
-mod dice;
 pub mod event;
 pub mod frame;
 pub mod grant;
@@ -33,7 +32,7 @@ pub mod time;
 pub mod view;
 pub mod wish;
 
-pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};
+pub use crate::core::{Acquire, Config, Core, Effects, PeerMessage, Reply, RequestOutcome};
 pub use defect::Defect;
 pub use grant::Grant;
 pub use identity::{Identity, NodeId};

@@ -16,7 +16,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::core::{Config, Core, Out, PeerMessage};
+use crate::core::{Config, Core, Effects, PeerMessage};
 use crate::defect::Defect;
 use crate::event::ForceReleased;
 use crate::identity::Identity;
@@ -166,7 +166,7 @@ pub struct Member {
     incarnation: u64,
     core: Core,
     /// What the core writes into; empty between two calls.
-    out: Out,
+    out: Effects,
     renewing: Renewing,
     standing: Standing,
     /// The registry, as far as this node has heard.
@@ -187,7 +187,7 @@ impl Member {
         let incarnation = incarnation(setup.core.id, &registry, fresh);
         Member {
             core: new_core(&setup.core, incarnation),
-            out: Out::default(),
+            out: Effects::default(),
             renewing: Renewing::at_once(now),
             standing: Standing::Serving,
             registry,
@@ -331,12 +331,12 @@ impl Member {
         if self.out.is_empty() {
             return;
         }
-        for (place, message) in self.out.messages.drain(..) {
-            effects.push(Effect::Send { to: self.core.view().id(place), message });
+        for (index, message) in self.out.messages.drain(..) {
+            effects.push(Effect::Send { to: self.core.view().id(index), message });
         }
-        for answer in self.out.answers.drain(..) {
-            if let Some(connection) = self.connections.of_session(answer.session.number) {
-                effects.push(Effect::Tell { connection, frame: ToClient::Answer(answer) });
+        for reply in self.out.replies.drain(..) {
+            if let Some(connection) = self.connections.of_session(reply.session.number) {
+                effects.push(Effect::Tell { connection, frame: ToClient::Reply(reply) });
             }
         }
         for session in self.out.ended.drain(..) {
@@ -347,8 +347,8 @@ impl Member {
         if let Some(events) = &mut self.out.events {
             events.drain(..).for_each(|event| self.connections.tell_watchers(&event, effects));
         }
-        while let Some((place, what)) = self.out.contradictions.pop() {
-            let peer = self.core.view().id(place);
+        while let Some((index, what)) = self.out.contradictions.pop() {
+            let peer = self.core.view().id(index);
             if !self.barred.contains(&peer) {
                 self.bar(peer, Breach::Contradiction(what), effects);
             }

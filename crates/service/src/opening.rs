@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
 use crate::name::Definition;
-use crate::resource::{Content, Input, Setup};
-use crate::view::Place;
+use crate::resource::{Input, ResourceMessage, Setup};
+use crate::view::MemberIndex;
 use crate::wish::Numbered;
 
 /// What a node has of a resource.
@@ -142,9 +142,9 @@ pub(crate) struct Opening {
     kept: Kept,
     reports: Reports,
     /// The messages of other nodes meanwhile.
-    parked: Vec<(Place, Content)>,
+    parked: Vec<(MemberIndex, ResourceMessage)>,
     /// For how long the oldest waiter of each node has waited.
-    ages: BTreeMap<Place, u64>,
+    ages: BTreeMap<MemberIndex, u64>,
     /// The numbers of slots that other nodes take for right.
     taken_for: BTreeSet<u32>,
 }
@@ -154,7 +154,7 @@ pub(crate) struct Opened {
     pub(crate) kept: Kept,
     pub(crate) reported: Reports,
     /// The messages of other nodes meanwhile, those of the node with the oldest waiter first.
-    pub(crate) parked: Vec<(Place, Content)>,
+    pub(crate) parked: Vec<(MemberIndex, ResourceMessage)>,
     /// Whether a node takes another number of slots for right.
     pub(crate) differs: bool,
 }
@@ -177,15 +177,15 @@ impl Opening {
             Input::Request(client, mode) => self.kept.acquire(client, mode),
             Input::Cancel(client) => self.kept.cancel(client),
             Input::Exit(client) => self.kept.release(client),
-            Input::Deliver(from, Content::Report(report)) => return self.reported(from, report),
-            Input::Deliver(from, Content::Age(age)) => _ = self.ages.insert(from, age),
-            Input::Deliver(from, content) => self.parked.push((from, content)),
+            Input::Deliver(from, ResourceMessage::Report(report)) => return self.reported(from, report),
+            Input::Deliver(from, ResourceMessage::Age(age)) => _ = self.ages.insert(from, age),
+            Input::Deliver(from, message) => self.parked.push((from, message)),
             Input::Expire(_) | Input::AllReported => {}
         }
         None
     }
 
-    fn reported(&mut self, from: Place, report: Report) -> Option<&'static str> {
+    fn reported(&mut self, from: MemberIndex, report: Report) -> Option<&'static str> {
         let Reports { elsewhere, room } = &mut self.reports;
         match report {
             Report::Slots(slots, size) => {
@@ -211,8 +211,8 @@ impl Opening {
                     return Some("a room is open for two groups");
                 }
                 room.opening = Some((group, fence));
-                if let Err(place) = room.inside.binary_search(&from.0) {
-                    room.inside.insert(place, from.0);
+                if let Err(index) = room.inside.binary_search(&from.0) {
+                    room.inside.insert(index, from.0);
                 }
             }
         }
@@ -233,8 +233,8 @@ impl Opening {
     }
 
     /// Requests that are kept.
-    pub(crate) fn parked(&self) -> impl Iterator<Item = Content> {
-        self.parked.iter().map(|(_, content)| content.clone())
+    pub(crate) fn parked(&self) -> impl Iterator<Item = ResourceMessage> {
+        self.parked.iter().map(|(_, message)| message.clone())
     }
 
     /// Whether no member has reported to have anything of it as this kind.

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_has_joined_when_its_life_first_was_in_a_view() {
+    fn a_member_has_joined_when_its_incarnation_first_was_in_a_view() {
         let mut registry = Registry::default();
         registry.apply(&view(0, &[(0, 5), (1, 5)]), FIRST);
         registry.apply(&view(1, &[(0, 5)]), FIRST);

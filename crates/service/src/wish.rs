@@ -77,11 +77,11 @@ impl Want {
     }
 
     /// Which of the groups that it names this one is.
-    pub(crate) fn place_of(&self, group: u64) -> u32 {
+    pub(crate) fn index_of_group(&self, group: u64) -> u32 {
         match self {
             Want::AnyOf(groups) => {
-                let place = groups.iter().position(|named| name::number(named) == group);
-                place.map_or(0, |place| place as u32)
+                let index = groups.iter().position(|named| name::number(named) == group);
+                index.map_or(0, |index| index as u32)
             }
             _ => 0,
         }
@@ -142,7 +142,7 @@ impl fmt::Display for Numbered {
             Numbered::AnyOf(groups) => groups
                 .iter()
                 .enumerate()
-                .try_for_each(|(place, group)| write!(f, "{}{group:x}", if place == 0 { "" } else { "+" })),
+                .try_for_each(|(index, group)| write!(f, "{}{group:x}", if index == 0 { "" } else { "+" })),
         }
     }
 }
@@ -161,6 +161,6 @@ mod tests {
         assert_eq!(groups(&[""]).validate(Definition::Room), Err(Refusal::NameEmpty));
         assert_eq!(groups(&["x"; 65]).validate(Definition::Room), Err(Refusal::TooManyGroups(64)));
         assert_eq!(Want::Slot.validate(Definition::Room), Err(Refusal::WantsOther(Definition::Room)));
-        assert_eq!(groups(&["a", "b"]).place_of(name::number("b")), 1);
+        assert_eq!(groups(&["a", "b"]).index_of_group(name::number("b")), 1);
     }
 }

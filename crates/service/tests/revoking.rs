@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use random::Random;
 use service::client::{Client, News};
-use service::core::Patience;
+use service::core::Timeout;
 use service::event::Event;
 use service::protocol::{ToClient, ToNode};
 use service::view::View;
-use service::{Acquire, Config, Core, Definition, Grant, Out, Refusal, Reply, Time, Want};
+use service::{Acquire, Config, Core, Definition, Effects, Grant, Refusal, RequestOutcome, Time, Want};
 
 const SECOND: u64 = 1_000_000_000;
 const TTL: Duration = Duration::from_secs(2);
@@ -64,7 +65,7 @@ impl World {
 
     fn ask(&mut self, program: usize, name: &str) -> u64 {
         let (name, definition) = (name.into(), Definition::MUTEX);
-        let ask = Acquire { request: 0, name, definition, want: Want::Slot, patience: Patience::Forever };
+        let ask = Acquire { request: 0, name, definition, want: Want::Slot, timeout: Timeout::Never };
         let (request, said) = self.programs[program].client.acquire(ask).expect("the session is open");
         self.say(program, Some(said));
         request
@@ -81,17 +82,21 @@ impl World {
         self.say(program, said);
     }
 
-    fn at_node(&mut self, act: impl FnOnce(&mut Core, Time, &mut Out) -> Option<ToClient>, program: usize) {
-        let mut out = Out { events: Some(Vec::new()), ..Out::default() };
+    fn at_node(
+        &mut self,
+        act: impl FnOnce(&mut Core, Time, &mut Effects) -> Option<ToClient>,
+        program: usize,
+    ) {
+        let mut out = Effects { events: Some(Vec::new()), ..Effects::default() };
         let reply = act(&mut self.core, self.now, &mut out);
         self.events.extend(out.events.into_iter().flatten());
-        for answer in out.answers {
-            if let Reply::Granted(Grant { fence, .. }) = answer.reply {
+        for reply in out.replies {
+            if let RequestOutcome::Granted(Grant { fence, .. }) = reply.outcome {
                 self.fence = self.fence.max(fence);
             }
-            let of = |program: &Program| program.client.session() == Some(answer.session);
+            let of = |program: &Program| program.client.session() == Some(reply.session);
             let Some(whose) = self.programs.iter().position(of) else { continue };
-            self.programs[whose].to_client.push_back(ToClient::Answer(answer));
+            self.programs[whose].to_client.push_back(ToClient::Reply(reply));
         }
         self.programs[program].to_client.extend(reply);
     }
@@ -253,7 +258,7 @@ fn news_that_was_lost_is_told_before_anything_is_promised() {
     world.told(0);
     assert_eq!(world.programs[0].news.last(), Some(&News::Revoked(first)));
     assert_eq!(world.programs[0].client.deadline(), promised);
-    // Told until it releases, and then no more.
+    // QuestionAnswer until it releases, and then no more.
     world.release(0, first);
     world.exchange();
     world.keep_alive(0);
@@ -277,13 +282,8 @@ fn at_once_breaks_exclusion_and_says_so() {
 fn whatever_happens_to_connections_the_holder_knows_first() {
     let (mut forced, mut granted) = (0, 0);
     for seed in 1..400_u64 {
-        let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut below = move |bound: u64| {
-            dice ^= dice << 13;
-            dice ^= dice >> 7;
-            dice ^= dice << 17;
-            (dice >> 11) % bound
-        };
+        let mut random = Random::new(seed);
+        let mut below = move |bound: u64| random.below(bound);
         let mut world = World::new(&[[900, 1000, 1100][below(3) as usize], [900, 1100][below(2) as usize]]);
         for _ in 0..500 {
             let program = below(2) as usize;

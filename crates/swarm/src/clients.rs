@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use service::client::{Client, News};
-use service::core::Patience;
+use service::core::Timeout;
 use service::member::ConnectionId;
 use service::protocol::ToClient;
 use service::{Acquire, Defect, Definition, Refusal, Time, Want};
@@ -29,7 +29,7 @@ impl Run {
         let (request, grant) = match program.client.hear(heard, clock) {
             Some(News::Granted(request, grant)) => (request, grant),
             Some(News::Refused(request, refusal @ Refusal::RequestUsed(_))) => {
-                self.happened.violations.push(format!("request {request} of client {client}: {refusal}"));
+                self.outcome.violations.push(format!("request {request} of client {client}: {refusal}"));
                 return;
             }
             Some(News::Revoked(request)) => {
@@ -38,7 +38,7 @@ impl Run {
             }
             _ => return,
         };
-        self.happened.grants += 1;
+        self.outcome.grants += 1;
         let belief = Belief::new(&self.clients[client].names[&request], grant);
         self.judge_grant(client, &belief);
         let stay = self.below(self.plan.section.as_nanos() as u64);
@@ -76,10 +76,10 @@ impl Run {
         let name = self.below(u64::from(self.plan.names)) as u32;
         let other = self.plan.contradict && self.below(4) == 0;
         let slots = if other { 1 + self.below(4) as u32 } else { self.plan.slots };
-        let patience = match self.below(4) {
-            0 => Patience::Try,
-            1 => Patience::For(Duration::from_nanos(self.below(100_000_000))),
-            _ => Patience::Forever,
+        let timeout = match self.below(4) {
+            0 => Timeout::Try,
+            1 => Timeout::After(Duration::from_nanos(self.below(100_000_000))),
+            _ => Timeout::Never,
         };
         let (definition, want) = self.want(slots);
         let ask = Acquire {
@@ -87,7 +87,7 @@ impl Run {
             name: format!("name {name}").into(),
             definition,
             want: want.clone(),
-            patience,
+            timeout,
         };
         let Some((request, said)) = self.clients[client].client.acquire(ask) else { return };
         self.clients[client].names.insert(request, (name, want));

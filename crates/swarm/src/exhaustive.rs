@@ -12,11 +12,11 @@ use service::Defect;
 use crate::outcome::guarded;
 use crate::plan::pairs;
 
-mod act;
+mod action;
 mod judge;
 mod world;
 
-use act::Act;
+use action::Action;
 use world::World;
 
 /// The size of an exploration.
@@ -145,7 +145,7 @@ pub struct Explored {
 /// A reached state, with its predecessor.
 struct Reached {
     from: u32,
-    by: Act,
+    by: Action,
 }
 
 /// Explores the state space. `progress` is called after each level of the search.
@@ -159,10 +159,10 @@ pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
     while !frontier.is_empty() {
         let mut next = Vec::new();
         for (number, world) in frontier.drain(..) {
-            for act in world.acts() {
+            for action in world.actions() {
                 found.steps += 1;
                 let mut after = world.clone();
-                let outcome = guarded(|| after.act(act)).and_then(|outcome| outcome);
+                let outcome = guarded(|| after.step(action)).and_then(|outcome| outcome);
                 found.grants += after.granted;
                 found.views = found.views.max(after.epoch());
                 let print = after.fingerprint();
@@ -175,14 +175,14 @@ pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
                 };
                 if let Err(wrong) = outcome {
                     let mut way = way_to(&reached, number);
-                    way.push(act.to_string());
+                    way.push(action.to_string());
                     found.wrong = Some((wrong, way));
                     return found;
                 }
                 if is_new {
                     found.states += 1;
                     next.push((reached.len() as u32, after));
-                    reached.push(Reached { from: number, by: act });
+                    reached.push(Reached { from: number, by: action });
                 }
             }
             if found.states >= size.most_states {

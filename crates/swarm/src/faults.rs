@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use service::core::Said;
+use service::core::PeerContent;
 use service::leases::{Input, Output};
 use service::member::{Breach, LeaderReply};
 use service::registry::Leadership;
-use service::resource::Content;
+use service::resource::ResourceMessage;
 use service::{Definition, PeerMessage};
 
 use crate::events::Event;
@@ -132,8 +132,8 @@ impl Run {
         }
         let node = able[self.below(able.len() as u64) as usize];
         let clock = self.node_clock(node);
-        self.happened.elections += 1;
-        self.happened.log.push(format!("{} node {node} leads", self.now.0));
+        self.outcome.elections += 1;
+        self.outcome.log.push(format!("{} node {node} leads", self.now.0));
         self.spread_slowly();
         self.control.elect(FIRST + node as u32, self.now, clock);
     }
@@ -163,8 +163,8 @@ impl Run {
             return;
         }
         let node = alive[self.below(alive.len() as u64) as usize];
-        self.happened.log.push(format!("{} node {node} dies", self.now.0));
-        self.happened.crashes += 1;
+        self.outcome.log.push(format!("{} node {node} dies", self.now.0));
+        self.outcome.crashes += 1;
         self.end(node);
         let after = self.below(8_000_000_000);
         self.plan_in(after, Event::Start(node));
@@ -174,7 +174,7 @@ impl Run {
     pub(crate) fn pause(&mut self) {
         let node = self.below(self.machines.len() as u64) as usize;
         let pause = self.below(5_000_000_000);
-        self.happened.log.push(format!("{} node {node} stands still for {pause}", self.now.0));
+        self.outcome.log.push(format!("{} node {node} stands still for {pause}", self.now.0));
         let until = self.now + Duration::from_nanos(pause);
         self.machines[node].clock.stand(self.now, until);
         if pause > 1_000_000_000 {
@@ -187,7 +187,7 @@ impl Run {
     pub(crate) fn part(&mut self) {
         let until = self.now + Duration::from_nanos(self.below(6_000_000_000));
         let nodes = self.machines.len() as u64;
-        self.happened.partitions += 1;
+        self.outcome.partitions += 1;
         if self.below(3) == 0 {
             let node = self.below(nodes) as usize;
             let one_way = self.plan.late_news > 0 && self.below(2) == 0;
@@ -224,17 +224,17 @@ impl Run {
         let (from, to) = (self.below(nodes) as usize, self.below(nodes) as usize);
         let view = self.machines[to].member.as_ref().map(|member| member.view());
         let Some(epoch) =
-            view.filter(|view| view.place(FIRST + from as u32).is_some()).map(|view| view.epoch)
+            view.filter(|view| view.index_of(FIRST + from as u32).is_some()).map(|view| view.epoch)
         else {
             return;
         };
         if from == to || !self.machines[to].liars.insert(from) {
             return;
         }
-        self.happened.log.push(format!("{} node {from} lies to node {to}", self.now.0));
+        self.outcome.log.push(format!("{} node {from} lies to node {to}", self.now.0));
         let (name, definition) = ("name 0".into(), Definition::Slots(u32::MAX));
-        let said = Said::About { name, definition, content: Content::Age(0) };
-        let message = PeerMessage { epoch, said };
+        let content = PeerContent::Resource { name, definition, message: ResourceMessage::Age(0) };
+        let message = PeerMessage { epoch, content };
         self.at_node(to, |member, _, now, effects| {
             member.receive(FIRST + from as u32, message, now, effects);
         });
@@ -244,7 +244,7 @@ impl Run {
     pub(crate) fn disconnect(&mut self, node: usize, peer: usize, why: &Breach) {
         if !self.machines[node].liars.contains(&peer) {
             let what = format!("node {node} disconnects node {peer}, which is honest: {why}");
-            return self.happened.violations.push(what);
+            return self.outcome.violations.push(what);
         }
         for way in [(node, peer), (peer, node)] {
             self.blocked.insert(way, (self.now, self.now + Duration::from_secs(1000)));

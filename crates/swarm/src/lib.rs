@@ -6,8 +6,8 @@
 //! when a client learns of it.
 //!
 //! ```
-//! let happened = swarm::run(&swarm::Plan::drawn(7), 7);
-//! assert!(happened.violations.is_empty() && happened.stuck.is_empty(), "{happened:?}");
+//! let outcome = swarm::run(&swarm::Plan::drawn(7), 7);
+//! assert!(outcome.violations.is_empty() && outcome.stuck.is_empty(), "{outcome:?}");
 //! ```
 
 #![forbid(unsafe_code)]
@@ -15,7 +15,6 @@
 mod clients;
 mod clock;
 mod control_plane;
-mod dice;
 mod events;
 pub mod exhaustive;
 mod faults;
@@ -30,11 +29,11 @@ mod showcase;
 mod voters;
 mod watchers;
 
-pub use outcome::{outcome, shrunk};
-pub use plan::{Happened, Plan};
+pub use outcome::{run_catching_panics, shrink};
+pub use plan::{Outcome, Plan};
 pub use showcase::{SHOWCASES, Showcase};
 
 /// Runs a plan from a seed. The same plan and seed give the same run.
-pub fn run(plan: &Plan, seed: u64) -> Happened {
+pub fn run(plan: &Plan, seed: u64) -> Outcome {
     run::Run::new(plan, seed).finish()
 }

@@ -14,7 +14,7 @@ use crate::events::Event;
 use crate::plan::Plan;
 use crate::run::{Reader, Run};
 
-/// The first id: not 0, so that ids and places differ.
+/// The first id: not 0, so that ids and indices differ.
 pub(crate) const FIRST: u32 = 100;
 
 /// A cluster grows to at most this many nodes: a partition is a set of bits.
@@ -179,8 +179,8 @@ impl Run {
         let mut machine = Machine::new(FIRST + node as u32, &self.plan);
         machine.clock.rate = self.rate();
         self.machines.push(machine);
-        self.happened.log.push(format!("{} node {node} joins", self.now.0));
-        self.happened.joined += 1;
+        self.outcome.log.push(format!("{} node {node} joins", self.now.0));
+        self.outcome.joined += 1;
         self.start(node);
     }
 
@@ -193,15 +193,15 @@ impl Run {
             return;
         }
         let node = nodes[self.below(nodes.len() as u64) as usize];
-        self.happened.log.push(format!("{} node {node} is to leave", self.now.0));
+        self.outcome.log.push(format!("{} node {node} is to leave", self.now.0));
         self.machines[node].leaves = true;
         self.at_node(node, |member, _, now, effects| member.leave(now, effects));
     }
 
     /// A node has left: its process ends.
     pub(crate) fn left(&mut self, node: usize) {
-        self.happened.log.push(format!("{} node {node} has left", self.now.0));
-        self.happened.left += 1;
+        self.outcome.log.push(format!("{} node {node} has left", self.now.0));
+        self.outcome.left += 1;
         self.end(node);
     }
 
@@ -233,8 +233,8 @@ impl Run {
         let (epoch, before) = (self.control.log[number].epoch, self.control.log[number - 1].epoch);
         if epoch > before {
             let ids: Vec<_> = self.control.log[number].members.keys().collect();
-            self.happened.log.push(format!("{} view {epoch} with nodes {ids:?}", self.now.0));
-            self.happened.views += 1;
+            self.outcome.log.push(format!("{} view {epoch} with nodes {ids:?}", self.now.0));
+            self.outcome.views += 1;
         }
         for node in 0..self.machines.len() {
             let late = self.is_slow() && self.below(6) == 0;

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::core::{Listing, Patience};
+use service::core::{Listing, Timeout};
 use service::leases;
 use service::member::ConnectionId;
-use service::protocol::{Order, Question, ToClient, ToNode, Told};
+use service::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use service::registry::{Applied, Entry};
 use service::{Acquire, Definition, SessionId, Want};
 
@@ -69,8 +69,8 @@ impl Run {
 
     fn note_definition(&mut self, entry: &Entry) {
         let Entry::Define { name, definition } = entry else { return };
-        self.happened.resized += 1;
-        self.happened.log.push(format!("{} {name} is defined as {definition:?}", self.now.0));
+        self.outcome.resized += 1;
+        self.outcome.log.push(format!("{} {name} is defined as {definition:?}", self.now.0));
         let number = name.rsplit(' ').next().and_then(|number| number.parse().ok());
         if let (Some(number), Some(slots)) = (number, definition.and_then(Definition::slots)) {
             let most = self.most_slots.entry(number).or_default();
@@ -96,7 +96,9 @@ impl Run {
 
     pub(crate) fn arranged(&mut self, node: usize, started: u64, order: (ConnectionId, u64)) {
         if self.machines[node].started == started {
-            self.at_node(node, |member, _, _, effects| member.arranged(order, Ok(Told::Done), effects));
+            self.at_node(node, |member, _, _, effects| {
+                member.arranged(order, Ok(QuestionAnswer::Done), effects)
+            });
         }
     }
 
@@ -105,7 +107,7 @@ impl Run {
         let Some((node, connection)) = self.operator() else { return };
         let told = self.order(node, connection, ToNode::Ask { number: 1, question: Question::List(None) });
         let listings = told.into_iter().flat_map(|frame| match frame {
-            ToClient::Told { what: Told::List(page), .. } => page.listings,
+            ToClient::QuestionAnswer { answer: QuestionAnswer::List(page), .. } => page.listings,
             _ => Vec::new(),
         });
         let mut held = Vec::new();
@@ -118,16 +120,14 @@ impl Run {
             return;
         }
         let (name, grant) = held.swap_remove(self.below(held.len() as u64) as usize);
-        self.happened.forced += 1;
-        self.happened
-            .log
-            .push(format!("{} {name} {grant:?} is released by force at node {node}", self.now.0));
+        self.outcome.forced += 1;
+        self.outcome.log.push(format!("{} {name} {grant:?} is released by force at node {node}", self.now.0));
         let (slot, fence) = (grant.slot, grant.fence);
         let order = Order::ForceRelease { name: name.into(), slot, fence, at_once: false };
         let told = self.order(node, connection, ToNode::Order { number: 2, order });
-        let refused = told.iter().any(|frame| matches!(frame, ToClient::Done { result: Err(_), .. }));
+        let refused = told.iter().any(|frame| matches!(frame, ToClient::OrderResult { result: Err(_), .. }));
         if refused {
-            self.happened.violations.push(format!("what was listed is not held: {told:?}"));
+            self.outcome.violations.push(format!("what was listed is not held: {told:?}"));
         }
     }
 
@@ -135,10 +135,10 @@ impl Run {
     fn judge_listing(&mut self, node: usize, listing: &Listing) {
         let rooms = self.plan.groups > 0;
         let grants: Vec<_> = listing.clients.iter().filter_map(|client| client.granted).collect();
-        for (place, grant) in grants.iter().enumerate() {
-            if !rooms && grants[..place].iter().any(|other| other.slot == grant.slot) {
+        for (index, grant) in grants.iter().enumerate() {
+            if !rooms && grants[..index].iter().any(|other| other.slot == grant.slot) {
                 let twice = format!("node {node} lists slot {} of {} twice", grant.slot, listing.name);
-                self.happened.violations.push(twice);
+                self.outcome.violations.push(twice);
             }
         }
     }
@@ -183,10 +183,10 @@ impl Run {
             }
             _ => {
                 let (definition, want) = (Definition::Slots(0), Want::AnyOf([].into()));
-                let patience = Patience::Forever;
+                let timeout = Timeout::Never;
                 ToNode::Acquire {
                     session,
-                    ask: Acquire { request, name: "".into(), definition, want, patience },
+                    ask: Acquire { request, name: "".into(), definition, want, timeout },
                 }
             }
         }

@@ -2,15 +2,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::plan::{Happened, Plan};
+use crate::plan::{Outcome, Plan};
 
 /// At most this many runs are tried to find a smaller plan.
 const MOST_TRIES: u32 = 120;
 
 /// Runs a plan from a seed. A failed assertion of a node is a violation like any other.
-pub fn outcome(plan: &Plan, seed: u64) -> Happened {
+pub fn run_catching_panics(plan: &Plan, seed: u64) -> Outcome {
     guarded(|| crate::run(plan, seed))
-        .unwrap_or_else(|wrong| Happened { violations: vec![wrong], ..Happened::default() })
+        .unwrap_or_else(|wrong| Outcome { violations: vec![wrong], ..Outcome::default() })
 }
 
 /// Runs a closure. A node reports a failed assertion by a panic.
@@ -24,11 +24,11 @@ pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
 
 /// A smaller plan that fails from the same seed in the same way (by a violation, or by a request that is
 /// stuck): fewer of everything, and shorter. The effort is bounded, so there may be a smaller one.
-pub fn shrunk(plan: &Plan, seed: u64) -> Plan {
-    let violates = !outcome(plan, seed).violations.is_empty();
+pub fn shrink(plan: &Plan, seed: u64) -> Plan {
+    let violates = !run_catching_panics(plan, seed).violations.is_empty();
     let fails = |plan: &Plan| {
-        let happened = outcome(plan, seed);
-        happened.violations.is_empty() != violates && happened.wrong().is_some()
+        let outcome = run_catching_panics(plan, seed);
+        outcome.violations.is_empty() != violates && outcome.failure().is_some()
     };
     let (mut smallest, mut tries) = (plan.clone(), 0);
     loop {

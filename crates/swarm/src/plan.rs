@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use random::Random;
 use service::Defect;
+
+use crate::run;
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,12 +123,8 @@ impl Default for Plan {
 impl Plan {
     /// A bit of everything, drawn from a seed.
     pub fn drawn(seed: u64) -> Plan {
-        let mut bits = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
-        let mut below = |limit: u64| {
-            bits =
-                (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9).wrapping_add(0x1405_7b7e_f767_814f);
-            (bits >> 33) % limit
-        };
+        let mut random = Random::stream(seed, run::PLAN);
+        let mut below = |limit: u64| random.below(limit);
         let groups = [0, 0, 1, 2, 3][below(5) as usize];
         Plan {
             nodes: 2 + below(5) as usize,
@@ -301,7 +300,7 @@ pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, String> {
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Happened {
+pub struct Outcome {
     /// Violations: conflicting grants, falling fences. The run stops at the first.
     pub violations: Vec<String>,
     /// Requests that were not served in the end, and names that were not forgotten.
@@ -338,9 +337,9 @@ pub struct Happened {
     pub log: Vec<String>,
 }
 
-impl Happened {
+impl Outcome {
     /// The first violation or stuck request, if any.
-    pub fn wrong(&self) -> Option<&str> {
+    pub fn failure(&self) -> Option<&str> {
         self.violations.first().or(self.stuck.first()).map(String::as_str)
     }
 }

@@ -5,22 +5,27 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use random::Random;
 use service::member::{ConnectionId, Effect, Note};
 use service::protocol::{ToClient, ToNode};
 use service::{Defect, Member, SessionId, Time, leases};
 
 use crate::clock::Clock;
 use crate::control_plane::ControlPlane;
-use crate::dice::Dice;
 use crate::events::Event;
 use crate::nodes::{Around, FIRST, Machine};
-use crate::plan::{Happened, Plan};
+use crate::plan::{Outcome, Plan};
 use crate::program::Program;
 use crate::voters::Voters;
 use crate::watchers::Watcher;
 
 /// The numbers of clients on links begin here, behind those of nodes.
 pub(crate) const CLIENTS: usize = 1000;
+
+/// The streams of a seed: what a plan, a run and its voters draw.
+pub(crate) const PLAN: u64 = 0;
+const RUN: u64 = 1;
+pub(crate) const VOTERS: u64 = 2;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
@@ -41,7 +46,7 @@ pub(crate) struct Run {
     pub(crate) now: Time,
     pub(crate) seed: u64,
     pub(crate) linger: Duration,
-    dice: Dice,
+    random: Random,
     count: u64,
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     events: BTreeMap<u64, Event>,
@@ -66,7 +71,7 @@ pub(crate) struct Run {
     pub(crate) granted: BTreeSet<(SessionId, u64)>,
     /// The number of checked events.
     pub(crate) judged: u64,
-    pub(crate) happened: Happened,
+    pub(crate) outcome: Outcome,
 }
 
 impl Run {
@@ -79,7 +84,7 @@ impl Run {
         let mut run = Run {
             plan: plan.clone(),
             now,
-            dice: Dice::new(seed, 0x9e37_79b9_7f4a_7c15),
+            random: Random::stream(seed, RUN),
             count: 0,
             agenda: BinaryHeap::new(),
             events: BTreeMap::new(),
@@ -97,7 +102,7 @@ impl Run {
             fences: BTreeMap::new(),
             granted: BTreeSet::new(),
             judged: 0,
-            happened: Happened::default(),
+            outcome: Outcome::default(),
         };
         for node in 0..plan.nodes {
             run.machines[node].clock.rate = run.rate();
@@ -150,7 +155,7 @@ impl Run {
         }
     }
 
-    pub(crate) fn finish(&mut self) -> Happened {
+    pub(crate) fn finish(&mut self) -> Outcome {
         let end = self.now + self.plan.lasts;
         // Long enough for every session to expire, and for every name to be forgotten, on the slowest clock.
         let last = end + Duration::from_millis(90 * 120_000 / (100 - self.plan.drift));
@@ -168,21 +173,21 @@ impl Run {
                 self.plan_in(stands.0 - self.now.0, event);
                 continue;
             }
-            self.happen(event, time > end);
+            self.handle(event, time > end);
             self.judge_now_and_then();
-            if !self.happened.violations.is_empty() {
+            if !self.outcome.violations.is_empty() {
                 break;
             }
         }
-        if self.happened.violations.is_empty() {
+        if self.outcome.violations.is_empty() {
             self.judge_end();
         }
-        self.happened.simulated = Duration::from_nanos(self.now.0);
-        std::mem::take(&mut self.happened)
+        self.outcome.simulated = Duration::from_nanos(self.now.0);
+        std::mem::take(&mut self.outcome)
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.dice.below(bound)
+        self.random.below(bound)
     }
 
     pub(crate) fn plan_in(&mut self, after: u64, event: Event) {
@@ -226,7 +231,7 @@ impl Run {
         self.machines[node].clock.at(self.now)
     }
 
-    fn happen(&mut self, event: Event, ending: bool) {
+    fn handle(&mut self, event: Event, ending: bool) {
         match event {
             Event::Peer { from, to, message } => self.peer(from, to, message),
             Event::Said { client, connection, said } => self.said(client, connection, said),
@@ -254,13 +259,13 @@ impl Run {
             Event::Reply { node, started, reply } => self.leader_replies(node, started, reply),
             Event::Tick => self.tick(),
             Event::Agreed { node, number } => self.hear_of_registry(node, number),
-            fault if !ending => self.go_wrong(&fault),
+            fault if !ending => self.inject_fault(&fault),
             _ => {}
         }
     }
 
     /// A fault happens, or an operator changes something.
-    fn go_wrong(&mut self, fault: &Event) {
+    fn inject_fault(&mut self, fault: &Event) {
         match fault {
             Event::Cut => self.cut(),
             Event::Stall => self.stall(),
@@ -361,12 +366,12 @@ impl Run {
     fn note(&mut self, node: usize, note: &Note) {
         match note {
             Note::Excluded { .. } => {
-                self.happened.log.push(format!("{} node {node} was excluded", self.now.0));
-                self.happened.excluded += 1;
+                self.outcome.log.push(format!("{} node {node} was excluded", self.now.0));
+                self.outcome.excluded += 1;
                 self.maybe_elect(node);
             }
             Note::Entered { epoch, .. } => {
-                self.happened.log.push(format!("{} node {node} enters view {epoch}", self.now.0));
+                self.outcome.log.push(format!("{} node {node} enters view {epoch}", self.now.0));
             }
             Note::NoLease { .. } | Note::ForceReleased(_) | Note::Breach { .. } => {}
         }
@@ -377,10 +382,10 @@ impl Run {
         match self.machines[node].readers.get(&connection) {
             Some(&Reader::Client(client, number)) => {
                 // A client that has opened a new session ignores frames of the previous one.
-                if let ToClient::Answer(answer) = &frame
-                    && self.clients[client].client.session() == Some(answer.session)
+                if let ToClient::Reply(reply) = &frame
+                    && self.clients[client].client.session() == Some(reply.session)
                 {
-                    self.judge_answer(client, answer);
+                    self.judge_reply(client, reply);
                 }
                 if self.clients[client].is_connected_by(number) {
                     let way = (node, CLIENTS + client);

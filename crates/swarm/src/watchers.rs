@@ -28,7 +28,7 @@ pub(crate) struct Watcher {
     seen: u64,
     missed: u64,
     /// The number of events that the auditor saw.
-    happened: u64,
+    audited: u64,
     /// The part of these numbers that is already in the result of the run.
     counted: (u64, u64),
 }
@@ -88,7 +88,7 @@ impl Run {
         let watcher = &mut self.watchers[number];
         while let Some(frame) = watcher.unread.pop_front() {
             match frame {
-                ToClient::Happened(_) => watcher.seen += 1,
+                ToClient::Event(_) => watcher.seen += 1,
                 ToClient::Missed(events) => watcher.missed += events,
                 _ => {}
             }
@@ -105,17 +105,17 @@ impl Run {
 
     /// The auditor receives a frame.
     pub(crate) fn tell_auditor(&mut self, number: usize, frame: &ToClient) {
-        self.watchers[number].happened += u64::from(matches!(frame, ToClient::Happened(_)));
+        self.watchers[number].audited += u64::from(matches!(frame, ToClient::Event(_)));
     }
 
     fn judge_watcher(&mut self, number: usize) {
-        let Watcher { node, started, seen, missed, happened, .. } = self.watchers[number];
-        if self.machines[node].started == started && seen + missed != happened {
-            let what = format!("watcher {number} saw {seen} events and missed {missed} of {happened}");
-            self.happened.violations.push(what);
+        let Watcher { node, started, seen, missed, audited, .. } = self.watchers[number];
+        if self.machines[node].started == started && seen + missed != audited {
+            let what = format!("watcher {number} saw {seen} events and missed {missed} of {audited}");
+            self.outcome.violations.push(what);
         }
         let counted = std::mem::replace(&mut self.watchers[number].counted, (seen, missed));
-        self.happened.watched += seen - counted.0;
-        self.happened.missed += missed - counted.1;
+        self.outcome.watched += seen - counted.0;
+        self.outcome.missed += missed - counted.1;
     }
 }

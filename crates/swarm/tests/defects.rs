@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use service::Defect;
 use swarm::exhaustive::{Explored, Size, explore};
-use swarm::{Plan, SHOWCASES, Showcase, outcome, shrunk};
+use swarm::{Plan, SHOWCASES, Showcase, run_catching_panics, shrink};
 
 thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
@@ -32,7 +32,7 @@ fn quietly<T>(act: impl FnOnce() -> T) -> T {
 #[test]
 fn every_rule_is_needed() {
     let judged: Vec<(Defect, Option<String>, Option<String>)> = quietly(|| {
-        let of = |plan: &Plan, seed| outcome(plan, seed).wrong().map(str::to_string);
+        let of = |plan: &Plan, seed| run_catching_panics(plan, seed).failure().map(str::to_string);
         let judge = |shown: &swarm::Showcase| {
             let without = of(&shown.plan(shown.seed, Some(shown.defect)), shown.seed);
             (shown.defect, without, of(&shown.plan(shown.seed, None), shown.seed))
@@ -84,8 +84,8 @@ fn a_failure_is_made_smaller() {
     let shown = Showcase::of(Defect::FenceWithoutView);
     let plan = shown.plan(shown.seed, Some(shown.defect));
     let (smaller, wrong) = quietly(|| {
-        let smaller = shrunk(&plan, shown.seed);
-        let wrong = outcome(&smaller, shown.seed).wrong().map(str::to_string);
+        let smaller = shrink(&plan, shown.seed);
+        let wrong = run_catching_panics(&smaller, shown.seed).failure().map(str::to_string);
         (smaller, wrong)
     });
     assert!(wrong.is_some());
@@ -99,14 +99,14 @@ fn a_failure_is_made_smaller() {
 /// over.
 #[test]
 fn what_is_told_again_is_not_given_again() {
-    let happened = outcome(&Plan::drawn(2691), 2691);
-    assert_eq!(happened.wrong(), None);
+    let outcome = run_catching_panics(&Plan::drawn(2691), 2691);
+    assert_eq!(outcome.failure(), None);
 }
 
 /// A node that has left learns of nothing more. The swarm once delivered a late view to it, and it started
 /// again.
 #[test]
 fn who_has_left_does_not_come_back() {
-    let happened = outcome(&Plan::drawn(103_389), 103_389);
-    assert_eq!(happened.wrong(), None);
+    let outcome = run_catching_panics(&Plan::drawn(103_389), 103_389);
+    assert_eq!(outcome.failure(), None);
 }

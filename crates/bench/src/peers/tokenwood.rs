@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use client::{Guard, Tokenwood};
+use tokenwood::{Guard, Tokenwood};
 
 use super::{Connections, Locker, Peer, Workload};
 

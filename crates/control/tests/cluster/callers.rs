@@ -68,19 +68,13 @@ async fn bytes_that_make_no_sense_end_their_connection_and_nothing_else() {
     let cluster = Cluster::founded(&[1]).await;
     let (leader, leadership) = cluster.leader().await;
     let address = cluster.listens_at(leader);
-    let mut state = 0x1234_5678_9abc_def1_u64;
+    let mut random = random::Random::new(1);
     for round in 0..200 {
-        let mut bytes: Vec<u8> = (0..64)
-            .map(|_| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                (state >> 24) as u8
-            })
-            .collect();
+        let mut bytes = [0; 64];
+        random.fill(&mut bytes);
         if round % 2 == 0 {
             // A plausible length.
-            bytes[..4].copy_from_slice(&(state as u32 % 60 + 1).to_le_bytes());
+            bytes[..4].copy_from_slice(&(random.below(60) as u32 + 1).to_le_bytes());
         }
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(&bytes).await.unwrap();

@@ -15,7 +15,7 @@ use service::protocol::{GREETING, Hello, ToNode, VERSIONS, Welcome};
 use super::port::Places;
 use super::{ClientLink, MOST_UNANSWERED};
 use crate::host::{Shared, Sink, Turn};
-use crate::reactor::{Next, Outbound, Ready, Round, Source};
+use transport::reactor::{Next, Outbound, Ready, Round, Source};
 
 /// A client must have greeted within this time.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);

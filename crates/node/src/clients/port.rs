@@ -16,7 +16,7 @@ use service::protocol::{GREETING, Welcome};
 
 use super::conversation::Conversation;
 use crate::host::Shared;
-use crate::reactor::{Next, Ready, Round, Source};
+use transport::reactor::{Next, Ready, Round, Source};
 
 /// This many clients are accepted in one visit.
 const AT_ONCE: usize = 64;

@@ -9,9 +9,8 @@ use std::time::Duration;
 use service::core::Config;
 
 use crate::failure::OnFailure;
-use crate::reactor::Sockets;
-use crate::transport;
 use crate::watchdog::Hearts;
+use transport::reactor::Sockets;
 
 /// The configuration of a node.
 pub struct HostConfig {

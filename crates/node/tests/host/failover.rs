@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use client::{Options, Tokenwood};
 use node::{First, Hearts, Host, HostConfig, Invitation, OnFailure};
+use tokenwood::{Options, Tokenwood};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 

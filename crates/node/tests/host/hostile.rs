@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::Tokenwood;
 use node::LocalCluster;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
-use service::core::{Cursor, Patience};
+use service::core::{Cursor, Timeout};
 use service::frame::{self, Incoming};
 use service::name::Kind;
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
 use service::{Acquire, Definition, SessionId, Want};
+use tokenwood::Tokenwood;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -200,12 +200,12 @@ fn ask(dice: &mut Pcg32, request: u64) -> Acquire {
         3 => Want::AnyOf([Arc::from("g")].into()),
         _ => Want::AnyOf(vec![Arc::from("g"); 1_000].into()),
     };
-    let patience = match dice.next_u32() % 3 {
-        0 => Patience::Try,
-        1 => Patience::For(time(dice)),
-        _ => Patience::Forever,
+    let timeout = match dice.next_u32() % 3 {
+        0 => Timeout::Try,
+        1 => Timeout::After(time(dice)),
+        _ => Timeout::Never,
     };
-    Acquire { request, name, definition, want, patience }
+    Acquire { request, name, definition, want, timeout }
 }
 
 /// What operators may ask for is bounded by the node, and not only by the command that asks.
@@ -214,10 +214,10 @@ async fn leases_that_no_node_could_keep_are_refused() {
     let cluster = LocalCluster::start(2).await.unwrap();
     let endpoint = cluster.endpoints[0].clone();
     let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
-    let mut observer = client::Observer::connect(&endpoint).await.unwrap();
+    let mut admin = tokenwood::Admin::connect(&endpoint).await.unwrap();
     for lasts in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(3600), Duration::MAX] {
-        match observer.ask(Question::Lease(lasts)).await.unwrap() {
-            service::protocol::Told::NotDone(why) => assert!(why.contains("500ms"), "{why}"),
+        match admin.set_lease(lasts).await {
+            Err(tokenwood::Error::NotDone(why)) => assert!(why.contains("500ms"), "{why}"),
             other => panic!("leases of {lasts:?}: {other:?}"),
         }
     }

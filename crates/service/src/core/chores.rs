@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::state::{Chore, Request};
-use super::{Core, Out};
+use super::{Core, Effects};
 use crate::event::Change;
 use crate::limits::Bound;
 use crate::name::Definition;
@@ -32,7 +32,7 @@ impl Core {
     }
 
     /// Begins something. What is small is done at once; otherwise a slice of it is, unless something else is not done yet.
-    pub(super) fn begin(&mut self, mut chore: Chore, now: Time, out: &mut Out) {
+    pub(super) fn begin(&mut self, mut chore: Chore, now: Time, out: &mut Effects) {
         let mut left = self.slice();
         let is_large = chore.len() > left;
         if is_large && self.chores.are_under_way() {
@@ -51,7 +51,7 @@ impl Core {
     }
 
     /// The same, but after everything that is not done yet.
-    pub(super) fn begin_after_all(&mut self, chore: Chore, now: Time, out: &mut Out) {
+    pub(super) fn begin_after_all(&mut self, chore: Chore, now: Time, out: &mut Effects) {
         match self.chores.are_under_way() {
             true => self.chores.push(chore),
             false => self.begin(chore, now, out),
@@ -59,7 +59,7 @@ impl Core {
     }
 
     /// Does a slice of what is left.
-    pub(super) fn do_chores(&mut self, now: Time, out: &mut Out) {
+    pub(super) fn do_chores(&mut self, now: Time, out: &mut Effects) {
         if self.chores.is_empty() {
             return;
         }
@@ -78,7 +78,7 @@ impl Core {
     }
 
     /// Goes on with a chore until it is done, or the slice is. Whether it is done.
-    fn go_on(&mut self, chore: &mut Chore, left: &mut usize, now: Time, out: &mut Out) -> bool {
+    fn go_on(&mut self, chore: &mut Chore, left: &mut usize, now: Time, out: &mut Effects) -> bool {
         match chore {
             Chore::EndRequests { session, ran_out, clients } => {
                 while let Some(client) = take(clients, left) {
@@ -114,7 +114,7 @@ impl Core {
     }
 
     /// Gives back what was granted to requests that may not have it.
-    fn end_unwanted(&mut self, left: &mut usize, now: Time, out: &mut Out) {
+    fn end_unwanted(&mut self, left: &mut usize, now: Time, out: &mut Effects) {
         while *left > 0
             && let Some(unwanted) = self.chores.take_unwanted()
         {
@@ -138,7 +138,13 @@ impl Core {
     }
 
     /// Refuses these waiters, in slices.
-    pub(super) fn refuse_waiters(&mut self, clients: Vec<u32>, refusal: Refusal, now: Time, out: &mut Out) {
+    pub(super) fn refuse_waiters(
+        &mut self,
+        clients: Vec<u32>,
+        refusal: Refusal,
+        now: Time,
+        out: &mut Effects,
+    ) {
         let of_session = |client: u32| Some((client, self.requests.get(client)?.session));
         let clients = clients.into_iter().filter_map(of_session).collect();
         self.begin(Chore::Refuse { clients, refusal }, now, out);
@@ -150,7 +156,7 @@ impl Core {
         waiters: Vec<(u32, u32)>,
         refusal: impl Fn(u32) -> Refusal,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) {
         if waiters.len() <= self.slice() {
             return waiters

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use algorithms::Timer;
 
 use super::state::Due;
-use super::{Core, Out};
+use super::{Core, Effects};
 use crate::resource::{Input, Resource};
 use crate::time::Time;
 
@@ -35,7 +35,7 @@ impl Core {
     }
 
     /// A timer that runs is over now, however long it was to run.
-    pub fn run_out(&mut self, resource: u32, timer: Timer, now: Time, out: &mut Out) {
+    pub fn run_out(&mut self, resource: u32, timer: Timer, now: Time, out: &mut Effects) {
         self.check_lease(now, out);
         let Some(found) = self.names.get_mut(resource) else { return };
         let Some(planned) = found.timers_mut().take(timer) else { return };

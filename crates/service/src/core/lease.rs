@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::state::Due;
-use super::{Core, Out};
+use super::{Core, Effects};
 use crate::defect::Defect;
 use crate::leases::Lease;
 use crate::refusal::Refusal;
@@ -41,7 +41,7 @@ impl Core {
         (incarnation, sequence): (u64, u64),
         lasts: Duration,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) {
         self.check_lease(now, out);
         let before = self.lease.moments();
@@ -49,13 +49,13 @@ impl Core {
             before.into_iter().for_each(|at| self.agenda.cancel(at, Due::Lease));
             self.lease.moments().into_iter().for_each(|at| self.agenda.plan(at, Due::Lease));
             for client in self.requests.take_asked_again() {
-                self.answer_again(client, now, out);
+                self.reply_again(client, now, out);
             }
         }
     }
 
     /// Looks at the clock before the node decides anything: a driver may wake it late.
-    pub(super) fn check_lease(&mut self, now: Time, out: &mut Out) {
+    pub(super) fn check_lease(&mut self, now: Time, out: &mut Effects) {
         if let Some(until) = self.lease.take_warning(now) {
             self.end_local_sessions(until, out);
         }
@@ -65,7 +65,7 @@ impl Core {
     }
 
     /// Ends the sessions of clients in this process. What they hold is free when this time has come.
-    pub(super) fn end_local_sessions(&mut self, until: Time, out: &mut Out) {
+    pub(super) fn end_local_sessions(&mut self, until: Time, out: &mut Effects) {
         for number in self.sessions.local() {
             if let Some(session) = self.sessions.get_mut(number) {
                 session.end_at(until);
@@ -76,7 +76,7 @@ impl Core {
     }
 
     /// The lease has lapsed: all waiters are refused.
-    fn lapse(&mut self, now: Time, out: &mut Out) {
+    fn lapse(&mut self, now: Time, out: &mut Effects) {
         self.refuse_waiters(self.requests.waiting(), Refusal::NoLease, now, out);
         if self.has_defect(Defect::FreedAtLapse) {
             self.sessions.numbers().into_iter().for_each(|number| self.end_session(number, true, now, out));

@@ -5,7 +5,7 @@
 //! idle is nowhere in the next view, and its home mints it.
 
 use super::state::Chore;
-use super::{Core, Out};
+use super::{Core, Effects};
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::session::{Session, SessionId};
@@ -15,7 +15,7 @@ impl Core {
     /// This node is to leave: it refuses all waiters and new requests. Sessions that hold something are kept alive
     /// until this time, and expire after it; all others end now. Clients in this process are told now, and have until
     /// then to stop.
-    pub fn depart(&mut self, until: Time, now: Time, out: &mut Out) {
+    pub fn depart(&mut self, until: Time, now: Time, out: &mut Effects) {
         self.check_lease(now, out);
         self.admission.leave(until);
         let waiting = self.requests.waiting();

@@ -5,7 +5,7 @@
 //! that promise has certainly run out.
 
 use super::state::{Due, Request};
-use super::{Answer, Core, Out, Reply};
+use super::{Core, Effects, Reply, RequestOutcome};
 use crate::defect::Defect;
 use crate::event::{Change, Event, ForceReleased};
 use crate::refusal::Refusal;
@@ -21,7 +21,7 @@ impl Core {
         at_once: bool,
         by: &str,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) -> Result<Vec<ForceReleased>, Refusal> {
         self.check_lease(now, out);
         let holds = |request: &Request| {
@@ -49,7 +49,7 @@ impl Core {
         at_once: bool,
         by: &str,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) -> Option<ForceReleased> {
         let omitted = self.has_defect(Defect::ForcedAtOnce);
         let request = self.requests.get(client)?;
@@ -72,7 +72,11 @@ impl Core {
             at_once,
         };
         self.requests.revoke(client, until);
-        out.answers.push(Answer { session: released.session, request: number, reply: Reply::Revoked });
+        out.replies.push(Reply {
+            session: released.session,
+            request: number,
+            outcome: RequestOutcome::Revoked,
+        });
         if let Some(events) = &mut out.events {
             events.push(Event::ForceReleased(released.clone()));
         }
@@ -81,7 +85,7 @@ impl Core {
     }
 
     /// The client's promise for a revoked grant has certainly run out: the slot is free.
-    pub(super) fn revoked_due(&mut self, client: u32, now: Time, out: &mut Out) {
+    pub(super) fn revoked_due(&mut self, client: u32, now: Time, out: &mut Effects) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
         let Some(grant) = request.granted.filter(|_| request.revoked.is_some_and(|until| until <= now))

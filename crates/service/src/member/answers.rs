@@ -2,32 +2,37 @@
 
 use super::{Member, Surroundings};
 use crate::leases::validate_lease;
-use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, Told};
+use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, QuestionAnswer};
 use crate::refusal::Refusal;
 use crate::registry::validate_invitation;
 use crate::time::Time;
 
 /// The answer to what cannot be; `None` if the control plane has to see to it.
-fn refused(validated: Result<(), Refusal>) -> Option<Told> {
-    validated.err().map(|refusal| Told::NotDone(refusal.to_string()))
+fn refused(validated: Result<(), Refusal>) -> Option<QuestionAnswer> {
+    validated.err().map(|refusal| QuestionAnswer::NotDone(refusal.to_string()))
 }
 
 impl Member {
     /// Answers a question; `None` if the control plane has to see to it.
-    pub(super) fn answer(&self, question: &Question, around: &dyn Surroundings, now: Time) -> Option<Told> {
+    pub(super) fn answer(
+        &self,
+        question: &Question,
+        around: &dyn Surroundings,
+        now: Time,
+    ) -> Option<QuestionAnswer> {
         let core = &self.core;
         Some(match question {
-            Question::Status => Told::Status { node: core.status(), members: self.members(around) },
-            Question::Cluster => Told::Cluster(self.cluster(around, now)),
-            Question::List(after) => Told::List(core.list_page(after.as_ref(), now)),
+            Question::Status => QuestionAnswer::Status { node: core.status(), members: self.members(around) },
+            Question::Cluster => QuestionAnswer::Cluster(self.cluster(around, now)),
+            Question::List(after) => QuestionAnswer::List(core.list_page(after.as_ref(), now)),
             Question::Inspect { name, after } => {
                 let page = core.inspect_page(name, after.as_ref(), now);
-                Told::Inspect { home: core.home(name), page }
+                QuestionAnswer::Inspect { home: core.home(name), page }
             }
             Question::Definitions(after) => {
                 let (definitions, more) = core.definitions_page(after.as_deref());
                 let next = definitions.last().filter(|_| more).map(|(name, _)| name.clone());
-                Told::Definitions { definitions, next }
+                QuestionAnswer::Definitions { definitions, next }
             }
             Question::Invite(lasts) => refused(validate_invitation(*lasts))?,
             Question::Lease(lasts) => refused(validate_lease(*lasts))?,

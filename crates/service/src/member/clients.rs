@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{ConnectionId, Effect, Member, Note, Surroundings};
-use crate::core::{Acquire, Reply};
+use crate::core::{Acquire, RequestOutcome};
 use crate::defect::Defect;
-use crate::protocol::{Done, Order, ToClient, ToNode, Told};
+use crate::protocol::{Order, OrderDone, QuestionAnswer, ToClient, ToNode};
 use crate::refusal::Refusal;
 use crate::registry::{Applied, Entry};
 use crate::session::SessionId;
@@ -89,10 +89,13 @@ impl Member {
                 Some(watching.map_or_else(ToClient::NotWatching, |()| ToClient::Watching))
             }
             ToNode::Ask { number, question } => match self.answer(&question, around, now) {
-                Some(what) => Some(ToClient::Told { number, what }),
+                Some(answer) => Some(ToClient::QuestionAnswer { number, answer }),
                 None => match self.connections.begin_errand(connection, &self.setup.core.limits) {
                     Ok(()) => return effects.push(Effect::Arrange { connection, number, question }),
-                    Err(refusal) => Some(ToClient::Told { number, what: Told::NotDone(refusal.to_string()) }),
+                    Err(refusal) => Some(ToClient::QuestionAnswer {
+                        number,
+                        answer: QuestionAnswer::NotDone(refusal.to_string()),
+                    }),
                 },
             },
             ToNode::Order { number, order } => self.order(connection, number, &order, now, effects),
@@ -148,7 +151,7 @@ impl Member {
         now: Time,
         effects: &mut Vec<Effect>,
     ) -> Option<ToClient> {
-        let done = |result| Some(ToClient::Done { number, result });
+        let done = |result| Some(ToClient::OrderResult { number, result });
         match self.core.proposal(order) {
             Err(refusal) => return done(Err(refusal)),
             Ok(Some(entry)) => {
@@ -160,13 +163,15 @@ impl Member {
             }
             Ok(None) => {}
         }
-        let Order::ForceRelease { name, slot, fence, at_once } = order else { return done(Ok(Done::Agreed)) };
+        let Order::ForceRelease { name, slot, fence, at_once } = order else {
+            return done(Ok(OrderDone::Agreed));
+        };
         let by = self.connections.client(connection);
         let released = self.core.force_release(name, (*slot, *fence), *at_once, by, now, &mut self.out);
         if let Ok(released) = &released {
             effects.extend(released.iter().cloned().map(|it| Effect::Note(Note::ForceReleased(it))));
         }
-        done(released.map(Done::ForceReleased))
+        done(released.map(OrderDone::ForceReleased))
     }
 
     /// The result of [`Effect::Propose`]: whether the entry counts, or why that is unknown.
@@ -179,20 +184,20 @@ impl Member {
     ) {
         self.connections.end_errand(connection);
         let applied = applied.map_err(Refusal::NotAgreed);
-        let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| Done::Agreed);
-        effects.push(Effect::Tell { connection, frame: ToClient::Done { number, result } });
+        let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| OrderDone::Agreed);
+        effects.push(Effect::Tell { connection, frame: ToClient::OrderResult { number, result } });
     }
 
     /// What became of [`Effect::Arrange`].
     pub fn arranged(
         &mut self,
         (connection, number): (ConnectionId, u64),
-        what: Result<Told, String>,
+        answer: Result<QuestionAnswer, String>,
         effects: &mut Vec<Effect>,
     ) {
         self.connections.end_errand(connection);
-        let what = what.unwrap_or_else(Told::NotDone);
-        effects.push(Effect::Tell { connection, frame: ToClient::Told { number, what } });
+        let answer = answer.unwrap_or_else(QuestionAnswer::NotDone);
+        effects.push(Effect::Tell { connection, frame: ToClient::QuestionAnswer { number, answer } });
     }
 }
 
@@ -215,14 +220,14 @@ impl Member {
         around: &dyn Surroundings,
         now: Time,
         effects: &mut Vec<Effect>,
-    ) -> Result<Option<Reply>, Refusal> {
+    ) -> Result<Option<RequestOutcome>, Refusal> {
         self.check_load(around);
         let acquired = self.core.acquire(session, ask, now, &mut self.out);
-        let answers = &mut self.out.answers;
-        let place = answers.iter().position(|it| it.session == session && it.request == ask.request);
-        let reply = place.map(|place| answers.remove(place).reply);
+        let replies = &mut self.out.replies;
+        let index = replies.iter().position(|it| it.session == session && it.request == ask.request);
+        let outcome = index.map(|index| replies.remove(index).outcome);
         self.pass_on(effects);
-        acquired.map(|()| reply)
+        acquired.map(|()| outcome)
     }
 
     /// Releases what a session in this process holds.

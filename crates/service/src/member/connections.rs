@@ -173,7 +173,7 @@ impl Connections {
             if watch.behind {
                 watch.missed += 1;
             } else {
-                effects.push(Effect::Tell { connection: *id, frame: ToClient::Happened(event.clone()) });
+                effects.push(Effect::Tell { connection: *id, frame: ToClient::Event(event.clone()) });
             }
         }
     }

@@ -3,13 +3,13 @@
 use algorithms::forest::Forest;
 use algorithms::rooms::Room;
 
-use super::{Content, Policy, Resource, RunBy, Setup, Workspace, site};
+use super::{Policy, Resource, ResourceMessage, RunBy, Setup, Workspace, site};
 use crate::opening::{Kept, Opened, Opening, Reports};
-use crate::view::Place;
+use crate::view::MemberIndex;
 
 impl Resource {
-    /// The resource is in this view from now on, with its home at this place.
-    pub(crate) fn enter(&mut self, epoch: u64, home: Place) {
+    /// The resource is in this view from now on, with its home at this index.
+    pub(crate) fn enter(&mut self, epoch: u64, home: MemberIndex) {
         (self.epoch, self.home) = (epoch, home);
     }
 
@@ -36,7 +36,12 @@ impl Resource {
     }
 
     /// At the home: opens, and returns what was parked meanwhile. `all` if all members have reported.
-    pub(crate) fn open(&mut self, all: bool, setup: Setup, work: &mut Workspace) -> Vec<(Place, Content)> {
+    pub(crate) fn open(
+        &mut self,
+        all: bool,
+        setup: Setup,
+        work: &mut Workspace,
+    ) -> Vec<(MemberIndex, ResourceMessage)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
         let Opened { kept, reported, parked, differs } = opening.open(all, self.definition, setup);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::act::Act;
+use super::action::Action;
 use super::world::World;
 
 /// A grant to a client.
@@ -60,8 +60,8 @@ impl World {
         self.failures = 0;
         self.clients.iter_mut().for_each(|client| client.rounds = 0);
         for _ in 0..MOST_STEPS {
-            let Some(act) = self.next_to_serve() else { break };
-            self.act(act)?;
+            let Some(action) = self.next_to_serve() else { break };
+            self.step(action)?;
         }
         let waits = |number: &usize| self.clients[*number].waits;
         match (0..self.clients.len()).find(waits) {
@@ -72,21 +72,22 @@ impl World {
 
     /// The next step that helps to serve all waiters: nodes learn of views, messages arrive, holders release,
     /// and timers expire only when nothing else is left.
-    fn next_to_serve(&mut self) -> Option<Act> {
+    fn next_to_serve(&mut self) -> Option<Action> {
         self.timers = 1;
-        let acts = self.acts();
-        let rank = |act: &Act| match act {
-            Act::Exclude(_) | Act::Discover(_) => Some(0),
-            Act::Renew(_) => Some(1),
-            Act::Learn(_, epoch) if *epoch == self.epoch() => Some(2),
-            Act::Deliver(..) => Some(3),
-            Act::Release(_) => Some(4),
-            Act::Timer(..) => Some(5),
+        let actions = self.actions();
+        let rank = |action: &Action| match action {
+            Action::Exclude(_) | Action::Discover(_) => Some(0),
+            Action::Renew(_) => Some(1),
+            Action::Learn(_, epoch) if *epoch == self.epoch() => Some(2),
+            Action::Deliver(..) => Some(3),
+            Action::Release(_) => Some(4),
+            Action::Timer(..) => Some(5),
             _ => None,
         };
-        acts.into_iter()
-            .filter_map(|act| Some((rank(&act)?, act)))
+        actions
+            .into_iter()
+            .filter_map(|action| Some((rank(&action)?, action)))
             .min_by_key(|(rank, _)| *rank)
-            .map(|(_, act)| act)
+            .map(|(_, action)| action)
     }
 }

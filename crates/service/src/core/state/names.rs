@@ -13,7 +13,7 @@ use crate::name::{Definition, Kind};
 use crate::resource::{Policy, Position, Resource, Setup};
 use crate::slab::Slab;
 use crate::time::Time;
-use crate::view::Place;
+use crate::view::MemberIndex;
 
 /// The names that this node knows, and the resources that they stand for.
 ///
@@ -163,7 +163,7 @@ impl Names {
         &mut self,
         name: &Arc<str>,
         asked: Definition,
-        home: Place,
+        home: MemberIndex,
         position: Position,
         opening: bool,
     ) -> u32 {
@@ -298,7 +298,7 @@ impl Names {
 mod tests {
     use super::*;
 
-    const HOME: Position = Position { me: Place(0), nodes: 1 };
+    const HOME: Position = Position { me: MemberIndex(0), nodes: 1 };
 
     fn names() -> Names {
         Names::new(Policy { passes: 4, linger: 10, floor: 100, defect: None }, 1)
@@ -308,8 +308,8 @@ mod tests {
     fn a_name_can_be_of_several_kinds_and_each_is_found_until_it_is_forgotten() {
         let mut names = names();
         let name: Arc<str> = "x".into();
-        let mutex = names.create(&name, Definition::MUTEX, Place(0), HOME, false);
-        let room = names.create(&name, Definition::Room, Place(0), HOME, false);
+        let mutex = names.create(&name, Definition::MUTEX, MemberIndex(0), HOME, false);
+        let room = names.create(&name, Definition::Room, MemberIndex(0), HOME, false);
         assert_eq!(names.all_of("x").collect::<Vec<_>>(), [mutex, room]);
         assert_eq!(names.of_other_kinds("x", Kind::Slots), [room]);
         assert_eq!(names.find("x", Kind::Room), Some(room));
@@ -322,7 +322,7 @@ mod tests {
         let mut names = names();
         let name: Arc<str> = "x".into();
         names.define(&name, Some(Definition::Slots(3)));
-        let number = names.create(&name, Definition::MUTEX, Place(0), HOME, false);
+        let number = names.create(&name, Definition::MUTEX, MemberIndex(0), HOME, false);
         assert_eq!(names.get(number).unwrap().definition(), Definition::Slots(3));
     }
 
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(names.origin().floor, 200);
         names.enter(150, 3);
         assert_eq!(names.origin().floor, 200, "even if the floor of a view were lower");
-        let number = names.create(&"x".into(), Definition::MUTEX, Place(0), HOME, false);
+        let number = names.create(&"x".into(), Definition::MUTEX, MemberIndex(0), HOME, false);
         names.remove(number, HOME);
         assert!(names.origin().floor >= 200);
     }
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn an_idle_resource_is_kept_for_a_while_after_its_last_use() {
         let mut names = names();
-        let number = names.create(&"x".into(), Definition::MUTEX, Place(0), HOME, false);
+        let number = names.create(&"x".into(), Definition::MUTEX, MemberIndex(0), HOME, false);
         assert!(names.list_if_idle(number, HOME, Time(1)) && !names.list_if_idle(number, HOME, Time(2)));
         names.get_mut(number).unwrap().use_at(Time(5));
         let keep = Duration::from_nanos(10);
