@@ -181,6 +181,13 @@ impl Claim {
     }
 }
 
+impl Series {
+    /// A curve through these points.
+    pub fn new(label: impl Into<String>, origin: Origin, dots: Vec<Dot>) -> Series {
+        Series { label: label.into(), origin, dots }
+    }
+}
+
 impl Dot {
     /// A value of a formula.
     pub fn exact(x: f64, y: f64) -> Dot {

@@ -143,7 +143,7 @@ pub(super) fn run(load: &Load) -> Outcome {
     for _ in 0..MOST {
         let Some(((now, _, _), due)) = run.due.pop_first() else { return run.out };
         run.now = now;
-        run.happen(due);
+        run.handle(due);
     }
     panic!("no end after {MOST} events: {load:?}");
 }
@@ -171,7 +171,7 @@ impl Run<'_> {
         number
     }
 
-    fn happen(&mut self, due: Due) {
+    fn handle(&mut self, due: Due) {
         let action = match due {
             Due::Ask(node) => {
                 self.asked_at[node as usize] = self.now;

@@ -4,9 +4,10 @@ use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, HOP, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
     RAYMOND, Regime, SRIMANI, TOKENS, View, kind,
 };
-use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, share, unless_so};
+use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, unless_so};
 use super::waits::{BEYOND, COSTLIER, Charge, far_beyond, half_charged, makki_alone};
 use crate::Claim;
+use crate::compare::share;
 
 const B1: &str = "001 ch. V sec. B.1";
 const CHEAP_BROADCAST: &str =
