@@ -20,9 +20,9 @@ const WORK_SIZE: u32 = 31;
 const MOST_SEEDS: u64 = 8;
 /// At saturation runs are periodic, and hardly random: errors are in the third digit or zero.
 const MOST_SEEDS_AT_SATURATION: u64 = 4;
-/// So rarely that everything is over before the next request.
+/// A rate so low that each request is served before the next is made.
 const RARELY: f64 = 0.005;
-/// So soon that there are always waiters.
+/// A rate so high that some client always waits.
 const AT_ONCE: f64 = 100.0;
 
 /// Whether the root changes places.
