@@ -121,25 +121,6 @@ impl Line {
     }
 }
 
-/// Splitmix: the same storm from the same seed, as far as the operating system allows.
-pub struct Dice(u64);
-
-impl Dice {
-    /// From a seed.
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
-    }
-
-    /// A number below this.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (bits ^ bits >> 31) % limit.max(1)
-    }
-}
-
 /// Now, by the clock that all processes share.
 pub fn now() -> Time {
     clock::machine_now()

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use bench::storm::{self, Dice, Ledger, Proxy};
+use bench::storm::{self, Ledger, Proxy};
 use clap::Args;
+use random::Random;
 use serde_json::json;
 use tokenwood::{Observer, Question, QuestionAnswer};
 use tokio::net::TcpListener;
@@ -145,7 +146,7 @@ async fn rage(arguments: &Arguments) -> Result<Outcome> {
         let clients = TOGETHER.min(arguments.clients - first);
         processes.push((clients, crowd.start(&mut crew, clients, &here)?));
     }
-    let mut dice = Dice::new(arguments.seed);
+    let mut dice = Random::new(arguments.seed);
     let (mut killed, mut cut) = (0, 0);
     let (begun, mut last_kill) = (Instant::now(), Instant::now());
     while begun.elapsed() < arguments.time {

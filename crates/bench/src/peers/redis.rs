@@ -4,11 +4,11 @@
 
 use std::time::{Duration, Instant};
 
+use random::Random;
 use tokio::time::sleep;
 
 use self::connection::{Commands, Connection, Reply, Shared};
 use super::{Connections, Locker, Peer, Workload};
-use crate::storm::Dice;
 
 mod connection;
 
@@ -29,7 +29,7 @@ pub(super) struct Redis {
     tokens: u64,
     token: String,
     number: usize,
-    dice: Dice,
+    dice: Random,
     /// Whether release and acquire go out in one write.
     joined: bool,
 }
@@ -60,7 +60,7 @@ impl Redis {
             tokens: 0,
             token: String::new(),
             number,
-            dice: Dice::new(number as u64 + 1),
+            dice: Random::new(number as u64 + 1),
             joined,
         };
         redis.commands.put(&["SCRIPT", "LOAD", COMPARE_AND_DELETE]);

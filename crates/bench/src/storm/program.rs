@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use random::Random;
 use service::{Definition, Time};
 use tokenwood::{Error, Guard, Lock, Options, Refusal, Tokenwood};
 use tokio::time::{sleep, timeout};
 
 use super::ledger::WRITER;
-use super::{Dice, GROUPS, Line, Tally, WANTED, now};
+use super::{GROUPS, Line, Tally, WANTED, now};
 
 /// A wait longer than this is an error.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -36,7 +37,7 @@ pub async fn live(
         let mut endpoints = endpoints.to_vec();
         let first = client as usize % endpoints.len().max(1);
         endpoints.rotate_left(first);
-        let (shared, dice) = (shared.clone(), Dice::new(seed.wrapping_mul(1_000_003) + client));
+        let (shared, dice) = (shared.clone(), Random::new(seed.wrapping_mul(1_000_003) + client));
         tasks.push(tokio::spawn(async move { one(&endpoints, ttl, dice, &shared).await }));
     }
     over.await;
@@ -66,7 +67,7 @@ pub fn say(line: &Line) {
     _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Shared) -> Tally {
+async fn one(endpoints: &[String], ttl: Duration, mut dice: Random, shared: &Shared) -> Tally {
     let mut tally = Tally::default();
     let mut tokenwood = None;
     while !shared.over.load(Ordering::Relaxed) {
@@ -96,7 +97,7 @@ async fn one(endpoints: &[String], ttl: Duration, mut dice: Dice, shared: &Share
 }
 
 /// Requests a resource in some way, and stays inside for a while. `false` if it cancelled.
-async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<bool, Error> {
+async fn ask(tokenwood: &Tokenwood, dice: &mut Random, shared: &Shared) -> Result<bool, Error> {
     let wanted = dice.below(WANTED.len() as u64) as usize;
     let (lock, group) = lock(tokenwood, wanted, dice);
     let moment = Duration::from_micros(dice.below(50_000));
@@ -121,7 +122,7 @@ async fn ask(tokenwood: &Tokenwood, dice: &mut Dice, shared: &Shared) -> Result<
 }
 
 /// The lock, and the group to log unless the guard says which.
-fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<[usize; 2]>) {
+fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Random) -> (Lock, Option<[usize; 2]>) {
     let name = WANTED[wanted].name;
     match WANTED[wanted].definition {
         Definition::Slots(slots) => (tokenwood.semaphore(name, slots), None),
@@ -142,7 +143,7 @@ fn lock(tokenwood: &Tokenwood, wanted: usize, dice: &mut Dice) -> (Lock, Option<
 async fn stay(
     guard: Guard,
     (wanted, groups, asked): (usize, Option<[usize; 2]>, Time),
-    dice: &mut Dice,
+    dice: &mut Random,
     shared: &Shared,
 ) {
     let stay = shared.last_stay.fetch_add(1, Ordering::Relaxed);

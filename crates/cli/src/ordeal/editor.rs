@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::storm::{self, Dice, Line, Tally, now, say};
+use bench::storm::{self, Line, Tally, now, say};
 use clap::Args;
+use random::Random;
 use service::{Definition, Time};
 use tokenwood::{Error, Guard, Options, Refusal, Tokenwood};
 use tokio::time::{sleep, timeout};
@@ -57,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         });
         let mut register = Register::connect(&arguments.store).await?;
         let mut editor = Editor { arguments, tally: Tally::default(), tokenwood: None, stays: 0 };
-        let mut dice = Dice::new(arguments.seed);
+        let mut dice = Random::new(arguments.seed);
         while !over.load(Ordering::Relaxed) {
             let wanted = arguments.wanted[dice.below(arguments.wanted.len() as u64) as usize];
             let asked = now();
@@ -124,7 +125,7 @@ impl Editor<'_> {
         register: &mut Register,
         guard: Guard,
         (wanted, asked): (usize, Time),
-        dice: &mut Dice,
+        dice: &mut Random,
     ) -> Result<()> {
         let (slot, fence, stay) = (guard.slot(), guard.fence(), self.stays);
         self.stays += 1;

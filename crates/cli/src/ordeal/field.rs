@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use bench::storm::{self, Arrival, Dice, Finding, Ledger};
+use bench::storm::{self, Arrival, Finding, Ledger};
+use random::Random;
 use rustix::process::Signal;
 use service::Time;
 use service::protocol::Cluster;
@@ -90,7 +91,7 @@ pub(crate) struct Field {
     pub(crate) nodes: Nodes,
     pub(crate) places: Vec<Place>,
     pub(crate) network: Option<Network>,
-    pub(crate) dice: Dice,
+    pub(crate) dice: Random,
     pub(crate) clients: Vec<Process>,
     pub(crate) store: OpenStore,
     pub(crate) ledger: Arc<Mutex<Ledger>>,
@@ -123,7 +124,7 @@ impl Field {
             nodes,
             places,
             network,
-            dice: Dice::new(setup.seed),
+            dice: Random::new(setup.seed),
             clients: Vec::new(),
             store: OpenStore::open(folder.join("store"))?,
             crew: Crew::new(ledger.clone(), Some(history.clone())),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bench::storm::Dice;
+use random::Random;
 use service::core::Timeout;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
@@ -39,7 +39,7 @@ const LISTERS: usize = 20;
 pub(super) async fn idle(arguments: Arguments, counts: Counts) {
     let mut strangers = JoinSet::new();
     for stranger in 0..arguments.count as u64 {
-        let mut dice = Dice::new(arguments.seed.wrapping_mul(1_000_037).wrapping_add(stranger));
+        let mut dice = Random::new(arguments.seed.wrapping_mul(1_000_037).wrapping_add(stranger));
         let (arguments, counts) = (arguments.clone(), counts.clone());
         // Who says nothing is hung up on, and comes back. Most greet, and stay.
         let greets = stranger % 8 != 0;
@@ -229,7 +229,7 @@ pub(super) async fn listings(arguments: Arguments, counts: Counts) {
     }
     for lister in 0..LISTERS as u64 {
         let (clients, counts) = (arguments.clients.clone(), counts.clone());
-        let mut dice = Dice::new(arguments.seed.wrapping_add(lister));
+        let mut dice = Random::new(arguments.seed.wrapping_add(lister));
         strangers.spawn(async move {
             loop {
                 let elsewhere = any(&mut dice, &clients);

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bench::storm::Dice;
+use random::Random;
 use service::core::{Cursor, Timeout};
 use service::event::Filter;
 use service::frame;
@@ -37,7 +37,7 @@ pub(super) async fn visit_all(arguments: Arguments, counts: Counts) {
     for stranger in 0..arguments.count as u64 {
         let (arguments, counts) = (arguments.clone(), counts.clone());
         strangers.spawn(async move {
-            let mut dice = Dice::new(arguments.seed.wrapping_mul(1_000_003).wrapping_add(stranger));
+            let mut dice = Random::new(arguments.seed.wrapping_mul(1_000_003).wrapping_add(stranger));
             loop {
                 let for_clients = dice.below(2) == 0;
                 let to = any(&mut dice, if for_clients { &arguments.clients } else { &arguments.peers });
@@ -57,7 +57,7 @@ pub(super) async fn visit_all(arguments: Arguments, counts: Counts) {
     strangers.join_all().await;
 }
 
-async fn visit(to: SocketAddr, bytes: &[u8], dice: &mut Dice) -> std::io::Result<()> {
+async fn visit(to: SocketAddr, bytes: &[u8], dice: &mut Random) -> std::io::Result<()> {
     let mut stream = call(to, dice.below(1 << 20)).await?;
     timeout(LINGERS, stream.write_all(bytes)).await??;
     match dice.below(64) {
@@ -69,7 +69,7 @@ async fn visit(to: SocketAddr, bytes: &[u8], dice: &mut Dice) -> std::io::Result
 }
 
 /// A greeting, most of the time, and then anything that a client may say.
-fn to_a_clients_port(dice: &mut Dice) -> Vec<u8> {
+fn to_a_clients_port(dice: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::new();
     if dice.below(8) > 0 {
         let versions =
@@ -88,7 +88,7 @@ fn to_a_clients_port(dice: &mut Dice) -> Vec<u8> {
 }
 
 /// A greeting, an answer or frames of peers, or what belongs to consensus.
-fn to_a_peers_port(dice: &mut Dice) -> Vec<u8> {
+fn to_a_peers_port(dice: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::new();
     match dice.below(6) {
         0 => noise(dice, &mut bytes),
@@ -121,12 +121,12 @@ fn to_a_peers_port(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-fn cluster(dice: &mut Dice) -> String {
+fn cluster(dice: &mut Random) -> String {
     any(dice, &[CLUSTER, CLUSTER, CLUSTER, "", "tokenwood", "\u{0}\u{10ffff}"]).to_string()
 }
 
 /// From a node that is no member.
-fn peer_hello(dice: &mut Dice) -> wire::Hello {
+fn peer_hello(dice: &mut Random) -> wire::Hello {
     let nobody = Identity { id: any(dice, &[7, 1_000, u32::MAX]), incarnation: number(dice) };
     let to = Identity { id: dice.below(4) as u32, incarnation: number(dice) };
     let versions = any(dice, &[wire::VERSIONS, wire::VERSIONS, Versions { lowest: 255, highest: 0 }]);
@@ -134,7 +134,7 @@ fn peer_hello(dice: &mut Dice) -> wire::Hello {
     wire::Hello { versions, cluster: cluster(dice), epoch, from: nobody, to, received }
 }
 
-fn peer_frames(dice: &mut Dice, bytes: &mut Vec<u8>) {
+fn peer_frames(dice: &mut Random, bytes: &mut Vec<u8>) {
     for _ in 0..1 + dice.below(4) {
         let mut payload = Vec::new();
         noise(dice, &mut payload);
@@ -145,7 +145,7 @@ fn peer_frames(dice: &mut Dice, bytes: &mut Vec<u8>) {
 }
 
 /// Cuts it off, lengthens it, or turns bits round.
-fn damage(dice: &mut Dice, bytes: &mut Vec<u8>) {
+fn damage(dice: &mut Random, bytes: &mut Vec<u8>) {
     match dice.below(3) {
         _ if bytes.is_empty() => {}
         0 => bytes.truncate(dice.below(bytes.len() as u64) as usize),
@@ -159,23 +159,23 @@ fn damage(dice: &mut Dice, bytes: &mut Vec<u8>) {
     }
 }
 
-fn noise(dice: &mut Dice, bytes: &mut Vec<u8>) {
+fn noise(dice: &mut Random, bytes: &mut Vec<u8>) {
     bytes.extend((0..dice.below(500)).map(|_| dice.below(256) as u8));
 }
 
 /// One of the numbers that programs forget about.
-fn number(dice: &mut Dice) -> u64 {
+fn number(dice: &mut Random) -> u64 {
     let extreme = [0, u64::from(u32::MAX), u64::MAX, u64::MAX - 1, 1 << 63, 1 << 40, i64::MAX as u64];
     if dice.below(3) == 0 { dice.below(u64::MAX) } else { any(dice, &extreme) }
 }
 
-fn time(dice: &mut Dice) -> Duration {
+fn time(dice: &mut Random) -> Duration {
     let seconds = Duration::from_secs;
     any(dice, &[Duration::ZERO, Duration::MAX, seconds(1), seconds(u64::MAX / 2), Duration::from_nanos(1)])
 }
 
 /// A name that no friend uses, or none at all.
-fn name(dice: &mut Dice) -> String {
+fn name(dice: &mut Random) -> String {
     match dice.below(5) {
         0 => "stranger/\n".to_string(),
         1 => "stranger".repeat(1_000),
@@ -185,7 +185,7 @@ fn name(dice: &mut Dice) -> String {
 }
 
 /// Anything that a client may say, with fields that no client of ours sends.
-fn absurd(dice: &mut Dice) -> ToNode {
+fn absurd(dice: &mut Random) -> ToNode {
     let session = SessionId { node: dice.below(4) as u32, incarnation: number(dice), number: number(dice) };
     let request = number(dice);
     match dice.below(10) {
@@ -204,7 +204,7 @@ fn absurd(dice: &mut Dice) -> ToNode {
     }
 }
 
-fn question(dice: &mut Dice) -> Question {
+fn question(dice: &mut Random) -> Question {
     let kind = any(dice, &[Kind::Slots, Kind::RwLock, Kind::Room]);
     let client = (dice.below(2) == 0).then(|| number(dice) as u32);
     let after = Some(Cursor { kind, name: name(dice).into(), client });
@@ -221,7 +221,7 @@ fn question(dice: &mut Dice) -> Question {
     }
 }
 
-fn order(dice: &mut Dice) -> Order {
+fn order(dice: &mut Random) -> Order {
     let name: Arc<str> = name(dice).into();
     match dice.below(4) {
         0 => Order::Define { name, definition: None },
@@ -236,7 +236,7 @@ fn order(dice: &mut Dice) -> Order {
     }
 }
 
-fn definition(dice: &mut Dice) -> Definition {
+fn definition(dice: &mut Random) -> Definition {
     any(
         dice,
         &[
@@ -249,7 +249,7 @@ fn definition(dice: &mut Dice) -> Definition {
     )
 }
 
-fn acquire(dice: &mut Dice, request: u64) -> Acquire {
+fn acquire(dice: &mut Random, request: u64) -> Acquire {
     let want = match dice.below(6) {
         0 => Want::Slot,
         1 => Want::AnySlot,

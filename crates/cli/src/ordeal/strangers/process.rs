@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::storm::Dice;
 use clap::{Args, ValueEnum};
+use random::Random;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::net::{TcpSocket, TcpStream};
@@ -139,6 +139,6 @@ pub(super) async fn call_with(socket: TcpSocket, to: SocketAddr, caller: u64) ->
 }
 
 /// One of these, at random.
-pub(super) fn any<T: Copy>(dice: &mut Dice, of: &[T]) -> T {
+pub(super) fn any<T: Copy>(dice: &mut Random, of: &[T]) -> T {
     of[dice.below(of.len() as u64) as usize]
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bench::storm::Dice;
+use random::Random;
 use service::event::Filter;
 use service::frame;
 use service::protocol::{GREETING, Hello, Question, ToNode, VERSIONS};
@@ -101,11 +101,11 @@ async fn each<F: Future<Output = io::Result<()>> + Send>(
     arguments: &Arguments,
     what: &'static str,
     counts: &Counts,
-    visit: impl Fn(&mut Dice) -> F + Clone + Send + 'static,
+    visit: impl Fn(&mut Random) -> F + Clone + Send + 'static,
 ) {
     let mut strangers = JoinSet::new();
     for stranger in 0..arguments.count as u64 {
-        let mut dice = Dice::new(arguments.seed.wrapping_mul(1_000_033).wrapping_add(stranger));
+        let mut dice = Random::new(arguments.seed.wrapping_mul(1_000_033).wrapping_add(stranger));
         let (visit, counts) = (visit.clone(), counts.clone());
         strangers.spawn(async move {
             loop {
@@ -123,7 +123,7 @@ async fn each<F: Future<Output = io::Result<()>> + Send>(
 /// So many greetings a second begin at the ports for peers, and do not end.
 pub(super) async fn hellos(arguments: Arguments, counts: Counts) {
     let mut ticks = interval(Duration::from_secs(1) / PORTIONS as u32);
-    let mut dice = Dice::new(arguments.seed);
+    let mut dice = Random::new(arguments.seed);
     let mut open = JoinSet::new();
     loop {
         ticks.tick().await;
