@@ -16,6 +16,7 @@ use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use service::frame;
+use sync::IgnorePoison;
 use tokio::sync::oneshot;
 
 use crate::folder::{Folder, FolderError};
@@ -140,7 +141,7 @@ impl Disk {
     pub(crate) fn stop(&self) {
         // The thread may have ended already.
         _ = self.jobs.send(Job::Stop);
-        if let Some(thread) = self.thread.lock().expect("nobody panics here").take() {
+        if let Some(thread) = self.thread.lock().ignore_poison().take() {
             thread.join().expect("the thread that writes does not panic");
         }
     }
