@@ -12,9 +12,9 @@ use algorithms::{
     Action, Algorithm, Census, Effect, Input, Kind, NodeId, Outbox, Property, SettingError, Site, Step,
     Timer, Violation, Wait,
 };
+use random::{Random, RecordedPicks};
 
 use crate::agenda::{Agenda, Happening};
-use crate::chance::Dice;
 use crate::desk::Desk;
 use crate::measures::Measures;
 use crate::memory;
@@ -81,10 +81,10 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) desks: Vec<Desk>,
     pub(crate) network: Network<A>,
     pub(crate) load: Load,
-    picks: Dice,
+    picks: RecordedPicks,
     pub(crate) section: Draws,
-    pub(crate) sections: Dice,
-    pub(crate) faults: Dice,
+    pub(crate) sections: Random,
+    pub(crate) faults: Random,
     pub(crate) measures: Measures,
     terms: Terms,
     fences: Fences,
@@ -127,10 +127,10 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             hop: network.longest_hop,
             network,
             load: Load::new(plan, seed),
-            picks: Dice::stream(seed, 3),
+            picks: RecordedPicks::new(Random::stream(seed, 3)),
             section: Draws::new(plan.section),
-            sections: Dice::stream(seed, 4),
-            faults: Dice::stream(seed, 5),
+            sections: Random::stream(seed, 4),
+            faults: Random::stream(seed, 5),
             measures: Measures::new(
                 nodes,
                 last - warmup,

@@ -11,10 +11,9 @@ use algorithms::{
     Action, Algorithm, Case, ClientId, Effect, Info, Kind, NodeId, Property, Scope, Setting, SettingError,
     Step, Timer, Violation, Wait, World,
 };
+use random::{Random, RecordedPicks};
 
-use crate::chance::Dice;
-
-/// The longest delay, section or pause that [`Dice::spread`] gives.
+/// The longest delay, section or pause that [`Random::spread`] gives.
 const LONGEST: u64 = 1024;
 /// A bound on delays and sections that timers can rely on: a message behind others in its channel takes a
 /// little longer than [`LONGEST`].
@@ -106,7 +105,7 @@ enum Happening {
 struct Run<'a, A: Algorithm> {
     job: &'a RandomJob,
     world: World<A>,
-    dice: Dice,
+    dice: RecordedPicks,
     now: u64,
     /// Counts all events on the agenda, so that events due at the same time have an order.
     count: u64,
@@ -131,7 +130,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
         let mut run = Run {
             job,
             world: World::new(&job.case.setting, job.case.faulty())?,
-            dice: Dice::new(seed),
+            dice: RecordedPicks::new(Random::new(seed)),
             now: 0,
             count: 0,
             agenda: BinaryHeap::new(),

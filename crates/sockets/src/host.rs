@@ -8,6 +8,7 @@ use std::time::Duration;
 use algorithms::node::{Event, Node};
 use algorithms::schedule::{Action, Envelope};
 use algorithms::{Algorithm, Effect, Grant, Groups, Input, NodeId, Site, Step, Timer, Wait};
+use random::{Random, RecordedPicks};
 use service::Time;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -15,7 +16,6 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 use transport::clock;
 
-use super::dice::Dice;
 use super::replay::Recorded;
 use super::tally::{Tally, Visit};
 use super::{Counts, Door, Plan, Report};
@@ -58,7 +58,7 @@ pub(super) struct Host<A: Algorithm> {
 /// The mutable state.
 struct Desk<A: Algorithm> {
     node: Node<A>,
-    dice: Dice,
+    dice: RecordedPicks,
     record: Vec<Taken<A>>,
     tally: Tally,
     asked: Duration,
@@ -82,7 +82,7 @@ impl<A: Algorithm> Host<A> {
         let (nodes, tokens) = (plan.setting.nodes, plan.setting.tokens);
         let desk = Desk {
             node: Node::start(&Site { me, nodes, tokens, rules: &rules }),
-            dice: Dice::new(plan.seed, 1 << 32 | u64::from(me)),
+            dice: RecordedPicks::new(Random::stream(plan.seed, 1 << 32 | u64::from(me))),
             record: Vec::new(),
             tally: Tally::default(),
             asked: Duration::ZERO,

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, Groups, NodeId, Setting, SettingError};
+use random::Random;
 use serde::{Deserialize, Serialize};
 use service::Identity;
 use service::Time;
@@ -26,7 +27,6 @@ use transport::clock;
 use transport::{Config, Inbox, Outbox, Peers};
 
 mod collector;
-mod dice;
 mod host;
 mod line;
 mod part;
@@ -37,7 +37,6 @@ mod tally;
 mod tests;
 
 pub use collector::Collector;
-use dice::Dice;
 use host::{Host, STAMP_BYTES, Station};
 pub use part::take_part;
 use pause::pause_until;
@@ -145,10 +144,10 @@ impl Seated {
     /// Runs the client: it thinks, requests, waits, stays inside and leaves, as often as planned.
     pub async fn live(&self) -> Result<(), String> {
         let Seated { me, plan, station, .. } = self;
-        let mut dice = Dice::new(plan.seed, u64::from(*me));
+        let mut dice = Random::stream(plan.seed, u64::from(*me));
         for _ in 0..plan.entries {
             pause_until(clock::now() + plan.think.mul_f64(dice.exponential())).await;
-            station.request(Groups::one(dice.below(plan.setting.groups)));
+            station.request(Groups::one(dice.below(u64::from(plan.setting.groups)) as u32));
             let entered = timeout(plan.patience, station.entered().notified()).await;
             entered.map_err(|_| format!("the client of node {me} waits in vain"))?;
             pause_until(clock::now() + plan.section).await;

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use serde_json::json;
 use service::Defect;
-use swarm::{Outcome, Plan, SHOWCASES, Showcase};
+use swarm::{AdjustError, Outcome, Plan, SHOWCASES, Showcase};
 
 use crate::Ended;
 use crate::terminal::format::Format;
@@ -153,7 +153,7 @@ impl Arguments {
         self.defect.map_or(drawn, |defect| Showcase::of(defect).plan(seed, Some(defect)))
     }
 
-    fn plan(&self, seed: u64) -> Result<Plan, String> {
+    fn plan(&self, seed: u64) -> Result<Plan, AdjustError> {
         let mut plan = self.drawn(seed);
         plan.drift = self.drift;
         plan.adjust(&self.with)?;

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     });
     let _ = std::panic::take_hook();
     tell(arguments, &size, &found, begun);
-    Ok(match (&found.wrong, found.complete) {
+    Ok(match (&found.violation, found.complete) {
         (Some(_), _) => Ended::Violated,
         (None, false) => Ended::Unknown,
         (None, true) => Ended::Well,
@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 
 fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
     if arguments.format == Format::Json {
-        let (wrong, way) = found.wrong.clone().unzip();
+        let violation = found.violation.as_ref();
+        let (wrong, way) = violation.map(|(violation, way)| (violation.to_string(), way)).unzip();
         return say!(
             "{}",
             json!({
@@ -76,7 +77,7 @@ fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
         found.views,
         begun.elapsed().as_secs_f64()
     );
-    match &found.wrong {
+    match &found.violation {
         Some((wrong, way)) => {
             say!("WRONG after {} steps: {wrong}", way.len());
             way.iter().for_each(|step| say!("  {step}"));
