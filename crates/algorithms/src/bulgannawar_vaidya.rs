@@ -89,7 +89,7 @@ impl Algorithm for BulgannawarVaidya {
         kind: Kind::KMutex,
         source: "001 ch. IV; 003",
         cost: "0 if a token is here; 2 at saturation (last-seen); about log n at light load",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs { order: Order::FifoIfSeveral, ..Needs::RELIABLE_FIFO },
         clients: Clients::OneEach,
         unique_requests: true,
@@ -195,7 +195,7 @@ type Out<'a> = Outbox<'a, BulgannawarVaidya>;
 impl BulgannawarVaidya {
     fn request(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if self.token.is_some() {
-            self.holding = site.rules.defect != Some(Defect::HoldingNotSet);
+            self.holding = !site.has_defect(Defect::HoldingNotSet);
             self.again = (self.again + 1).min(site.rules.repeats);
             out.enter();
             return;
@@ -214,7 +214,7 @@ impl BulgannawarVaidya {
     }
 
     fn exit(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        self.holding = site.rules.defect == Some(Defect::HoldingNotCleared);
+        self.holding = site.has_defect(Defect::HoldingNotCleared);
         let Some(token) = self.token.take() else {
             return out.never("a client leaves and there is no token");
         };
@@ -231,7 +231,7 @@ impl BulgannawarVaidya {
         if self.again < site.rules.repeats {
             return;
         }
-        let by_version = site.rules.defect == Some(Defect::InformByVersion);
+        let by_version = site.has_defect(Defect::InformByVersion);
         let clock = if by_version { self.stamp[token as usize] } else { self.clock };
         for to in out.pick_others(site, site.rules.inform) {
             out.send(to, Message::Inform { token, clock });
@@ -246,7 +246,7 @@ impl BulgannawarVaidya {
             out.note("a node turned away from a token with too many nodes");
             let other = out.pick(site.tokens - 1);
             self.seen = if other < token.id { other } else { other + 1 };
-            if site.rules.defect == Some(Defect::OverflowSentOn) {
+            if site.has_defect(Defect::OverflowSentOn) {
                 for Entry { node, .. } in token.queue.drain(share.max(2) - 1..) {
                     self.send_on(node, self.seen, out);
                 }
@@ -255,8 +255,7 @@ impl BulgannawarVaidya {
         // Later requests of this node go to the last node that gets this token because it asked for it. An
         // entry that was turned aside says nothing about this token's forest.
         let untagged = token.queue.iter().rev().find(|entry| entry.tag.is_none());
-        let last =
-            if site.rules.defect == Some(Defect::ExitPointsToLast) { token.queue.last() } else { untagged };
+        let last = if site.has_defect(Defect::ExitPointsToLast) { token.queue.last() } else { untagged };
         let head = token.queue[0];
         self.point(token.id, last.unwrap_or(&head).node);
         self.send_token(site, head.node, token, out);
@@ -271,21 +270,21 @@ impl BulgannawarVaidya {
             if tag.is_some() {
                 out.note("a request was turned into one for another token");
             }
-            if self.holding || site.rules.defect != Some(Defect::IdleGrantNotQueued) {
+            if self.holding || !site.has_defect(Defect::IdleGrantNotQueued) {
                 token.queue.push(Entry { node: origin, tag });
             }
             if self.holding {
                 self.token = Some(token);
                 return;
             }
-            let wrong = site.rules.defect == Some(Defect::IdleGrantPointsAsked);
+            let wrong = site.has_defect(Defect::IdleGrantPointsAsked);
             self.point(if wrong { asked } else { token.id }, origin);
             self.send_token(site, origin, token, out);
         } else if self.wait == Some(asked) {
             self.node_queue.push(origin);
         } else {
             self.send_on(origin, asked, out);
-            if site.rules.defect != Some(Defect::ForwardKeepsPointer) {
+            if !site.has_defect(Defect::ForwardKeepsPointer) {
                 self.point(asked, origin);
             }
         }
@@ -312,19 +311,19 @@ impl BulgannawarVaidya {
             let Some(via) = tag else {
                 return out.never("another token comes than was asked for, without a tag");
             };
-            let wrong = site.rules.defect == Some(Defect::TokenPointsGot);
+            let wrong = site.has_defect(Defect::TokenPointsGot);
             self.point(if wrong { id } else { asked }, via);
             self.stamp_now(site, asked);
         }
-        let tag = if site.rules.defect == Some(Defect::NullTagsForModified) { None } else { tag };
+        let tag = if site.has_defect(Defect::NullTagsForModified) { None } else { tag };
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, tag }));
-        if asked == id || site.rules.defect != Some(Defect::TokenPointsGot) {
+        if asked == id || !site.has_defect(Defect::TokenPointsGot) {
             self.point(id, site.me);
         }
         self.token = Some(Token { id, queue });
         self.holding = true;
         self.see(site, id);
-        if site.rules.defect == Some(Defect::InformByVersion) {
+        if site.has_defect(Defect::InformByVersion) {
             self.stamp[id as usize] = clock;
         } else {
             self.stamp_now(site, id);
@@ -367,7 +366,7 @@ impl BulgannawarVaidya {
     fn send_token(&mut self, site: &Context<'_>, to: NodeId, token: Token, out: &mut Out<'_>) {
         self.again = 0;
         let mut clock = self.clock;
-        if site.rules.defect == Some(Defect::InformByVersion) {
+        if site.has_defect(Defect::InformByVersion) {
             self.stamp[token.id as usize] += 1;
             clock = self.stamp[token.id as usize];
         }
@@ -383,7 +382,7 @@ impl BulgannawarVaidya {
 
     /// Advances Lamport's clock, if INFORM messages need one.
     fn tick(&mut self, site: &Context<'_>, input: &Input<Self>) {
-        if site.rules.inform == 0 || site.rules.defect == Some(Defect::InformByVersion) {
+        if site.rules.inform == 0 || site.has_defect(Defect::InformByVersion) {
             return;
         }
         if let Input::Deliver { message, .. } = input {
@@ -397,7 +396,7 @@ impl BulgannawarVaidya {
 
     /// Stamps what this node knows about the token with the current clock.
     fn stamp_now(&mut self, site: &Context<'_>, token: TokenId) {
-        if site.rules.inform > 0 && site.rules.defect != Some(Defect::InformByVersion) {
+        if site.rules.inform > 0 && !site.has_defect(Defect::InformByVersion) {
             self.stamp[token as usize] = self.clock;
         }
     }

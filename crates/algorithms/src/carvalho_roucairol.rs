@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -33,11 +33,8 @@ pub struct CarvalhoRoucairol {
     deferred: Vec<NodeId>,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    defect: Option<Defect>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for CarvalhoRoucairol {
     type Message = Message;
@@ -136,7 +133,7 @@ impl CarvalhoRoucairol {
         // A node that holds all permissions asked no other node, so a request that arrives while it is inside
         // may be older than its own.
         let inside = self.request.is_some() && self.all_permitted();
-        if older || inside && site.rules.defect != Some(Defect::InsideComparesTimes) {
+        if older || inside && !site.has_defect(Defect::InsideComparesTimes) {
             out.note("a reply was deferred");
             let index = self.deferred.partition_point(|&node| node < from);
             self.deferred.insert(index, from);
@@ -145,7 +142,7 @@ impl CarvalhoRoucairol {
         let had = self.permitted[from as usize];
         self.give(site, from, out);
         // Without the permission, this node's own request is already on its way to the other node.
-        let asks_again = had && site.rules.defect != Some(Defect::NotAskedAgain);
+        let asks_again = had && !site.has_defect(Defect::NotAskedAgain);
         if let Some(mine) = self.request.filter(|_| asks_again) {
             out.note("a permission was given away and asked for again");
             out.send(from, Message::Request(mine));
@@ -163,7 +160,7 @@ impl CarvalhoRoucairol {
     }
 
     fn give(&mut self, site: &Context<'_>, to: NodeId, out: &mut Out<'_>) {
-        if site.rules.defect != Some(Defect::PermissionKept) {
+        if !site.has_defect(Defect::PermissionKept) {
             self.permitted[to as usize] = false;
         }
         out.send(to, Message::Reply);

@@ -135,7 +135,7 @@ impl Variant for Dynamic {
         kind: Kind::KMutex,
         source: "000 sec. III",
         cost: "0 to 7 for a single request; for many at once 2 to 3, plus 2 per group and per token",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
@@ -216,7 +216,7 @@ impl<V: Variant> Algorithm for Grouped<V> {
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
-        let printed_count = |tokens| if has_defect(site, Defect::GrantCountsOne) { 1 } else { tokens };
+        let printed_count = |tokens| if site.has_defect(Defect::GrantCountsOne) { 1 } else { tokens };
         match input {
             Input::Request { .. } => self.request(site, out),
             Input::Exit { .. } => self.exit(site, out),
@@ -260,22 +260,18 @@ impl<V: Variant> Algorithm for Grouped<V> {
 type Context<'a, V> = Site<'a, Grouped<V>>;
 type Out<'a, V> = Outbox<'a, Grouped<V>>;
 
-fn has_defect<V: Variant>(site: &Context<'_, V>, defect: Defect) -> bool {
-    site.rules.defect == Some(defect)
-}
-
 /// The rules of every node.
 impl<V: Variant> Grouped<V> {
     fn request(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
         let collector = site.rules.layout.collector_of(site.me);
-        let dangling = has_defect(site, Defect::DanglingElse);
+        let dangling = site.has_defect(Defect::DanglingElse);
         if if dangling { collector == site.me && site.me != GLOBAL } else { collector != site.me } {
             return out.send(collector, Message::Request(site.me));
         }
         // A waiting group comes first, so the global collector's client enters only if the queue is empty.
         if self.available > 0 && self.asking.is_empty() {
             self.available -= 1;
-            if has_defect(site, Defect::FastPathQueues) {
+            if site.has_defect(Defect::FastPathQueues) {
                 self.waiting.push(site.me);
             }
             return self.enter(Vec::new(), out);
@@ -313,7 +309,7 @@ impl<V: Variant> Grouped<V> {
         if to == site.me {
             return self.came_home(site, out);
         }
-        if has_defect(site, Defect::ForwardsTwice) && !site.rules.layout.is_collector(site.me) {
+        if site.has_defect(Defect::ForwardsTwice) && !site.rules.layout.is_collector(site.me) {
             out.send(to, message.clone());
         }
         out.send(to, message);
@@ -323,7 +319,7 @@ impl<V: Variant> Grouped<V> {
 /// The rules of a local collector.
 impl<V: Variant> Grouped<V> {
     fn on_request(&mut self, site: &Context<'_, V>, origin: NodeId, out: &mut Out<'_, V>) {
-        if site.me == GLOBAL && has_defect(site, Defect::OwnGroupDropped) {
+        if site.me == GLOBAL && site.has_defect(Defect::OwnGroupDropped) {
             return;
         }
         self.waiting.push(origin);
@@ -415,7 +411,7 @@ impl<V: Variant> Grouped<V> {
         if self.asking.contains(&group) {
             return out.never("a group asks and is in the queue already");
         }
-        if has_defect(site, Defect::QueuesItself) {
+        if site.has_defect(Defect::QueuesItself) {
             self.waiting.push(from);
             return self.enqueue(site, site.rules.layout.group_of(site.me), out);
         }
@@ -428,7 +424,7 @@ impl<V: Variant> Grouped<V> {
             if self.asking.len() == 1 {
                 out.arm(COLLECT, MOMENT);
             }
-        } else if self.available == 0 && !has_defect(site, Defect::SharesFromK) {
+        } else if self.available == 0 && !site.has_defect(Defect::SharesFromK) {
             out.note(notes::WAITS);
         } else {
             self.share_out(site, out);
@@ -442,10 +438,10 @@ impl<V: Variant> Grouped<V> {
 
     fn share_out(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
         let Some(&longest) = self.asking.first() else { return };
-        if has_defect(site, Defect::OwnGroupFirst) {
+        if site.has_defect(Defect::OwnGroupFirst) {
             self.asking.sort_by_key(|&group| site.rules.layout.collector(group) != GLOBAL);
         }
-        let pool = if has_defect(site, Defect::SharesFromK) { site.tokens } else { self.available };
+        let pool = if site.has_defect(Defect::SharesFromK) { site.tokens } else { self.available };
         let served: Vec<LocalGroup> = {
             let most = self.asking.len().min(pool as usize);
             self.asking.drain(..most).collect()

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Order, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -150,11 +150,8 @@ pub struct Ask {
     pub groups: Groups,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    defect: Option<Defect>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 type Context<'a> = Site<'a, DrsGme>;
 
@@ -357,8 +354,4 @@ impl DrsGme {
         let left = self.stage != Stage::Captain;
         left && matches!(&self.kept.location, Location::Here(holding) if !holding.followers.is_empty())
     }
-}
-
-fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
-    site.rules.defect == Some(defect)
 }

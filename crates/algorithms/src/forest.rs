@@ -37,7 +37,7 @@ use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
 pub use rules::{ResizeDefect, Rules};
 pub use service::Before;
-pub use views::{Elsewhere, Kept, KeptToken};
+pub use views::{Frozen, FrozenToken, RemoteToken};
 
 /// Armed while a waiter here waits for a busy token and the home does not know.
 const HUNGRY: Timer = 0;
@@ -132,6 +132,15 @@ impl Held {
     }
 }
 
+/// Where a request joins a queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum QueueEnd {
+    /// Before all others: the request has waited for another token already.
+    Front,
+    /// Behind all others.
+    Back,
+}
+
 type Context<'a> = Site<'a, Forest>;
 type Out<'a> = Outbox<'a, Forest>;
 
@@ -146,7 +155,7 @@ impl Algorithm for Forest {
         kind: Kind::KMutex,
         source: "ours, from 001 and 003",
         cost: "0 if a token is here; 2 or less at saturation; about log n at light load",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE_FIFO,
         clients: Clients::Many,
         unique_requests: true,
@@ -290,7 +299,10 @@ impl Forest {
 
     fn receive(&mut self, site: &Context<'_>, from: NodeId, message: Message, out: &mut Out<'_>) {
         match message.body {
-            Body::Request { origin, token, front } => self.on_request(site, origin, token, front, out),
+            Body::Request { origin, token, front } => {
+                let end = if front { QueueEnd::Front } else { QueueEnd::Back };
+                self.on_request(site, origin, token, end, out);
+            }
             Body::Token { token, version, queue, size } => {
                 self.learn(site, size, out);
                 self.on_token(site, token, version, queue, out);
@@ -395,8 +407,4 @@ impl Forest {
     fn index_of(&self, token: TokenId) -> Option<usize> {
         self.held.binary_search_by_key(&token, |held| held.token).ok()
     }
-}
-
-fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
-    site.rules.defect == Some(defect)
 }

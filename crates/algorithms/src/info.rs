@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::algorithm::{Algorithm, Site};
 use crate::properties::Property;
 
 /// Name, source, needs, options and known defects of an algorithm.
@@ -87,7 +88,7 @@ pub enum Tokens {
     /// A single one, whatever k is.
     One,
     /// One for each of the k slots.
-    PerRight,
+    PerSlot,
 }
 
 /// What an algorithm needs of channels and nodes. The checker explores exactly what is promised here, a
@@ -374,7 +375,32 @@ pub enum Shows {
     Dearer(u64),
 }
 
-/// Defines the defects of an algorithm: an enum for the code, and the table for [`Info::defects`].
+/// Rules by which a defect can be enabled.
+pub trait Defective {
+    /// The defects.
+    type Defect: PartialEq;
+
+    /// The defect that is enabled.
+    fn defect(&self) -> Option<Self::Defect>;
+}
+
+impl<A: Algorithm<Rules: Defective>> Site<'_, A> {
+    /// Whether this defect is enabled.
+    #[inline]
+    pub fn has_defect(&self, defect: <A::Rules as Defective>::Defect) -> bool {
+        self.rules.defect() == Some(defect)
+    }
+}
+
+/// The rules of an algorithm without options.
+#[derive(Clone, Copy, Debug)]
+pub struct OnlyDefect<D> {
+    /// The defect that is enabled.
+    pub defect: Option<D>,
+}
+
+/// Defines the defects of an algorithm: an enum for the code, the table for [`Info::defects`], and that its
+/// `Rules` name one of them.
 #[macro_export]
 macro_rules! defects {
     ($(#[$meta:meta])* pub enum $enum:ident { $($variant:ident => $defect:expr,)* }) => {
@@ -393,6 +419,15 @@ macro_rules! defects {
                 let name = setting.defect.as_deref()?;
                 let index = Self::TABLE.iter().position(|defect| defect.name == name)?;
                 ALL.get(index).copied()
+            }
+        }
+
+        impl $crate::info::Defective for super::Rules {
+            type Defect = $enum;
+
+            #[inline]
+            fn defect(&self) -> Option<$enum> {
+                self.defect
             }
         }
     };

@@ -300,16 +300,14 @@ impl Lacbt {
     }
 
     fn serve_next(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        if site.rules.defect != Some(Defect::ReleaseServesNobody) {
+        if !site.has_defect(Defect::ReleaseServesNobody) {
             self.serve(site, out);
         }
     }
 
     fn on_parent(&mut self, site: &Context<'_>, new: NodeId, swap: u32, out: &mut Out<'_>) {
         match &mut self.role {
-            Role::Below { parent, epoch }
-                if swap > *epoch || site.rules.defect == Some(Defect::OldNewsTaken) =>
-            {
+            Role::Below { parent, epoch } if swap > *epoch || site.has_defect(Defect::OldNewsTaken) => {
                 (*parent, *epoch) = (new, swap);
             }
             Role::Below { .. } | Role::Root(_) => out.note("news of a parent came too late"),
@@ -317,7 +315,7 @@ impl Lacbt {
     }
 
     fn move_to(&mut self, site: &Context<'_>, position: u32) {
-        if site.rules.defect == Some(Defect::PlacesInRequests) {
+        if site.has_defect(Defect::PlacesInRequests) {
             self.position = position;
         }
     }

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 use crate::stamp::Stamp;
 
@@ -41,11 +41,8 @@ pub enum Message {
     Release,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    defect: Option<Defect>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for Lamport {
     type Message = Message;
@@ -123,7 +120,7 @@ impl Lamport {
         self.clock += 1;
         self.enqueue((self.clock, site.me));
         out.broadcast(site, &Message::Request(self.clock));
-        if site.rules.defect != Some(Defect::RepliesNotAwaited) {
+        if !site.has_defect(Defect::RepliesNotAwaited) {
             self.missing = site.nodes - 1;
         }
         self.enter_if_first(site, out);
@@ -140,7 +137,7 @@ impl Lamport {
             out.note("two requests of the same time met");
         }
         // A request that this node makes after its reply must be later than the one it replied to.
-        if site.rules.defect != Some(Defect::ClockNotAdvanced) {
+        if !site.has_defect(Defect::ClockNotAdvanced) {
             self.clock = self.clock.max(time);
         }
         self.enqueue(stamp);
@@ -148,7 +145,7 @@ impl Lamport {
     }
 
     fn on_reply(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        if site.rules.defect == Some(Defect::RepliesNotAwaited) {
+        if site.has_defect(Defect::RepliesNotAwaited) {
             return;
         }
         let Some(missing) = self.missing.checked_sub(1) else {

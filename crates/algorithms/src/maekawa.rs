@@ -231,7 +231,7 @@ impl Maekawa {
     fn on_failed(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
         // LOCKED always comes after FAILED, so a FAILED that comes after LOCKED was overtaken.
         let overtaken = self.request != Some(time) || self.locked.contains(&from);
-        if overtaken && site.rules.defect != Some(Defect::StaleFailedBelieved) {
+        if overtaken && !site.has_defect(Defect::StaleFailedBelieved) {
             return post.out.note("a FAILED was overtaken");
         }
         remove(&mut self.locked, from);
@@ -241,7 +241,7 @@ impl Maekawa {
 
     fn on_inquire(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
         let unasked = !self.failed.is_empty() && !self.locked.contains(&from);
-        if unasked && site.rules.defect == Some(Defect::StaleInquireAnswered) {
+        if unasked && site.has_defect(Defect::StaleInquireAnswered) {
             return post.send(from, Message::Relinquish);
         }
         if self.request != Some(time) || self.inside(site) {

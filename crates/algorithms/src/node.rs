@@ -131,7 +131,7 @@ impl<A: Algorithm> Node<A> {
     /// carries out the sends.
     pub fn apply(&mut self, site: &Site<'_, A>, event: Event<A>, chance: &mut dyn Chance) -> Reaction<A> {
         let mut effects = Vec::new();
-        self.happen(site, event, &mut Outbox::new(&mut effects, chance));
+        self.handle(site, event, &mut Outbox::new(&mut effects, chance));
         let mut violation = None;
         for effect in &effects {
             if let Some(wrong) = self.carry_out(site, effect) {
@@ -144,7 +144,7 @@ impl<A: Algorithm> Node<A> {
     /// The first half of [`Node::apply`]: applies an event. The caller passes each effect to
     /// [`Node::carry_out`], in order. Inlined, because callers know the event.
     #[inline(always)]
-    pub fn happen(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
+    pub fn handle(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
         match event {
             Event::Input(input) => {
                 match &input {

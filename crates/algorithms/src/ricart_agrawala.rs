@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -39,11 +39,8 @@ pub enum Message {
     Reply,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    defect: Option<Defect>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for RicartAgrawala {
     type Message = Message;
@@ -124,7 +121,7 @@ impl RicartAgrawala {
     }
 
     fn on_request(&mut self, site: &Context<'_>, from: NodeId, time: u32, out: &mut Out<'_>) {
-        if site.rules.defect != Some(Defect::TimeNotFromHighest) {
+        if !site.has_defect(Defect::TimeNotFromHighest) {
             self.highest = self.highest.max(time);
         }
         // A node that is inside keeps its request until it leaves, and that is older than any that arrives

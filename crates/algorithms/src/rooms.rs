@@ -30,7 +30,7 @@ pub use message::{Effect, Entry, Message};
 pub use mode::{AnyOf, Mode};
 pub use room::{Before, Context, Room};
 pub use rules::{QueueOrder, Rules};
-pub use views::{Kept, KeptToken, Reported, ViewDefect};
+pub use views::{Frozen, FrozenToken, RoomReports, ViewDefect};
 
 /// A room of the workbench.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

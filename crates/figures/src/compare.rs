@@ -1,14 +1,9 @@
 //! Comparison of curves: by how much a simulation misses a formula, and how a curve runs.
 
-use crate::page::{Claim, Dot, Origin, Series, Verdict};
+use crate::page::{Claim, Dot, Verdict};
 
 /// A simulated value this close to a formula's confirms it.
 pub(crate) const NEAR: f64 = 0.02;
-
-/// A curve.
-pub(crate) fn series(label: &str, origin: Origin, dots: Vec<Dot>) -> Series {
-    Series { label: label.to_string(), origin, dots }
-}
 
 /// A claim that a formula describes the simulation at the same x values: it reproduces if it is nowhere more
 /// than [`NEAR`] off (or three standard errors), and otherwise differs by the range of the deviations.
@@ -72,6 +67,11 @@ pub(crate) fn short(number: f64) -> String {
     } else {
         format!("{number:.2}")
     }
+}
+
+/// A share in percent.
+pub(crate) fn share(part: f64) -> String {
+    format!("{:.1} %", part * 100.0)
 }
 
 fn percent(share: f64) -> String {

@@ -60,14 +60,10 @@ fn capitalised(text: &str) -> String {
     text[..1].to_uppercase() + &text[1..]
 }
 
-fn simulated(label: String, dots: Vec<Dot>) -> Series {
-    Series { label, origin: Origin::Simulated, dots }
-}
-
 /// A formula at these x values.
-fn formula(label: &str, places: &[u32], value: impl Fn(f64) -> f64) -> Series {
-    let dots = places.iter().map(|&x| Dot::exact(f64::from(x), value(f64::from(x)))).collect();
-    Series { label: label.to_string(), origin: Origin::Formula, dots }
+fn formula(label: &str, sizes: &[u32], value: impl Fn(f64) -> f64) -> Series {
+    let dots = sizes.iter().map(|&x| Dot::exact(f64::from(x), value(f64::from(x)))).collect();
+    Series::new(label, Origin::Formula, dots)
 }
 
 /// The exponent with which a curve grows: the slope of the straight line nearest to it where both axes are

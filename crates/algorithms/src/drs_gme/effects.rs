@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::algorithm::{Effect, Grant, Group, NodeId, Outbox, Timer, Wait};
-use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Location, Message, SUSPECT, has_defect};
+use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Location, Message, SUSPECT};
 
 /// The effects of one step. Sends and entries follow the store, and the timers follow the state.
 pub(super) struct Effects {
@@ -51,7 +51,7 @@ impl Effects {
     pub(super) fn carry_out(self, node: &DrsGme, site: &Context<'_>, out: &mut Outbox<'_, DrsGme>) {
         if node.kept != self.before {
             let mut durable = node.kept.clone();
-            if has_defect(site, Defect::TokenNotStored) && matches!(durable.location, Location::Here(_)) {
+            if site.has_defect(Defect::TokenNotStored) && matches!(durable.location, Location::Here(_)) {
                 durable.location = Location::Away(None);
             }
             out.persist(durable);
@@ -81,11 +81,11 @@ fn wait(site: &Context<'_>, timer: Timer) -> Wait {
     if timer == FOLLOWERS {
         return Wait { hops: 2, sections: 1 };
     }
-    if has_defect(site, Defect::SuspectTooEarly) {
+    if site.has_defect(Defect::SuspectTooEarly) {
         return Wait { hops: nodes + 1, sections: nodes - 1 };
     }
     // A session that admits a follower at the very end of its captain's stay takes two critical sections and
-    // three hops, the hand-over included. One session is open and every other node may open one before this
+    // three hops, the hand-off included. One session is open and every other node may open one before this
     // node's turn. The request needs up to three hops to find the token, and a start one.
     Wait { hops: 3 * nodes + 4, sections: 2 * nodes }
 }

@@ -6,9 +6,7 @@ use core::mem;
 
 use crate::algorithm::{Group, Groups, NodeId};
 use crate::drs_gme::effects::Effects;
-use crate::drs_gme::{
-    Arrival, Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Token, has_defect,
-};
+use crate::drs_gme::{Arrival, Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Token};
 use crate::sorted;
 
 impl DrsGme {
@@ -23,7 +21,7 @@ impl DrsGme {
             }
             Some(_) => holding.token.enqueue(ask),
             None => {
-                if has_defect(site, Defect::SessionOnlyFromIdle) {
+                if site.has_defect(Defect::SessionOnlyFromIdle) {
                     self.kept.session += 1;
                 }
                 self.open(site, ask, effects);
@@ -43,7 +41,7 @@ impl DrsGme {
         if holding.token.knows_served(ask) {
             // The requester may have held the token since it asked, and then does not know this node any
             // more.
-            if has_defect(site, Defect::StaleUnanswered) {
+            if site.has_defect(Defect::StaleUnanswered) {
                 return;
             }
             effects.note("a stale request was answered with a hint");
@@ -70,7 +68,7 @@ impl DrsGme {
     pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
         let Location::Here(holding) = &mut self.kept.location else { return };
         let stale = holding.token.knows_served(ask) || holding.token.knows_queued(ask);
-        if has_defect(site, Defect::RegenerateStaysIdle) && holding.open.is_none() && !stale {
+        if site.has_defect(Defect::RegenerateStaysIdle) && holding.open.is_none() && !stale {
             let (session, token) = (self.kept.session + 1, holding.token.clone());
             return effects.send(ask.node, Message::Token { session, token });
         }
@@ -78,7 +76,7 @@ impl DrsGme {
         let left = self.stage != Stage::Captain && holding.token.queue.is_empty();
         let known = stale || holding.followers.iter().any(|&(node, _)| node == ask.node);
         if let (true, Some(group), true, false) =
-            (has_defect(site, Defect::RegenerateUnrecorded), group, left, known)
+            (site.has_defect(Defect::RegenerateUnrecorded), group, left, known)
         {
             holding.token.record(site, ask);
             holding.unrecorded += 1;
@@ -128,7 +126,7 @@ impl DrsGme {
         if head.node != site.me {
             return self.hand_over(site, effects);
         }
-        if has_defect(site, Defect::HandOverToSelfChecked) && arrival == Arrival::Earlier {
+        if site.has_defect(Defect::HandOverToSelfChecked) && arrival == Arrival::Earlier {
             // The text sends the token to itself and then finds that it is not newer than its own copy.
             let token = holding.token.clone();
             self.request_set = token.captains(site);
@@ -170,7 +168,7 @@ impl DrsGme {
             }
             holding.admit(site, ask, group, effects);
             let rest: Groups = ask.groups.iter().filter(|&other| other != group).collect();
-            if has_defect(site, Defect::AnyOfEntryStays) && !rest.is_empty() {
+            if site.has_defect(Defect::AnyOfEntryStays) && !rest.is_empty() {
                 holding.token.queue.push(Ask { groups: rest, ..ask });
             }
         }
@@ -179,7 +177,7 @@ impl DrsGme {
     /// Sends the token to the head of the queue.
     fn hand_over(&mut self, site: &Context<'_>, effects: &mut Effects) {
         let Location::Here(holding) = mem::take(&mut self.kept.location) else { return };
-        if !has_defect(site, Defect::SessionOnlyFromIdle) {
+        if !site.has_defect(Defect::SessionOnlyFromIdle) {
             self.kept.session += 1;
         }
         self.request_set = holding.token.captains(site);
@@ -235,7 +233,7 @@ impl Token {
     fn record(&mut self, site: &Context<'_>, ask: Ask) {
         self.queue.retain(|other| other.node != ask.node);
         let Some(served) = self.served.get_mut(ask.node as usize) else { return };
-        if !has_defect(site, Defect::ServedNotRecorded) {
+        if !site.has_defect(Defect::ServedNotRecorded) {
             *served = ask.number;
         }
     }

@@ -3,7 +3,7 @@
 use crate::algorithm::{Group, NodeId};
 use crate::drs_gme::effects::Effects;
 use crate::drs_gme::{
-    Arrival, Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Start, Token, has_defect,
+    Arrival, Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Start, Token,
 };
 
 impl DrsGme {
@@ -13,7 +13,7 @@ impl DrsGme {
         let Location::Away(sent) = &self.kept.location else { return };
         let token_knows =
             sent.as_ref().is_some_and(|token| token.knows_served(ask) || token.knows_queued(ask));
-        if token_knows || has_defect(site, Defect::RequestsForgotten) {
+        if token_knows || site.has_defect(Defect::RequestsForgotten) {
             return;
         }
         match self.heard.binary_search_by_key(&ask.node, |other| other.node) {
@@ -33,7 +33,7 @@ impl DrsGme {
     /// A holder answered a stale request: it is not in the request set, or was not when it got the token.
     pub(super) fn on_hint(&mut self, site: &Context<'_>, from: NodeId, effects: &mut Effects) {
         if let Location::Here(_) = self.kept.location {
-            if has_defect(site, Defect::HintIgnored) {
+            if site.has_defect(Defect::HintIgnored) {
                 return;
             }
             // The token has arrived here since, and the other node may not know.
@@ -48,7 +48,7 @@ impl DrsGme {
             if session > self.kept.session {
                 return effects.never("a newer token comes to the holder");
             }
-            if session < self.kept.session || !has_defect(site, Defect::OldTokenNotHighest) {
+            if session < self.kept.session || !site.has_defect(Defect::OldTokenNotHighest) {
                 return effects.note("an old token was dropped");
             }
             self.stage = Stage::Idle;
@@ -77,10 +77,10 @@ impl DrsGme {
             Stage::Waiting(groups) if number == self.kept.number && groups.contains(group) => {
                 self.follow(captain, group, effects);
             }
-            Stage::Waiting(groups) if has_defect(site, Defect::StartUnguarded) => {
+            Stage::Waiting(groups) if site.has_defect(Defect::StartUnguarded) => {
                 self.follow(captain, groups.first().unwrap_or(group), effects);
             }
-            _ if has_defect(site, Defect::StartUnguarded) => self.follow(captain, group, effects),
+            _ if site.has_defect(Defect::StartUnguarded) => self.follow(captain, group, effects),
             Stage::Follower(_) | Stage::Captain if number == self.kept.number => {}
             _ => {
                 effects.note("a start came for a request that is over");
@@ -93,7 +93,7 @@ impl DrsGme {
     pub(super) fn on_is_complete(&mut self, site: &Context<'_>, start: Start, effects: &mut Effects) {
         match self.stage {
             Stage::Waiting(groups)
-                if has_defect(site, Defect::IsCompleteUnnumbered) && groups.contains(start.group) =>
+                if site.has_defect(Defect::IsCompleteUnnumbered) && groups.contains(start.group) =>
             {
                 self.follow(start.captain, start.group, effects);
             }
@@ -136,7 +136,7 @@ impl DrsGme {
                 effects.note("a token was sent again");
                 self.send_again(effects);
             }
-            Location::Away(None) if has_defect(site, Defect::RegenerateFromNothing) => {
+            Location::Away(None) if site.has_defect(Defect::RegenerateFromNothing) => {
                 effects.never("a token is made from an old one that has no queue");
             }
             _ => {}

@@ -39,7 +39,7 @@ pub enum Message<M: Mode> {
     Token {
         /// The waiting requests, the next one first.
         queue: Vec<Entry<M>>,
-        /// Rises with every opening and every hand-over.
+        /// Rises with every opening and every hand-off.
         counter: u64,
     },
     /// The receiver's request of this number is granted: its clients may enter, and it follows the sender.

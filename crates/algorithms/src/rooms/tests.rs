@@ -34,7 +34,7 @@ fn no_message_where_the_room_is_open() {
     assert_eq!(world.sent, 3);
 }
 
-/// A contended hand-over is one message after the exit.
+/// A contended hand-off is one message after the exit.
 #[test]
 fn one_message_hands_the_room_over() {
     let mut world = world(2, 2, &[]);

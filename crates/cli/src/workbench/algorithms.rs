@@ -91,7 +91,7 @@ fn tokens(tokens: Tokens) -> &'static str {
     match tokens {
         Tokens::None => "-",
         Tokens::One => "1",
-        Tokens::PerRight => "k",
+        Tokens::PerSlot => "k",
     }
 }
 

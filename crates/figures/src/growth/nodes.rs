@@ -2,8 +2,9 @@
 
 use simulator::{Estimate, Point, Summary};
 
-use super::{Load, capitalised, exponent, formula, harmonic, point, simulated};
-use crate::page::{Axis, Chart, Claim, Dot, Page, Part};
+use super::{Load, capitalised, exponent, formula, harmonic, point};
+use crate::compare::share;
+use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series};
 use crate::{Effort, Exhibit, Results};
 
 pub(super) const EXHIBITS: [Exhibit; 3] = [
@@ -126,7 +127,7 @@ fn chart(effort: &Effort, results: &Results, load: Load, y: &str, value: fn(&Sum
         y: Axis::logarithmic(y),
         series: CONTENDERS
             .iter()
-            .map(|it| simulated(it.label(), it.dots(effort, results, load, value)))
+            .map(|it| Series::new(it.label(), Origin::Simulated, it.dots(effort, results, load, value)))
             .collect(),
     }
 }
@@ -134,10 +135,6 @@ fn chart(effort: &Effort, results: &Results, load: Load, y: &str, value: fn(&Sum
 /// The largest deviation of measured values from a formula, as a share of it.
 fn deviation(dots: &[Dot], formula: impl Fn(f64) -> f64) -> f64 {
     dots.iter().map(|dot| (dot.y / formula(dot.x) - 1.0).abs()).fold(0.0, f64::max)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 fn messages(effort: &Effort, results: &Results) -> Page {
@@ -164,14 +161,14 @@ fn messages(effort: &Effort, results: &Results) -> Page {
             "theory",
             "naimi-trehel: H(n - 1) messages.",
             naimi < 0.03,
-            format!("within {} at every n", percent(naimi)),
+            format!("within {} at every n", share(naimi)),
         )
         .because("A mean over requests of nodes drawn at random, once the tree has become what such requests make of it."),
         Claim::holds(
             "theory",
             "ricart-agrawala: 2(n - 1) messages; suzuki-kasami: n, or none if the token is here.",
             ricart < 0.001 && suzuki < 0.03,
-            format!("within {} of 2(n - 1), within {} of n - 1 on average", percent(ricart), percent(suzuki)),
+            format!("within {} of 2(n - 1), within {} of n - 1 on average", share(ricart), share(suzuki)),
         ),
         Claim::holds(
             "theory",
@@ -213,7 +210,7 @@ fn wait(effort: &Effort, results: &Results) -> Page {
             "theory",
             "A node that asks all others or a quorum enters after two hops, whatever n is.",
             most < 0.15,
-            format!("within {} of 2 hops", percent(most)),
+            format!("within {} of 2 hops", share(most)),
         ),
         Claim::holds(
             "theory",
@@ -253,7 +250,7 @@ fn saturation(effort: &Effort, results: &Results) -> Page {
             "theory",
             "Where the token goes straight to the next, everybody waits one hop for each of n entries.",
             one_hop < 0.03,
-            format!("naimi-trehel and neilsen-mizuno within {} of n hops from n = 30 on", percent(one_hop)),
+            format!("naimi-trehel and neilsen-mizuno within {} of n hops from n = 30 on", share(one_hop)),
         ),
         Claim::holds(
             "theory",

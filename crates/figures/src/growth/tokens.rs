@@ -2,8 +2,8 @@
 
 use simulator::{Estimate, Point, Summary};
 
-use super::{Load, capitalised, formula, point, simulated};
-use crate::page::{Axis, Chart, Claim, Dot, Page, Part, Verdict};
+use super::{Load, capitalised, formula, point};
+use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series, Verdict};
 use crate::{Effort, Exhibit, Results};
 
 pub(super) const EXHIBIT: Exhibit = Exhibit {
@@ -60,7 +60,10 @@ fn draw(effort: &Effort, results: &Results) -> Page {
             title: format!("{}, {when} (n = {NODES})", capitalised(y)),
             x: Axis::logarithmic("tokens (k)"),
             y: Axis::logarithmic(y),
-            series: NAMES.into_iter().map(|it| simulated(label(it), curve(load, it, value))).collect(),
+            series: NAMES
+                .into_iter()
+                .map(|it| Series::new(label(it), Origin::Simulated, curve(load, it, value)))
+                .collect(),
         }
     };
     let messages: fn(&Summary) -> Estimate = |it| it.messages_per_entry;

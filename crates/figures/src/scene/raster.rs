@@ -22,7 +22,7 @@ pub(crate) fn paint(scene: &Scene) -> Picture {
     for shape in &scene.shapes {
         match shape {
             Shape::Line { positions, width, colour, dash: [] } => {
-                picture.fill(&stroke(positions, *width), *colour)
+                picture.fill(&stroke(positions, *width), *colour);
             }
             Shape::Line { positions, width, colour, dash } => {
                 for piece in dashes(positions, dash) {

@@ -19,10 +19,8 @@ pub(super) struct Figure {
 impl Figure {
     /// The curves of all contenders.
     pub(super) fn chart(self, view: &View) -> Chart {
-        let curve = |contender: Contender| Series {
-            label: contender.label.to_string(),
-            origin: Origin::Simulated,
-            dots: self.dots(view, contender),
+        let curve = |contender: Contender| {
+            Series::new(contender.label, Origin::Simulated, self.dots(view, contender))
         };
         Chart {
             suffix: self.suffix,
@@ -42,7 +40,7 @@ impl Figure {
 /// The numbers that a text prints, as marks.
 pub(super) fn printed(label: &str, dots: &[(f64, f64)]) -> Series {
     let dots = dots.iter().map(|&(x, y)| Dot::exact(x, y)).collect();
-    Series { label: label.to_string(), origin: Origin::Printed, dots }
+    Series::new(label, Origin::Printed, dots)
 }
 
 /// The closed form of the wait, where it exceeds the wait at the lightest load: below that it has no meaning.
@@ -51,9 +49,7 @@ pub(super) fn saturation(view: &View, regime: Regime) -> Series {
     // Finer than the simulated curves, since it bends.
     let rates = (1..=100).map(|step| f64::from(step) / 100.0);
     let dots = rates.map(|rate| Dot::exact(rate, regime.saturated_wait(rate))).filter(|dot| dot.y > least);
-    Series {
-        label: "(n/k)(hop + E) − E − 1/λ".to_string(), origin: Origin::Formula, dots: dots.collect()
-    }
+    Series::new("(n/k)(hop + E) − E − 1/λ", Origin::Formula, dots.collect())
 }
 
 /// Messages by kind at some rates.

@@ -139,7 +139,7 @@ impl Bench<'_> {
                 Dot::measured(rate, measure(self.of(contender, rate)))
             };
             let dots = rows(self.effort).into_iter().map(dot).collect();
-            Series { label: contender.label.to_string(), origin: Origin::Simulated, dots }
+            Series::new(contender.label, Origin::Simulated, dots)
         };
         let rates = if factor == 1.0 { "λ as printed" } else { "λ a hundred times as printed" };
         Part::Chart(Chart {

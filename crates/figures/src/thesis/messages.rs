@@ -7,7 +7,8 @@ use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
     RAYMOND, Regime, SILENT, SRIMANI, TOKENS, View, curves, kind, messages,
 };
-use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, share, unless_so};
+use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, unless_so};
+use crate::compare::share;
 use crate::page::Axis;
 use crate::{Claim, Effort, Exhibit, Page, Part, Results, Series};
 

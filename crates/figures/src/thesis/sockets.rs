@@ -193,10 +193,10 @@ fn chart(
     let mut series = Vec::new();
     for Line { algorithm, pairs } in lines {
         let dots = pairs.iter().map(|pair| Dot::measured(pair.measured.rate, measured(pair))).collect();
-        series.push(Series { label: format!("{algorithm}, measured"), origin: Origin::Measured, dots });
+        series.push(Series::new(format!("{algorithm}, measured"), Origin::Measured, dots));
         let dot = |pair: &Pair| Dot::measured(pair.measured.rate, simulated(pair.simulated));
         let dots = pairs.iter().map(dot).collect();
-        series.push(Series { label: format!("{algorithm}, simulated"), origin: Origin::Simulated, dots });
+        series.push(Series::new(format!("{algorithm}, simulated"), Origin::Simulated, dots));
     }
     Part::Chart(Chart {
         suffix: "",

@@ -4,9 +4,10 @@ use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, HOP, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
     RAYMOND, Regime, SRIMANI, TOKENS, View, kind,
 };
-use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, share, unless_so};
-use super::waits::{BEYOND, COSTLIER, far_beyond, half_charged, makki_alone};
+use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, unless_so};
+use super::waits::{BEYOND, COSTLIER, Charge, far_beyond, half_charged, makki_alone};
 use crate::Claim;
+use crate::compare::share;
 
 const B1: &str = "001 ch. V sec. B.1";
 const CHEAP_BROADCAST: &str =
@@ -110,11 +111,10 @@ fn extreme(view: &View, value: impl Fn(f64) -> f64, pick: fn(f64, f64) -> f64) -
 fn broadcasters(view: &View) -> Vec<Claim> {
     let range = (16.0, 18.0);
     let wait = |contender| view.wait(COSTLY, contender, HEAVY);
-    let half = |contender, sending| {
-        view.results.of(&half_charged(view.effort, contender, sending)).time_to_enter.mean
-    };
+    let half =
+        |contender, charge| view.results.of(&half_charged(view.effort, contender, charge)).time_to_enter.mean;
     let both = |contender| {
-        let (sending, receiving) = (half(contender, true), half(contender, false));
+        let (sending, receiving) = (half(contender, Charge::Sending), half(contender, Charge::Receiving));
         format!("if only sending or only receiving occupies processors it is {sending:.1} or {receiving:.1}")
     };
     let raymond =

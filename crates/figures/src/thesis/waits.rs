@@ -105,13 +105,19 @@ pub(super) fn far_beyond(effort: &Effort, regime: Regime, rate: f64) -> Point {
     point
 }
 
-/// A regime in which only sending, or only receiving, occupies a processor.
-pub(super) fn half_charged(effort: &Effort, contender: super::model::Contender, sending: bool) -> Point {
+/// What occupies a processor.
+#[derive(Clone, Copy)]
+pub(super) enum Charge {
+    Sending,
+    Receiving,
+}
+
+/// A point at which only sending, or only receiving, occupies a processor.
+pub(super) fn half_charged(effort: &Effort, contender: super::model::Contender, charge: Charge) -> Point {
     let mut point = COSTLY.point(effort, contender, HEAVY);
-    if sending {
-        point.plan.receive = 0.0;
-    } else {
-        point.plan.send = 0.0;
+    match charge {
+        Charge::Sending => point.plan.receive = 0.0,
+        Charge::Receiving => point.plan.send = 0.0,
     }
     point.plan.transit.mean = 0.9;
     point
@@ -123,7 +129,9 @@ fn points_of_figure_10(effort: &Effort) -> Vec<Point> {
     points.extend(BEYOND.map(|rate| far_beyond(effort, FREE, rate)));
     points.push(far_beyond(effort, COSTLY, BEYOND[0]));
     for contender in [SRIMANI, RAYMOND] {
-        points.extend([true, false].map(|sending| half_charged(effort, contender, sending)));
+        points.extend(
+            [Charge::Sending, Charge::Receiving].map(|charge| half_charged(effort, contender, charge)),
+        );
     }
     points
 }
@@ -147,9 +155,9 @@ fn draw_figure_10(effort: &Effort, results: &Results) -> Page {
 fn charges_table(view: &View) -> Part {
     let row = |contender| {
         let number =
-            |sending| view.results.of(&half_charged(view.effort, contender, sending)).time_to_enter.mean;
+            |charge| view.results.of(&half_charged(view.effort, contender, charge)).time_to_enter.mean;
         let both = view.wait(COSTLY, contender, HEAVY);
-        let none = [number(true), number(false), both];
+        let none = [number(Charge::Sending), number(Charge::Receiving), both];
         let cells = none.iter().map(|wait| format!("{wait:.2}"));
         std::iter::once(contender.label.to_string()).chain(cells).collect()
     };
