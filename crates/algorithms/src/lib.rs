@@ -18,6 +18,7 @@ extern crate std;
 pub mod algorithm;
 mod bounds;
 pub mod census;
+pub mod erased;
 pub mod info;
 mod origin;
 pub mod properties;
@@ -27,6 +28,8 @@ pub mod seat;
 pub mod setting;
 #[cfg(test)]
 mod shuffle;
+pub mod system;
+pub mod trace;
 #[cfg(test)]
 mod transcript;
 pub mod tree;
@@ -59,10 +62,12 @@ pub use algorithm::{
 };
 pub use bounds::Bounds;
 pub use census::Census;
+pub use erased::Erased;
 pub use info::{Info, Kind, Scope};
 pub use origin::Origin;
 pub use properties::{Property, Violation};
 pub use schedule::{Action, Step};
 pub use setting::{Case, Setting, SettingError};
+pub use system::System;
 pub use waiters::Waiters;
 pub use world::World;

@@ -9,7 +9,7 @@ use crate::algorithm::{
     Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Site, Timer, Wait,
 };
 use crate::census::Census;
-use crate::info::{Clients, Kind};
+use crate::info::{Clients, Info, Kind};
 use crate::properties::{Property, Violation};
 
 /// The state of a local client.
@@ -76,9 +76,6 @@ pub struct Reaction<A: Algorithm> {
 }
 
 impl<A: Algorithm> Seat<A> {
-    /// The highest number a client may have.
-    pub const MOST_CLIENTS: ClientId = 1_000_000;
-
     /// A node when the system starts.
     pub fn start(site: &Site<'_, A>) -> Seat<A> {
         Seat {
@@ -86,7 +83,7 @@ impl<A: Algorithm> Seat<A> {
             client: Client::Idle,
             others: Vec::new(),
             armed: Vec::new(),
-            saved: A::Durable::default(),
+            saved: A::unsaved(site.rules),
         }
     }
 
@@ -217,9 +214,10 @@ impl<A: Algorithm> Seat<A> {
 
     /// Counts what is on this node.
     pub fn count(&self, site: &Site<'_, A>, census: &mut Census) {
-        match A::INFO.clients {
+        let info = site.info();
+        match info.clients {
             Clients::OneEach => census.client(site.me, self.client),
-            Clients::Many => self.count_many(site.me, census),
+            Clients::Many => self.count_many(site.me, info.kind, census),
         }
         if let Some(node) = &self.node {
             node.count(site, census);
@@ -239,11 +237,11 @@ impl Pass {
 }
 
 impl<A: Algorithm> Seat<A> {
-    fn count_many(&self, me: NodeId, census: &mut Census) {
+    fn count_many(&self, me: NodeId, kind: Kind, census: &mut Census) {
         for (_, client) in self.clients() {
             census.client_of_many(me, client);
             if let Client::Inside { slot, .. } = client
-                && A::INFO.kind != Kind::GroupMutex
+                && kind != Kind::GroupMutex
             {
                 census.inside_by_slot(slot);
             }
@@ -252,12 +250,12 @@ impl<A: Algorithm> Seat<A> {
 }
 
 impl<A: Algorithm> Effect<A> {
-    /// The effect of node `me` in one line, as transcripts and traces show it.
-    pub fn describe(&self, me: NodeId) -> String {
-        let timer = |index: &Timer| A::INFO.timers.get(*index).map_or("?", |timer| timer.name);
+    /// The effect of node `me` in one line, as transcripts and traces show it. `info` describes the algorithm.
+    pub fn describe(&self, info: &Info, me: NodeId) -> String {
+        let timer = |index: &Timer| info.timers.get(*index).map_or("?", |timer| timer.name);
         match self {
             Effect::Send { to, message } => format!("{me} sends {message} to {to}"),
-            Effect::Enter(pass) => pass.describe(me, A::INFO.clients),
+            Effect::Enter(pass) => pass.describe(me, info.clients),
             Effect::Arm(index, Wait { hops, sections }) => {
                 format!("{me} starts timer {} ({hops} hops, {sections} sections)", timer(index))
             }

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use algorithms::Info;
 use algorithms::info::{Defect, Shows};
 use algorithms::registry;
+use algorithms::trace::Trace;
 use anyhow::{Result, bail};
-use checker::{Job, Trace};
+use checker::Job;
 use clap::Args;
-use simulator::random::{RandomJob, run_named};
+use simulator::random::{self, RandomJob};
 
 use crate::check_command::{check, command};
 use crate::{Ended, output, table};
@@ -78,7 +79,7 @@ fn section(info: &Info, defect: &Defect) -> Result<String> {
         }
         Shows::Random(property, seed) => {
             let job = RandomJob::of(&defect.scope, Some(defect.name));
-            let run = run_named(info.name, &job, seed)?;
+            let run = random::run(info.name, &job, seed)?;
             let Some(violation) = run.violation.filter(|violation| violation.property == property) else {
                 bail!("{}: defect {} is not found with seed {seed}", info.name, defect.name);
             };
@@ -115,7 +116,7 @@ fn messages(info: &Info, defect: &Defect, put_back: Option<&str>) -> Result<u64>
     let job = RandomJob { pause: 100, ..RandomJob::of(&defect.scope, put_back) };
     let mut sum = 0;
     for seed in 1..=RUNS {
-        let run = run_named(info.name, &job, seed)?;
+        let run = random::run(info.name, &job, seed)?;
         if let Some(violation) = run.violation {
             bail!("{}: seed {seed}: {violation}", info.name);
         }

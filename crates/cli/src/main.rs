@@ -56,6 +56,7 @@ mod sweep_report;
 mod sweep_results;
 mod table;
 mod trace_command;
+mod trace_file;
 mod watch_command;
 
 use std::process::ExitCode;

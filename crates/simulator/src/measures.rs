@@ -3,7 +3,7 @@
 use algorithms::{Group, NodeId};
 use hdrhistogram::Histogram;
 
-use crate::desk::Visit;
+use crate::processor::ClientState;
 use crate::time::{NEVER, Ticks, units};
 
 /// Waits are grouped into this many batches, so that a single run can estimate the error of its mean.
@@ -143,13 +143,17 @@ impl Measures {
         self.waiting += 1;
     }
 
-    pub(crate) fn gave_up(&mut self, waiting: bool, inside: bool, now: Ticks) {
-        self.waiting -= u64::from(waiting);
+    /// A waiter is gone, because its node has crashed.
+    pub(crate) fn waiter_lost(&mut self) {
+        self.waiting -= 1;
         // No client enters for an exit that only this client waited for.
         self.vacated.truncate(self.waiting as usize);
-        if inside {
-            self.change_inside(now, |inside| inside - 1);
-        }
+    }
+
+    /// A client inside is gone, because its node has crashed.
+    pub(crate) fn holder_lost(&mut self, now: Ticks) {
+        self.vacated.truncate(self.waiting as usize);
+        self.change_inside(now, |inside| inside - 1);
     }
 
     #[inline]
@@ -166,8 +170,8 @@ impl Measures {
     }
 
     #[inline(always)]
-    pub(crate) fn entered(&mut self, node: NodeId, group: Group, visit: &Visit, now: Ticks) {
-        let wait = now - visit.asked_at;
+    pub(crate) fn entered(&mut self, node: NodeId, group: Group, client: &ClientState, now: Ticks) {
+        let wait = now - client.asked_at;
         self.waiting = self.waiting.saturating_sub(1);
         self.entries += 1;
         self.waits.record(wait).expect("a histogram that resizes itself takes every value");
@@ -188,7 +192,7 @@ impl Measures {
             self.all_switches += 1;
         }
         self.last_group = Some(group);
-        let switches = self.all_switches - visit.switches;
+        let switches = self.all_switches - client.switches;
         self.most_switches_waited = self.most_switches_waited.max(switches);
         if let Some(emptied) = self.emptied.take()
             && wait > 0

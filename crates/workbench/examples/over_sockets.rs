@@ -1,6 +1,6 @@
 //! Algorithms over loopback in real time, replayed afterwards: messages and waits for each entry.
 //!
-//! `cargo run --package tokenwood-node --example over_sockets -- NODES TOKENS ENTRIES THINK_MS NAME...`
+//! `cargo run --package tokenwood-workbench --example over_sockets -- NODES TOKENS ENTRIES THINK_MS NAME...`
 
 use std::time::Duration;
 

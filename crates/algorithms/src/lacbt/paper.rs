@@ -2,7 +2,6 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Lacbt, Role};
@@ -252,7 +251,7 @@ fn a_swap_overtakes_a_request() {
     assert!(right.world.inside(1));
     let mut printed: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
     let error = printed.run(schedule).unwrap_err();
-    assert!(error.starts_with("0>1: one-place-per-request"), "{error}");
+    assert!(format!("{error}").starts_with("0>1: one-place-per-request"), "{error}");
 }
 
 /// No node is told of a swap: after the first one 0 and 1 point at each other, and a request circulates for
@@ -308,6 +307,6 @@ fn parent_by_ceil() {
     assert_eq!(system.world.run("req4").and_then(|()| system.world.settle(1000)), not_silent());
 }
 
-fn not_silent() -> Result<(), String> {
-    Err("not silent after 1000 deliveries".into())
+fn not_silent() -> Result<(), crate::world::RunError> {
+    Err(crate::world::RunError::NotSilent(1000))
 }
