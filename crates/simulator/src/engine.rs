@@ -84,7 +84,10 @@ fn run_system<A: Algorithm>(
     recording: Recording,
 ) -> Result<Outcome, SettingError> {
     let mut engine = Engine::new(system, plan, seed, recording);
-    let violation = engine.finish()?;
+    if engine.warmup == 0 {
+        engine.measures.begin(0);
+    }
+    let violation = engine.run_until_over()?;
     let now = engine.now;
     for client in
         engine.processors.iter().flat_map(|processor| &processor.clients).filter(|client| client.waits)
@@ -93,7 +96,7 @@ fn run_system<A: Algorithm>(
     }
     engine.measures.end(now);
     let measures = engine.measures.clone();
-    let violation = violation.or_else(|| engine.settle());
+    let violation = if violation.is_some() { violation } else { engine.settle()? };
     Ok(Outcome {
         seed,
         measures,
@@ -217,12 +220,10 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.system.site(me)
     }
 
-    /// Runs to the end; returns the violation, if any.
-    fn finish(&mut self) -> Result<Option<Violation>, SettingError> {
-        let most_quiet = self.most_quiet();
-        if self.warmup == 0 {
-            self.measures.begin(0);
-        }
+    /// Handles events until [`Engine::is_over`]; returns the violation, if any. There is one such loop, because
+    /// the handlers of all events are compiled into it.
+    pub(crate) fn run_until_over(&mut self) -> Result<Option<Violation>, SettingError> {
+        let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes));
         while !self.is_over() {
             let Some((time, event)) = self.agenda.next() else { return Ok(Some(self.stuck())) };
             debug_assert!(time >= self.now);
@@ -233,10 +234,9 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
             self.quiet_events += 1;
             if self.quiet_events > most_quiet {
-                let detail = format!("nobody has entered for {most_quiet} events");
-                return Ok(Some(Violation::new(Property::EndReachable, detail)));
+                return Ok(Some(self.livelock(most_quiet)));
             }
-            if self.network.most_under_way() > MOST_UNDER_WAY {
+            if self.network.most_under_way() > MOST_UNDER_WAY && !self.settling {
                 let most = MOST_UNDER_WAY / 1_000_000;
                 let hint = "take fewer nodes, a lower rate or the workload single";
                 return Err(SettingError(format!(
@@ -247,15 +247,23 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         Ok(None)
     }
 
-    /// This many events without an entry count as a livelock.
-    pub(crate) fn most_quiet(&self) -> u64 {
-        MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes))
+    /// Whether all entries have been measured; a single round runs to its last message, and a run that settles
+    /// until no client waits or is inside.
+    fn is_over(&self) -> bool {
+        self.entered >= self.last
+            && match self.plan.workload {
+                _ if self.settling => self.present == 0,
+                Workload::Once(_) => self.present == 0 && self.network.silent(),
+                _ => true,
+            }
     }
 
-    /// Whether all entries have been measured; a single round runs to its last message.
-    fn is_over(&self) -> bool {
-        let settled = || self.present == 0 && self.network.silent();
-        self.entered >= self.last && (!matches!(self.plan.workload, Workload::Once(_)) || settled())
+    /// No client has entered for this many events.
+    fn livelock(&self, events: u64) -> Violation {
+        if self.settling {
+            return self.stuck();
+        }
+        Violation::new(Property::EndReachable, format!("nobody has entered for {events} events"))
     }
 
     /// Nothing more can happen, and some clients have not been served.
@@ -269,7 +277,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     #[inline(always)]
-    pub(crate) fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         match event {
             Event::Arrive(letter) => self.arrive(letter),
             Event::Handle(letter, incarnation) => self.handled(letter, incarnation),

@@ -1,7 +1,7 @@
 //! The effects of faults on nodes.
 
 use algorithms::seat::Event as NodeEvent;
-use algorithms::{Action, Algorithm, NodeId, Violation};
+use algorithms::{Action, Algorithm, NodeId, SettingError, Violation};
 
 use crate::agenda::Event;
 use crate::engine::Engine;
@@ -12,23 +12,14 @@ use crate::time::Ticks;
 impl<A: Algorithm> Engine<'_, A> {
     /// After a run with faults: no client makes requests, no more faults happen, and messages under way are
     /// handled. A client that still waits then would wait for ever, though others were served.
-    pub(crate) fn settle(&mut self) -> Option<Violation> {
+    pub(crate) fn settle(&mut self) -> Result<Option<Violation>, SettingError> {
         if self.plan.faults.is_empty() {
-            return None;
+            return Ok(None);
         }
         self.settling = true;
         self.quiet_events = 0;
         self.network.end_faults();
-        while self.present > 0 {
-            let Some((time, event)) = self.agenda.next() else { return Some(self.stuck()) };
-            self.now = time;
-            self.handle(event);
-            self.quiet_events += 1;
-            if self.violation.is_some() || self.quiet_events > self.most_quiet() {
-                return Some(self.violation.take().unwrap_or_else(|| self.stuck()));
-            }
-        }
-        None
+        self.run_until_over()
     }
 
     /// A fault begins.
