@@ -129,7 +129,7 @@ const MOST_CLIENTS: ClientId = 1_000_000;
 
 /// What one step did.
 #[derive(Clone, Debug)]
-pub struct Happened<A: Algorithm> {
+pub struct StepOutcome<A: Algorithm> {
     /// The description of the algorithm.
     info: &'static Info,
     /// The node that the step concerned, if any.
@@ -144,7 +144,7 @@ pub struct Happened<A: Algorithm> {
     pub violation: Option<Violation>,
 }
 
-impl<A: Algorithm> Happened<A> {
+impl<A: Algorithm> StepOutcome<A> {
     /// The step in words, a line each.
     pub fn lines(&self) -> Vec<String> {
         let me = self.node.unwrap_or(0);
@@ -203,7 +203,7 @@ impl<A: Algorithm> World<A> {
     }
 
     /// Takes a step, with the picks it names.
-    pub fn take(&mut self, step: &Step) -> Result<Happened<A>, StepError> {
+    pub fn take(&mut self, step: &Step) -> Result<StepOutcome<A>, StepError> {
         let mut script = Script::new(&step.picks);
         let mut happened = self.act(step.action, &mut script)?;
         happened.picks = script.made().to_vec();
@@ -222,12 +222,12 @@ impl<A: Algorithm> World<A> {
     }
 
     /// Performs an action, with picks from `chance`.
-    pub fn act(&mut self, action: Action, chance: &mut dyn Chance) -> Result<Happened<A>, StepError> {
+    pub fn act(&mut self, action: Action, chance: &mut dyn Chance) -> Result<StepOutcome<A>, StepError> {
         let info = self.info();
         let (node, heading, event) = self.prepare(action)?;
         let Some((me, event)) = node.zip(event) else {
             let (effects, picks) = (Vec::new(), Vec::new());
-            return Ok(Happened { info, node, heading, effects, picks, violation: None });
+            return Ok(StepOutcome { info, node, heading, effects, picks, violation: None });
         };
         let reaction = self.seats[me as usize].apply(&self.system.site(me), event, chance);
         let mut violation = reaction.violation;
@@ -245,7 +245,7 @@ impl<A: Algorithm> World<A> {
             }
         }
         let violation = violation.or_else(|| self.violated());
-        Ok(Happened { info, node, heading, effects: reaction.effects, picks: Vec::new(), violation })
+        Ok(StepOutcome { info, node, heading, effects: reaction.effects, picks: Vec::new(), violation })
     }
 
     /// The first property that does not hold now.

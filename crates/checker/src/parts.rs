@@ -96,14 +96,14 @@ impl<'a> Parts<'a> {
     /// Calls `emit` with every successor, and with the outcome unless only the network changed.
     pub(crate) fn expand(&mut self, row: Row<'_>, mut emit: impl FnMut(Link, Row<'_>, Option<&Outcome>)) {
         let (budget, silent) = (row.budget(), row.is_silent());
-        let nobody_asked = (0..self.layout.nodes()).all(|node| self.node(row.node(node)).fresh);
+        let no_requests_yet = (0..self.layout.nodes()).all(|node| self.node(row.node(node)).fresh);
         for node in 0..self.layout.nodes() {
             let Parts { model, nodes, inboxes, delivered, outcomes, pushed, next, .. } = self;
             let mut after = After { model, pushed, next, row };
             let state = row.node(node);
             let info = known(nodes, state, || ask(model).node(state));
             for (index, step) in info.moves(silent).enumerate() {
-                if budget.affords(step.cost) && !(step.renamed && nobody_asked) {
+                if budget.affords(step.cost) && !(step.renamed && no_requests_yet) {
                     let next = after.outcome(node, &step.outcome);
                     next.spend(step.cost);
                     let link = match step.cause {

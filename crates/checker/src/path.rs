@@ -26,15 +26,15 @@ pub(crate) fn steps(model: &Mutex<Model>, system: System<Erased>, job: &Job, pat
             Envelope { from, to: node, overtakes }
         };
         let action = match cause {
-            What::Cause(Cause::Request(client, groups)) => Action::Request { node, client, groups },
-            What::Cause(Cause::Cancel(client)) => Action::Cancel { node, client },
-            What::Cause(Cause::Exit(client)) => Action::Exit { node, client },
-            What::Cause(Cause::Expire(timer)) => Action::Expire { node, timer },
-            What::Cause(Cause::Crash) => Action::Crash { node },
-            What::Cause(Cause::Restart) => Action::Restart { node },
-            What::Deliver(number) => Action::Deliver(envelope(number)),
-            What::Lose(number) => Action::Lose(envelope(number)),
-            What::Duplicate(number) => Action::Duplicate(envelope(number)),
+            StepCause::Cause(Cause::Request(client, groups)) => Action::Request { node, client, groups },
+            StepCause::Cause(Cause::Cancel(client)) => Action::Cancel { node, client },
+            StepCause::Cause(Cause::Exit(client)) => Action::Exit { node, client },
+            StepCause::Cause(Cause::Expire(timer)) => Action::Expire { node, timer },
+            StepCause::Cause(Cause::Crash) => Action::Crash { node },
+            StepCause::Cause(Cause::Restart) => Action::Restart { node },
+            StepCause::Deliver(number) => Action::Deliver(envelope(number)),
+            StepCause::Lose(number) => Action::Lose(envelope(number)),
+            StepCause::Duplicate(number) => Action::Duplicate(envelope(number)),
         };
         let step = Step { action, picks };
         world
@@ -45,7 +45,8 @@ pub(crate) fn steps(model: &Mutex<Model>, system: System<Erased>, job: &Job, pat
     steps
 }
 
-enum What {
+/// The cause of a step.
+enum StepCause {
     Cause(Cause),
     Deliver(u32),
     Lose(u32),
@@ -53,7 +54,7 @@ enum What {
 }
 
 /// The cause of each step, with its node and picks.
-fn causes(model: &Mutex<Model>, path: &Path) -> Vec<(usize, What, Vec<u32>)> {
+fn causes(model: &Mutex<Model>, path: &Path) -> Vec<(usize, StepCause, Vec<u32>)> {
     let layout = model.lock().unwrap_or_else(PoisonError::into_inner).layout();
     let mut parts = Parts::new(model, layout);
     let mut causes = Vec::new();
@@ -78,16 +79,16 @@ fn causes(model: &Mutex<Model>, path: &Path) -> Vec<(usize, What, Vec<u32>)> {
             Link::Move { node, index } | Link::Cancel { node, index } => {
                 let step = parts.node(row.node(node)).moves(row.is_silent()).nth(index);
                 let step = step.expect("a link leads to a move that is there");
-                (node, What::Cause(step.cause), step.outcome.picks.to_vec())
+                (node, StepCause::Cause(step.cause), step.outcome.picks.to_vec())
             }
             Link::Deliver { node, envelope, index } => {
                 let outcomes = parts.outcomes(row.node(node), envelope);
-                (node, What::Deliver(envelope), outcomes[index].picks.to_vec())
+                (node, StepCause::Deliver(envelope), outcomes[index].picks.to_vec())
             }
             // Traces have no clock: the order of the steps is all that a replay needs.
             Link::Tick => continue,
-            Link::Lose { node, envelope } => (node, What::Lose(envelope), Vec::new()),
-            Link::Duplicate { node, envelope } => (node, What::Duplicate(envelope), Vec::new()),
+            Link::Lose { node, envelope } => (node, StepCause::Lose(envelope), Vec::new()),
+            Link::Duplicate { node, envelope } => (node, StepCause::Duplicate(envelope), Vec::new()),
         });
     }
     causes

@@ -27,7 +27,7 @@ pub struct Measures {
     /// The longest wait, unfinished ones included.
     pub longest_wait: Ticks,
     /// From an exit with waiters to the entry it made possible: sum and number.
-    pub handed_over: (u128, u64),
+    pub handed_off: (u128, u64),
     /// From the exit of the last client inside, with waiters, to the next entry: sum and number.
     pub changed_over: (u128, u64),
     /// The most changes of the group during a wait, the one to its own group included.
@@ -99,7 +99,7 @@ impl Measures {
             exits: 0,
             kinds: Vec::new(),
             longest_wait: 0,
-            handed_over: (0, 0),
+            handed_off: (0, 0),
             changed_over: (0, 0),
             most_switches_waited: 0,
             switches: 0,
@@ -132,7 +132,7 @@ impl Measures {
         (self.waited, self.responses, self.exits, self.switches, self.tampered) = (0, 0, 0, 0, 0);
         self.kinds.clear();
         self.longest_wait = 0;
-        (self.handed_over, self.changed_over, self.most_switches_waited) = ((0, 0), (0, 0), 0);
+        (self.handed_off, self.changed_over, self.most_switches_waited) = ((0, 0), (0, 0), 0);
         self.most_inside = self.inside;
         self.by_node.fill(NodeCount::default());
         self.batches.clear();
@@ -225,8 +225,8 @@ impl Measures {
         if wait > 0
             && let Some(vacated) = self.vacated.pop_front()
         {
-            self.handed_over.0 += u128::from(now - vacated);
-            self.handed_over.1 += 1;
+            self.handed_off.0 += u128::from(now - vacated);
+            self.handed_off.1 += 1;
         }
         let free = self.free_places() as usize;
         self.vacated.truncate(free);
@@ -300,7 +300,7 @@ impl Measures {
 
     /// The mean time from an exit with waiters to the entry it made possible.
     pub fn sync_delay(&self) -> f64 {
-        ratio(self.handed_over.0 as f64 / crate::time::UNIT, self.handed_over.1 as f64)
+        ratio(self.handed_off.0 as f64 / crate::time::UNIT, self.handed_off.1 as f64)
     }
 
     /// The mean time from the exit of the last client inside, with waiters, to the next entry.
