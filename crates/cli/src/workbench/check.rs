@@ -81,7 +81,7 @@ pub(crate) fn check(name: &str, job: Job) -> Result<Checked> {
     let started = Instant::now();
     let info = registry::info(name)?;
     let line = ProgressLine::new(info.name);
-    let finding = checker::check_named(name, &job, &|progress| line.show(progress))?;
+    let finding = checker::check(name, &job, &|progress| line.show(progress))?;
     line.clear();
     let reorders = job.case.reorders(&info);
     let seconds = started.elapsed().as_secs_f64();
