@@ -5,6 +5,8 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
+use random::Random;
+
 use crate::algorithm::{Algorithm, Groups};
 use crate::info::Scope;
 use crate::node::Client;
@@ -16,22 +18,20 @@ use crate::world::World;
 pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, String> {
     let mut world: World<A> = World::of(scope, None).map_err(|error| format!("{error}"))?;
     let mut left = vec![scope.requests; scope.nodes as usize];
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = Random::new(seed);
     loop {
         let actions = possible(&world, scope.tokens, &left);
         if actions.is_empty() {
             let end = world.violated_at_end();
             return end.map_or(Ok(world), |violation| Err(format!("seed {seed}: {violation}")));
         }
-        // Marsaglia's xorshift: good enough to mix orders.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let action = actions[(state >> 33) as usize % actions.len()];
+        let action = *random.choose(&actions);
         if let Action::Request { node, .. } = action {
             left[node as usize] -= 1;
         }
-        if let Some(violation) = world.take(&Step::from(action))?.violation {
+        if let Some(violation) =
+            world.take(&Step::from(action)).map_err(|error| format!("{error}"))?.violation
+        {
             return Err(format!("seed {seed}: {violation}"));
         }
     }

@@ -12,6 +12,7 @@ use service::Identity;
 use service::Time;
 use service::leases::{Renewal, Support, Votes};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
+use sync::IgnorePoison;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -127,7 +128,7 @@ impl Control {
 
     /// Serves all connections to this listener, until the control plane is stopped.
     pub fn listen(&self, listener: TcpListener) {
-        let mut tasks = self.tasks.lock().expect("nobody panics while holding it");
+        let mut tasks = self.tasks.lock().ignore_poison();
         tasks.spawn(self.plane.clone().listen(listener));
     }
 
@@ -304,7 +305,7 @@ impl Control {
     pub async fn stop(&self) {
         // What it waits for has then ended, whether well or not.
         _ = self.plane.raft.shutdown().await;
-        let mut tasks = std::mem::take(&mut *self.tasks.lock().expect("nobody panics while holding it"));
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().ignore_poison());
         tasks.shutdown().await;
         self.plane.peers.clear();
         let disk = self.plane.disk.clone();

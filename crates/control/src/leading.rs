@@ -234,8 +234,8 @@ impl<'a> Leader<'a> {
 
     /// A node wants to become a member. It has to be known, and is reached where it says.
     fn lets_in(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
-        if let Err(why) = member.validate() {
-            _ = answer.send(Response::Refused(why));
+        if let Err(invalid) = member.validate() {
+            _ = answer.send(Response::Refused(invalid.to_string()));
             return;
         }
         match self.plane.nodes().get(&id) {
@@ -350,8 +350,8 @@ async fn withdraw_expired(plane: &Plane) {
 
 /// A node joins with an invitation. The invitation counts once, but its user may repeat the request.
 async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response {
-    if let Err(why) = MemberEntry::new(0, &address, "").validate() {
-        return Response::Refused(why);
+    if let Err(invalid) = MemberEntry::new(0, &address, "").validate() {
+        return Response::Refused(invalid.to_string());
     }
     if plane.nodes().get(&id).is_some_and(|known| *known == address) {
         return Response::Noted;

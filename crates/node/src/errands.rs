@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use control::AskError;
 use service::leases::Renewal;
-use service::member::{Effect, LeaderReply};
+use service::member::{ControlPlaneError, Effect, LeaderReply};
 use service::protocol::{Question, QuestionAnswer};
 use service::registry::MemberEntry;
 use tokio::time::timeout;
@@ -69,7 +69,11 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
         }
         Effect::Propose { connection, number, entry } => {
             let proposes = async move {
-                let applied = it.control.propose(entry.clone()).await.map_err(|error| error.to_string());
+                let applied = it
+                    .control
+                    .propose(entry.clone())
+                    .await
+                    .map_err(|error| ControlPlaneError(error.to_string()));
                 it.with_member(|turn| {
                     turn.member.proposed((connection, number), &entry, applied, turn.effects)
                 });
@@ -78,7 +82,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
         }
         Effect::Arrange { connection, number, question } => {
             let arranges = async move {
-                let what = it.arrange(question).await.map_err(|error| error.to_string());
+                let what = it.arrange(question).await.map_err(|error| ControlPlaneError(error.to_string()));
                 it.with_member(|turn| turn.member.arranged((connection, number), what, turn.effects));
             };
             errands.spawn_on(arranges, runtime);

@@ -11,6 +11,7 @@
 extern crate alloc;
 
 use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
 
 use algorithms::Chance;
 use rand_core::{Rng, SeedableRng};
@@ -101,11 +102,13 @@ impl Chance for Random {
     }
 }
 
-/// Picks for an algorithm, recorded so that a trace can replay them.
+/// A stream that records the picks it makes for an algorithm, so that a trace can replay them. Other draws
+/// from it are not recorded.
 #[derive(Clone, Debug)]
 pub struct RecordedPicks {
     random: Random,
-    picks: Vec<u32>,
+    /// The picks since they were last taken.
+    pub picks: Vec<u32>,
 }
 
 impl RecordedPicks {
@@ -113,20 +116,19 @@ impl RecordedPicks {
     pub fn new(random: Random) -> RecordedPicks {
         RecordedPicks { random, picks: Vec::new() }
     }
+}
 
-    /// The stream that the picks are drawn from, for draws that are not recorded.
-    pub fn random(&mut self) -> &mut Random {
+impl Deref for RecordedPicks {
+    type Target = Random;
+
+    fn deref(&self) -> &Random {
+        &self.random
+    }
+}
+
+impl DerefMut for RecordedPicks {
+    fn deref_mut(&mut self) -> &mut Random {
         &mut self.random
-    }
-
-    /// Takes the picks that were recorded since this was last called.
-    pub fn take(&mut self) -> Vec<u32> {
-        core::mem::take(&mut self.picks)
-    }
-
-    /// Forgets the picks that were recorded since they were last taken, and keeps the memory for the next.
-    pub fn forget(&mut self) {
-        self.picks.clear();
     }
 }
 
@@ -154,7 +156,7 @@ mod tests {
     }
 
     const PINNED: [u64; 3] = [9_060_384_754_756_946_918, 681, 315];
-    const PINNED_STREAM: u64 = 0;
+    const PINNED_STREAM: u64 = 6_218_049_088_806_124_994;
 
     #[test]
     fn streams_of_a_seed_differ() {
@@ -175,14 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn picks_are_recorded_until_they_are_taken() {
+    fn picks_are_recorded_and_other_draws_are_not() {
         let (mut recorded, mut random) = (RecordedPicks::new(Random::new(9)), Random::new(9));
         let picks = vec![recorded.pick(10), recorded.pick(3)];
         assert_eq!(picks, [random.pick(10), random.pick(3)]);
-        assert_eq!((recorded.take(), recorded.take()), (picks, vec![]));
-        recorded.random().bits();
-        recorded.pick(2);
-        recorded.forget();
-        assert_eq!(recorded.take(), vec![]);
+        recorded.bits();
+        assert_eq!(recorded.picks, picks);
     }
 }

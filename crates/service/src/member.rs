@@ -42,7 +42,7 @@ use leaving::Departure;
 pub use peers::Breach;
 pub use renewing::LeaderReply;
 use renewing::Renewing;
-pub use surroundings::{ControlPlane, Nowhere, Surroundings};
+pub use surroundings::{ControlPlane, ControlPlaneError, Nowhere, Surroundings};
 
 /// The configuration of a member, when its process starts.
 #[derive(Clone, Debug)]

@@ -10,25 +10,24 @@
 
 mod agenda;
 pub mod batch;
-pub mod chance;
 mod clients;
 pub mod column;
-mod desk;
 pub mod engine;
 pub mod fault;
+mod fault_effects;
 pub mod measures;
 pub mod memory;
 mod network;
 pub mod plan;
+mod processor;
 pub mod random;
 pub mod summary;
 pub mod time;
-mod trouble;
 pub mod workload;
 
 pub use batch::Point;
 pub use column::{Cell, Column};
-pub use engine::{Outcome, run};
+pub use engine::{Outcome, Recording, run};
 pub use measures::Measures;
 pub use plan::Plan;
 pub use summary::{Estimate, Summary};

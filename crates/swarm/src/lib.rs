@@ -30,7 +30,7 @@ mod voters;
 mod watchers;
 
 pub use outcome::{run_catching_panics, shrink};
-pub use plan::{Outcome, Plan};
+pub use plan::{AdjustError, Outcome, Plan};
 pub use showcase::{SHOWCASES, Showcase};
 
 /// Runs a plan from a seed. The same plan and seed give the same run.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use service::core::{Listing, Timeout};
 use service::leases;
-use service::member::ConnectionId;
+use service::member::{ConnectionId, ControlPlaneError};
 use service::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use service::registry::{Applied, Entry};
 use service::{Acquire, Definition, SessionId, Want};
@@ -58,7 +58,7 @@ impl Run {
         let reached = leader.filter(|_| !self.is_cut_off(node));
         let applied = match reached {
             Some(leadership) => Ok(self.control.apply(entry, leadership)),
-            None => Err("nobody leads".to_owned()),
+            None => Err(ControlPlaneError("there is no leader".to_owned())),
         };
         if applied == Ok(Applied::Yes) {
             self.note_definition(entry);

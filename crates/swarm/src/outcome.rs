@@ -10,15 +10,18 @@ const MOST_TRIES: u32 = 120;
 /// Runs a plan from a seed. A failed assertion of a node is a violation like any other.
 pub fn run_catching_panics(plan: &Plan, seed: u64) -> Outcome {
     guarded(|| crate::run(plan, seed))
-        .unwrap_or_else(|wrong| Outcome { violations: vec![wrong], ..Outcome::default() })
+        .unwrap_or_else(|Panicked(message)| Outcome { violations: vec![message], ..Outcome::default() })
 }
 
+/// An assertion of a node failed, with this message.
+pub(crate) struct Panicked(pub(crate) String);
+
 /// Runs a closure. A node reports a failed assertion by a panic.
-pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(act)).map_err(|panic| {
         let what = panic.downcast_ref::<String>().cloned();
         let what = what.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        what.unwrap_or_else(|| "a node ended".to_string())
+        Panicked(what.unwrap_or_else(|| "a node ended".to_string()))
     })
 }
 

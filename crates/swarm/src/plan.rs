@@ -1,5 +1,6 @@
 //! What to run, and the result.
 
+use std::fmt;
 use std::time::Duration;
 
 use random::Random;
@@ -241,10 +242,10 @@ impl Plan {
     }
 
     /// Sets several values, as on the command line: `nodes=3,clients=9`.
-    pub fn adjust(&mut self, with: &str) -> Result<(), String> {
+    pub fn adjust(&mut self, with: &str) -> Result<(), AdjustError> {
         for (key, value) in pairs(with)? {
             if !self.set(key, value) {
-                return Err(format!("there is no '{key}': use {}", Plan::KEYS.join(", ")));
+                return Err(AdjustError::NoSuchName { name: key.to_owned(), names: &Plan::KEYS });
             }
         }
         Ok(())
@@ -288,15 +289,42 @@ impl Plan {
 }
 
 /// Names and numbers, as on the command line: `nodes=3,clients=9`.
-pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, String> {
+pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, AdjustError> {
     let typed = with.split(',').filter(|typed| !typed.trim().is_empty());
     let pairs = typed.map(|typed| {
         let (key, value) = typed.split_once('=')?;
         Some((key.trim(), value.trim().parse().ok()?))
     });
     let pairs: Option<Vec<(&str, u64)>> = pairs.collect();
-    pairs.ok_or_else(|| format!("'{with}' is not NAME=NUMBER,…"))
+    pairs.ok_or_else(|| AdjustError::NotPairs(with.to_owned()))
 }
+
+/// Why values that were typed cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdjustError {
+    /// The text is not a list of names and numbers.
+    NotPairs(String),
+    /// There is no value of this name.
+    NoSuchName {
+        /// The name that was typed.
+        name: String,
+        /// The names that can be set.
+        names: &'static [&'static str],
+    },
+}
+
+impl fmt::Display for AdjustError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AdjustError::NotPairs(typed) => write!(f, "'{typed}' is not NAME=NUMBER,…"),
+            AdjustError::NoSuchName { name, names } => {
+                write!(f, "there is no '{name}': use {}", names.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for AdjustError {}
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]

@@ -55,8 +55,8 @@ fn what_does_not_take_clocks_is_found_by_exploring() {
     let found: Vec<(Defect, Explored)> =
         quietly(|| sizes.map(|(defect, size)| (defect, explore(&size, |_| {}))).collect());
     for (defect, explored) in &found {
-        println!("explored {}: {:?}", defect.name(), explored.wrong.as_ref().map(|(_, way)| way.len()));
-        assert!(explored.wrong.is_some(), "{} is not found in {} states", defect.name(), explored.states);
+        println!("explored {}: {:?}", defect.name(), explored.violation.as_ref().map(|(_, way)| way.len()));
+        assert!(explored.violation.is_some(), "{} is not found in {} states", defect.name(), explored.states);
     }
     assert!(found.len() >= 15);
 }
@@ -74,7 +74,7 @@ fn nothing_is_wrong_in_any_order() {
     for size in sizes {
         let found = explore(&size, |_| {});
         println!("{} states, {} deep: {size:?}", found.states, found.depth);
-        assert!(found.wrong.is_none(), "{size:?}: {:#?}", found.wrong);
+        assert!(found.violation.is_none(), "{size:?}: {:#?}", found.violation);
         assert!(found.complete && found.grants > 0, "{size:?}: {found:?}");
     }
 }

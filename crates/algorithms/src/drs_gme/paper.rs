@@ -36,7 +36,7 @@ fn breaks(nodes: u32, groups: u32, defect: &str, schedule: &str, property: Prope
     let error = faulty(nodes, groups, Some(defect)).run(schedule).unwrap_err();
     assert!(error.contains(property.name()), "{error}");
     let last = schedule.split_whitespace().last().unwrap();
-    assert!(error.starts_with(last), "{error}");
+    assert!(alloc::format!("{error}").starts_with(last), "{error}");
 }
 
 /// Runs the schedule with and without a defect, and delivers what is under way: the defect leaves this node

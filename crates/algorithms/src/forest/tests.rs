@@ -167,15 +167,10 @@ impl Tamper {
     }
 }
 
-/// Pseudo-random numbers below `most`, from a seed.
+/// Random numbers below `most`, from a seed.
 fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    move |most| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 33) as usize % most
-    }
+    let mut random = random::Random::new(seed);
+    move |most| random.below(most as u64) as usize
 }
 
 /// A run in which some clients never leave, until nothing more can happen. Timers expire at any moment.

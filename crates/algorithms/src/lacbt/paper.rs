@@ -2,7 +2,6 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Lacbt, Role};
@@ -250,9 +249,9 @@ fn a_swap_overtakes_a_request() {
     let mut right = Counted::new(scope, None);
     right.run(schedule);
     assert!(right.world.inside(1));
-    let mut broken: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
-    let error = broken.run(schedule).unwrap_err();
-    assert!(error.starts_with("0>1: one-place-per-request"), "{error}");
+    let mut printed: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
+    let error = printed.run(schedule).unwrap_err();
+    assert!(format!("{error}").starts_with("0>1: one-place-per-request"), "{error}");
 }
 
 /// No node is told of a swap: after the first one 0 and 1 point at each other, and a request circulates for
@@ -308,6 +307,6 @@ fn parent_by_ceil() {
     assert_eq!(system.world.run("req4").and_then(|()| system.world.settle(1000)), not_silent());
 }
 
-fn not_silent() -> Result<(), String> {
-    Err("not silent after 1000 deliveries".into())
+fn not_silent() -> Result<(), crate::world::RunError> {
+    Err(crate::world::RunError::NotSilent(1000))
 }

@@ -4,11 +4,11 @@
 
 use std::time::{Duration, Instant};
 
+use random::Random;
 use tokio::time::sleep;
 
 use self::connection::{Commands, Connection, Reply, Shared};
 use super::{Connections, Locker, Peer, Workload};
-use random::Random;
 
 mod connection;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use random::Random;
 use service::{Definition, Time};
 use tokenwood::{Error, Guard, Lock, Options, Refusal, Tokenwood};
 use tokio::time::{sleep, timeout};
 
 use super::ledger::WRITER;
 use super::{GROUPS, Line, Tally, WANTED, now};
-use random::Random;
 
 /// A wait longer than this is an error.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);

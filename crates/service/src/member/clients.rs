@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ConnectionId, Effect, Member, Note, Surroundings};
+use super::{ConnectionId, ControlPlaneError, Effect, Member, Note, Surroundings};
 use crate::core::{Acquire, RequestOutcome};
 use crate::defect::Defect;
 use crate::protocol::{Order, OrderDone, QuestionAnswer, ToClient, ToNode};
@@ -179,11 +179,11 @@ impl Member {
         &mut self,
         (connection, number): (ConnectionId, u64),
         entry: &Entry,
-        applied: Result<Applied, String>,
+        applied: Result<Applied, ControlPlaneError>,
         effects: &mut Vec<Effect>,
     ) {
         self.connections.end_errand(connection);
-        let applied = applied.map_err(Refusal::NotAgreed);
+        let applied = applied.map_err(|ControlPlaneError(why)| Refusal::NotAgreed(why));
         let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| OrderDone::Agreed);
         effects.push(Effect::Tell { connection, frame: ToClient::OrderResult { number, result } });
     }
@@ -192,11 +192,11 @@ impl Member {
     pub fn arranged(
         &mut self,
         (connection, number): (ConnectionId, u64),
-        answer: Result<QuestionAnswer, String>,
+        answer: Result<QuestionAnswer, ControlPlaneError>,
         effects: &mut Vec<Effect>,
     ) {
         self.connections.end_errand(connection);
-        let answer = answer.unwrap_or_else(QuestionAnswer::NotDone);
+        let answer = answer.unwrap_or_else(|ControlPlaneError(why)| QuestionAnswer::NotDone(why));
         effects.push(Effect::Tell { connection, frame: ToClient::QuestionAnswer { number, answer } });
     }
 }

@@ -1,6 +1,7 @@
 //! What a driver knows of the world around a member.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 /// What a driver knows at this moment. The member asks only when it has to.
@@ -33,6 +34,18 @@ impl Surroundings for Nowhere {
         ControlPlane::default()
     }
 }
+
+/// Why the control plane did not carry out a request, in the words of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlPlaneError(pub String);
+
+impl fmt::Display for ControlPlaneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ControlPlaneError {}
 
 /// The control plane, as one node sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

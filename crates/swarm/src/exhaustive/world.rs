@@ -16,6 +16,7 @@ use service::{Acquire, Config, Core, Defect, Definition, Grant, Member, PeerMess
 use super::Size;
 use super::action::Action;
 use super::judge::Given;
+use super::violation::Violation;
 
 /// The length of a lease. The clock of a node advances by this when its lease lapses, and never otherwise.
 const LEASE: Duration = Duration::from_secs(3600);
@@ -189,7 +190,7 @@ impl World {
     }
 
     /// Takes a step. A violation is an error.
-    pub(crate) fn step(&mut self, action: Action) -> Result<(), String> {
+    pub(crate) fn step(&mut self, action: Action) -> Result<(), Violation> {
         self.granted = 0;
         match action {
             Action::Deliver(from, to) => self.deliver(from, to)?,
@@ -252,7 +253,7 @@ impl World {
         self.judge_tokens()
     }
 
-    fn deliver(&mut self, from: usize, to: usize) -> Result<(), String> {
+    fn deliver(&mut self, from: usize, to: usize) -> Result<(), Violation> {
         let mail = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front);
         let Some(mail) = mail else { return Ok(()) };
         let (from, message) = (FIRST + from as u32, mail.1.clone());
@@ -260,7 +261,7 @@ impl World {
     }
 
     /// A node learns of a view that it is in.
-    fn learn(&mut self, node: usize, epoch: u64) -> Result<(), String> {
+    fn learn(&mut self, node: usize, epoch: u64) -> Result<(), Violation> {
         let first = self.nodes[node].core().is_none();
         let registry = self.views[epoch as usize - 1].clone();
         self.nodes[node].joins = false;
@@ -272,7 +273,7 @@ impl World {
     }
 
     /// The leader renews the lease of a node.
-    fn renew(&mut self, node: usize) -> Result<(), String> {
+    fn renew(&mut self, node: usize) -> Result<(), Violation> {
         self.at(node, |member, now, effects| {
             member.renew_now(&Nowhere, now, effects);
             let renewal = effects.iter().find_map(|effect| match effect {
@@ -319,7 +320,7 @@ impl World {
         self.nodes[node].print = print.0.finish();
     }
 
-    fn ask(&mut self, number: usize) -> Result<(), String> {
+    fn ask(&mut self, number: usize) -> Result<(), Violation> {
         let Client { node, session, request, .. } = self.clients[number].clone();
         let want = match self.groups {
             0 => Want::Slot,
@@ -350,7 +351,7 @@ impl World {
         outcome.map_or(Ok(()), |outcome| self.replied(number, &outcome))
     }
 
-    fn release(&mut self, number: usize) -> Result<(), String> {
+    fn release(&mut self, number: usize) -> Result<(), Violation> {
         let client = &mut self.clients[number];
         client.believes = false;
         let (Some((session, _)), Some(given)) = (client.session, client.holds.take()) else { return Ok(()) };
@@ -388,7 +389,7 @@ impl World {
         &mut self,
         number: usize,
         input: impl FnOnce(&mut Member, Time, &mut Vec<Effect>),
-    ) -> Result<(), String> {
+    ) -> Result<(), Violation> {
         let mut effects = Vec::new();
         let node = &mut self.nodes[number];
         let Some(member) = &mut node.member else { return Ok(()) };
@@ -400,7 +401,7 @@ impl World {
         Ok(())
     }
 
-    fn carry_out(&mut self, number: usize, effect: Effect) -> Result<(), String> {
+    fn carry_out(&mut self, number: usize, effect: Effect) -> Result<(), Violation> {
         match effect {
             Effect::Send { to, message } => self.send(number, (to - FIRST) as usize, message),
             Effect::Tell { connection, frame: ToClient::Reply(reply) } => {
@@ -411,7 +412,7 @@ impl World {
             }
             Effect::BeginIncarnation(identity) => self.nodes[number].incarnation = identity.incarnation,
             Effect::Disconnect { peer, why } => {
-                return Err(format!("node {number} disconnects node {}: {why}", peer - FIRST));
+                return Err(Violation::Disconnects { node: number, peer: (peer - FIRST) as usize, why });
             }
             _ => {}
         }
@@ -419,7 +420,7 @@ impl World {
     }
 
     /// A client receives the reply to its request.
-    fn replied(&mut self, client: usize, outcome: &RequestOutcome) -> Result<(), String> {
+    fn replied(&mut self, client: usize, outcome: &RequestOutcome) -> Result<(), Violation> {
         self.clients[client].waits = false;
         match *outcome {
             RequestOutcome::Granted(Grant { slot, fence, .. }) => self.give(client, Given { slot, fence }),

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg32;
+use random::Random;
 
 use super::*;
 use crate::wire;
@@ -335,8 +334,8 @@ fn every_run_of_two_payloads_each_way_with_three_cuts() {
 fn thousands_of_runs_cut_at_any_byte() {
     let (mut delivered, mut cuts) = (0, 0);
     for seed in 0..3000 {
-        let mut generator = Pcg32::seed_from_u64(seed);
-        let mut below = |bound: usize| generator.next_u32() as usize % bound;
+        let mut random = Random::new(seed);
+        let mut below = |bound: usize| random.below(bound as u64) as usize;
         let limits = Limits { payloads: 1 + below(20), bytes: 30 + below(400) };
         let mut pair = Pair::new(limits, u32::MAX);
         for _ in 0..600 {

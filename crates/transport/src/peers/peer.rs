@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::Interest;
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg32;
+use random::Random;
 use service::Identity;
 use service::view::ViewMember;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -350,14 +349,14 @@ struct Retry {
     first: Duration,
     longest: Duration,
     next: Duration,
-    generator: Pcg32,
+    random: Random,
 }
 
 impl Retry {
     fn new(timing: &Timing, me: Identity, peer: Identity) -> Retry {
         let seed = me.incarnation ^ (u64::from(me.id) << 32 | u64::from(peer.id));
         let Timing { first_retry: first, longest_retry: longest, .. } = *timing;
-        Retry { first, longest, next: first, generator: Pcg32::seed_from_u64(seed) }
+        Retry { first, longest, next: first, random: Random::new(seed) }
     }
 
     fn reset(&mut self) {
@@ -368,6 +367,6 @@ impl Retry {
     fn next(&mut self) -> Duration {
         let whole = self.next;
         self.next = (whole * 2).min(self.longest);
-        whole / 2 + whole.mul_f64(f64::from(self.generator.next_u32()) / f64::from(u32::MAX) / 2.0)
+        whole / 2 + whole.mul_f64(self.random.fraction() / 2.0)
     }
 }

@@ -1,7 +1,6 @@
 //! What is written is read back; anything else gives a typed error.
 
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg32;
+use random::Random;
 
 use super::*;
 
@@ -105,14 +104,14 @@ fn the_highest_common_version_is_agreed_on() {
 /// written again and read back.
 #[test]
 fn hostile_bytes_are_refused_without_a_panic() {
-    let mut generator = Pcg32::seed_from_u64(1);
+    let mut random = Random::new(1);
     let mut templates = [Vec::new(), Vec::new(), Vec::new()];
     put_hello(&example_hello(), &mut templates[0]);
     put_answer(&Answer::Welcome(example_hello()), &mut templates[1]);
     put_frame(1, &example_frame(), &mut templates[2]);
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..300_000usize {
-        let mut below = |bound: usize| generator.next_u32() as usize % bound;
+        let mut below = |bound: usize| random.below(bound as u64) as usize;
         let mut bytes = match round % 4 {
             3 => (0..below(64)).map(|_| below(256) as u8).collect(),
             template => templates[template].clone(),

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg32;
+use random::Random;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -39,11 +38,11 @@ impl Proxy {
         let mut tasks = JoinSet::new();
         let shared = state.clone();
         tasks.spawn(async move {
-            let mut generator = Pcg32::seed_from_u64(seed);
+            let mut random = Random::new(seed);
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 while connections.try_join_next().is_some() {}
-                let budget = generator.next_u64() % most_bytes;
+                let budget = random.below(most_bytes);
                 connections.spawn(carry(stream, target, budget, shared.clone()));
             }
         });

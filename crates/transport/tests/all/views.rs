@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg32;
+use random::Random;
 use service::Identity;
 use service::view::{View, ViewMember};
 use tokio::task::JoinSet;
@@ -115,7 +114,7 @@ fn numbered(epoch: u64, number: u64) -> Vec<u8> {
 
 /// Sends in every view and goes on to the next one when it likes.
 async fn wander(node: Arc<Node>, me: u32, view: View) {
-    let mut generator = Pcg32::seed_from_u64(u64::from(me));
+    let mut random = Random::new(u64::from(me));
     for epoch in 1..=LAST_EPOCH {
         if epoch > 1 {
             assert!(node.peers.enter(View { epoch, ..view.clone() }));
@@ -125,7 +124,7 @@ async fn wander(node: Arc<Node>, me: u32, view: View) {
                 node.send_patiently(to, &numbered(epoch, number)).await;
             }
         }
-        sleep(Duration::from_millis(u64::from(generator.next_u32() % 12))).await;
+        sleep(Duration::from_millis(random.below(12))).await;
     }
 }
 

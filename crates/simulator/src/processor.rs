@@ -1,0 +1,91 @@
+//! The driver's state of a node: its processor, its clients, its timers.
+
+use std::collections::VecDeque;
+
+use algorithms::{ClientId, Groups};
+
+use crate::time::Ticks;
+
+pub(crate) struct Processor {
+    /// When the processor will be free.
+    pub(crate) busy_until: Ticks,
+    /// Whether it is busy receiving a message.
+    pub(crate) receiving: bool,
+    /// Letters that wait for the processor.
+    pub(crate) inbox: VecDeque<u32>,
+    /// Whether it is going to look for the next letter.
+    pub(crate) wake_planned: bool,
+    /// The node does nothing before this time.
+    pub(crate) paused_until: Ticks,
+    /// Whether the node has crashed and not restarted.
+    pub(crate) down: bool,
+    /// The node does not restart before this time.
+    pub(crate) down_until: Ticks,
+    /// How often the node has crashed: its incarnation.
+    pub(crate) incarnation: u32,
+    /// The states of the clients, by number; one where the algorithm serves one.
+    pub(crate) clients: Vec<ClientState>,
+    /// The clients that wait behind that one.
+    pub(crate) queue: VecDeque<(Ticks, Groups)>,
+    /// How many clients make a request when the node has restarted.
+    pub(crate) postponed: u32,
+    /// How often each timer was armed.
+    pub(crate) timers: Vec<u32>,
+}
+
+/// The state of a client.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ClientState {
+    pub(crate) waits: bool,
+    pub(crate) inside: bool,
+    /// Since when it has waited.
+    pub(crate) asked_at: Ticks,
+    /// How often the group had changed when it made its request.
+    pub(crate) switches: u64,
+}
+
+impl Processor {
+    pub(crate) fn new(timers: usize) -> Processor {
+        Processor {
+            busy_until: 0,
+            receiving: false,
+            inbox: VecDeque::new(),
+            wake_planned: false,
+            paused_until: 0,
+            down: false,
+            down_until: 0,
+            incarnation: 0,
+            clients: vec![ClientState::default()],
+            queue: VecDeque::new(),
+            postponed: 0,
+            timers: vec![0; timers],
+        }
+    }
+
+    /// A client that neither waits nor is inside.
+    pub(crate) fn idle_client(&mut self) -> ClientId {
+        let idle = self.clients.iter().position(|client| !client.waits && !client.inside);
+        let number = idle.unwrap_or_else(|| {
+            self.clients.push(ClientState::default());
+            self.clients.len() - 1
+        });
+        number as ClientId
+    }
+
+    /// How many clients wait, and how many are inside.
+    pub(crate) fn present(&self) -> (u32, u32) {
+        let count =
+            |is: fn(&ClientState) -> bool| self.clients.iter().filter(|client| is(client)).count() as u32;
+        (count(|client| client.waits), count(|client| client.inside))
+    }
+
+    /// Whether an arriving message can be received at once.
+    pub(crate) fn is_free(&self, now: Ticks) -> bool {
+        !self.receiving && self.inbox.is_empty() && self.busy_until <= now
+    }
+
+    /// The end of its pause, if it is paused.
+    pub(crate) fn paused(&self, now: Ticks) -> Option<Ticks> {
+        (self.paused_until > now).then_some(self.paused_until)
+    }
+}
