@@ -25,7 +25,7 @@ pub struct HostConfig {
     /// The data folder of the control plane. One folder per node, for as long as it belongs to the cluster.
     pub folder: PathBuf,
     /// How this node joins the cluster, if its folder is empty.
-    pub first: First,
+    pub bootstrap: Bootstrap,
     /// How long leases last, if this node founds the cluster; and how soon a leader that is silent is replaced.
     pub lease: Duration,
     /// Changes to the defaults of the core.
@@ -41,14 +41,14 @@ pub struct HostConfig {
 /// Changes the defaults of the core.
 pub type Tune = Box<dyn FnOnce(&mut Config) + Send>;
 
-/// How a node joins a cluster that it does not belong to yet.
-pub enum First {
-    /// It belongs to one: its folder says which.
-    No,
+/// How a node first comes to its cluster.
+pub enum Bootstrap {
+    /// The node belongs to a cluster already: its folder says to which.
+    Existing,
     /// All of these start together, by their ids and where peers reach them. The one with the lowest id
     /// founds the cluster; the others wait until it calls them.
     Together(BTreeMap<u32, String>),
-    /// It has an invitation.
+    /// The node has an invitation.
     Invited(control::Invitation),
 }
 
