@@ -226,7 +226,7 @@ fn parents_follow_the_positions() {
 
 /// Section 4, situation 2: waiting nodes are passed over; and situation 1: a root that waits stays the root.
 #[test]
-fn who_is_swapped() {
+fn the_node_that_is_swapped() {
     let mut system = Counted::new(Scope::new(4, 1, 2), None);
     system.run("req0 req3 req2 3>1 1>0 2>0 exit0");
     // The nodes at positions 3 and 2 wait: node 1 is the next root.
@@ -257,7 +257,7 @@ fn a_swap_overtakes_a_request() {
 /// No node is told of a swap: after the first one 0 and 1 point at each other, and a request circulates for
 /// ever.
 #[test]
-fn nobody_is_told() {
+fn no_node_is_told_of_a_swap() {
     let mut system = Counted::new(Scope::new(4, 1, 1), Some("nobody-is-told"));
     system.run("req0 exit0 0>3");
     assert_eq!((system.parent(0), system.parent(1)), (Some(1), Some(0)));
