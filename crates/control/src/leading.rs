@@ -17,7 +17,7 @@ use service::{Identity, Time};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::error::ChangeError;
+use crate::error::{ChangeError, NotLeading};
 use crate::folder;
 use crate::plane::Plane;
 use crate::voters;
@@ -57,13 +57,17 @@ pub(crate) async fn lead(plane: Plane, mut asks: mpsc::Receiver<Ask>) {
     }
 }
 
-/// Something that was begun has ended.
-enum Done {
-    Round(u64, bool),
+/// The result of a job that a leader began.
+enum Finished {
+    /// The round of this number proved that this node leads.
+    Proven(u64),
+    /// The round of this number did not.
+    Unproven(u64),
+    /// A proposal was committed or not: the registry says.
     Proposed,
     /// The voters are in order, as far as possible.
     Upkeep,
-    /// Something whose answer has been sent.
+    /// The answer to a question has been sent.
     Answered,
 }
 
@@ -76,10 +80,10 @@ struct Leader<'a> {
     leadership: Leadership,
     leases: Leases,
     renewing: BTreeMap<Renewing, oneshot::Sender<Response>>,
-    /// Since when nodes that could be members are none.
+    /// Since when each node that could be a member is not one.
     absent: BTreeMap<u32, Time>,
-    /// What was begun. It ends with this.
-    jobs: JoinSet<Done>,
+    /// The jobs that are running. They end with the leadership.
+    jobs: JoinSet<Finished>,
     upkeep_at: Time,
     upkeep_runs: bool,
 }
@@ -141,11 +145,11 @@ impl<'a> Leader<'a> {
                     self.step(Input::Tick);
                 }
                 Some(done) = self.jobs.join_next(), if !self.jobs.is_empty() => match done {
-                    Ok(Done::Round(round, true)) => self.step(Input::Proven(round)),
-                    Ok(Done::Round(round, false)) => self.step(Input::Unproven(round)),
-                    Ok(Done::Proposed) => self.step(Input::Proposed),
-                    Ok(Done::Upkeep) => self.upkeep_runs = false,
-                    Ok(Done::Answered) | Err(_) => {}
+                    Ok(Finished::Proven(round)) => self.step(Input::Proven(round)),
+                    Ok(Finished::Unproven(round)) => self.step(Input::Unproven(round)),
+                    Ok(Finished::Proposed) => self.step(Input::Proposed),
+                    Ok(Finished::Upkeep) => self.upkeep_runs = false,
+                    Ok(Finished::Answered) | Err(_) => {}
                 },
                 () = pause => {
                     self.step(Input::Tick);
@@ -165,14 +169,17 @@ impl<'a> Leader<'a> {
             match output {
                 Output::Prove(round) => {
                     self.jobs.spawn(async move {
-                        Done::Round(round, plane.prove_leadership(leadership).await.is_ok())
+                        match plane.prove_leadership(leadership).await {
+                            Ok(()) => Finished::Proven(round),
+                            Err(NotLeading) => Finished::Unproven(round),
+                        }
                     });
                 }
                 Output::Propose(entry) => {
                     self.jobs.spawn(async move {
                         // What became of it is in the registry.
                         _ = plane.propose_here(entry).await;
-                        Done::Proposed
+                        Finished::Proposed
                     });
                 }
                 Output::RenewOk { identity, sequence, lasts } => {
@@ -228,7 +235,7 @@ impl<'a> Leader<'a> {
     ) {
         self.jobs.spawn(async move {
             _ = answer.send(answering.await);
-            Done::Answered
+            Finished::Answered
         });
     }
 
@@ -298,7 +305,7 @@ impl<'a> Leader<'a> {
             self.jobs.spawn(async move {
                 // If it fails, it is tried again.
                 _ = plane.change_voters(&voters).await;
-                Done::Upkeep
+                Finished::Upkeep
             });
         }
     }

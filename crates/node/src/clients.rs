@@ -217,7 +217,7 @@ impl ClientLink {
         if let (true, Some(connection), Some(shared)) =
             (caught_up, self.connection.get(), self.shared.upgrade())
         {
-            shared.with_member(|turn| turn.member.keeps_up(*connection, true, turn.effects));
+            shared.with_member(|turn| turn.member.client_caught_up(*connection, turn.effects));
         }
     }
 }

@@ -385,7 +385,7 @@ impl State {
             dirty.push(link.clone());
         }
         if told.behind {
-            self.member.keeps_up(connection, false, &mut self.effects);
+            self.member.client_fell_behind(connection);
         }
     }
 }

@@ -10,7 +10,7 @@ use service::{Acquire, Defect, Definition, Refusal, Time, Want};
 
 use crate::events::Event;
 use crate::program::{Belief, Link, Program};
-use crate::run::{CLIENTS, Reader, Run, TTL};
+use crate::run::{CLIENTS, Phase, Reader, Run, TTL};
 
 /// A client has at most this many outstanding requests, so that all of them can be served in time.
 const MOST_ASKED: usize = 3;
@@ -46,8 +46,8 @@ impl Run {
     }
 
     /// A client opens a session, or makes a request.
-    pub(crate) fn act(&mut self, client: usize, ending: bool) {
-        if self.clients[client].dead || ending {
+    pub(crate) fn act(&mut self, client: usize, phase: Phase) {
+        if self.clients[client].dead || phase == Phase::Settling {
             return;
         }
         if !self.clients[client].believes(self.now) {
@@ -114,13 +114,14 @@ impl Run {
         }
     }
 
-    pub(crate) fn keep_alive(&mut self, client: usize, ending: bool) {
+    pub(crate) fn keep_alive(&mut self, client: usize, phase: Phase) {
         let program = &mut self.clients[client];
         let clock = program.clock(self.now);
-        let done = program.client.held().is_empty() && program.client.asked().is_empty();
-        let said = if ending && done { program.client.end() } else { program.client.keep_alive(clock) };
+        let idle = program.client.held().is_empty() && program.client.asked().is_empty();
+        let done = idle && phase == Phase::Settling;
+        let said = if done { program.client.end() } else { program.client.keep_alive(clock) };
         self.say(client, said);
-        if !(ending && done) {
+        if !done {
             self.plan_in(TTL.as_nanos() as u64 / 3, Event::KeepAlive(client));
         }
     }

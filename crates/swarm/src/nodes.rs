@@ -9,7 +9,7 @@ use service::registry::{MemberEntry, Registry};
 use service::view::View;
 use service::{Config, Defect, Member, PeerMessage, Time};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, WhilePaused};
 use crate::events::Event;
 use crate::plan::Plan;
 use crate::run::{Reader, Run};
@@ -58,7 +58,7 @@ impl Machine {
     pub(crate) fn new(id: u32, plan: &Plan) -> Machine {
         Machine {
             id,
-            clock: Clock::new(1000, plan.defect == Some(Defect::NodeClockSleeps)),
+            clock: Clock::new(1000, WhilePaused::with(plan, Defect::NodeClockSleeps)),
             member: None,
             started: 0,
             changed: Time(0),

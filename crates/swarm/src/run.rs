@@ -10,7 +10,7 @@ use service::member::{ConnectionId, Effect, Note};
 use service::protocol::{ToClient, ToNode};
 use service::{Defect, Member, SessionId, Time, leases};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, WhilePaused};
 use crate::control_plane::ControlPlane;
 use crate::events::Event;
 use crate::nodes::{Around, FIRST, Machine};
@@ -28,6 +28,15 @@ const RUN: u64 = 1;
 pub(crate) const VOTERS: u64 = 2;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
+
+/// The two phases of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Clients act and faults happen.
+    Faults,
+    /// Nothing more goes wrong, and everything comes to rest.
+    Settling,
+}
 
 /// The other end of a connection of a node.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +119,7 @@ impl Run {
         (0..plan.nodes).for_each(|node| run.start(node));
         run.plan_in(1, Event::Tick);
         for number in 0..plan.clients {
-            let clock = Clock::new(run.rate(), plan.defect == Some(Defect::ClientClockSleeps));
+            let clock = Clock::new(run.rate(), WhilePaused::with(plan, Defect::ClientClockSleeps));
             run.clients.push(Program::new(number % plan.nodes, clock, plan.defect));
             let after = run.below(1_000_000);
             run.plan_in(after, Event::Act(number));
@@ -173,7 +182,7 @@ impl Run {
                 self.plan_in(stands.0 - self.now.0, event);
                 continue;
             }
-            self.handle(event, time > end);
+            self.handle(event, if time > end { Phase::Settling } else { Phase::Faults });
             self.judge_now_and_then();
             if !self.outcome.violations.is_empty() {
                 break;
@@ -231,13 +240,13 @@ impl Run {
         self.machines[node].clock.at(self.now)
     }
 
-    fn handle(&mut self, event: Event, ending: bool) {
+    fn handle(&mut self, event: Event, phase: Phase) {
         match event {
             Event::Peer { from, to, message } => self.peer(from, to, message),
             Event::Said { client, connection, said } => self.said(client, connection, said),
             Event::Heard { client, connection, heard } => self.hears(client, connection, &heard),
-            Event::Act(client) => self.act(client, ending),
-            Event::KeepAlive(client) => self.keep_alive(client, ending),
+            Event::Act(client) => self.act(client, phase),
+            Event::KeepAlive(client) => self.keep_alive(client, phase),
             Event::Release { client, request } => {
                 let said = self.clients[client].client.release(request);
                 self.say(client, said);
@@ -249,7 +258,7 @@ impl Run {
             Event::Wake(node, started, due) => self.wake(node, started, due),
             Event::HungUp { node, started, connection } => self.hung_up(node, started, connection),
             Event::Reconnect(client) => self.reconnect(client),
-            Event::Watch(watcher) => self.watch(watcher, ending),
+            Event::Watch(watcher) => self.watch(watcher, phase),
             Event::Propose { node, started, order, entry } => self.propose(node, started, order, &entry),
             Event::Arranged { node, started, order } => self.arranged(node, started, order),
             Event::Elect => self.elect(),
@@ -259,7 +268,7 @@ impl Run {
             Event::Reply { node, started, reply } => self.leader_replies(node, started, reply),
             Event::Tick => self.tick(),
             Event::Agreed { node, number } => self.hear_of_registry(node, number),
-            fault if !ending => self.inject_fault(&fault),
+            fault if phase == Phase::Faults => self.inject_fault(&fault),
             _ => {}
         }
     }

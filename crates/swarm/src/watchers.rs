@@ -9,7 +9,7 @@ use service::member::ConnectionId;
 use service::protocol::{ToClient, ToNode};
 
 use crate::events::Event;
-use crate::run::{Reader, Run};
+use crate::run::{Phase, Reader, Run};
 
 /// A watcher with this many unread frames does not keep up.
 const MANY: usize = 10;
@@ -35,7 +35,8 @@ pub(crate) struct Watcher {
 
 impl Run {
     /// A watcher connects, reads everything, or stops reading for a while.
-    pub(crate) fn watch(&mut self, number: usize, ending: bool) {
+    pub(crate) fn watch(&mut self, number: usize, phase: Phase) {
+        let ending = phase == Phase::Settling;
         let (node, started) = (self.watchers[number].node, self.watchers[number].started);
         let gone = self.machines[node].started != started || self.machines[node].member.is_none();
         if gone && !ending {
@@ -76,9 +77,8 @@ impl Run {
         }
         if watcher.unread.len() > MANY && !watcher.behind {
             watcher.behind = true;
-            let (connection, mut effects) = (watcher.connection, Vec::new());
-            if let (Some(connection), Some(member)) = (connection, &mut self.machines[node].member) {
-                member.keeps_up(connection, false, &mut effects);
+            if let (Some(connection), Some(member)) = (watcher.connection, &mut self.machines[node].member) {
+                member.client_fell_behind(connection);
             }
         }
     }
@@ -99,7 +99,7 @@ impl Run {
             return;
         }
         if let Some(connection) = connection {
-            self.at_node(node, |member, _, _, effects| member.keeps_up(connection, true, effects));
+            self.at_node(node, |member, _, _, effects| member.client_caught_up(connection, effects));
         }
     }
 

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::state::{Chore, Request};
+use super::state::{Chore, Request, SessionEnd};
 use super::{Core, Effects};
 use crate::event::Change;
 use crate::limits::Bound;
@@ -39,11 +39,11 @@ impl Core {
             return self.chores.push(chore);
         }
         if is_large {
-            self.chores.set_running(true);
+            self.chores.begin_slice();
         }
         let done = self.go_on(&mut chore, &mut left, now, out);
         if is_large {
-            self.chores.set_running(false);
+            self.chores.end_slice();
         }
         if !done {
             self.chores.push_front(chore);
@@ -64,7 +64,7 @@ impl Core {
             return;
         }
         let mut left = self.slice();
-        self.chores.set_running(true);
+        self.chores.begin_slice();
         self.end_unwanted(&mut left, now, out);
         while left > 0
             && let Some(mut chore) = self.chores.pop()
@@ -74,21 +74,21 @@ impl Core {
             }
             self.end_unwanted(&mut left, now, out);
         }
-        self.chores.set_running(false);
+        self.chores.end_slice();
     }
 
     /// Goes on with a chore until it is done, or the slice is. Whether it is done.
     fn go_on(&mut self, chore: &mut Chore, left: &mut usize, now: Time, out: &mut Effects) -> bool {
         match chore {
-            Chore::EndRequests { session, ran_out, clients } => {
+            Chore::EndRequests { session, end, clients } => {
                 while let Some(client) = take(clients, left) {
                     if self.is_of(client, *session) {
-                        self.emit_end(client, *ran_out, &Refusal::NoSuchSession, out);
+                        self.emit_end(client, end.of_grant(), &Refusal::NoSuchSession, out);
                         self.end_request(client, now, out);
                     }
                 }
                 if clients.is_empty() {
-                    self.emit_session_end(*session, *ran_out, out);
+                    self.emit_session_end(*session, *end, out);
                 }
                 clients.is_empty()
             }
@@ -105,7 +105,7 @@ impl Core {
             Chore::EndIdle { sessions } => {
                 while let Some(number) = take(sessions, left) {
                     if self.sessions.get(number).is_some_and(|session| !session.is_in_use()) {
-                        self.end_session(number, false, now, out);
+                        self.end_session(number, SessionEnd::Closed, now, out);
                     }
                 }
                 sessions.is_empty()

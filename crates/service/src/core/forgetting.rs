@@ -8,6 +8,7 @@ use super::state::{AccountId, Counted, Due};
 use crate::limits::Bound;
 use crate::name::Definition;
 use crate::refusal::Refusal;
+use crate::resource::Start;
 use crate::time::Time;
 
 /// So many are forgotten at once, so that clients do not wait for it.
@@ -25,8 +26,9 @@ impl Core {
         if is_home && let Some(number) = self.names.in_the_way(name, position)? {
             self.forget(number);
         }
-        let opening = is_home && !self.membership.may_mint();
-        Ok(self.names.create(name, definition, home, position, opening))
+        let waits = is_home && !self.membership.may_mint();
+        let start = if waits { Start::AfterReports } else { Start::AtOnce };
+        Ok(self.names.create(name, definition, home, position, start))
     }
 
     /// Makes the resource of a name that a client asks for, if the bounds allow it. The inner error is that of `create`.

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::state::Due;
+use super::state::{Due, SessionEnd};
 use super::{Core, Effects};
 use crate::defect::Defect;
 use crate::leases::Lease;
@@ -79,7 +79,9 @@ impl Core {
     fn lapse(&mut self, now: Time, out: &mut Effects) {
         self.refuse_waiters(self.requests.waiting(), Refusal::NoLease, now, out);
         if self.has_defect(Defect::FreedAtLapse) {
-            self.sessions.numbers().into_iter().for_each(|number| self.end_session(number, true, now, out));
+            for number in self.sessions.numbers() {
+                self.end_session(number, SessionEnd::Expired, now, out);
+            }
         }
     }
 }

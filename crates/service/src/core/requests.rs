@@ -146,10 +146,10 @@ impl Core {
         }
     }
 
-    /// Whether new requests are served, or refused because the driver cannot take more. Requests from before are not
+    /// An overloaded node refuses new requests, because the driver cannot take more. Requests from before are not
     /// affected.
-    pub fn let_newcomers_in(&mut self, whether: bool) {
-        self.admission.set_overloaded(!whether);
+    pub fn set_overloaded(&mut self, overloaded: bool) {
+        self.admission.set_overloaded(overloaded);
     }
 
     /// Gives the answer again, if there was one: the client may not have heard it. Without a lease it has to wait, because
@@ -204,7 +204,7 @@ impl Core {
         if let Some(session) = self.sessions.get_mut(session) {
             session.remove_request(number);
         }
-        self.emit_end(client, false, &refusal, out);
+        self.emit_end(client, Change::Released, &refusal, out);
         self.end_request(client, now, out);
         self.reply_with_refusal(session, number, refusal, out);
     }

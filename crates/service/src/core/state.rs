@@ -14,7 +14,7 @@ pub(crate) use accounts::AccountId;
 pub(super) use accounts::{Accounts, Counted};
 pub(super) use admission::Admission;
 pub(super) use agenda::{Agenda, Due};
-pub(super) use chores::{Chore, Chores};
+pub(super) use chores::{Chore, Chores, SessionEnd};
 pub(super) use membership::Membership;
 pub(super) use names::Names;
 pub(super) use requests::{Granted, Request, Requests};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{ConnectionId, ControlPlaneError, Effect, Member, Note, Surroundings};
-use crate::core::{Acquire, RequestOutcome};
+use crate::core::{Acquire, RequestOutcome, Revocation};
 use crate::defect::Defect;
 use crate::protocol::{Order, OrderDone, QuestionAnswer, ToClient, ToNode};
 use crate::refusal::Refusal;
@@ -33,9 +33,15 @@ impl Member {
         }
     }
 
-    /// The client of a connection has much to read already (`false`), or has read everything (`true`).
-    pub fn keeps_up(&mut self, connection: ConnectionId, whether: bool, effects: &mut Vec<Effect>) {
-        let frame = self.connections.keeps_up(connection, whether);
+    /// The client of a connection has much to read already. If it watches, it misses events until it has
+    /// [caught up](Member::client_caught_up).
+    pub fn client_fell_behind(&mut self, connection: ConnectionId) {
+        self.connections.fell_behind(connection);
+    }
+
+    /// The client of a connection has read everything. If it watches, it learns how many events it missed.
+    pub fn client_caught_up(&mut self, connection: ConnectionId, effects: &mut Vec<Effect>) {
+        let frame = self.connections.caught_up(connection);
         effects.extend(frame.map(|frame| Effect::Tell { connection, frame }));
     }
 
@@ -130,7 +136,7 @@ impl Member {
     /// Refuses new requests as long as too much waits for some peer.
     fn check_load(&mut self, around: &dyn Surroundings) {
         self.behind = self.behind.filter(|peer| around.waiting_for(*peer) > MOST_WAITING);
-        self.core.let_newcomers_in(self.behind.is_none());
+        self.core.set_overloaded(self.behind.is_some());
     }
 
     /// The core tells of events only if a connection watches.
@@ -167,7 +173,8 @@ impl Member {
             return done(Ok(OrderDone::Agreed));
         };
         let by = self.connections.client(connection);
-        let released = self.core.force_release(name, (*slot, *fence), *at_once, by, now, &mut self.out);
+        let when = if *at_once { Revocation::AtOnce } else { Revocation::AfterPromise };
+        let released = self.core.force_release(name, (*slot, *fence), when, by, now, &mut self.out);
         if let Ok(released) = &released {
             effects.extend(released.iter().cloned().map(|it| Effect::Note(Note::ForceReleased(it))));
         }

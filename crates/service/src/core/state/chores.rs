@@ -2,7 +2,28 @@
 
 use std::collections::VecDeque;
 
+use crate::event::Change;
+use crate::grant::Grant;
 use crate::refusal::Refusal;
+
+/// Why a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionEnd {
+    /// Its client closed it, or the node leaves and the session was idle.
+    Closed,
+    /// There was no keep-alive for too long.
+    Expired,
+}
+
+impl SessionEnd {
+    /// What becomes of the grants of the session.
+    pub(crate) fn of_grant(self) -> fn(Grant) -> Change {
+        match self {
+            SessionEnd::Closed => Change::Released,
+            SessionEnd::Expired => Change::Lost,
+        }
+    }
+}
 
 /// Something that ends many requests. Requests are named by their numbers here, which are used again: so each is looked at before
 /// it is ended.
@@ -12,8 +33,7 @@ pub(crate) enum Chore {
     EndRequests {
         /// The number of the session.
         session: u64,
-        /// Whether it expired; otherwise the client closed it.
-        ran_out: bool,
+        end: SessionEnd,
         clients: VecDeque<u32>,
     },
     /// These are refused, each of this session and if it waits.
@@ -69,8 +89,13 @@ impl Chores {
         self.running || !self.rest.is_empty()
     }
 
-    pub(crate) fn set_running(&mut self, running: bool) {
-        self.running = running;
+    /// A slice of something begins that one call may not finish.
+    pub(crate) fn begin_slice(&mut self) {
+        self.running = true;
+    }
+
+    pub(crate) fn end_slice(&mut self) {
+        self.running = false;
     }
 
     pub(crate) fn push(&mut self, chore: Chore) {
