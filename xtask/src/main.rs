@@ -101,6 +101,7 @@ fn rewrite() -> Result<()> {
         "test --quiet --package tokenwood-algorithms transcripts",
         "test --quiet --package tokenwood-cli errata",
         "test --quiet --package tokenwood-checker --test all standard_suite",
+        "test --quiet --package tokenwood-service --test wire_page",
     ] {
         run(Command::new("cargo").args(test.split(' ')).env("TOKENWOOD_REWRITE", "1"))?;
     }

@@ -32,6 +32,9 @@ pub type Group = u32;
 /// A client of a node, numbered by the driver. Where a node has one client it is number 0.
 pub type ClientId = u32;
 
+/// A token, numbered from 0; where a token gives a slot, its number is the slot.
+pub type TokenId = u32;
+
 /// A timer, as an index into [`Info::timers`].
 pub type Timer = usize;
 
@@ -160,6 +163,11 @@ pub enum Input<A: Algorithm> {
     /// An armed timer has expired and is no longer armed.
     Expire(Timer),
 }
+
+/// What [`Outbox::never`] reports for inputs that [`Info`] rules out: of an algorithm without timers, or without
+/// clients that cancel.
+pub const UNUSED_INPUT: &str =
+    "a timer expires or a client cancels, and there are no timers or no such clients";
 
 /// What an algorithm tells its driver to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

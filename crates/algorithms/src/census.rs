@@ -149,6 +149,17 @@ impl Census {
         }
     }
 
+    /// Requests of these nodes are queued here.
+    #[inline]
+    pub fn queue_of(&mut self, nodes: impl Iterator<Item = NodeId>) {
+        let mut length = 0;
+        for node in nodes {
+            self.request_of(node);
+            length += 1;
+        }
+        self.queue(length);
+    }
+
     /// There is a queue of this length here.
     pub fn queue(&mut self, length: usize) {
         self.longest_queue = self.longest_queue.max(length as u32);

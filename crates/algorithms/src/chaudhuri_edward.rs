@@ -24,16 +24,16 @@ impl Variant for OneEach {
         kind: Kind::KMutex,
         source: "000 sec. II, III B (Chaudhuri and Edward)",
         cost: "0 to 6 for a single request; about 2 for many at once, plus 4 per group",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
         options: &[
-            OptionInfo {
-                name: "share",
-                values: &["at-once", "collect"],
-                help: "serve a group as soon as it asks, or collect requests for a moment first",
-            },
+            OptionInfo::choice(
+                "share",
+                &["at-once", "collect"],
+                "serve a group as soon as it asks, or collect requests for a moment first",
+            ),
             LOCAL_GROUPS,
         ],
         timers: &[COLLECT_TIMER],

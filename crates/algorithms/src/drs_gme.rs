@@ -7,22 +7,22 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer};
+use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Order, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
 
-mod away;
 mod defects;
+mod effects;
 mod holder;
 mod message;
 #[cfg(test)]
 mod paper;
-mod plan;
+mod without_token;
 
 pub use defects::Defect;
+use effects::Effects;
 pub use message::Message;
-use plan::Plan;
 
 /// Runs while this node waits and does not have the token.
 const SUSPECT: Timer = 0;
@@ -70,6 +70,24 @@ enum Stage {
     Captain,
     /// Inside, admitted by this captain.
     Follower(NodeId),
+}
+
+/// When the token came to its holder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    /// In this step.
+    JustNow,
+    /// In an earlier step.
+    Earlier,
+}
+
+/// A captain's offer to follow it.
+#[derive(Clone, Copy)]
+struct Start {
+    captain: NodeId,
+    group: crate::Group,
+    /// The number of the request that the captain grants.
+    number: u32,
 }
 
 /// What survives a crash. It is stored whenever it changes, before anything leaves the node.
@@ -132,11 +150,8 @@ pub struct Ask {
     pub groups: Groups,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    defect: Option<Defect>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 type Context<'a> = Site<'a, DrsGme>;
 
@@ -210,34 +225,32 @@ impl Algorithm for DrsGme {
             return node;
         }
         node.kept = saved.clone();
-        let mut plan = Plan::at_restart(&node);
-        node.come_back(site, &mut plan);
-        plan.carry_out(&node, site, out);
+        let mut effects = Effects::at_restart(&node);
+        node.come_back(site, &mut effects);
+        effects.carry_out(&node, site, out);
         node
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         let expired = if let Input::Expire(timer) = input { Some(timer) } else { None };
-        let mut plan = Plan::new(self, expired);
+        let mut effects = Effects::new(self, expired);
         match input {
-            Input::Request { groups, .. } => self.request(site, groups, &mut plan),
-            Input::Exit { .. } => self.exit(site, &mut plan),
-            Input::Cancel { .. } => plan.never("nobody gives up"),
-            Input::Deliver { from, message } => self.deliver(site, from, message, &mut plan),
-            Input::Expire(SUSPECT) => self.suspect(site, &mut plan),
-            Input::Expire(_) => self.ask_followers(&mut plan),
+            Input::Request { groups, .. } => self.request(site, groups, &mut effects),
+            Input::Exit { .. } => self.exit(site, &mut effects),
+            Input::Cancel { .. } => effects.never(UNUSED_INPUT),
+            Input::Deliver { from, message } => self.deliver(site, from, message, &mut effects),
+            Input::Expire(SUSPECT) => self.suspect(site, &mut effects),
+            Input::Expire(_) => self.ask_followers(&mut effects),
         }
-        plan.carry_out(self, site, out);
+        effects.carry_out(self, site, out);
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
         if let Location::Here(holding) = &self.kept.location {
             census.token_here();
-            census.queue(holding.token.queue.len());
-            holding.token.queue.iter().for_each(|ask| census.request_of(ask.node));
+            census.queue_of(holding.token.queue.iter().map(|ask| ask.node));
         }
-        census.queue(self.heard.len());
-        self.heard.iter().for_each(|ask| census.request_of(ask.node));
+        census.queue_of(self.heard.iter().map(|ask| ask.node));
     }
 
     fn count_message(message: &Message, _: NodeId, census: &mut Census) {
@@ -268,53 +281,57 @@ impl DrsGme {
     }
 
     /// The client requests entry.
-    fn request(&mut self, site: &Context<'_>, groups: Groups, plan: &mut Plan) {
+    fn request(&mut self, site: &Context<'_>, groups: Groups, effects: &mut Effects) {
         self.kept.number += 1;
         let ask = Ask { node: site.me, number: self.kept.number, groups };
         self.stage = Stage::Waiting(groups);
         if matches!(self.kept.location, Location::Here(_)) {
-            return self.request_here(site, ask, plan);
+            return self.request_here(site, ask, effects);
         }
         for &to in &self.request_set {
-            plan.send(to, Message::Request { number: ask.number, groups });
+            effects.send(to, Message::Request { number: ask.number, groups });
         }
     }
 
     /// The client leaves.
-    fn exit(&mut self, site: &Context<'_>, plan: &mut Plan) {
+    fn exit(&mut self, site: &Context<'_>, effects: &mut Effects) {
         match core::mem::replace(&mut self.stage, Stage::Idle) {
-            Stage::Captain => self.next_session(site, false, plan),
-            Stage::Follower(captain) => plan.send(captain, Message::Complete { number: self.kept.number }),
-            Stage::Idle | Stage::Waiting(_) => plan.never("a client leaves and is not inside"),
+            Stage::Captain => self.next_session(site, Arrival::Earlier, effects),
+            Stage::Follower(captain) => effects.send(captain, Message::Complete { number: self.kept.number }),
+            Stage::Idle | Stage::Waiting(_) => effects.never("a client leaves and is not inside"),
         }
     }
 
-    fn deliver(&mut self, site: &Context<'_>, from: NodeId, message: Message, plan: &mut Plan) {
+    fn deliver(&mut self, site: &Context<'_>, from: NodeId, message: Message, effects: &mut Effects) {
         match message {
             Message::Request { number, groups } => {
-                self.on_request(site, Ask { node: from, number, groups }, plan);
+                self.on_request(site, Ask { node: from, number, groups }, effects);
             }
-            Message::Token { session, token } => self.on_token(site, session, token, plan),
-            Message::Start { group, number } => self.on_start(site, from, group, number, plan),
-            Message::IsComplete { group, number } => self.on_is_complete(site, from, group, number, plan),
-            Message::Complete { number } => self.on_complete(site, from, number, plan),
+            Message::Token { session, token } => self.on_token(site, session, token, effects),
+            Message::Start { group, number } => {
+                self.on_start(site, Start { captain: from, group, number }, effects);
+            }
+            Message::IsComplete { group, number } => {
+                self.on_is_complete(site, Start { captain: from, group, number }, effects);
+            }
+            Message::Complete { number } => self.on_complete(site, from, number, effects),
             Message::GenToken { number, groups, session } => {
-                self.on_gen_token(site, Ask { node: from, number, groups }, session, plan);
+                self.on_gen_token(site, Ask { node: from, number, groups }, session, effects);
             }
-            Message::Hint => self.on_hint(site, from, plan),
+            Message::Hint => self.on_hint(site, from, effects),
         }
     }
 
-    fn on_request(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
+    fn on_request(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
         match self.kept.location {
-            Location::Here(_) => self.request_at_holder(site, ask, plan),
-            Location::Away(_) => self.request_heard(site, ask, plan),
+            Location::Here(_) => self.request_at_holder(site, ask, effects),
+            Location::Away(_) => self.request_heard(site, ask, effects),
         }
     }
 
     /// The node restarts. Its client and the requests it heard are gone; the timers of the other nodes repair
     /// that.
-    fn come_back(&mut self, site: &Context<'_>, plan: &mut Plan) {
+    fn come_back(&mut self, site: &Context<'_>, effects: &mut Effects) {
         let Location::Here(holding) = &mut self.kept.location else {
             self.request_set = site.others().collect();
             return;
@@ -322,9 +339,9 @@ impl DrsGme {
         self.request_set.clear();
         holding.token.queue.retain(|ask| ask.node != site.me);
         if !holding.followers.is_empty() {
-            plan.note("a captain came back and waits for its followers");
+            effects.note("a captain came back and waits for its followers");
         }
-        self.next_session(site, false, plan);
+        self.next_session(site, Arrival::Earlier, effects);
     }
 
     /// Whether the timer that suspects a loss has to be armed.
@@ -337,8 +354,4 @@ impl DrsGme {
         let left = self.stage != Stage::Captain;
         left && matches!(&self.kept.location, Location::Here(holding) if !holding.followers.is_empty())
     }
-}
-
-fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
-    site.rules.defect == Some(defect)
 }

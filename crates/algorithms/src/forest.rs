@@ -10,9 +10,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::Origin;
-use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, Wait};
+use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, TokenId, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
+use crate::pointers::Pointers;
 use crate::setting::{Setting, SettingError};
 use crate::waiters::Waiters;
 
@@ -22,7 +23,6 @@ mod forgetting;
 mod hunt;
 mod local;
 mod message;
-mod pointers;
 mod requests;
 mod resizing;
 mod rules;
@@ -35,13 +35,9 @@ use clocks::Clocks;
 pub use defects::Defect;
 use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
-use pointers::Pointers;
 pub use rules::{ResizeDefect, Rules};
 pub use service::Before;
-pub use views::{Elsewhere, Kept, KeptToken};
-
-/// A token, numbered from 0; its number is its slot.
-pub type TokenId = u32;
+pub use views::{Frozen, FrozenToken, RemoteToken};
 
 /// Armed while a waiter here waits for a busy token and the home does not know.
 const HUNGRY: Timer = 0;
@@ -92,6 +88,8 @@ pub struct Forest {
     wait: Option<TokenId>,
     /// Nodes that request the token that this node waits for.
     node_queue: Vec<NodeId>,
+    /// For each token the next node on the path to it: the home, unless another one is recorded. The pointer
+    /// of a token that is here, or that this node waits for, is never used and leads home.
     pointers: Pointers,
     /// The token received last; unused if there is only one.
     seen: Option<TokenId>,
@@ -134,6 +132,15 @@ impl Held {
     }
 }
 
+/// Where a request joins a queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum QueueEnd {
+    /// Before all others: the request has waited for another token already.
+    Front,
+    /// Behind all others.
+    Back,
+}
+
 type Context<'a> = Site<'a, Forest>;
 type Out<'a> = Outbox<'a, Forest>;
 
@@ -148,7 +155,7 @@ impl Algorithm for Forest {
         kind: Kind::KMutex,
         source: "ours, from 001 and 003",
         cost: "0 if a token is here; 2 or less at saturation; about log n at light load",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE_FIFO,
         clients: Clients::Many,
         unique_requests: true,
@@ -203,12 +210,10 @@ impl Algorithm for Forest {
         if self.wait.is_some() {
             census.asks(site.me);
         }
-        census.queue(self.node_queue.len());
-        self.node_queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.node_queue.iter().copied());
         for held in &self.held {
             census.token_of_slot_here(held.token);
-            census.queue(held.queue.len());
-            held.queue.iter().for_each(|entry| census.request_of(entry.node));
+            census.queue_of(held.queue.iter().map(|entry| entry.node));
         }
     }
 
@@ -294,7 +299,10 @@ impl Forest {
 
     fn receive(&mut self, site: &Context<'_>, from: NodeId, message: Message, out: &mut Out<'_>) {
         match message.body {
-            Body::Request { origin, token, front } => self.on_request(site, origin, token, front, out),
+            Body::Request { origin, token, front } => {
+                let end = if front { QueueEnd::Front } else { QueueEnd::Back };
+                self.on_request(site, origin, token, end, out);
+            }
             Body::Token { token, version, queue, size } => {
                 self.learn(site, size, out);
                 self.on_token(site, token, version, queue, out);
@@ -320,7 +328,12 @@ impl Forest {
             FETCH => self.fetch(site, out),
             FORGET if self.wants_to_forget(site) => {
                 self.forgetting = true;
-                self.send(site, site.rules.home, Body::Forget { tokens: self.pointers.elsewhere() }, out);
+                self.send(
+                    site,
+                    site.rules.home,
+                    Body::Forget { tokens: self.pointers.changed().collect() },
+                    out,
+                );
             }
             _ => {}
         }
@@ -374,7 +387,7 @@ impl Forest {
             out.never("a node points to itself");
         }
         let waits = self.wait.is_some_and(|token| token < self.size.tokens);
-        let ways = usable.len() + usize::from(waits) + self.pointers.count_elsewhere_below(self.size.tokens);
+        let ways = usable.len() + usize::from(waits) + self.pointers.count_changed_below(self.size.tokens);
         if site.me == site.rules.home && ways != self.size.tokens as usize {
             out.never("the home has lost the way to a token");
         }
@@ -394,8 +407,4 @@ impl Forest {
     fn index_of(&self, token: TokenId) -> Option<usize> {
         self.held.binary_search_by_key(&token, |held| held.token).ok()
     }
-}
-
-fn has_defect(site: &Context<'_>, defect: Defect) -> bool {
-    site.rules.defect == Some(defect)
 }

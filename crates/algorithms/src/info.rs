@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::algorithm::{Algorithm, Site};
 use crate::properties::Property;
 
 /// Name, source, needs, options and known defects of an algorithm.
@@ -87,7 +88,7 @@ pub enum Tokens {
     /// A single one, whatever k is.
     One,
     /// One for each of the k slots.
-    PerRight,
+    PerSlot,
 }
 
 /// What an algorithm needs of channels and nodes. The checker explores exactly what is promised here, a
@@ -161,6 +162,30 @@ pub struct OptionInfo {
     pub values: &'static [&'static str],
     /// What the option decides.
     pub help: &'static str,
+}
+
+impl OptionInfo {
+    /// The values of an option that is a number.
+    pub const NUMBER: &'static [&'static str] = &["a number"];
+
+    /// An option with these values, the default first.
+    pub const fn choice(
+        name: &'static str,
+        values: &'static [&'static str],
+        help: &'static str,
+    ) -> OptionInfo {
+        OptionInfo { name, values, help }
+    }
+
+    /// An option that is a number.
+    pub const fn number(name: &'static str, help: &'static str) -> OptionInfo {
+        OptionInfo { name, values: OptionInfo::NUMBER, help }
+    }
+
+    /// Whether the option can have this value.
+    pub fn takes(&self, value: &str) -> bool {
+        if self.values == Self::NUMBER { value.parse::<u32>().is_ok() } else { self.values.contains(&value) }
+    }
 }
 
 /// A timer of an algorithm.
@@ -350,7 +375,32 @@ pub enum Shows {
     Dearer(u64),
 }
 
-/// Defines the defects of an algorithm: an enum for the code, and the table for [`Info::defects`].
+/// Rules by which a defect can be enabled.
+pub trait Defective {
+    /// The defects.
+    type Defect: PartialEq;
+
+    /// The defect that is enabled.
+    fn defect(&self) -> Option<Self::Defect>;
+}
+
+impl<A: Algorithm<Rules: Defective>> Site<'_, A> {
+    /// Whether this defect is enabled.
+    #[inline]
+    pub fn has_defect(&self, defect: <A::Rules as Defective>::Defect) -> bool {
+        self.rules.defect() == Some(defect)
+    }
+}
+
+/// The rules of an algorithm without options.
+#[derive(Clone, Copy, Debug)]
+pub struct OnlyDefect<D> {
+    /// The defect that is enabled.
+    pub defect: Option<D>,
+}
+
+/// Defines the defects of an algorithm: an enum for the code, the table for [`Info::defects`], and that its
+/// `Rules` name one of them.
 #[macro_export]
 macro_rules! defects {
     ($(#[$meta:meta])* pub enum $enum:ident { $($variant:ident => $defect:expr,)* }) => {
@@ -369,6 +419,15 @@ macro_rules! defects {
                 let name = setting.defect.as_deref()?;
                 let index = Self::TABLE.iter().position(|defect| defect.name == name)?;
                 ALL.get(index).copied()
+            }
+        }
+
+        impl $crate::info::Defective for super::Rules {
+            type Defect = $enum;
+
+            #[inline]
+            fn defect(&self) -> Option<$enum> {
+                self.defect
             }
         }
     };

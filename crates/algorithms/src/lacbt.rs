@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -87,11 +87,11 @@ impl Algorithm for Lacbt {
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
-        options: &[OptionInfo {
-            name: "swap",
-            values: &["yes", "no"],
-            help: "whether the root changes places after each section",
-        }],
+        options: &[OptionInfo::choice(
+            "swap",
+            &["yes", "no"],
+            "whether the root changes places after each section",
+        )],
         timers: &[],
         sometimes: &[
             "a swap passed over a waiting node",
@@ -145,8 +145,7 @@ impl Algorithm for Lacbt {
             Input::Deliver { message: Message::Parent { parent, epoch }, .. } => {
                 self.on_parent(site, parent, epoch, out);
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
@@ -301,16 +300,14 @@ impl Lacbt {
     }
 
     fn serve_next(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        if site.rules.defect != Some(Defect::ReleaseServesNobody) {
+        if !site.has_defect(Defect::ReleaseServesNobody) {
             self.serve(site, out);
         }
     }
 
     fn on_parent(&mut self, site: &Context<'_>, new: NodeId, swap: u32, out: &mut Out<'_>) {
         match &mut self.role {
-            Role::Below { parent, epoch }
-                if swap > *epoch || site.rules.defect == Some(Defect::OldNewsTaken) =>
-            {
+            Role::Below { parent, epoch } if swap > *epoch || site.has_defect(Defect::OldNewsTaken) => {
                 (*parent, *epoch) = (new, swap);
             }
             Role::Below { .. } | Role::Root(_) => out.note("news of a parent came too late"),
@@ -318,7 +315,7 @@ impl Lacbt {
     }
 
     fn move_to(&mut self, site: &Context<'_>, position: u32) {
-        if site.rules.defect == Some(Defect::PlacesInRequests) {
+        if site.has_defect(Defect::PlacesInRequests) {
             self.position = position;
         }
     }

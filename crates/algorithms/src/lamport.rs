@@ -5,19 +5,17 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
+use crate::stamp::Stamp;
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
 pub use defects::Defect;
-
-/// The time and the node of a request. Older ones are smaller; the node decides between equal times.
-type Stamp = (u32, NodeId);
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,11 +41,8 @@ pub enum Message {
     Release,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    defect: Option<Defect>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for Lamport {
     type Message = Message;
@@ -91,14 +86,12 @@ impl Algorithm for Lamport {
             }
             Input::Deliver { message: Message::Reply, .. } => self.on_reply(site, out),
             Input::Deliver { from, message: Message::Release } => self.on_release(site, from, out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&(_, node)| census.request_of(node));
+        census.queue_of(self.queue.iter().map(|&(_, node)| node));
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
@@ -127,7 +120,7 @@ impl Lamport {
         self.clock += 1;
         self.enqueue((self.clock, site.me));
         out.broadcast(site, &Message::Request(self.clock));
-        if site.rules.defect != Some(Defect::RepliesNotAwaited) {
+        if !site.has_defect(Defect::RepliesNotAwaited) {
             self.missing = site.nodes - 1;
         }
         self.enter_if_first(site, out);
@@ -144,7 +137,7 @@ impl Lamport {
             out.note("two requests of the same time met");
         }
         // A request that this node makes after its reply must be later than the one it replied to.
-        if site.rules.defect != Some(Defect::ClockNotAdvanced) {
+        if !site.has_defect(Defect::ClockNotAdvanced) {
             self.clock = self.clock.max(time);
         }
         self.enqueue(stamp);
@@ -152,7 +145,7 @@ impl Lamport {
     }
 
     fn on_reply(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        if site.rules.defect == Some(Defect::RepliesNotAwaited) {
+        if site.has_defect(Defect::RepliesNotAwaited) {
             return;
         }
         let Some(missing) = self.missing.checked_sub(1) else {

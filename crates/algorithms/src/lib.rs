@@ -19,14 +19,19 @@ pub mod algorithm;
 mod bounds;
 pub mod census;
 pub mod info;
+#[cfg(test)]
+mod light_load;
 pub mod node;
 mod origin;
+mod pointers;
 pub mod properties;
 pub mod registry;
 pub mod schedule;
 pub mod setting;
 #[cfg(test)]
 mod shuffle;
+mod sorted;
+mod stamp;
 #[cfg(test)]
 mod transcript;
 pub mod tree;
@@ -55,7 +60,7 @@ pub mod suzuki_kasami;
 
 pub use algorithm::{
     Algorithm, Chance, ClientId, Effect, Grant, Group, Groups, Input, NodeId, Outbox, Portable, Site, Timer,
-    Wait,
+    TokenId, Wait,
 };
 pub use bounds::Bounds;
 pub use census::Census;

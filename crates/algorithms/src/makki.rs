@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, Wait};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -133,17 +133,15 @@ impl Algorithm for Makki {
                 self.on_token(site, Token { queue, free }, out);
             }
             Input::Expire(_) => self.pass_on(site, out),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.collected.len());
-        self.collected.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.collected.iter().copied());
         if let Some(token) = &self.token {
             census.token_here();
-            census.queue(token.queue.len());
-            token.queue.iter().for_each(|&node| census.request_of(node));
+            census.queue_of(token.queue.iter().copied());
         }
     }
 

@@ -11,6 +11,7 @@ use crate::algorithm::{
 use crate::census::Census;
 use crate::info::{Clients, Kind};
 use crate::properties::{Property, Violation};
+use crate::sorted;
 
 /// The state of a local client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,7 +131,7 @@ impl<A: Algorithm> Node<A> {
     /// carries out the sends.
     pub fn apply(&mut self, site: &Site<'_, A>, event: Event<A>, chance: &mut dyn Chance) -> Reaction<A> {
         let mut effects = Vec::new();
-        self.happen(site, event, &mut Outbox::new(&mut effects, chance));
+        self.handle(site, event, &mut Outbox::new(&mut effects, chance));
         let mut violation = None;
         for effect in &effects {
             if let Some(wrong) = self.carry_out(site, effect) {
@@ -143,7 +144,7 @@ impl<A: Algorithm> Node<A> {
     /// The first half of [`Node::apply`]: applies an event. The caller passes each effect to
     /// [`Node::carry_out`], in order. Inlined, because callers know the event.
     #[inline(always)]
-    pub fn happen(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
+    pub fn handle(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
         match event {
             Event::Input(input) => {
                 match &input {
@@ -180,11 +181,7 @@ impl<A: Algorithm> Node<A> {
             }
             Effect::Send { .. } | Effect::Note(_) => {}
             Effect::Enter(grant) => return self.enter(me, *grant),
-            Effect::Arm(timer, _) => {
-                if let Err(index) = self.armed.binary_search(timer) {
-                    self.armed.insert(index, *timer);
-                }
-            }
+            Effect::Arm(timer, _) => sorted::insert(&mut self.armed, *timer),
             Effect::Disarm(timer) => self.armed.retain(|armed| armed != timer),
             Effect::Persist(durable) => self.saved = durable.clone(),
             Effect::Never(what) => {

@@ -68,7 +68,7 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
         kind: Kind::KMutex,
         tokens: match A::INFO.tokens {
             Tokens::None => Tokens::None,
-            Tokens::One | Tokens::PerRight => Tokens::PerRight,
+            Tokens::One | Tokens::PerSlot => Tokens::PerSlot,
         },
         needs: Needs {
             // Each cluster has one token.

@@ -5,9 +5,9 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -39,11 +39,8 @@ pub enum Message {
     Reply,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    defect: Option<Defect>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for RicartAgrawala {
     type Message = Message;
@@ -90,30 +87,22 @@ impl Algorithm for RicartAgrawala {
                 self.on_request(site, from, time, out);
             }
             Input::Deliver { message: Message::Reply, .. } => self.on_reply(out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.deferred.len());
-        self.deferred.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.deferred.iter().copied());
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
 
     fn kind(message: &Message) -> &'static str {
-        match message {
-            Message::Request(_) => "REQUEST",
-            Message::Reply => "REPLY",
-        }
+        message.kind()
     }
 
     fn words(message: &Message) -> u32 {
-        match message {
-            Message::Request(_) => 4,
-            Message::Reply => 3,
-        }
+        message.words()
     }
 }
 
@@ -132,7 +121,7 @@ impl RicartAgrawala {
     }
 
     fn on_request(&mut self, site: &Context<'_>, from: NodeId, time: u32, out: &mut Out<'_>) {
-        if site.rules.defect != Some(Defect::TimeNotFromHighest) {
+        if !site.has_defect(Defect::TimeNotFromHighest) {
             self.highest = self.highest.max(time);
         }
         // A node that is inside keeps its request until it leaves, and that is older than any that arrives
@@ -169,6 +158,22 @@ impl RicartAgrawala {
                     out.enter();
                 }
             }
+        }
+    }
+}
+
+impl Message {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Message::Request(_) => "REQUEST",
+            Message::Reply => "REPLY",
+        }
+    }
+
+    pub(crate) fn words(&self) -> u32 {
+        match self {
+            Message::Request(_) => 4,
+            Message::Reply => 3,
         }
     }
 }

@@ -30,7 +30,7 @@ pub use message::{Effect, Entry, Message};
 pub use mode::{AnyOf, Mode};
 pub use room::{Before, Context, Room};
 pub use rules::{QueueOrder, Rules};
-pub use views::{Kept, KeptToken, Reported, ViewDefect};
+pub use views::{Frozen, FrozenToken, RoomReports, ViewDefect};
 
 /// A room of the workbench.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -153,12 +153,10 @@ impl<M: Mode> Room<M> {
         if self.asked {
             census.asks(me);
         }
-        census.queue(self.parked.len());
-        self.parked.iter().for_each(|entry| census.request_of(entry.node));
+        census.queue_of(self.parked.iter().map(|entry| entry.node));
         if let Some(token) = &self.token {
             census.token_here();
-            census.queue(token.queue.len());
-            token.queue.iter().for_each(|entry| census.request_of(entry.node));
+            census.queue_of(token.queue.iter().map(|entry| entry.node));
         }
     }
 }

@@ -11,21 +11,10 @@ fn every_algorithm_has_its_page() {
     for info in registry::ALL {
         let page = here.join(format!("../../docs/algorithms/{}.md", info.name));
         let text = fs::read_to_string(&page).unwrap_or_else(|_| panic!("{} is missing", page.display()));
-        for defect in info.defects {
-            assert!(
-                text.contains(defect.name),
-                "{} does not speak of defect {}",
-                page.display(),
-                defect.name
-            );
-        }
-        for option in info.options {
-            assert!(
-                text.contains(option.name),
-                "{} does not speak of option {}",
-                page.display(),
-                option.name
-            );
+        let defects = info.defects.iter().map(|defect| ("defect", defect.name));
+        let options = info.options.iter().map(|option| ("option", option.name));
+        for (what, name) in defects.chain(options) {
+            assert!(text.contains(name), "{} does not speak of {what} {name}", page.display());
         }
     }
 }

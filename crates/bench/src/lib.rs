@@ -14,7 +14,6 @@ mod floor;
 mod handoff;
 mod names;
 pub mod peers;
-pub mod storm;
 mod uncontended;
 
 use std::time::Duration;

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use algorithms::forest::{self, Elsewhere, Size};
-use algorithms::rooms::{self, Reported};
+use algorithms::forest::{self, RemoteToken, Size};
+use algorithms::rooms::{self, RoomReports};
 use algorithms::{Bounds, ClientId};
 use serde::{Deserialize, Serialize};
 
@@ -54,17 +54,17 @@ impl Report {
 /// What a node has of a resource between two views.
 #[derive(Clone, Debug)]
 pub(crate) enum Kept {
-    Slots(forest::Kept),
-    Room(rooms::Kept<Numbered>),
+    Slots(forest::Frozen),
+    Room(rooms::Frozen<Numbered>),
 }
 
 impl Kept {
     pub(crate) fn nothing(definition: Definition) -> Kept {
         match definition {
             Definition::Slots(tokens) => {
-                Kept::Slots(forest::Kept { size: Size { stamp: 0, tokens }, ..forest::Kept::default() })
+                Kept::Slots(forest::Frozen { size: Size { stamp: 0, tokens }, ..forest::Frozen::default() })
             }
-            Definition::RwLock | Definition::Room => Kept::Room(rooms::Kept::nothing()),
+            Definition::RwLock | Definition::Room => Kept::Room(rooms::Frozen::nothing()),
         }
     }
 
@@ -83,7 +83,7 @@ impl Kept {
                 let slots = kept.tokens.iter().map(|token| (token.token, token.version)).collect();
                 Some(Report::Slots(slots, kept.size))
             }
-            Kept::Room(kept) => match (kept.token, kept.former) {
+            Kept::Room(kept) => match (kept.token, kept.earlier_opening) {
                 (Some(token), _) => Some(Report::Captain(token.counter, token.opening)),
                 (None, Some((group, fence))) => Some(Report::Insider(group, fence)),
                 (None, None) => None,
@@ -102,7 +102,7 @@ impl Kept {
     fn has_token(&self) -> bool {
         match self {
             Kept::Slots(kept) => !kept.tokens.is_empty(),
-            Kept::Room(kept) => kept.token.is_some() || kept.former.is_some(),
+            Kept::Room(kept) => kept.token.is_some() || kept.earlier_opening.is_some(),
         }
     }
 
@@ -132,8 +132,8 @@ impl Kept {
 /// What the home has heard.
 #[derive(Clone, Debug)]
 pub(crate) struct Reports {
-    pub(crate) elsewhere: Vec<Elsewhere>,
-    pub(crate) room: Reported<u64>,
+    pub(crate) elsewhere: Vec<RemoteToken>,
+    pub(crate) room: RoomReports<u64>,
 }
 
 /// A resource at its home while it is not known where everything is.
@@ -170,7 +170,7 @@ pub(crate) enum ReportedBy {
 
 impl Opening {
     pub(crate) fn new(kept: Kept) -> Opening {
-        let room = Reported { holder: None, inside: Vec::new(), opening: None, all: false };
+        let room = RoomReports { holder: None, inside: Vec::new(), opening: None, all: false };
         let reports = Reports { elsewhere: Vec::new(), room };
         let (ages, taken_for) = (BTreeMap::new(), BTreeSet::new());
         Opening { kept, reports, parked: Vec::new(), ages, taken_for }
@@ -206,7 +206,7 @@ impl Opening {
                     if here || elsewhere.iter().any(|other| other.token == token) {
                         return Some("a slot is at two nodes");
                     }
-                    elsewhere.push(Elsewhere { token, holder: from.0, version });
+                    elsewhere.push(RemoteToken { token, holder: from.0, version });
                 }
             }
             Report::Captain(_, opening) => {

@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::{Acquire, Cursor, Page, Reply, Status};
 use crate::event::{Event, Filter, ForceReleased};
+use crate::frame::CLIENT_MAGIC;
 use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::session::{Promise, SessionId};
 
 /// What every connection of a client begins with.
-pub const MAGIC: [u8; 8] = *b"tokenwc\n";
+pub const MAGIC: [u8; 8] = CLIENT_MAGIC;
 
 /// The version of greetings: their layout is the same in all versions, or no version could be agreed on.
 pub const GREETING: u8 = 0;

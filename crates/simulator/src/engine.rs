@@ -380,7 +380,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             node.count(&site, &mut self.census);
             self.census.count_up();
         }
-        node.happen(&site, event, &mut Outbox::new(&mut self.effects, &mut self.picks));
+        node.handle(&site, event, &mut Outbox::new(&mut self.effects, &mut self.picks));
         self.carry_out_all(&site);
     }
 

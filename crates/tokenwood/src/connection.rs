@@ -14,6 +14,8 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
+use crate::error::NoAnswer;
+
 /// A connection must be established within this time.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 
@@ -37,32 +39,30 @@ pub(crate) struct Reader {
 }
 
 impl Connection {
-    /// Connects; the error says why not, in words.
-    pub(crate) async fn open(endpoint: &str) -> Result<Connection, String> {
+    /// Connects and greets.
+    pub(crate) async fn open(endpoint: &str) -> Result<Connection, NoAnswer> {
         match timeout(GREETING_LIMIT, Connection::greet(endpoint)).await {
             Ok(connection) => connection,
-            Err(_) => Err(format!("no answer within {} s", GREETING_LIMIT.as_secs())),
+            Err(_) => Err(NoAnswer::TimedOut(GREETING_LIMIT)),
         }
     }
 
-    async fn greet(endpoint: &str) -> Result<Connection, String> {
-        let mut stream = TcpStream::connect(endpoint).await.map_err(|error| error.to_string())?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    async fn greet(endpoint: &str) -> Result<Connection, NoAnswer> {
+        let mut stream = TcpStream::connect(endpoint).await?;
+        stream.set_nodelay(true)?;
         let mut bytes = Vec::new();
         frame::put(GREETING, &Hello::MINE, &mut bytes);
-        stream.write_all(&bytes).await.map_err(|error| error.to_string())?;
+        stream.write_all(&bytes).await?;
         let mut incoming = Incoming::default();
         let welcome = loop {
             match incoming.next::<Welcome>(GREETING) {
                 Ok(Some(welcome)) => break welcome,
                 Ok(None) => {}
-                Err(_) => return Err("not a Tokenwood node (is this the port for clients?)".to_string()),
+                Err(_) => return Err(NoAnswer::NotANode),
             }
-            let read = stream.read_buf(incoming.buffer()).await.map_err(|error| error.to_string())?;
+            let read = stream.read_buf(incoming.buffer()).await?;
             if read == 0 {
-                return Err(
-                    "it closed the connection: not a Tokenwood node, or one that is stopping".to_string()
-                );
+                return Err(NoAnswer::ClosedEarly);
             }
         };
         match welcome {
@@ -71,34 +71,31 @@ impl Connection {
                 let reader = Reader { half, incoming, version };
                 Ok(Connection { reader, writer: Arc::new(writer), version })
             }
-            Welcome::NoCommonVersion(theirs) => Err(format!(
-                "no protocol version in common: the node speaks {} to {}, this client {} to {}",
-                theirs.0, theirs.1, VERSIONS.0, VERSIONS.1
-            )),
-            Welcome::Refused(refusal) => Err(refusal.to_string()),
+            Welcome::NoCommonVersion(node) => Err(NoAnswer::NoCommonVersion { node, client: VERSIONS }),
+            Welcome::Refused(refusal) => Err(NoAnswer::Refused(refusal)),
         }
     }
 
     /// Writes everything, and waits until it is written.
-    pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+    pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> Result<(), NoAnswer> {
         while !bytes.is_empty() {
-            self.writer.writable().await.map_err(|error| error.to_string())?;
+            self.writer.writable().await?;
             match self.writer.try_write(bytes) {
                 Ok(written) => bytes = &bytes[written..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
     }
 
     /// Waits for the next thing that the node says. Can be given up and called again: nothing is lost.
-    pub(crate) async fn next(&mut self) -> Result<ToClient, String> {
+    pub(crate) async fn next(&mut self) -> Result<ToClient, NoAnswer> {
         loop {
-            if let Some(heard) = self.reader.next().map_err(|error| error.to_string())? {
+            if let Some(heard) = self.reader.next().map_err(|error| NoAnswer::Malformed(error.to_string()))? {
                 return Ok(heard);
             }
-            self.reader.read().await.map_err(|_| "it closed the connection".to_string())?;
+            self.reader.read().await.map_err(|_| NoAnswer::Closed)?;
         }
     }
 }

@@ -8,8 +8,8 @@ use service::client::believed_until;
 use service::protocol::{ToClient, ToNode};
 use service::{Refusal, Reply, RequestOutcome, SessionId};
 
+use crate::admin::Admin;
 use crate::error::Error;
-use crate::observer::Observer;
 use transport::clock;
 
 /// A grant that is held without a program that keeps it alive; [`Guard::detach`](crate::Guard::detach) makes
@@ -50,20 +50,20 @@ impl Detached {
 
     /// Prolongs it by the time to live of its session. Returns for how long it is held from now on.
     pub async fn renew(&self) -> Result<Duration, Error> {
-        let mut observer = Observer::connect(&self.endpoint).await?;
+        let mut admin = Admin::connect(&self.endpoint).await?;
         let sent = clock::now();
-        let lasts = self.keep_alive(&mut observer, &[]).await?;
+        let lasts = self.keep_alive(&mut admin, &[]).await?;
         Ok(believed_until(sent, lasts) - clock::now())
     }
 
     /// Releases it and ends its session; comes back when the node has done so.
     pub async fn release(&self) -> Result<(), Error> {
         let Detached { session, request, fence, .. } = *self;
-        let mut observer = Observer::connect(&self.endpoint).await?;
-        self.keep_alive(&mut observer, &[ToNode::Release { session, request, fence }]).await?;
-        observer.say(&[ToNode::Close { session }]).await?;
+        let mut admin = Admin::connect(&self.endpoint).await?;
+        self.keep_alive(&mut admin, &[ToNode::Release { session, request, fence }]).await?;
+        admin.say(&[ToNode::Close { session }]).await?;
         loop {
-            match observer.answer().await? {
+            match admin.answer().await? {
                 ToClient::SessionGone { session: gone } if gone == session => return Ok(()),
                 _ => {}
             }
@@ -72,12 +72,12 @@ impl Detached {
 
     /// Sends `first`, then a keep-alive. The answer to the keep-alive confirms that the node has heard all of
     /// it.
-    async fn keep_alive(&self, observer: &mut Observer, first: &[ToNode]) -> Result<u64, Error> {
+    async fn keep_alive(&self, admin: &mut Admin, first: &[ToNode]) -> Result<u64, Error> {
         const SEQUENCE: u64 = 1;
         let keep_alive = ToNode::KeepAlive { session: self.session, sequence: SEQUENCE, settled: 0 };
-        observer.say(&[first, &[keep_alive]].concat()).await?;
+        admin.say(&[first, &[keep_alive]].concat()).await?;
         loop {
-            match observer.answer().await? {
+            match admin.answer().await? {
                 ToClient::Promise { session, promise }
                     if session == self.session && promise.sequence == SEQUENCE =>
                 {

@@ -56,30 +56,32 @@
 
 #![forbid(unsafe_code)]
 
+mod admin;
 mod backend;
 mod connection;
 mod detached;
+mod endpoints;
 mod error;
 pub mod fence;
 mod guard;
 mod lock;
-mod observer;
 mod remote;
 mod tokenwood;
 mod waiters;
 
+pub use admin::{Admin, GrantAgain, NodeStatus, Seen};
 pub use backend::{Asked, Backend, Losses};
 pub use detached::{Detached, NotAGrant};
-pub use error::Error;
+pub use endpoints::first_that_answers;
+pub use error::{Error, NoAnswer};
 pub use guard::Guard;
 pub use lock::{Lock, Room, RwLock};
-pub use observer::{Observer, Seen};
 pub use service::Refusal;
 pub use service::client::Grant;
 pub use service::core::{Held, Listing};
 pub use service::event::{Change, Event, Filter, ForceReleased};
 pub use service::name::Definition;
-pub use service::protocol::{Question, QuestionAnswer};
+pub use service::protocol::{Cluster, ClusterNode, PeerStatus};
 pub use tokenwood::{Open, Options, Tokenwood};
 pub use waiters::{Answer, Waiters, Waits};
 

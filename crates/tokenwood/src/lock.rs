@@ -109,7 +109,7 @@ impl Lock {
             return self.acquire().await;
         };
         match self.ask_at(backend.clone(), Some(guard), Timeout::Never).await {
-            Err(error) if error.is_of_node() => {
+            Err(error) if error.may_succeed_elsewhere() => {
                 self.tokenwood.turn_from(&backend).await;
                 self.acquire().await
             }
@@ -140,7 +140,11 @@ impl Lock {
         loop {
             let error = match self.ask_at(backend.clone(), None, timeout).await {
                 Ok(guard) => return Ok(guard),
-                Err(error) if error.is_of_node() && (timeout != Timeout::Try || pause.is_zero()) => error,
+                Err(error)
+                    if error.may_succeed_elsewhere() && (timeout != Timeout::Try || pause.is_zero()) =>
+                {
+                    error
+                }
                 Err(error) => return Err(error),
             };
             self.tokenwood.turn_from(&backend).await;

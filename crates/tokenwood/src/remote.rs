@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::backend::{Asked, Backend, Losses};
 use crate::connection::{Broken, Connection};
-use crate::error::Error;
+use crate::error::{Error, NoAnswer};
 use crate::waiters::{Bell, Waits};
 use transport::clock;
 
@@ -45,8 +45,8 @@ struct Shared {
 }
 
 impl Remote {
-    /// Opens a session at this endpoint; the error says why not, in words.
-    pub(crate) async fn open(endpoint: &str, ttl: Duration) -> Result<Remote, String> {
+    /// Opens a session at this endpoint.
+    pub(crate) async fn open(endpoint: &str, ttl: Duration) -> Result<Remote, NoAnswer> {
         let connection = Connection::open(endpoint).await?;
         let (opened, is_open) = oneshot::channel();
         let state = State::new(Client::new(ttl), opened);
@@ -65,8 +65,8 @@ impl Remote {
         });
         match is_open.await {
             Ok(Ok(())) => Ok(remote),
-            Ok(Err(refusal)) => Err(refusal.to_string()),
-            Err(_) => Err("it hung up before the session was open".to_string()),
+            Ok(Err(refusal)) => Err(NoAnswer::Refused(refusal)),
+            Err(_) => Err(NoAnswer::NeverOpened),
         }
     }
 }

@@ -8,6 +8,7 @@ use service::Definition;
 use tokio::sync::Mutex;
 
 use crate::backend::Backend;
+use crate::endpoints::first_that_answers;
 use crate::error::Error;
 use crate::lock::{Lock, Room, RwLock};
 use crate::remote::Remote;
@@ -130,18 +131,11 @@ impl Tokenwood {
         if let Some(remote) = current.as_ref().filter(|remote| remote.is_alive()) {
             return Ok(remote.clone());
         }
-        let mut tried = Vec::new();
-        for endpoint in endpoints {
-            match Remote::open(endpoint, options.ttl).await {
-                Ok(remote) => {
-                    let remote = Arc::new(remote);
-                    *current = Some(remote.clone());
-                    return Ok(remote);
-                }
-                Err(why) => tried.push((endpoint.clone(), why)),
-            }
-        }
-        Err(Error::NoNode(tried))
+        let ttl = options.ttl;
+        let open = |endpoint: String| async move { Remote::open(&endpoint, ttl).await };
+        let remote = Arc::new(first_that_answers(endpoints, open).await?);
+        *current = Some(remote.clone());
+        Ok(remote)
     }
 }
 

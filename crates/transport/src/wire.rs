@@ -29,7 +29,7 @@ pub const LONGEST_CLUSTER_NAME: usize = 255;
 pub const VERSIONS: Versions = Versions { lowest: 1, highest: 1 };
 
 /// What every greeting begins with.
-const MAGIC: [u8; 8] = *b"tokenwd\n";
+const MAGIC: [u8; 8] = frame::PEER_MAGIC;
 
 /// In the place of the version in greetings: their layout is the same in all versions, or no version could be
 /// agreed on.

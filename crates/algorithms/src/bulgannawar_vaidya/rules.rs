@@ -26,31 +26,26 @@ pub(super) enum Choose {
 
 impl Rules {
     pub(super) const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "choose",
-            values: &["random", "last-seen", "fair-share"],
-            help: "which token to ask for; fair-share: the last seen, but another one if n/k nodes or more waited for it",
-        },
-        OptionInfo {
-            name: "inform",
-            values: OptionInfo::NUMBER,
-            help: "how many nodes an idle holder informs (0)",
-        },
-        OptionInfo {
-            name: "repeats",
-            values: OptionInfo::NUMBER,
-            help: "an idle holder informs only if it has entered so often again before another node asked (0)",
-        },
-        OptionInfo {
-            name: "first",
-            values: &["spread", "same"],
-            help: "which token a node asks for that has seen none: its number modulo k, or all the same",
-        },
-        OptionInfo {
-            name: "tuning",
-            values: &["none", "balanced"],
-            help: "balanced: choose=fair-share inform=1 repeats=1, where nothing else is said",
-        },
+        OptionInfo::choice(
+            "choose",
+            &["random", "last-seen", "fair-share"],
+            "which token to ask for; fair-share: the last seen, but another one if n/k nodes or more waited for it",
+        ),
+        OptionInfo::number("inform", "how many nodes an idle holder informs (0)"),
+        OptionInfo::number(
+            "repeats",
+            "an idle holder informs only if it has entered so often again before another node asked (0)",
+        ),
+        OptionInfo::choice(
+            "first",
+            &["spread", "same"],
+            "which token a node asks for that has seen none: its number modulo k, or all the same",
+        ),
+        OptionInfo::choice(
+            "tuning",
+            &["none", "balanced"],
+            "balanced: choose=fair-share inform=1 repeats=1, where nothing else is said",
+        ),
     ];
 
     pub(super) fn of(setting: &Setting) -> Result<Rules, SettingError> {

@@ -53,9 +53,7 @@ fn a_long_queue_turns_nodes_away() {
 #[test]
 fn balanced_is_a_name_for_three_options() {
     let rules = |options: &[(&str, &str)]| {
-        let mut setting = Setting::new(4, 2);
-        setting.options = options.iter().map(|&(name, value)| (name.into(), value.into())).collect();
-        let rules = super::Rules::of(&setting).unwrap();
+        let rules = super::Rules::of(&Setting::new(4, 2).with(options)).unwrap();
         (rules.choose, rules.inform, rules.repeats)
     };
     let parts = rules(&[("choose", "fair-share"), ("inform", "1"), ("repeats", "1")]);

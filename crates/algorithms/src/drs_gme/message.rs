@@ -31,8 +31,7 @@ impl Message {
     pub(super) fn count(&self, census: &mut Census) {
         if let Message::Token { token, .. } = self {
             census.token_moving();
-            census.queue(token.queue.len());
-            token.queue.iter().for_each(|ask| census.request_of(ask.node));
+            census.queue_of(token.queue.iter().map(|ask| ask.node));
         }
     }
 

@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Defect, Forest, Held, Out, Ticket, TokenId, Via, has_defect};
+use super::{Body, Context, Defect, Forest, Held, Out, QueueEnd, Ticket, TokenId, Via};
 use crate::algorithm::NodeId;
 
 /// The state that only the home has.
@@ -99,9 +99,9 @@ impl Forest {
                 continue;
             }
             held.advertised = true;
-            if has_defect(site, Defect::IdlePushedHome) && site.me != home {
+            if site.has_defect(Defect::IdlePushedHome) && site.me != home {
                 let Held { token, version, .. } = self.held.remove(index);
-                self.pointers.clear(token);
+                self.pointers.reset(token);
                 let size = self.size;
                 return self.send(site, home, Body::Token { token, version, queue: Vec::new(), size }, out);
             }
@@ -156,10 +156,10 @@ impl Forest {
         }
         let Some((origin, via)) = self.pop_longest_queue(site) else { return };
         let token = ticket.token;
-        if has_defect(site, Defect::MoveReversesPath) && self.wait != Some(token) {
+        if site.has_defect(Defect::MoveReversesPath) && self.wait != Some(token) {
             self.pointers.set(token, origin, home);
         }
-        let body = if has_defect(site, Defect::MovedAsRequest) {
+        let body = if site.has_defect(Defect::MovedAsRequest) {
             Body::Request { origin, token, front: false }
         } else {
             Body::Move { origin, via, token }
@@ -178,10 +178,10 @@ impl Forest {
     ) {
         self.unadvertise(token);
         if origin == site.me {
-            if !has_defect(site, Defect::VoidIgnored) {
+            if !site.has_defect(Defect::VoidIgnored) {
                 self.end_request(site, via, out);
             }
-        } else if self.enqueue(site, origin, via, false, out) {
+        } else if self.enqueue(site, origin, via, QueueEnd::Back, out) {
             out.note("a request moved to an idle token");
         } else {
             out.note("a request moved and found no token");
@@ -189,7 +189,7 @@ impl Forest {
             // turned it aside.
             let request = Body::Request { origin, token: via.token, front: true };
             let own = self.pointers.to(via.token, site.rules.home);
-            let to = if has_defect(site, Defect::FailedMoveForwarded) { own } else { via.node };
+            let to = if site.has_defect(Defect::FailedMoveForwarded) { own } else { via.node };
             self.send(site, to, request, out);
         }
     }
@@ -204,7 +204,7 @@ impl Forest {
         self.pointers.set(via.token, via.node, site.rules.home);
         self.clocks.stamp(site, via.token);
         for node in core::mem::take(&mut self.node_queue) {
-            self.on_request(site, node, via.token, false, out);
+            self.on_request(site, node, via.token, QueueEnd::Back, out);
         }
         if self.uses_tickets(site) && site.me == site.rules.home {
             self.home().may_fetch = false;

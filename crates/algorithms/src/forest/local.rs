@@ -1,7 +1,7 @@
 //! Local clients, and the tokens on this node. A token admits a client, goes to the head of its queue, serves
 //! another token's queue, or stays idle.
 
-use super::{Body, Context, Defect, Entry, Forest, Out, TokenId, Via, has_defect};
+use super::{Body, Context, Defect, Entry, Forest, Out, TokenId, Via};
 use crate::algorithm::{ClientId, Grant};
 
 impl Forest {
@@ -10,7 +10,7 @@ impl Forest {
         if self.waiters.remove(client).is_none() {
             out.never("a client gives up and does not wait");
         }
-        if has_defect(site, Defect::CancelClearsWait) && self.waiters.is_empty() {
+        if site.has_defect(Defect::CancelClearsWait) && self.waiters.is_empty() {
             self.wait = None;
         }
     }
@@ -78,7 +78,7 @@ impl Forest {
     fn take_from_longest_queue(&mut self, site: &Context<'_>, index: usize) -> Option<Entry> {
         let to = self.held[index].token;
         let (node, via) = self.pop_longest_queue(site)?;
-        let retagged = via.token != to && !has_defect(site, Defect::BorrowedUntagged);
+        let retagged = via.token != to && !site.has_defect(Defect::BorrowedUntagged);
         Some(Entry { node, via: retagged.then_some(via) })
     }
 
@@ -97,7 +97,7 @@ impl Forest {
     /// queue.
     pub(super) fn send_on(&mut self, site: &Context<'_>, index: usize, out: &mut Out<'_>) {
         let mut held = self.held.remove(index);
-        let may_join = self.wait.is_none() || has_defect(site, Defect::RejoinWhileWaiting);
+        let may_join = self.wait.is_none() || site.has_defect(Defect::RejoinWhileWaiting);
         if !self.waiters.is_empty() && may_join && held.token < self.size.tokens {
             out.note("a node joined the queue of the token that it sent on");
             held.queue.push(Entry { node: site.me, via: None });
@@ -106,11 +106,11 @@ impl Forest {
         // Later requests go to the last node that gets this token because it asked for it. An entry that was
         // turned aside says nothing about this token's forest.
         let head = held.queue[0].node;
-        let asked_for_it = |entry: &&Entry| entry.via.is_none() || has_defect(site, Defect::ExitPointsToLast);
+        let asked_for_it = |entry: &&Entry| entry.via.is_none() || site.has_defect(Defect::ExitPointsToLast);
         let last = held.queue.iter().rev().find(asked_for_it).map_or(head, |entry| entry.node);
         self.pointers.set(held.token, last, site.rules.home);
         if self.wait == Some(held.token) {
-            self.pointers.clear(held.token);
+            self.pointers.reset(held.token);
         }
         held.version = held.version.saturating_add(1);
         if self.uses_tickets(site) && site.me == site.rules.home {
@@ -142,7 +142,7 @@ impl Forest {
         self.wait = Some(token);
         self.forgetting = false;
         self.clocks.stamp(site, token);
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.send(site, to, Body::Request { origin: site.me, token, front: false }, out);
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Defect, Entry, Forest, Held, Out, TokenId, Via, has_defect};
+use super::{Body, Context, Defect, Entry, Forest, Held, Out, QueueEnd, TokenId, Via};
 use crate::algorithm::NodeId;
 
 impl Forest {
@@ -11,7 +11,7 @@ impl Forest {
         site: &Context<'_>,
         origin: NodeId,
         token: TokenId,
-        front: bool,
+        end: QueueEnd,
         out: &mut Out<'_>,
     ) {
         if origin == site.me {
@@ -21,7 +21,7 @@ impl Forest {
             return;
         }
         let fetched = token >= self.size.tokens && origin == site.rules.home;
-        if !fetched && self.enqueue(site, origin, Via { token, node: site.me }, front, out) {
+        if !fetched && self.enqueue(site, origin, Via { token, node: site.me }, end, out) {
             return;
         }
         if self.wait == Some(token) {
@@ -30,7 +30,7 @@ impl Forest {
         let to = self.pointers.to(token, site.rules.home);
         self.pointers.set(token, origin, site.rules.home);
         self.forgetting = false;
-        self.send(site, to, Body::Request { origin, token, front }, out);
+        self.send(site, to, Body::Request { origin, token, front: end == QueueEnd::Front }, out);
     }
 
     /// Puts a request on the shortest queue here (that of the requested token, if it is one of several), and
@@ -40,7 +40,7 @@ impl Forest {
         site: &Context<'_>,
         node: NodeId,
         via: Via,
-        front: bool,
+        end: QueueEnd,
         out: &mut Out<'_>,
     ) -> bool {
         let order = |held: &Held| (held.busy.is_some(), held.queue.len(), held.token != via.token);
@@ -53,7 +53,10 @@ impl Forest {
         if via.is_some() {
             out.note("a request was turned into one for another token");
         }
-        held.queue.insert(if front { 0 } else { held.queue.len() }, Entry { node, via });
+        match end {
+            QueueEnd::Front => held.queue.insert(0, Entry { node, via }),
+            QueueEnd::Back => held.queue.push(Entry { node, via }),
+        }
         held.advertised = false;
         if idle {
             self.send_on(site, index, out);
@@ -69,7 +72,7 @@ impl Forest {
         mut queue: Vec<Entry>,
         out: &mut Out<'_>,
     ) {
-        if has_defect(site, Defect::IdlePushedHome) && queue.is_empty() {
+        if site.has_defect(Defect::IdlePushedHome) && queue.is_empty() {
             return self.take_pushed(token, version);
         }
         let Some(asked) = self.wait.take() else {
@@ -85,14 +88,14 @@ impl Forest {
         if self.waiters.is_empty() {
             out.note("a token came and nobody wanted it");
         }
-        let wanted = !self.waiters.is_empty() || !has_defect(site, Defect::UnwantedKeepsPointer);
+        let wanted = !self.waiters.is_empty() || !site.has_defect(Defect::UnwantedKeepsPointer);
         if let Some(via) = via.filter(|_| wanted) {
             // The path to the requested token leads through the node that turned the request aside.
             self.pointers.set(asked, via.node, site.rules.home);
             self.clocks.stamp(site, asked);
         }
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, via }));
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.clocks.stamp(site, token);
         if self.size.tokens > 1 {
             self.seen = Some(token);
@@ -115,7 +118,7 @@ impl Forest {
 
     /// Only with a defect: a token arrives that this node did not request.
     fn take_pushed(&mut self, token: TokenId, version: u64) {
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.hold(Held::idle(token, version));
     }
 }

@@ -12,7 +12,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Out, ResizeDefect, Size, TokenId, Via};
+use super::{
+    Body, Context, Entry, Forest, Held, Message, Out, QueueEnd, RemoteToken, ResizeDefect, Size, TokenId, Via,
+};
 use crate::Origin;
 use crate::algorithm::NodeId;
 
@@ -68,9 +70,9 @@ impl Forest {
 
     /// At the home after a view change: a node has retiring tokens, and reports them when the others were
     /// known already.
-    pub fn reported_late(&mut self, site: &Context<'_>, late: &[Elsewhere], out: &mut Out<'_>) {
+    pub fn reported_late(&mut self, site: &Context<'_>, late: &[RemoteToken], out: &mut Out<'_>) {
         let before = self.due(site);
-        for &Elsewhere { token, holder, version } in late {
+        for &RemoteToken { token, holder, version } in late {
             if token < self.size.tokens || !self.is_retired(site, token) {
                 return out.never("a slot is at two nodes");
             }
@@ -131,7 +133,7 @@ impl Forest {
     fn serve_parked(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let Some(token) = self.wait.filter(|_| self.usable() > 0) else { return };
         for node in core::mem::take(&mut self.node_queue) {
-            self.on_request(site, node, token, false, out);
+            self.on_request(site, node, token, QueueEnd::Back, out);
         }
     }
 
@@ -181,7 +183,7 @@ impl Forest {
 
     /// A request that waited here for a retiring token moves to another token that is here, or is over.
     fn turn_away(&mut self, site: &Context<'_>, node: NodeId, via: Via, out: &mut Out<'_>) {
-        if !self.enqueue(site, node, via, false, out) {
+        if !self.enqueue(site, node, via, QueueEnd::Back, out) {
             out.note("a request was over because its token is not used any more");
             self.send(site, node, Body::Gone { via, size: self.size }, out);
         }

@@ -37,21 +37,20 @@ pub enum ResizeDefect {
 
 impl Rules {
     pub(super) const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "passes",
-            values: OptionInfo::NUMBER,
-            help: "how often clients of a token's holder may enter before the head of its queue (4)",
-        },
-        OptionInfo {
-            name: "hunt",
-            values: &["yes", "no"],
-            help: "whether a request that waits for a busy token may move to an idle one",
-        },
-        OptionInfo {
-            name: "forget",
-            values: &["no", "yes"],
-            help: "whether idle tokens go home, so that other nodes can forget the resource",
-        },
+        OptionInfo::number(
+            "passes",
+            "how often clients of a token's holder may enter before the head of its queue (4)",
+        ),
+        OptionInfo::choice(
+            "hunt",
+            &["yes", "no"],
+            "whether a request that waits for a busy token may move to an idle one",
+        ),
+        OptionInfo::choice(
+            "forget",
+            &["no", "yes"],
+            "whether idle tokens go home, so that other nodes can forget the resource",
+        ),
     ];
 
     /// The defaults, with this home.

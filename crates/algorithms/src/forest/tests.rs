@@ -13,9 +13,7 @@ use crate::schedule::parse_schedule;
 use crate::{Setting, World};
 
 fn start(nodes: u32, tokens: u32, options: &[(&str, &str)]) -> World<Forest> {
-    let mut setting = Setting::new(nodes, tokens);
-    setting.options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    World::new(&setting, false).unwrap()
+    World::new(&Setting::new(nodes, tokens).with(options), false).unwrap()
 }
 
 fn node(world: &World<Forest>, index: NodeId) -> &Forest {

@@ -52,8 +52,7 @@ impl Root {
     }
 
     pub(super) fn count(&self, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.queue.iter().copied());
     }
 
     pub(super) fn words(&self) -> u32 {
@@ -61,7 +60,7 @@ impl Root {
     }
 
     pub(super) fn enqueue(&mut self, site: &Context<'_>, origin: NodeId, position: u32) {
-        let defective = site.rules.defect == Some(Defect::PlacesInRequests);
+        let defective = site.has_defect(Defect::PlacesInRequests);
         // The text queues positions. No node in the queue is ever swapped, so a position gives the same node
         // now as when its turn comes.
         let by_position = self.positions.get(position as usize).filter(|_| defective);
@@ -75,7 +74,7 @@ impl Root {
             out.never("a node of the queue has no position");
             return None;
         };
-        if site.rules.defect == Some(Defect::OnePathInTable) && ![0, site.nodes - 1].contains(&position) {
+        if site.has_defect(Defect::OnePathInTable) && ![0, site.nodes - 1].contains(&position) {
             return None;
         }
         self.queue.remove(0);
@@ -104,14 +103,14 @@ impl Root {
                 continue;
             }
             found = Some(position);
-            if site.rules.defect != Some(Defect::SwapLoopForever) {
+            if !site.has_defect(Defect::SwapLoopForever) {
                 break;
             }
         }
         let last = site.nodes - 1;
         self.turn = match position.checked_sub(1) {
             Some(next @ 1..) => next,
-            None if site.rules.defect == Some(Defect::SwapIndexUnderflow) => {
+            None if site.has_defect(Defect::SwapIndexUnderflow) => {
                 out.never("the index of the swap falls below 0");
                 last
             }
@@ -129,7 +128,7 @@ impl Root {
             let parent = self.at(moved);
             let below = children(moved, site.nodes).map(|child| self.at(child));
             for child in below.filter(|&child| child != site.me) {
-                if site.rules.defect != Some(Defect::NobodyIsTold) {
+                if !site.has_defect(Defect::NobodyIsTold) {
                     out.send(child, Message::Parent { parent, epoch: self.epoch });
                 }
             }

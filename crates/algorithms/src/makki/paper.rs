@@ -28,7 +28,7 @@ fn thinks(pattern: &[Option<u32>], rounds: usize) -> Vec<Vec<u32>> {
 
 /// Runs the load with every order of ties, panics if anything is wrong, and gathers the notes.
 fn expect_right(load: &mut Load, notes: &mut BTreeSet<&'static str>) -> u32 {
-    for tie_break in [TieBreak::ClientsFirst, TieBreak::MessagesFirst, TieBreak::NewestMessageFirst] {
+    for tie_break in [TieBreak::Clients, TieBreak::Messages, TieBreak::NewestMessage] {
         load.tie_break = tie_break;
         let outcome = run(load);
         if let Some(failure) = outcome.failure(load) {
@@ -100,7 +100,7 @@ fn delays_up_to_the_bound() {
 }
 
 #[test]
-fn one_node_and_as_many_rights_as_nodes() {
+fn one_node_and_as_many_slots_as_nodes() {
     let alone = Load::new(1, 1, 2, 3, vec![vec![0, 0, 5]]);
     let outcome = run(&alone);
     assert_eq!(outcome.failure(&alone), None);

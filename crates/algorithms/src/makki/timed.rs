@@ -28,24 +28,27 @@ pub(super) struct Load {
     pub sections: Vec<u32>,
     /// The bound on delays that the nodes assume.
     pub hop: u32,
-    /// What comes first when several things happen at the same time. Timers come last: a wait includes its
-    /// last moment.
+    /// What comes first when several things happen at the same time. Timers always come last: a wait includes
+    /// its last moment.
     pub tie_break: TieBreak,
 }
 
+/// Which of several things that happen at the same time comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TieBreak {
-    ClientsFirst,
-    MessagesFirst,
-    /// As `MessagesFirst`, the newest message first.
-    NewestMessageFirst,
+    /// What clients do.
+    Clients,
+    /// The oldest message.
+    Messages,
+    /// The newest message.
+    NewestMessage,
 }
 
 impl Load {
     /// Constant delays and sections.
     pub(super) fn new(nodes: u32, tokens: u32, hop: u32, section: u32, thinks: Vec<Vec<u32>>) -> Load {
         let sections = vec![section; nodes as usize];
-        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, tie_break: TieBreak::ClientsFirst }
+        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, tie_break: TieBreak::Clients }
     }
 }
 
@@ -143,7 +146,7 @@ pub(super) fn run(load: &Load) -> Outcome {
     for _ in 0..MOST {
         let Some(((now, _, _), due)) = run.due.pop_first() else { return run.out };
         run.now = now;
-        run.happen(due);
+        run.handle(due);
     }
     panic!("no end after {MOST} events: {load:?}");
 }
@@ -161,9 +164,9 @@ impl Run<'_> {
         self.numbers += 1;
         let (tie_break, number) = (self.load.tie_break, self.numbers);
         let (class, order) = match due {
-            Due::Ask(_) | Due::Leave(_) => (if tie_break == TieBreak::ClientsFirst { 0 } else { 2 }, number),
+            Due::Ask(_) | Due::Leave(_) => (if tie_break == TieBreak::Clients { 0 } else { 2 }, number),
             Due::Arrive { .. } => {
-                (1, if tie_break == TieBreak::NewestMessageFirst { u64::MAX - number } else { number })
+                (1, if tie_break == TieBreak::NewestMessage { u64::MAX - number } else { number })
             }
             Due::Expire(..) => (3, number),
         };
@@ -171,7 +174,7 @@ impl Run<'_> {
         number
     }
 
-    fn happen(&mut self, due: Due) {
+    fn handle(&mut self, due: Due) {
         let action = match due {
             Due::Ask(node) => {
                 self.asked_at[node as usize] = self.now;

@@ -114,7 +114,7 @@ fn what_is_known_of_it_follows_from_the_algorithm() {
     let info = <Partitioned<NaimiTrehel>>::INFO;
     assert_eq!(
         (info.name, info.kind, info.tokens),
-        ("partitioned(naimi-trehel)", Kind::KMutex, Tokens::PerRight)
+        ("partitioned(naimi-trehel)", Kind::KMutex, Tokens::PerSlot)
     );
     // With one token in each cluster there is no need for FIFO, although several tokens would need it.
     assert_eq!(<Partitioned<BulgannawarVaidya>>::INFO.needs.order, Order::Any);

@@ -15,7 +15,7 @@ use crate::algorithm::NodeId;
 pub(super) struct Token<M: Mode> {
     /// The waiting requests, the next one first.
     pub(super) queue: Vec<Entry<M>>,
-    /// Rises with every opening and every hand-over. Its value at an opening is the fence of that opening.
+    /// Rises with every opening and every hand-off. Its value at an opening is the fence of that opening.
     pub(super) counter: u64,
     /// How many requests were admitted past the queue since it was this node's turn.
     pub(super) passed: u32,
@@ -168,7 +168,7 @@ impl<M: Mode> Room<M> {
     fn send_on(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         let Some(mut token) = self.token.take() else { return };
         let (Some(head), Some(last)) = (token.queue.first(), token.queue.last()) else {
-            return effects.push(Effect::Never("a token is handed over to nobody"));
+            return effects.push(Effect::Never("a token is sent on although its queue is empty"));
         };
         let to = head.node;
         self.pointer = last.node;
@@ -176,7 +176,7 @@ impl<M: Mode> Room<M> {
         token.counter = token.counter.max(site.rules.floor).saturating_add(1);
         self.seen = token.counter;
         if to == site.me {
-            effects.push(Effect::Never("a token is handed over to oneself"));
+            effects.push(Effect::Never("a token is sent on to its own node"));
         }
         let message = Message::Token { queue: token.queue, counter: token.counter };
         effects.push(Effect::Send { to, message });

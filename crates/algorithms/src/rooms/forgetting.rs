@@ -4,7 +4,7 @@
 //! A node that has not used the room for a while tells the home: IDLE if it has the token, FORGET if it has
 //! not and its pointer does not lead home. The home fetches an idle token by an ordinary request, and answers
 //! FORGET with INFORM as soon as it has the token. The receiver accepts INFORM only if it has not entered by
-//! the token since; the counter tells, because it rises with every hand-over.
+//! the token since; the counter tells, because it rises with every hand-off.
 
 use alloc::vec::Vec;
 
@@ -14,6 +14,7 @@ use super::mode::Mode;
 use super::room::{Context, Room};
 use crate::algorithm::{Timer, Wait};
 use crate::info::TimerInfo;
+use crate::sorted;
 
 /// Armed while a node other than the home does not use a room and has something to tell the home.
 const QUIET: Timer = 0;
@@ -60,7 +61,7 @@ impl<M: Mode> Room<M> {
     /// Whether no client here waits or is inside, and no other node relies on this one.
     fn is_unused(&self) -> bool {
         let closed = self.token.as_ref().is_none_or(|token| token.session.is_none());
-        let nobody_of_before = self.former.is_none() && self.formers.is_none();
+        let nobody_of_before = self.earlier_opening.is_none() && self.insiders.is_none();
         closed && nobody_of_before && self.waiters.is_empty() && !self.asked && self.following.is_none()
     }
 
@@ -136,9 +137,7 @@ impl<M: Mode> Room<M> {
     }
 
     pub(super) fn on_forget(&mut self, from: crate::algorithm::NodeId) {
-        if let Err(index) = self.leavers.binary_search(&from) {
-            self.leavers.insert(index, from);
-        }
+        sorted::insert(&mut self.leavers, from);
     }
 
     pub(super) fn on_inform(&mut self, site: &Context<'_>, counter: u64, effects: &mut Vec<Effect<M>>) {

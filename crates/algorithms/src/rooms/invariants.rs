@@ -27,7 +27,7 @@ impl<M: Mode> Room<M> {
                         never(used, "a room is open and nobody is inside");
                         never(token.passed <= site.rules.passes, "too many passed the queue");
                         never(
-                            self.former.is_none(),
+                            self.earlier_opening.is_none(),
                             "the captain's clients are inside by another node's opening",
                         );
                         let alone = self.inside == 1 && session.followers.is_empty();
@@ -48,12 +48,12 @@ impl<M: Mode> Room<M> {
                         never(self.parked.is_empty(), "requests are parked at a follower");
                     }
                     None => {
-                        let open = self.inside == 0 || self.former.is_some();
+                        let open = self.inside == 0 || self.earlier_opening.is_some();
                         never(open, "a client is inside a room that is not open");
                     }
                 }
             }
         }
-        never(self.former.is_none() || self.inside > 0, "an earlier opening outlives its clients");
+        never(self.earlier_opening.is_none() || self.inside > 0, "an earlier opening outlives its clients");
     }
 }

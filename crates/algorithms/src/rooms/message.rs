@@ -39,7 +39,7 @@ pub enum Message<M: Mode> {
     Token {
         /// The waiting requests, the next one first.
         queue: Vec<Entry<M>>,
-        /// Rises with every opening and every hand-over.
+        /// Rises with every opening and every hand-off.
         counter: u64,
     },
     /// The receiver's request of this number is granted: its clients may enter, and it follows the sender.
@@ -134,8 +134,7 @@ impl<M: Mode> Message<M> {
             Message::Request(entry) => census.request_of(entry.node),
             Message::Token { queue, .. } => {
                 census.token_moving();
-                census.queue(queue.len());
-                queue.iter().for_each(|entry| census.request_of(entry.node));
+                census.queue_of(queue.iter().map(|entry| entry.node));
             }
             // The answer to a request counts as the request.
             Message::Start { .. } => census.request_of(to),

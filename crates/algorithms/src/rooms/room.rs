@@ -9,7 +9,7 @@ use super::defects::Defect;
 use super::forgetting::Quiet;
 use super::message::{Effect, Entry, Message};
 use super::mode::Mode;
-use super::views::Formers;
+use super::views::Insiders;
 use crate::Origin;
 use crate::algorithm::{ClientId, NodeId, Site, Timer};
 use crate::waiters::{Mark, Waiters};
@@ -43,10 +43,10 @@ pub struct Room<M: Mode> {
     /// At the home: whose FORGET has not been answered, in ascending order.
     pub(super) leavers: Vec<NodeId>,
     /// Clients are inside here by an opening of an earlier view, of this group and fence, and the home knows.
-    pub(super) former: Option<(M::Group, u64)>,
+    pub(super) earlier_opening: Option<(M::Group, u64)>,
     /// At the home: the nodes with clients inside by an opening of an earlier view, as long as there are or
     /// may be any.
-    pub(super) formers: Option<Formers>,
+    pub(super) insiders: Option<Insiders>,
 }
 
 /// A local waiter.
@@ -90,10 +90,6 @@ impl Context<'_> {
     pub(super) fn is_home(&self) -> bool {
         self.me == self.rules.home
     }
-
-    pub(super) fn has_defect(&self, defect: Defect) -> bool {
-        self.rules.defect == Some(defect)
-    }
 }
 
 impl<M: Mode> Room<M> {
@@ -112,8 +108,8 @@ impl<M: Mode> Room<M> {
             quiet: Quiet::No,
             leaving: false,
             leavers: Vec::new(),
-            former: None,
-            formers: None,
+            earlier_opening: None,
+            insiders: None,
         }
     }
 
@@ -271,7 +267,7 @@ impl<M: Mode> Room<M> {
             return self.settle_captain(site, effects);
         }
         let wants = !self.waiters.is_empty() && !self.asked;
-        if self.inside == 0 && self.former.take().is_some() {
+        if self.inside == 0 && self.earlier_opening.take().is_some() {
             self.tell_home_of_leaving(site, effects);
         }
         match &mut self.following {

@@ -70,36 +70,31 @@ impl Rules {
     }
 
     pub(super) const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "passes",
-            values: OptionInfo::NUMBER,
-            help: "how many requests may be admitted past a queue while the token is at a node (4)",
-        },
-        OptionInfo {
-            name: "queue",
-            values: &["age", "arrival"],
-            help: "who comes first: the node longest without an opening, or the first to arrive",
-        },
-        OptionInfo {
-            name: "exclusive",
-            values: OptionInfo::NUMBER,
-            help: "the highest so many groups are for one client at a time (0)",
-        },
-        OptionInfo {
-            name: "hand-off",
-            values: &["no", "yes"],
-            help: "whether a writer may be followed by another one at the same node past the queue, as one of the passes",
-        },
-        OptionInfo {
-            name: "close",
-            values: &["yes", "no"],
-            help: "whether followers are told when a request waits for the end of their opening",
-        },
-        OptionInfo {
-            name: "forget",
-            values: &["no", "yes"],
-            help: "whether an idle token goes home and nodes without use for it forget the way",
-        },
+        OptionInfo::number(
+            "passes",
+            "how many requests may be admitted past a queue while the token is at a node (4)",
+        ),
+        OptionInfo::choice(
+            "queue",
+            &["age", "arrival"],
+            "who comes first: the node longest without an opening, or the first to arrive",
+        ),
+        OptionInfo::number("exclusive", "the highest so many groups are for one client at a time (0)"),
+        OptionInfo::choice(
+            "hand-off",
+            &["no", "yes"],
+            "whether a writer may be followed by another one at the same node past the queue, as one of the passes",
+        ),
+        OptionInfo::choice(
+            "close",
+            &["yes", "no"],
+            "whether followers are told when a request waits for the end of their opening",
+        ),
+        OptionInfo::choice(
+            "forget",
+            &["no", "yes"],
+            "whether an idle token goes home and nodes without use for it forget the way",
+        ),
     ];
 
     pub(super) fn of(setting: &Setting) -> Result<Rules, SettingError> {

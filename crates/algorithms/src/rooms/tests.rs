@@ -6,13 +6,12 @@ use core::fmt;
 
 use super::{Context, Effect, Message, Mode, Room, Rooms, Rules};
 use crate::Origin;
-use crate::info::Scope;
+use crate::light_load::expect_path_reversal;
 use crate::{NodeId, Setting, Site, World};
 
 fn world(nodes: u32, groups: u32, options: &[(&str, &str)]) -> World<Rooms> {
-    let mut setting = Setting { groups, ..Setting::new(nodes, 1) };
-    setting.options = options.iter().map(|&(name, value)| (name.into(), value.into())).collect();
-    World::new(&setting, false).unwrap()
+    let setting = Setting { groups, ..Setting::new(nodes, 1) };
+    World::new(&setting.with(options), false).unwrap()
 }
 
 fn inside(world: &World<Rooms>) -> Vec<usize> {
@@ -35,7 +34,7 @@ fn no_message_where_the_room_is_open() {
     assert_eq!(world.sent, 3);
 }
 
-/// A contended hand-over is one message after the exit.
+/// A contended hand-off is one message after the exit.
 #[test]
 fn one_message_hands_the_room_over() {
     let mut world = world(2, 2, &[]);
@@ -49,20 +48,7 @@ fn one_message_hands_the_room_over() {
 /// path reversal, and the token takes one hop back.
 #[test]
 fn light_load_costs_what_path_reversal_does() {
-    for nodes in [2, 10, 30] {
-        let mut world: World<Rooms> = World::of(&Scope::new(nodes, 1, 1), None).unwrap();
-        let mut state = 7u64;
-        for _ in 0..20_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let node = (state >> 33) as u32 % nodes;
-            world.run(&format!("req{node}")).unwrap();
-            world.settle(nodes as usize + 1).unwrap();
-            world.run(&format!("exit{node}")).unwrap();
-        }
-        let harmonic: f64 = (1..nodes).map(|i| 1.0 / f64::from(i)).sum();
-        let measured = world.sent as f64 / world.entries as f64;
-        assert!((measured / harmonic - 1.0).abs() < 0.03, "n = {nodes}: {measured}, expected {harmonic}");
-    }
+    expect_path_reversal::<Rooms>();
 }
 
 /// With a waiter for another group at most `passes` more clients may join, and then none.

@@ -29,7 +29,7 @@ pub(super) struct Redis {
     tokens: u64,
     token: String,
     number: usize,
-    dice: Random,
+    random: Random,
     /// Whether release and acquire go out in one write.
     joined: bool,
 }
@@ -60,7 +60,7 @@ impl Redis {
             tokens: 0,
             token: String::new(),
             number,
-            dice: Random::new(number as u64 + 1),
+            random: Random::new(number as u64 + 1),
             joined,
         };
         redis.commands.put(&["SCRIPT", "LOAD", COMPARE_AND_DELETE]);
@@ -107,7 +107,7 @@ impl Redis {
                 Reply::Nothing => {}
                 other => return Err(format!("not set: {other:?}")),
             }
-            let pause = PAUSE.0 + self.dice.below(PAUSE.1 - PAUSE.0);
+            let pause = PAUSE.0 + self.random.below(PAUSE.1 - PAUSE.0);
             sleep(Duration::from_micros(pause)).await;
             self.ask_again(name);
             self.send().await?;

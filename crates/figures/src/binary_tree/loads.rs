@@ -7,7 +7,7 @@ use simulator::workload::Workload;
 use simulator::{Point, Summary};
 
 use super::formulas;
-use crate::beside::short;
+use crate::compare::short;
 use crate::page::{Claim, Verdict};
 use crate::{Effort, Results};
 

@@ -4,8 +4,8 @@ use simulator::Point;
 use simulator::workload::Workload;
 
 use super::round_of;
-use crate::beside::{course, formula, series, short};
-use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Table, Verdict};
+use crate::compare::{course, formula, short};
+use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series, Table, Verdict};
 use crate::{Effort, Exhibit, Results};
 
 const SOURCE: &str = "000 sec. III D";
@@ -81,9 +81,9 @@ fn draw(effort: &Effort, results: &Results) -> Page {
         x: Axis::logarithmic("nodes (n)"),
         y: Axis::logarithmic("messages of the round"),
         series: vec![
-            series("4(√n − 1) − 1, the text", Origin::Formula, by_formula(printed)),
-            series("2n + 3√n − 5, ours", Origin::Formula, by_formula(ours)),
-            series("collectors", Origin::Simulated, simulated.clone()),
+            Series::new("4(√n − 1) − 1, the text", Origin::Formula, by_formula(printed)),
+            Series::new("2n + 3√n − 5, ours", Origin::Formula, by_formula(ours)),
+            Series::new("collectors", Origin::Simulated, simulated.clone()),
         ],
     };
     let count = |variant, node| results.of(&single(variant, node)).messages;

@@ -1,6 +1,5 @@
 //! Figures 30, 31 and tables I, II of the thesis: its implementation on nine workstations, simulated here.
 
-use algorithms::Setting;
 use simulator::time::Span;
 use simulator::{Plan, Point, Summary};
 
@@ -88,10 +87,8 @@ pub(super) fn exhibits() -> Vec<Exhibit> {
 }
 
 fn point(effort: &Effort, contender: Contender, rate: f64) -> Point {
-    let mut setting = Setting::new(NODES, TOKENS);
-    setting.options = contender.options();
     let plan = Plan {
-        setting,
+        setting: contender.setting(NODES, TOKENS),
         rate,
         section: Span::constant(SECTION),
         send: 0.1 * HOP,
@@ -142,7 +139,7 @@ impl Bench<'_> {
                 Dot::measured(rate, measure(self.of(contender, rate)))
             };
             let dots = rows(self.effort).into_iter().map(dot).collect();
-            Series { label: contender.label.to_string(), origin: Origin::Simulated, dots }
+            Series::new(contender.label, Origin::Simulated, dots)
         };
         let rates = if factor == 1.0 { "λ as printed" } else { "λ a hundred times as printed" };
         Part::Chart(Chart {

@@ -5,9 +5,10 @@ use simulator::Point;
 use super::drawing::{Figure, kinds_table, printed};
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
-    RAYMOND, SILENT, SRIMANI, Scene, TOKENS, View, curves, kind, messages,
+    RAYMOND, Regime, SILENT, SRIMANI, TOKENS, View, curves, kind, messages,
 };
-use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, share, unless_so};
+use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, unless_so};
+use crate::compare::share;
 use crate::page::Axis;
 use crate::{Claim, Effort, Exhibit, Page, Part, Results, Series};
 
@@ -74,11 +75,11 @@ pub(super) fn long_sections() -> Vec<Exhibit> {
 }
 
 /// As printed, and on a logarithmic axis: Raymond's 58 messages press all other curves to the bottom.
-pub(super) fn charts(view: &View, scene: Scene, marks: Option<&Series>) -> Vec<Part> {
+pub(super) fn charts(view: &View, regime: Regime, marks: Option<&Series>) -> Vec<Part> {
     let label = "messages for each entry";
     let axes = [("linear", Axis::linear(label)), ("log", Axis::logarithmic(label))];
     let chart = |(suffix, y)| {
-        let figure = Figure { suffix, title: "Messages", y, scene, measure: messages };
+        let figure = Figure { suffix, title: "Messages", y, regime, measure: messages };
         let mut chart = figure.chart(view);
         chart.series.extend(marks.cloned());
         Part::Chart(chart)
@@ -110,9 +111,9 @@ fn draw_figure_14(effort: &Effort, results: &Results) -> Page {
     Page { parts, claims }
 }
 
-fn draw_like(effort: &Effort, results: &Results, scene: Scene, like: Scene) -> Page {
+fn draw_like(effort: &Effort, results: &Results, regime: Regime, like: Regime) -> Page {
     let view = View { effort, results };
-    Page { parts: charts(&view, scene, None), claims: same(&view, B1, scene, like) }
+    Page { parts: charts(&view, regime, None), claims: same(&view, B1, regime, like) }
 }
 
 /// At each λ, whether one contender sends at most as many messages as all of the others.
@@ -268,16 +269,16 @@ fn makki(view: &View) -> Vec<Claim> {
     ]
 }
 
-/// Whether the messages in a scene equal those in another.
-pub(super) fn same(view: &View, source: &'static str, scene: Scene, like: Scene) -> Vec<Claim> {
-    let other_sections = scene.section != like.section;
+/// Whether the messages in a regime equal those in another.
+pub(super) fn same(view: &View, source: &'static str, regime: Regime, like: Regime) -> Vec<Claim> {
+    let other_sections = regime.section != like.section;
     let of_what =
         if other_sections { "the length of sections" } else { "the time for sending and receiving" };
     let claim = |contender: Contender| {
         let pair = |rate| Pair {
             place: format!("λ = {rate}"),
             first: view.messages(like, contender, rate),
-            second: view.messages(scene, contender, rate),
+            second: view.messages(regime, contender, rate),
         };
         let pairs: Vec<Pair> = view.rates().into_iter().map(pair).collect();
         let says = format!("The number of messages does not depend on {of_what} ({}).", contender.label);

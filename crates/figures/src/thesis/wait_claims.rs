@@ -2,26 +2,32 @@
 
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, HOP, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
-    RAYMOND, SRIMANI, Scene, TOKENS, View, kind,
+    RAYMOND, Regime, SRIMANI, TOKENS, View, kind,
 };
-use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, share, unless_so};
-use super::waits::{BEYOND, COSTLIER, far_beyond, half_charged, makki_alone};
+use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, unless_so};
+use super::waits::{BEYOND, COSTLIER, Charge, far_beyond, half_charged, makki_alone};
 use crate::Claim;
+use crate::compare::share;
 
 const B1: &str = "001 ch. V sec. B.1";
 const CHEAP_BROADCAST: &str =
     "At light load sending n−1 requests at this price takes less time than the way along the pointers.";
 
 /// At each λ, whether one contender waits at most as long as all of the others.
-pub(super) fn quickest(view: &View, scene: Scene, one: Contender, others: &[Contender]) -> Vec<(f64, bool)> {
-    let wait = |contender, rate| view.summary(scene, contender, rate).time_to_enter;
+pub(super) fn quickest(
+    view: &View,
+    regime: Regime,
+    one: Contender,
+    others: &[Contender],
+) -> Vec<(f64, bool)> {
+    let wait = |contender, rate| view.summary(regime, contender, rate).time_to_enter;
     let holds = |rate| others.iter().all(|&other| at_most(wait(one, rate), wait(other, rate)));
     view.rates().into_iter().map(|rate| (rate, holds(rate))).collect()
 }
 
 /// The waits of all contenders at a rate, as text.
-pub(super) fn waits_at(view: &View, scene: Scene, rate: f64) -> String {
-    let one = |contender: Contender| format!("{} {:.2}", contender.label, view.wait(scene, contender, rate));
+pub(super) fn waits_at(view: &View, regime: Regime, rate: f64) -> String {
+    let one = |contender: Contender| format!("{} {:.2}", contender.label, view.wait(regime, contender, rate));
     format!("at λ = {rate}: {}", CONTENDERS.map(one).join(", "))
 }
 
@@ -105,11 +111,10 @@ fn extreme(view: &View, value: impl Fn(f64) -> f64, pick: fn(f64, f64) -> f64) -
 fn broadcasters(view: &View) -> Vec<Claim> {
     let range = (16.0, 18.0);
     let wait = |contender| view.wait(COSTLY, contender, HEAVY);
-    let half = |contender, sending| {
-        view.results.of(&half_charged(view.effort, contender, sending)).time_to_enter.mean
-    };
+    let half =
+        |contender, charge| view.results.of(&half_charged(view.effort, contender, charge)).time_to_enter.mean;
     let both = |contender| {
-        let (sending, receiving) = (half(contender, true), half(contender, false));
+        let (sending, receiving) = (half(contender, Charge::Sending), half(contender, Charge::Receiving));
         format!("if only sending or only receiving occupies processors it is {sending:.1} or {receiving:.1}")
     };
     let raymond =
@@ -302,7 +307,7 @@ pub(super) fn figure_12(view: &View) -> Vec<Claim> {
     let srimani = "Srimani's algorithm waits somewhat less than with Tr = Ts = 0.1.";
     let makki = "Makki's algorithm waits about as long as with Tr = Ts = 0.1.";
     let proposed = "The proposed algorithm waits about as long as with Tr = Ts = 0.1.";
-    let privileges = |scene| kind(view.summary(scene, SRIMANI, HEAVY), "PRIVILEGE");
+    let privileges = |regime| kind(view.summary(regime, SRIMANI, HEAVY), "PRIVILEGE");
     let visits = format!(
         "PRIVILEGEs for each entry at λ = 1: {:.2} instead of {:.2}",
         privileges(FREE),
@@ -346,7 +351,7 @@ pub(super) fn figure_13(view: &View) -> Vec<Claim> {
     let mut outside = Vec::new();
     for contender in CONTENDERS {
         for rate in view.rates() {
-            let wait = |scene| view.summary(scene, contender, rate).time_to_enter;
+            let wait = |regime| view.summary(regime, contender, rate).time_to_enter;
             let (free, middle, costly) = (wait(FREE), wait(CHEAPER), wait(COSTLY));
             let (low, high) = if free.mean < costly.mean { (free, costly) } else { (costly, free) };
             if !(at_most(low, middle) && at_most(middle, high)) {
@@ -372,7 +377,7 @@ pub(super) fn figure_13(view: &View) -> Vec<Claim> {
 }
 
 fn lead_grows(view: &View) -> Claim {
-    let lead = |scene, other| view.wait(scene, other, HEAVY) / view.wait(scene, PROPOSED, HEAVY);
+    let lead = |regime, other| view.wait(regime, other, HEAVY) / view.wait(regime, PROPOSED, HEAVY);
     let leads = OTHERS.map(|other| (other.label, lead(COSTLY, other), lead(COSTLIER, other)));
     // Less than one percent is no growth.
     let not: Vec<&str> = leads.iter().filter(|lead| lead.2 < 1.01 * lead.1).map(|lead| lead.0).collect();
@@ -384,7 +389,7 @@ fn lead_grows(view: &View) -> Claim {
 }
 
 /// Figures 20 to 22: as with short sections.
-pub(super) fn long_sections(view: &View, short: Scene) -> Vec<Claim> {
+pub(super) fn long_sections(view: &View, short: Regime) -> Vec<Claim> {
     let long = short.with_long_sections();
     let found = format!("{}; with E = 0.0002 {}", waits_at(view, long, HEAVY), waits_at(view, short, HEAVY));
     let similar = "With E = 1 results are similar (here: no two algorithms change places at λ = 1, ties within 5 % apart).";
@@ -402,10 +407,10 @@ pub(super) fn long_sections(view: &View, short: Scene) -> Vec<Claim> {
     claims
 }
 
-/// Whether one of two algorithms waits longer in one scene and the other in the other scene.
-fn change_places(view: &View, one: Scene, other: Scene) -> bool {
+/// Whether one of two algorithms waits longer in one regime and the other in the other regime.
+fn change_places(view: &View, one: Regime, other: Regime) -> bool {
     let longer =
-        |scene, first, second| view.wait(scene, first, HEAVY) > 1.05 * view.wait(scene, second, HEAVY);
+        |regime, first, second| view.wait(regime, first, HEAVY) > 1.05 * view.wait(regime, second, HEAVY);
     let four = [PROPOSED, MAKKI, SRIMANI, RAYMOND];
     four.iter()
         .any(|&first| four.iter().any(|&second| longer(one, first, second) && longer(other, second, first)))

@@ -213,10 +213,10 @@ async fn leases_that_no_node_could_keep_are_refused() {
     let cluster = LocalCluster::start(2).await.unwrap();
     let endpoint = cluster.endpoints[0].clone();
     let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
-    let mut observer = tokenwood::Observer::connect(&endpoint).await.unwrap();
+    let mut admin = tokenwood::Admin::connect(&endpoint).await.unwrap();
     for lasts in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(3600), Duration::MAX] {
-        match observer.ask(Question::Lease(lasts)).await.unwrap() {
-            service::protocol::QuestionAnswer::NotDone(why) => assert!(why.contains("500ms"), "{why}"),
+        match admin.set_lease(lasts).await {
+            Err(tokenwood::Error::NotDone(why)) => assert!(why.contains("500ms"), "{why}"),
             other => panic!("leases of {lasts:?}: {other:?}"),
         }
     }

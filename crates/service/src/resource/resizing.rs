@@ -1,6 +1,6 @@
 //! The number of slots of a resource, and how it changes.
 
-use algorithms::forest::{Elsewhere, Size};
+use algorithms::forest::{RemoteToken, Size};
 
 use super::{Position, Resource, ResourceMessage, RunBy, Setup, Workspace, site};
 use crate::name::Definition;
@@ -66,8 +66,8 @@ impl Resource {
         let (RunBy::Forest(rules, forest), Report::Slots(slots, _)) = (&mut self.run_by, report) else {
             return work.never("a mutex is reported as a room");
         };
-        let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from.0, version });
-        let late: Vec<Elsewhere> = late.collect();
+        let late = slots.into_iter().map(|(token, version)| RemoteToken { token, holder: from.0, version });
+        let late: Vec<RemoteToken> = late.collect();
         let mut out = work.outbox();
         forest.reported_late(&site(position, self.definition, rules), &late, &mut out);
         work.take_from_forest();

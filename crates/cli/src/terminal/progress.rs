@@ -1,0 +1,142 @@
+//! A line on standard error that shows the progress of a long computation. Silent without a terminal: logs of schedulers
+//! stay short.
+
+use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::terminal::output::draw;
+
+/// Redrawn at most this often.
+const PAUSE: Duration = Duration::from_millis(300);
+/// How many characters the bar has.
+const WIDTH: u64 = 20;
+
+/// How far it has come.
+pub(crate) struct Progress {
+    what: String,
+    total: u64,
+    began: Instant,
+    /// `None` if standard error is no terminal.
+    line: Option<Mutex<Line>>,
+}
+
+struct Line {
+    done: u64,
+    drawn: Instant,
+    /// How many characters there are to be overwritten.
+    length: usize,
+}
+
+impl Progress {
+    /// Nothing done so far of so many entries.
+    pub(crate) fn new(what: &str, total_entries: u64) -> Progress {
+        let began = Instant::now();
+        let line = Mutex::new(Line { done: 0, drawn: began, length: 0 });
+        let line = std::io::stderr().is_terminal().then_some(line);
+        let progress = Progress { what: what.to_string(), total: total_entries, began, line };
+        progress.change(|line| {
+            let text = progress.text(0, 0.0);
+            line.draw(&text);
+        });
+        progress
+    }
+
+    /// So many more are done.
+    pub(crate) fn add(&self, entries: u64) {
+        self.change(|line| {
+            line.done += entries;
+            if line.drawn.elapsed() >= PAUSE {
+                let text = self.text(line.done, self.began.elapsed().as_secs_f64());
+                line.draw(&text);
+            }
+        });
+    }
+
+    /// Takes the line away: what follows says the same in words.
+    pub(crate) fn finish(&self) {
+        self.change(|line| {
+            line.draw("");
+            draw!("\r");
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Line)) {
+        if let Some(line) = &self.line {
+            change(&mut line.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn text(&self, done: u64, seconds: f64) -> String {
+        let share = if self.total == 0 { 1.0 } else { (done as f64 / self.total as f64).min(1.0) };
+        let filled = (share * WIDTH as f64) as u64;
+        let bar: String = (0..WIDTH).map(|place| if place < filled { '█' } else { '░' }).collect();
+        let percent = (share * 100.0) as u64;
+        let start = format!("{} {bar} {percent:3} %", self.what);
+        let so_far = format!("{} of {} entries", short(done as f64), short(self.total as f64));
+        if done == 0 || seconds == 0.0 {
+            return format!("{start}  {so_far}");
+        }
+        let rate = done as f64 / seconds;
+        let left = clock(self.total.saturating_sub(done) as f64 / rate);
+        format!("{start}  {so_far}, {}/s, {left} left", short(rate))
+    }
+}
+
+impl Line {
+    fn draw(&mut self, text: &str) {
+        let length = text.chars().count();
+        let blanks = " ".repeat(self.length.saturating_sub(length));
+        let mut stderr = std::io::stderr().lock();
+        // A terminal that has gone away is no reason to stop computing.
+        let _ = write!(stderr, "\r{text}{blanks}").and_then(|()| stderr.flush());
+        self.length = length;
+        self.drawn = Instant::now();
+    }
+}
+
+/// A number in a few characters.
+fn short(number: f64) -> String {
+    let scales = [(1e9, " G"), (1e6, " M"), (1e4, " k")];
+    let Some((from, unit)) = scales.into_iter().find(|(from, _)| number >= *from) else {
+        return format!("{number:.0}");
+    };
+    let value = number / if unit == " k" { 1e3 } else { from };
+    if value < 100.0 { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
+}
+
+/// A length of time in a few characters.
+fn clock(seconds: f64) -> String {
+    let seconds = seconds.ceil() as u64;
+    let (days, hours, minutes) = (seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours) {
+        (0, 0) => format!("{minutes}:{:02}", seconds % 60),
+        (0, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_are_short() {
+        assert_eq!(short(9999.0), "9999");
+        assert_eq!(short(12_345.0), "12.3 k");
+        assert_eq!(short(512_345.0), "512 k");
+        assert_eq!(short(3_000_000.0), "3.0 M");
+        assert_eq!(clock(79.2), "1:20");
+        assert_eq!(clock(3600.0 * 5.5), "5 h 30 min");
+        assert_eq!(clock(86400.0 * 2.0 + 3600.0), "2 d 1 h");
+    }
+
+    #[test]
+    fn a_line_fits_a_terminal() {
+        let progress =
+            Progress { what: "sweep".into(), total: 2_000_000_000, began: Instant::now(), line: None };
+        let text = progress.text(123_456_789, 100.0);
+        assert_eq!(text, "sweep █░░░░░░░░░░░░░░░░░░░   6 %  123 M of 2.0 G entries, 1.2 M/s, 25:21 left");
+        assert!(text.chars().count() < 80);
+    }
+}
