@@ -132,13 +132,13 @@ impl Waiting {
 impl Near {
     fn acquire(&self, mut ask: Acquire) -> Result<(u64, Asked), Error> {
         let shared = self.shared.upgrade().ok_or(Error::Lost)?;
-        shared.with_member(|Turn { member, around, now, effects, .. }| {
+        shared.with_member(|Turn { member, environment, now, effects, .. }| {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             waiting.last_request += 1;
             let request = waiting.last_request;
             ask.request = request;
             let reply =
-                member.acquire(self.session, &ask, *around, *now, effects).map_err(|_| Error::Lost)?;
+                member.acquire(self.session, &ask, *environment, *now, effects).map_err(|_| Error::Lost)?;
             match reply {
                 Some(reply) => Ok((request, Asked::Granted(waiting.settle(request, reply)?))),
                 None => {

@@ -94,7 +94,7 @@ pub(crate) enum Sink {
 /// One input to the member: what it takes to decide, and what comes of it.
 pub(crate) struct Turn<'a> {
     pub(crate) member: &'a mut Member,
-    pub(crate) around: &'a Around<'a>,
+    pub(crate) environment: &'a Around<'a>,
     pub(crate) now: Time,
     pub(crate) effects: &'a mut Vec<Effect>,
     pub(crate) sinks: &'a mut BTreeMap<ConnectionId, Sink>,
@@ -327,8 +327,9 @@ impl Shared {
         let mut state = self.lock();
         self.hearts.turn(true);
         let State { member, effects, links, sinks, .. } = &mut *state;
-        let around = Around { peers: &links.peers, control: &self.control };
-        let result = input(&mut Turn { member, around: &around, now: clock::now(), effects, sinks });
+        let environment = Around { peers: &links.peers, control: &self.control };
+        let result =
+            input(&mut Turn { member, environment: &environment, now: clock::now(), effects, sinks });
         if !state.effects.is_empty() {
             self.carry_out(&mut state, dirty);
         }
@@ -444,7 +445,7 @@ impl Source for Alarm {
     }
 
     fn visit(&mut self, _ready: Ready, round: &mut Round<'_>) -> Next {
-        self.0.happen_in(round.dirty, |turn| turn.member.wake(turn.around, turn.now, turn.effects));
+        self.0.happen_in(round.dirty, |turn| turn.member.wake(turn.environment, turn.now, turn.effects));
         Next::Wait
     }
 

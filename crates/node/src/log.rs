@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use control::Refused;
+use control::RefusedCall;
 use service::member::Note;
 use tracing::{error, info, warn};
 
@@ -81,16 +81,16 @@ impl Log {
     }
 
     /// The control plane refused a caller, or a question of one.
-    pub(crate) fn refused(&self, address: SocketAddr, refused: &Refused) {
+    pub(crate) fn refused(&self, address: SocketAddr, refused: &RefusedCall) {
         let (node, now) = (self.node, Instant::now());
         match refused {
-            Refused::Question { .. } => {
+            RefusedCall::Question { .. } => {
                 if self.questions.allows(now) {
                     let why = shown(refused);
                     warn!(target: "node", node, %address, "request from {address} refused: {why}");
                 }
             }
-            Refused::NoGreeting(_) | Refused::Caller { .. } | Refused::Frame { .. } => {
+            RefusedCall::NoGreeting(_) | RefusedCall::Caller { .. } | RefusedCall::Frame { .. } => {
                 if self.callers.allows(now) {
                     let why = shown(refused);
                     warn!(target: "node", node, %address, "connection from {address} rejected: {why}");

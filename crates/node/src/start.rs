@@ -20,7 +20,7 @@ pub(crate) async fn first(shared: &Arc<Shared>, first: First, folder: PathBuf) -
     let belongs = control.belongs().await;
     match first {
         First::No if belongs => Ok(()),
-        First::No => Err(StartError::Nowhere(folder)),
+        First::No => Err(StartError::NoEnvironment(folder)),
         First::Together(members) => {
             let mut voters = members.clone();
             let vote = control::voters::of(members.keys().copied());

@@ -16,7 +16,7 @@ use crate::defect::Defect;
 use crate::name::Definition;
 use crate::resource::{Input, ResourceMessage, Setup};
 use crate::view::MemberIndex;
-use crate::wish::Numbered;
+use crate::want::Numbered;
 
 /// What a node has of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

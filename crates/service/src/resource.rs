@@ -15,7 +15,7 @@ pub use crate::opening::Report;
 use crate::opening::{Kept, Opening};
 use crate::time::Time;
 use crate::view::MemberIndex;
-use crate::wish::Numbered;
+use crate::want::Numbered;
 
 mod resizing;
 mod setup;

@@ -1,4 +1,4 @@
-//! Each rule of the protocol is needed: without it, the seed of its showcase fails; with it, the same plan
+//! Each rule of the protocol is needed: without it, the seed of its entry fails; with it, the same plan
 //! and seed do not. Defects that need no clocks also show in the exploration of small clusters.
 
 use std::cell::Cell;
@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use service::Defect;
 use swarm::exhaustive::{Explored, Size, explore};
-use swarm::{Plan, SHOWCASES, Showcase, run_catching_panics, shrink};
+use swarm::{DEFECT_SEEDS, DefectSeed, Plan, run_catching_panics, shrink};
 
 thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
@@ -33,11 +33,11 @@ fn quietly<T>(act: impl FnOnce() -> T) -> T {
 fn every_rule_is_needed() {
     let judged: Vec<(Defect, Option<String>, Option<String>)> = quietly(|| {
         let of = |plan: &Plan, seed| run_catching_panics(plan, seed).failure().map(str::to_string);
-        let judge = |shown: &swarm::Showcase| {
+        let judge = |shown: &swarm::DefectSeed| {
             let without = of(&shown.plan(shown.seed, Some(shown.defect)), shown.seed);
             (shown.defect, without, of(&shown.plan(shown.seed, None), shown.seed))
         };
-        SHOWCASES.iter().map(judge).collect()
+        DEFECT_SEEDS.iter().map(judge).collect()
     });
     for (defect, without, with) in &judged {
         println!("{}: {without:?}", defect.name());
@@ -81,7 +81,7 @@ fn nothing_is_wrong_in_any_order() {
 
 #[test]
 fn a_failure_is_made_smaller() {
-    let shown = Showcase::of(Defect::FenceWithoutView);
+    let shown = DefectSeed::of(Defect::FenceWithoutView);
     let plan = shown.plan(shown.seed, Some(shown.defect));
     let (smaller, wrong) = quietly(|| {
         let smaller = shrink(&plan, shown.seed);

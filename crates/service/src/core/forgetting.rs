@@ -84,7 +84,7 @@ impl Core {
     /// Lists a resource as idle, if it is.
     pub(super) fn list_if_idle(&mut self, number: u32, now: Time) {
         if self.names.list_if_idle(number, self.membership.position(), now) {
-            self.agenda.plan(now + self.config.keep_idle, Due::Forget);
+            self.deadlines.plan(now + self.config.keep_idle, Due::Forget);
         }
     }
 
@@ -97,7 +97,7 @@ impl Core {
         {
             looked_at += 1;
             if looked_at > AT_ONCE {
-                return self.agenda.plan(now + Duration::from_nanos(1), Due::Forget);
+                return self.deadlines.plan(now + Duration::from_nanos(1), Due::Forget);
             }
             if let Some(number) = self.names.take_idle(position, keep, now) {
                 self.counts.forgotten += 1;
@@ -105,7 +105,7 @@ impl Core {
             }
         }
         match self.names.idle_since() {
-            Some(since) => self.agenda.plan(since + keep, Due::Forget),
+            Some(since) => self.deadlines.plan(since + keep, Due::Forget),
             None => self.names.shrink(),
         }
     }
@@ -117,7 +117,7 @@ impl Core {
             self.accounts.give_back(account, Counted::Slots, slots);
         }
         for (timer, planned) in resource.timers().planned() {
-            self.agenda.cancel(planned, Due::Timer(number, timer));
+            self.deadlines.cancel(planned, Due::Timer(number, timer));
         }
     }
 }

@@ -46,8 +46,8 @@ impl Core {
         self.check_lease(now, out);
         let before = self.lease.moments();
         if self.lease.confirmed(now, incarnation, sequence, lasts) {
-            before.into_iter().for_each(|at| self.agenda.cancel(at, Due::Lease));
-            self.lease.moments().into_iter().for_each(|at| self.agenda.plan(at, Due::Lease));
+            before.into_iter().for_each(|at| self.deadlines.cancel(at, Due::Lease));
+            self.lease.moments().into_iter().for_each(|at| self.deadlines.plan(at, Due::Lease));
             for client in self.requests.take_asked_again() {
                 self.reply_again(client, now, out);
             }
@@ -70,7 +70,7 @@ impl Core {
             if let Some(session) = self.sessions.get_mut(number) {
                 session.end_at(until);
             }
-            self.agenda.plan(until, Due::Session(number));
+            self.deadlines.plan(until, Due::Session(number));
             out.ended.push(self.sessions.id(number));
         }
     }

@@ -10,7 +10,7 @@ use super::Core;
 use super::report::Listing;
 use crate::name::{Definition, Kind};
 use crate::time::Time;
-use crate::wish::Want;
+use crate::want::Want;
 
 /// This many bytes of listings fill a page. What has to be listed about one name beside its clients (a
 /// semaphore with the most slots there can be) and the groups of one client fit into what is left of a frame.

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::resource::{Input, Resource};
 use crate::session::SessionId;
 use crate::time::Time;
-use crate::wish::Want;
+use crate::want::Want;
 
 impl Core {
     /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with
@@ -183,7 +183,7 @@ impl Core {
             if until <= now {
                 return self.stop_waiting(client, now, out);
             }
-            self.agenda.plan(until, Due::Request(client));
+            self.deadlines.plan(until, Due::Request(client));
         }
         self.emit(client, || Change::Waits, out);
     }
@@ -266,10 +266,10 @@ impl Core {
         let Some(request) = self.requests.remove(client) else { return };
         self.accounts.give_back(request.account, Counted::Requests, request.want.weight());
         if let Some(until) = request.until {
-            self.agenda.cancel(until, Due::Request(client));
+            self.deadlines.cancel(until, Due::Request(client));
         }
         if let Some(until) = request.revoked {
-            self.agenda.cancel(until, Due::Revoked(client));
+            self.deadlines.cancel(until, Due::Revoked(client));
         }
         let input = match request.granted {
             Some(_) => Input::Exit(client),
@@ -299,10 +299,10 @@ impl Core {
     pub(super) fn grant(&mut self, client: ClientId, what: (u32, u64, u64), now: Time, out: &mut Effects) {
         let Granted { session, number, grant, until } = self.requests.grant(client, what, now);
         if let Some(until) = until {
-            self.agenda.cancel(until, Due::Request(client));
+            self.deadlines.cancel(until, Due::Request(client));
         }
         if let Some(refusal) = self.withholds(client, grant.fence, now) {
-            return self.chores.add_unwanted(client, session, refusal);
+            return self.backlog.add_unwanted(client, session, refusal);
         }
         self.counts.grants += 1;
         let outcome = RequestOutcome::Granted(grant);

@@ -66,9 +66,9 @@ impl Core {
         let at_once = when == Revocation::AtOnce;
         let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
         if let Some(before) = before {
-            self.agenda.cancel(before, Due::Revoked(client));
+            self.deadlines.cancel(before, Due::Revoked(client));
         }
-        self.agenda.plan(until, Due::Revoked(client));
+        self.deadlines.plan(until, Due::Revoked(client));
         let resource = self.names.get(request.resource)?;
         let released = ForceReleased {
             by: by.to_string(),

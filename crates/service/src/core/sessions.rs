@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::state::{AccountId, Chore, Counted, Due, Request, SessionEnd};
+use super::state::{AccountId, BulkOperation, Counted, Due, Request, SessionEnd};
 use super::{Core, Effects, Reply, RequestOutcome};
 use crate::event::Event;
 use crate::limits::LONG_TTL;
@@ -42,7 +42,7 @@ impl Core {
         let ends = session.ends();
         let number = self.sessions.open(session);
         if let Some(ends) = ends {
-            self.agenda.plan(ends, Due::Session(number));
+            self.deadlines.plan(ends, Due::Session(number));
         }
         Ok((self.sessions.id(number), promise))
     }
@@ -112,7 +112,7 @@ impl Core {
         let Some(ends) = self.sessions.get(number).and_then(Session::ends) else { return };
         if ends > now {
             // There was a keep-alive since this was planned.
-            self.agenda.plan(ends, Due::Session(number));
+            self.deadlines.plan(ends, Due::Session(number));
             return;
         }
         self.counts.sessions_ended += 1;
@@ -132,7 +132,7 @@ impl Core {
             // What it holds goes first: others wait for that.
             clients.sort_by_key(|client| self.requests.get(*client).is_none_or(Request::waits));
         }
-        self.begin(Chore::EndRequests { session: number, end, clients: clients.into() }, now, out);
+        self.begin(BulkOperation::EndRequests { session: number, end, clients: clients.into() }, now, out);
     }
 
     /// Tells watchers that a session has ended, with everything in it.

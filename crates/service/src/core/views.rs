@@ -159,7 +159,7 @@ impl Core {
             }
             let Some(resource) = self.names.get_mut(number) else { continue };
             for (timer, planned) in resource.timers().planned() {
-                self.agenda.cancel(planned, Due::Timer(number, timer));
+                self.deadlines.cancel(planned, Due::Timer(number, timer));
             }
             let kept = resource.freeze();
             if kept.is_empty() {

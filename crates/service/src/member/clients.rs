@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ConnectionId, ControlPlaneError, Effect, Member, Note, Surroundings};
+use super::{ConnectionId, ControlPlaneError, Effect, Environment, Member, Note};
 use crate::core::{Acquire, RequestOutcome, Revocation};
 use crate::defect::Defect;
 use crate::protocol::{Order, OrderDone, QuestionAnswer, ToClient, ToNode};
@@ -57,7 +57,7 @@ impl Member {
         &mut self,
         connection: ConnectionId,
         frame: ToNode,
-        around: &dyn Surroundings,
+        environment: &dyn Environment,
         now: Time,
         effects: &mut Vec<Effect>,
     ) {
@@ -72,7 +72,7 @@ impl Member {
                 self.keep_alive(session, (sequence, settled), now)
             }
             ToNode::Acquire { session, ask } => {
-                self.check_load(around);
+                self.check_load(environment);
                 let unknown = self.core.acquire(session, &ask, now, &mut self.out).is_err();
                 unknown.then_some(ToClient::SessionGone { session })
             }
@@ -94,7 +94,7 @@ impl Member {
                 self.note_watchers();
                 Some(watching.map_or_else(ToClient::NotWatching, |()| ToClient::Watching))
             }
-            ToNode::Ask { number, question } => match self.answer(&question, around, now) {
+            ToNode::Ask { number, question } => match self.answer(&question, environment, now) {
                 Some(answer) => Some(ToClient::QuestionAnswer { number, answer }),
                 None => match self.connections.begin_errand(connection, &self.setup.core.limits) {
                     Ok(()) => return effects.push(Effect::Arrange { connection, number, question }),
@@ -134,8 +134,8 @@ impl Member {
     }
 
     /// Refuses new requests as long as too much waits for some peer.
-    fn check_load(&mut self, around: &dyn Surroundings) {
-        self.behind = self.behind.filter(|peer| around.waiting_for(*peer) > MOST_WAITING);
+    fn check_load(&mut self, environment: &dyn Environment) {
+        self.behind = self.behind.filter(|peer| environment.waiting_for(*peer) > MOST_WAITING);
         self.core.set_overloaded(self.behind.is_some());
     }
 
@@ -224,11 +224,11 @@ impl Member {
         &mut self,
         session: SessionId,
         ask: &Acquire,
-        around: &dyn Surroundings,
+        environment: &dyn Environment,
         now: Time,
         effects: &mut Vec<Effect>,
     ) -> Result<Option<RequestOutcome>, Refusal> {
-        self.check_load(around);
+        self.check_load(environment);
         let acquired = self.core.acquire(session, ask, now, &mut self.out);
         let replies = &mut self.out.replies;
         let index = replies.iter().position(|it| it.session == session && it.request == ask.request);

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 
 /// How to see the effect of a defect.
 #[derive(Clone, Copy, Debug)]
-pub struct Showcase {
+pub struct DefectSeed {
     /// The defect.
     pub defect: Defect,
     /// A seed that shows it.
@@ -16,12 +16,12 @@ pub struct Showcase {
     pub with: &'static str,
 }
 
-const fn shows(defect: Defect, seed: u64, with: &'static str) -> Showcase {
-    Showcase { defect, seed, with }
+const fn shows(defect: Defect, seed: u64, with: &'static str) -> DefectSeed {
+    DefectSeed { defect, seed, with }
 }
 
 /// One for each defect.
-pub const SHOWCASES: [Showcase; 43] = [
+pub const DEFECT_SEEDS: [DefectSeed; 43] = [
     shows(
         Defect::CountedFromReceipt,
         213,
@@ -99,10 +99,10 @@ const SLOW: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joi
 const SLOWER: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
     section=3000,client-hop=2500,lasts=60000,stalls=20,cuts=10";
 
-impl Showcase {
-    /// The showcase of this defect.
-    pub fn of(defect: Defect) -> Showcase {
-        let found = SHOWCASES.iter().find(|showcase| showcase.defect == defect);
+impl DefectSeed {
+    /// The entry of this defect.
+    pub fn of(defect: Defect) -> DefectSeed {
+        let found = DEFECT_SEEDS.iter().find(|entry| entry.defect == defect);
         *found.expect("there is one for each defect")
     }
 

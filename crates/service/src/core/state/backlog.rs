@@ -28,7 +28,7 @@ impl SessionEnd {
 /// Something that ends many requests. Requests are named by their numbers here, which are used again: so each is looked at before
 /// it is ended.
 #[derive(Clone, Debug)]
-pub(crate) enum Chore {
+pub(crate) enum BulkOperation {
     /// A session has ended: its requests end, too.
     EndRequests {
         /// The number of the session.
@@ -42,13 +42,13 @@ pub(crate) enum Chore {
     EndIdle { sessions: VecDeque<u64> },
 }
 
-impl Chore {
+impl BulkOperation {
     /// How much there is to do.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Chore::EndRequests { clients, .. } => clients.len(),
-            Chore::Refuse { clients, .. } => clients.len(),
-            Chore::EndIdle { sessions } => sessions.len(),
+            BulkOperation::EndRequests { clients, .. } => clients.len(),
+            BulkOperation::Refuse { clients, .. } => clients.len(),
+            BulkOperation::EndIdle { sessions } => sessions.len(),
         }
     }
 }
@@ -63,14 +63,14 @@ pub(crate) struct Unwanted {
 
 /// What is left of what was begun, in the order in which it was.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chores {
+pub(crate) struct Backlog {
     unwanted: VecDeque<Unwanted>,
     /// Something is being done that one call may not finish.
     running: bool,
-    rest: VecDeque<Chore>,
+    rest: VecDeque<BulkOperation>,
 }
 
-impl Chores {
+impl Backlog {
     pub(crate) fn is_empty(&self) -> bool {
         self.unwanted.is_empty() && self.rest.is_empty()
     }
@@ -98,15 +98,15 @@ impl Chores {
         self.running = false;
     }
 
-    pub(crate) fn push(&mut self, chore: Chore) {
-        self.rest.push_back(chore);
+    pub(crate) fn push(&mut self, operation: BulkOperation) {
+        self.rest.push_back(operation);
     }
 
-    pub(crate) fn push_front(&mut self, chore: Chore) {
-        self.rest.push_front(chore);
+    pub(crate) fn push_front(&mut self, operation: BulkOperation) {
+        self.rest.push_front(operation);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Chore> {
+    pub(crate) fn pop(&mut self) -> Option<BulkOperation> {
         self.rest.pop_front()
     }
 }
