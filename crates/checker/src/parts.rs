@@ -1,7 +1,9 @@
 //! The behaviour of the numbered parts, cached per thread, and the successors of a state. A cached answer
 //! needs no lock.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use sync::IgnorePoison;
 
 use crate::fast_hash::FastMap;
 use crate::model::{Cause, InboxInfo, Move, ONE_DUPLICATE, ONE_LOSS, Outcome, SlotInfo, Steps, affords};
@@ -55,7 +57,7 @@ fn pair(first: u32, second: u32) -> u64 {
 
 fn ask<'a>(steps: &'a Mutex<dyn Steps>) -> MutexGuard<'a, dyn Steps + 'static> {
     // A thread that panics here ends the whole search, so a poisoned lock is never used for long.
-    steps.lock().unwrap_or_else(PoisonError::into_inner)
+    steps.lock().ignore_poison()
 }
 
 fn known<T>(list: &mut Vec<Option<Box<T>>>, id: u32, find: impl FnOnce() -> T) -> &T {

@@ -1,9 +1,10 @@
 //! Turns a path through the numbered states into steps that any driver can take.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use algorithms::schedule::Envelope;
 use algorithms::{Action, Algorithm, Step, World};
+use sync::IgnorePoison;
 
 use crate::job::Job;
 use crate::model::{Cause, Model, Steps};
@@ -13,7 +14,7 @@ use crate::search::Path;
 /// The steps of a path.
 pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Path) -> Vec<Step> {
     let causes = causes(model, job.case.setting.nodes as usize, path);
-    let model = model.lock().unwrap_or_else(PoisonError::into_inner);
+    let model = model.lock().ignore_poison();
     let mut world = World::<A>::new(&job.case.setting, job.case.faulty()).expect("the job was validated");
     let mut steps = Vec::new();
     for (node, cause, picks) in causes {

@@ -1,10 +1,11 @@
 //! Breadth-first search over all states, so that the first violation found is one of the nearest.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use algorithms::properties::Terms;
 use algorithms::{Census, Property, Violation};
+use sync::IgnorePoison;
 
 use crate::job::{Job, Progress};
 use crate::liveness::{Log, stuck_state};
@@ -207,7 +208,7 @@ pub(crate) fn search(
     terms: Terms,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> SearchResult {
-    let start = steps.lock().unwrap_or_else(PoisonError::into_inner).start();
+    let start = steps.lock().ignore_poison().start();
     let row = start.len() + 1;
     let store = Store::new(start.len());
     let states = AtomicU64::new(1);

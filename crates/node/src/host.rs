@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use control::Control;
@@ -19,6 +19,7 @@ use service::protocol::ToClient;
 use service::view::View;
 use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
+use sync::IgnorePoison;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -253,12 +254,11 @@ impl Host {
 
     /// Ends all tasks and connections, as if the process had died.
     pub async fn stop(&self) {
-        let tasks = std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.shared.tasks.lock().ignore_poison());
         for task in tasks {
             task.end().await;
         }
-        let mut errands =
-            std::mem::take(&mut *self.shared.errands.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut errands = std::mem::take(&mut *self.shared.errands.lock().ignore_poison());
         errands.shutdown().await;
         let sinks = std::mem::take(&mut self.shared.lock().sinks);
         for sink in sinks.into_values() {
@@ -296,7 +296,7 @@ impl Shared {
     /// A task that ends with the node, and not before.
     pub(crate) fn employ(&self, name: &'static str, task: JoinHandle<()>) {
         let task = Lasting::watch(name, task, self.failures.clone(), &self.runtime);
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+        self.tasks.lock().ignore_poison().push(task);
     }
 
     /// The runtime and the member show that they are alive.

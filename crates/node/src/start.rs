@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use control::AskError;
+use sync::IgnorePoison;
 use tokio::time::sleep;
 
 use crate::host::{First, Shared, StartError};
@@ -32,7 +33,7 @@ pub(crate) async fn first(shared: &Arc<Shared>, first: First, folder: PathBuf) -
                 control.found(&voters).await.map_err(StartError::Found)?;
             }
             // It ends when all are admitted.
-            let mut errands = shared.errands.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut errands = shared.errands.lock().ignore_poison();
             errands.spawn(admit_all(shared.clone(), members));
             Ok(())
         }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock};
 use algorithms::registry::{self, Visitor};
 use algorithms::{Algorithm, SettingError};
 use rayon::prelude::*;
+use sync::IgnorePoison;
 
 use crate::{Outcome, Plan, Summary};
 
@@ -74,7 +75,7 @@ pub fn run_each<E: From<SettingError> + Send>(
         let seed = point.seed.wrapping_add(number);
         let outcome = point.run_once(seed, false)?;
         ran(index);
-        let mut outcomes = gathered[index].lock().expect("nobody panics while holding it");
+        let mut outcomes = gathered[index].lock().ignore_poison();
         outcomes.push(outcome);
         if outcomes.len() as u64 == point.seeds {
             let mut outcomes = std::mem::take(&mut *outcomes);

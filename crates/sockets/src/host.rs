@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use algorithms::node::{Event, Node};
@@ -10,6 +10,7 @@ use algorithms::schedule::{Action, Envelope};
 use algorithms::{Algorithm, Effect, Grant, Groups, Input, NodeId, Site, Step, Timer, Wait};
 use random::{Random, RecordedPicks};
 use service::Time;
+use sync::IgnorePoison;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -106,7 +107,7 @@ impl<A: Algorithm> Host<A> {
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk<A>> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+        self.desk.lock().ignore_poison()
     }
 
     /// Takes a step and carries out its effects. The desk stays locked until the messages are queued, so that

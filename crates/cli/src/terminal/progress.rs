@@ -2,8 +2,10 @@
 //! stay short.
 
 use std::io::{IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use sync::IgnorePoison;
 
 use crate::terminal::output::draw;
 
@@ -63,7 +65,7 @@ impl Progress {
 
     fn change(&self, change: impl FnOnce(&mut Line)) {
         if let Some(line) = &self.line {
-            change(&mut line.lock().unwrap_or_else(PoisonError::into_inner));
+            change(&mut line.lock().ignore_poison());
         }
     }
 

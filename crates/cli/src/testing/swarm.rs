@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::json;
 use service::Defect;
 use swarm::{AdjustError, DEFECT_SEEDS, DefectSeed, Outcome, Plan};
+use sync::IgnorePoison;
 
 use crate::Ended;
 use crate::terminal::format::Format;
@@ -115,14 +116,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
                     let outcome = arguments
                         .plan(seed)
                         .map_or_else(|_| Outcome::default(), |plan| swarm::run_catching_panics(&plan, seed));
-                    let mut sum = sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let mut sum = sum.lock().ignore_poison();
                     sum.add(arguments, seed, outcome);
                     sum.progress(arguments, begun);
                 }
             });
         }
     });
-    let sum = sum.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let sum = sum.into_inner().ignore_poison();
     let smallest = sum.first_wrong().map(|seed| again(arguments, seed));
     let _ = std::panic::take_hook();
     sum.tell(arguments, begun, smallest.as_deref());
