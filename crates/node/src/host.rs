@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use control::Control;
@@ -19,6 +19,7 @@ use service::protocol::ToClient;
 use service::view::View;
 use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
+use sync::IgnorePoison;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -94,7 +95,7 @@ pub(crate) enum Sink {
 /// One input to the member: what it takes to decide, and what comes of it.
 pub(crate) struct Turn<'a> {
     pub(crate) member: &'a mut Member,
-    pub(crate) around: &'a Around<'a>,
+    pub(crate) environment: &'a Around<'a>,
     pub(crate) now: Time,
     pub(crate) effects: &'a mut Vec<Effect>,
     pub(crate) sinks: &'a mut BTreeMap<ConnectionId, Sink>,
@@ -253,12 +254,11 @@ impl Host {
 
     /// Ends all tasks and connections, as if the process had died.
     pub async fn stop(&self) {
-        let tasks = std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.shared.tasks.lock().ignore_poison());
         for task in tasks {
             task.end().await;
         }
-        let mut errands =
-            std::mem::take(&mut *self.shared.errands.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut errands = std::mem::take(&mut *self.shared.errands.lock().ignore_poison());
         errands.shutdown().await;
         let sinks = std::mem::take(&mut self.shared.lock().sinks);
         for sink in sinks.into_values() {
@@ -296,7 +296,7 @@ impl Shared {
     /// A task that ends with the node, and not before.
     pub(crate) fn watch_task(&self, name: &'static str, task: JoinHandle<()>) {
         let task = Lasting::watch(name, task, self.failures.clone(), &self.runtime);
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+        self.tasks.lock().ignore_poison().push(task);
     }
 
     /// The runtime and the member show that they are alive.
@@ -327,8 +327,9 @@ impl Shared {
         let mut state = self.lock();
         self.hearts.turn_begins();
         let State { member, effects, links, sinks, .. } = &mut *state;
-        let around = Around { peers: &links.peers, control: &self.control };
-        let result = input(&mut Turn { member, around: &around, now: clock::now(), effects, sinks });
+        let environment = Around { peers: &links.peers, control: &self.control };
+        let result =
+            input(&mut Turn { member, environment: &environment, now: clock::now(), effects, sinks });
         if !state.effects.is_empty() {
             self.carry_out(&mut state, dirty);
         }
@@ -385,7 +386,7 @@ impl State {
             dirty.push(link.clone());
         }
         if told.behind {
-            self.member.keeps_up(connection, false, &mut self.effects);
+            self.member.client_fell_behind(connection);
         }
     }
 }
@@ -444,7 +445,7 @@ impl Source for Alarm {
     }
 
     fn visit(&mut self, _ready: Ready, round: &mut Round<'_>) -> Next {
-        self.0.step_in(round.dirty, |turn| turn.member.wake(turn.around, turn.now, turn.effects));
+        self.0.step_in(round.dirty, |turn| turn.member.wake(turn.environment, turn.now, turn.effects));
         Next::Wait
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use control::Control;
 use service::Identity;
-use service::member::{ControlPlane, Surroundings};
+use service::member::{ControlPlane, Environment};
 use service::view::{View, ViewMember};
 use tokio::sync::mpsc;
 
@@ -55,7 +55,7 @@ pub(crate) struct Around<'a> {
     pub(crate) control: &'a Control,
 }
 
-impl Surroundings for Around<'_> {
+impl Environment for Around<'_> {
     fn unreachable(&self) -> BTreeMap<u32, Duration> {
         self.peers.unreachable()
     }

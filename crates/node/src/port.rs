@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::OnRefused;
+use control::OnRefusedCall;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -63,7 +63,7 @@ async fn serve(mut call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result
     // The peer calls again.
     let _connection = room.try_acquire().map_err(|_| Trouble::Crowded)?;
     let log_of = shared.clone();
-    let refused: OnRefused = Arc::new(move |refused| log_of.log.refused(address, &refused));
+    let refused: OnRefusedCall = Arc::new(move |refused| log_of.log.refused(address, &refused));
     tokio::select! {
         // What was refused is logged; how a connection ends otherwise concerns only the caller.
         _ = shared.control.serve(stream, &read, entry, &refused) => Ok(()),

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use control::AskError;
+use sync::IgnorePoison;
 use tokio::time::sleep;
 
 use crate::host::{Bootstrap, Shared, StartError};
@@ -24,7 +25,7 @@ pub(crate) async fn join_cluster(
     let belongs = control.belongs().await;
     match bootstrap {
         Bootstrap::Existing if belongs => Ok(()),
-        Bootstrap::Existing => Err(StartError::Nowhere(folder)),
+        Bootstrap::Existing => Err(StartError::NoCluster(folder)),
         Bootstrap::Together(members) => {
             let mut voters = members.clone();
             let vote = control::voters::of(members.keys().copied());
@@ -36,7 +37,7 @@ pub(crate) async fn join_cluster(
                 control.found(&voters).await.map_err(StartError::Found)?;
             }
             // It ends when all are admitted.
-            let mut errands = shared.errands.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut errands = shared.errands.lock().ignore_poison();
             errands.spawn(admit_all(shared.clone(), members));
             Ok(())
         }

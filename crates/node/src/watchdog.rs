@@ -14,10 +14,11 @@
 //! ([`Hearts::watch_threads`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use sync::IgnorePoison;
 use tokio::runtime::{Handle, RuntimeMetrics};
 use transport::reactor::Heartbeat;
 
@@ -84,7 +85,7 @@ impl Hearts {
     /// The heart of a part that has this name. The part hangs if it has not beaten for this long.
     pub fn heart(&self, of: &'static str, limit: Duration, waits: Waits) -> Heart {
         let heart = Arc::new(Beats { of, limit, waits, beaten: AtomicBool::new(true) });
-        self.0.hearts.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&heart));
+        self.0.hearts.lock().ignore_poison().push(Arc::downgrade(&heart));
         Heart(heart)
     }
 
@@ -106,7 +107,7 @@ impl Hearts {
 
     /// Those that are there.
     fn alive(&self) -> Vec<Arc<Beats>> {
-        let mut hearts = self.0.hearts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hearts = self.0.hearts.lock().ignore_poison();
         hearts.retain(|heart| heart.strong_count() > 0);
         hearts.iter().filter_map(Weak::upgrade).collect()
     }

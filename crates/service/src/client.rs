@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use crate::core::{Reply, Timeout};
     use crate::name::Definition;
-    use crate::wish::Want;
+    use crate::want::Want;
 
     const SECOND: u64 = 1_000_000_000;
     const ID: SessionId = SessionId { node: 0, incarnation: 1, number: 1 };

@@ -30,19 +30,19 @@ use crate::view::View;
 mod answers;
 mod clients;
 mod connections;
-mod exploring;
+mod environment;
+mod exploration;
 mod leaving;
 mod peers;
 mod renewing;
-mod surroundings;
 
 pub use connections::ConnectionId;
 use connections::Connections;
+pub use environment::{ControlPlane, ControlPlaneError, Environment, NoEnvironment};
 use leaving::Departure;
 pub use peers::Breach;
 pub use renewing::LeaderReply;
 use renewing::Renewing;
-pub use surroundings::{ControlPlane, ControlPlaneError, Nowhere, Surroundings};
 
 /// The configuration of a member, when its process starts.
 #[derive(Clone, Debug)]
@@ -250,12 +250,12 @@ impl Member {
     }
 
     /// Does what is due by now.
-    pub fn wake(&mut self, around: &dyn Surroundings, now: Time, effects: &mut Vec<Effect>) {
+    pub fn wake(&mut self, environment: &dyn Environment, now: Time, effects: &mut Vec<Effect>) {
         if self.core.wakes_at().is_some_and(|at| at <= now) {
             self.core.wake(now, &mut self.out);
             self.pass_on(effects);
         }
-        self.renew_if_due(around, now, effects);
+        self.renew_if_due(environment, now, effects);
         self.look_at_departure(now, effects);
     }
 

@@ -66,7 +66,7 @@ pub enum StartError {
     /// The cluster refuses it.
     Join(control::AskError),
     /// Its folder is empty, and the configuration names no cluster to join.
-    Nowhere(PathBuf),
+    NoCluster(PathBuf),
     /// It is not among the members that start together.
     NotAmong(u32),
     /// The invitation is for another id.
@@ -86,7 +86,7 @@ impl fmt::Display for StartError {
             StartError::Sockets(error) => write!(f, "cannot wait for sockets: {error}"),
             StartError::Found(error) => error.fmt(f),
             StartError::Join(error) => error.fmt(f),
-            StartError::Nowhere(folder) => write!(
+            StartError::NoCluster(folder) => write!(
                 f,
                 "{} belongs to no cluster yet: name all members, or pass an invitation",
                 folder.display()

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 use crate::resource::ResourceMessage;
 use crate::session::SessionId;
 use crate::view::MemberIndex;
-use crate::wish::Want;
+use crate::want::Want;
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use crate::name::Definition;
 use crate::session::SessionId;
 use crate::time::Time;
 use crate::view::MemberIndex;
-use crate::wish::Want;
+use crate::want::Want;
 
 /// A client that holds or waits here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

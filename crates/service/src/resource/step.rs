@@ -6,7 +6,7 @@ use algorithms::{Algorithm, ClientId, Groups, Timer, Wait};
 use super::{Position, Resource, ResourceMessage, RunBy, Workspace, site};
 use crate::name::Definition;
 use crate::view::MemberIndex;
-use crate::wish::Numbered;
+use crate::want::Numbered;
 
 /// What a resource is fed with.
 pub(crate) enum Input {

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use sync::IgnorePoison;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
@@ -123,7 +124,7 @@ impl Drop for Shared {
 
 impl Pipeline {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().ignore_poison()
     }
 
     /// Writes commands and hands out replies until the connection is over.

@@ -22,7 +22,7 @@ pub(crate) const LONGEST_ENTRY: usize = LONGEST_BODY - 1024;
 
 /// A cheap handle: clones are the same.
 #[derive(Clone)]
-pub(crate) struct Plane {
+pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) local: Arc<Local>,
     pub(crate) raft: Raft,
@@ -34,7 +34,7 @@ pub(crate) struct Plane {
     pub(crate) asks: mpsc::Sender<Ask>,
 }
 
-impl Plane {
+impl Shared {
     /// The leader, as far as this node knows.
     pub(crate) fn leader(&self) -> Option<u32> {
         let leader = self.raft.metrics().borrow().current_leader;

@@ -10,7 +10,7 @@ use crate::wire::{CallRefusal, Hello};
 
 /// Something that was refused.
 #[derive(Debug)]
-pub enum Refused {
+pub enum RefusedCall {
     /// A caller that did not greet as nodes do, or not in time.
     NoGreeting(io::Error),
     /// A caller.
@@ -37,15 +37,15 @@ pub enum Refused {
 }
 
 /// Called with what was refused. Must not block.
-pub type OnRefused = Arc<dyn Fn(Refused) + Send + Sync>;
+pub type OnRefusedCall = Arc<dyn Fn(RefusedCall) + Send + Sync>;
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NoGreeting(error) => write!(f, "no greeting for the control plane: {error}"),
-            Refused::Caller { hello, why } => {
+            RefusedCall::NoGreeting(error) => write!(f, "no greeting for the control shared: {error}"),
+            RefusedCall::Caller { hello, why } => {
                 let Hello { version, cluster, from, to, .. } = hello;
-                write!(f, "node {from} connects to the control plane, but ")?;
+                write!(f, "node {from} connects to the control shared, but ")?;
                 match why {
                     CallRefusal::Version { here } => {
                         write!(f, "speaks version {version}, this node version {here}")
@@ -58,8 +58,8 @@ impl fmt::Display for Refused {
                     CallRefusal::Folder => f.write_str("this node cannot write to its data folder"),
                 }
             }
-            Refused::Frame { from, why } => write!(f, "node {from} sent a malformed frame: {why}"),
-            Refused::Question { from, why } => write!(f, "node {from} asked the control plane: {why}"),
+            RefusedCall::Frame { from, why } => write!(f, "node {from} sent a malformed frame: {why}"),
+            RefusedCall::Question { from, why } => write!(f, "node {from} asked the control shared: {why}"),
         }
     }
 }
