@@ -16,7 +16,7 @@ const ENTRIES_PER_MESSAGE: u64 = 64;
 /// Snapshots travel in pieces of this many bytes: each fits into a frame.
 const SNAPSHOT_PIECE: u64 = 512 * 1024;
 
-/// A node of the control shared.
+/// A node of the control plane.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The name of the cluster.

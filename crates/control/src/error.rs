@@ -1,4 +1,4 @@
-//! Errors of the control shared. Each says in a line what to do.
+//! Errors of the control plane. Each says in a line what to do.
 
 use std::fmt;
 

@@ -42,10 +42,10 @@ pub type OnRefusedCall = Arc<dyn Fn(RefusedCall) + Send + Sync>;
 impl fmt::Display for RefusedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RefusedCall::NoGreeting(error) => write!(f, "no greeting for the control shared: {error}"),
+            RefusedCall::NoGreeting(error) => write!(f, "no greeting for the control plane: {error}"),
             RefusedCall::Caller { hello, why } => {
                 let Hello { version, cluster, from, to, .. } = hello;
-                write!(f, "node {from} connects to the control shared, but ")?;
+                write!(f, "node {from} connects to the control plane, but ")?;
                 match why {
                     CallRefusal::Version { here } => {
                         write!(f, "speaks version {version}, this node version {here}")
@@ -59,7 +59,7 @@ impl fmt::Display for RefusedCall {
                 }
             }
             RefusedCall::Frame { from, why } => write!(f, "node {from} sent a malformed frame: {why}"),
-            RefusedCall::Question { from, why } => write!(f, "node {from} asked the control shared: {why}"),
+            RefusedCall::Question { from, why } => write!(f, "node {from} asked the control plane: {why}"),
         }
     }
 }
