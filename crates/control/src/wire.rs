@@ -24,7 +24,7 @@ use crate::types::Types;
 pub(crate) const VERSION: u8 = 1;
 /// What every greeting begins with.
 pub const MAGIC: [u8; 8] = frame::CONSENSUS_MAGIC;
-/// So many bytes of a connection say whether it is for the control plane.
+/// The number of bytes at the start of a connection that say whether it is for the control plane.
 pub const FIRST_BYTES: usize = LENGTH_BYTES + 1 + MAGIC.len();
 
 /// Whether a connection that begins with these bytes is for the control plane; `None` if that takes more of them.

@@ -24,14 +24,14 @@ pub const CLIENT_MAGIC: [u8; 8] = *b"tokenwc\n";
 /// apart by these bytes, and a caller at the wrong port is refused by its first bytes.
 pub const CONSENSUS_MAGIC: [u8; 8] = *b"tokenwr\n";
 
-/// What is wrong with bytes.
+/// Why bytes are not a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameError {
     /// A body longer than allowed.
     TooLong {
-        /// Its length, as claimed.
+        /// The length that the frame claims.
         length: usize,
-        /// What is allowed.
+        /// The longest length allowed.
         most: usize,
     },
     /// A body without even a version.
@@ -156,7 +156,7 @@ pub fn whole<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, FrameError> {
 #[derive(Debug, Default)]
 pub struct Incoming {
     bytes: Vec<u8>,
-    /// So many of them have been read.
+    /// How many of the bytes have been read.
     read: usize,
 }
 

@@ -54,9 +54,9 @@ pub enum Refusal {
         /// The fence that was named.
         named: u64,
     },
-    /// So many clients hold or wait at this node already. Said by nodes of before [`Refusal::Bound`].
+    /// This many clients hold or wait at the node already. Only nodes older than [`Refusal::Bound`] send it.
     TooManyRequests(usize),
-    /// So many sessions are open at this node already. Said by nodes of before [`Refusal::Bound`].
+    /// This many sessions are open at the node already. Only nodes older than [`Refusal::Bound`] send it.
     TooManySessions(usize),
     /// The ttl of a session is too short or too long.
     TimeToLive,

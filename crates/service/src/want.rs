@@ -31,7 +31,7 @@ pub enum Want {
 
 /// What a group takes besides its name.
 const GROUP_BYTES: usize = 48;
-/// So many bytes of groups count as one more request.
+/// This many bytes of groups count as one more request.
 const WEIGHED_BYTES: u64 = 256;
 
 impl Want {

@@ -10,7 +10,7 @@ use crate::time::Time;
 ///
 /// Most timers are stopped and started again long before they expire. That moves only the time at which they
 /// expire; the driver looks at the time that was planned, which is never later, and then plans again. So the
-/// deadlines has exactly one entry for each timer here: at its planned time.
+/// deadlines have exactly one entry for each timer here: at its planned time.
 #[derive(Clone)]
 pub(crate) struct Timers(Vec<Armed>);
 
