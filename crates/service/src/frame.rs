@@ -45,7 +45,7 @@ pub enum FrameError {
         /// The agreed version.
         agreed: u8,
     },
-    /// Not what it should be.
+    /// The bytes do not encode a value of the expected type.
     Malformed(postcard::Error),
     /// More bytes than the body needs.
     TrailingBytes(usize),
@@ -161,7 +161,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Where the next bytes go.
+    /// The buffer for the next bytes.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         if self.read > 0 {
             self.bytes.drain(..self.read);

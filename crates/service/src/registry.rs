@@ -43,9 +43,9 @@ pub fn validate_invitation(lasts: Duration) -> Result<(), Refusal> {
 pub struct MemberEntry {
     /// Unique per start of a process: a node that comes back is another member.
     pub incarnation: u64,
-    /// Where its peers reach it.
+    /// Where the member's peers reach it.
     pub address: String,
-    /// Where clients reach it.
+    /// Where clients reach the member.
     pub clients: String,
     /// The number of the first view that this incarnation was in. Applying a view sets it, whatever was
     /// proposed.
@@ -128,7 +128,7 @@ pub enum Entry {
         base_epoch: u64,
         /// The leadership under which the view was decided. It is worth nothing under another.
         decided_by: Leadership,
-        /// Its members, by id.
+        /// The members of the next view, by id.
         members: BTreeMap<u32, MemberEntry>,
     },
     /// From now on a name stands for this. Of what is defined only the number of slots can change.
@@ -176,7 +176,7 @@ pub struct Registry {
     pub invitations: BTreeMap<u32, Invitation>,
 }
 
-/// What became of an entry.
+/// The effect of a committed entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Applied {
     /// The entry counts.

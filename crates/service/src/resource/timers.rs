@@ -31,14 +31,14 @@ pub(crate) struct Planned {
     pub(crate) instead_of: Option<Time>,
 }
 
-/// What came of looking at a timer.
+/// The state of a timer at the time that was planned.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Looked {
-    /// It was started again, and has to be looked at then.
+    /// The timer was started again, and is due at this time.
     Again(Time),
-    /// It has expired.
+    /// The timer has expired.
     RanOut,
-    /// It was stopped.
+    /// The timer was stopped.
     Stopped,
 }
 
