@@ -21,6 +21,7 @@ use core::hash::Hash;
 
 use crate::census::Census;
 use crate::info::Info;
+use crate::node::Node;
 use crate::setting::{Setting, SettingError};
 
 /// A node, numbered from 0.
@@ -41,18 +42,38 @@ pub type Timer = usize;
 /// One resource on one node. See the [module page](self) for the contract.
 pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// What nodes send to each other. `Display` prints it on one line, as transcripts and traces show it.
-    type Message: Clone + Eq + Ord + Hash + Debug + Display + Portable + Send + Sync;
+    type Message: Clone + Eq + Ord + Hash + Debug + Display + Send + Sync + 'static;
     /// What must survive a crash; `()` if nothing does.
-    type Durable: Clone + Eq + Hash + Debug + Default + Send + Sync;
+    type Durable: Clone + Eq + Hash + Debug + Default + Send + Sync + 'static;
     /// The options of a setting, read once, the same on all nodes.
-    type Rules: Clone + Debug + Send + Sync;
+    type Rules: Clone + Debug + Send + Sync + 'static;
 
-    /// Name, source, needs, options, known defects.
+    /// Name, source, needs, options, known defects. Drivers read it through [`Algorithm::info`].
     const INFO: Info;
 
     /// Reads the options and refuses a setting that the algorithm cannot serve. The drivers have already
     /// called [`Setting::validate`], which checks what is common to all algorithms.
     fn rules(setting: &Setting) -> Result<Self::Rules, SettingError>;
+
+    /// The description of the algorithm that reads these rules. It is [`Algorithm::INFO`], unless the type
+    /// stands for many algorithms, as [`Erased`](crate::erased::Erased) does.
+    #[inline(always)]
+    fn info(rules: &Self::Rules) -> &'static Info {
+        let _ = rules;
+        const { &Self::INFO }
+    }
+
+    /// The stable storage of a node that has not persisted anything.
+    fn unsaved(rules: &Self::Rules) -> Self::Durable {
+        let _ = rules;
+        Self::Durable::default()
+    }
+
+    /// How many bytes a node takes, without what its state owns on the heap.
+    fn node_bytes(rules: &Self::Rules) -> usize {
+        let _ = rules;
+        size_of::<Node<Self>>()
+    }
 
     /// The state of a node when the system starts.
     fn start(site: &Site<'_, Self>) -> Self;
@@ -120,6 +141,12 @@ impl<A: Algorithm> Clone for Site<'_, A> {
 impl<A: Algorithm> Copy for Site<'_, A> {}
 
 impl<A: Algorithm> Site<'_, A> {
+    /// The description of the algorithm.
+    #[inline(always)]
+    pub fn info(&self) -> &'static Info {
+        A::info(self.rules)
+    }
+
     /// Whether this node can send to `node`: it exists and is not this node.
     pub fn can_send_to(&self, node: NodeId) -> bool {
         node != self.me && node < self.nodes
@@ -293,6 +320,19 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
     /// Asks the driver for a number below `options`. With one option the driver is not asked.
     pub fn pick(&mut self, options: u32) -> u32 {
         if options <= 1 { 0 } else { self.chance.pick(options) }
+    }
+
+    /// Runs a step of another algorithm inside this one. `translate` turns its effects into effects of this
+    /// one; its picks are answered by the same driver.
+    pub(crate) fn nested<B: Algorithm, T>(
+        &mut self,
+        run: impl FnOnce(&mut Outbox<'_, B>) -> T,
+        mut translate: impl FnMut(Effect<B>) -> Effect<A>,
+    ) -> T {
+        let mut effects = Vec::new();
+        let result = run(&mut Outbox::new(&mut effects, self.chance));
+        self.effects.extend(effects.into_iter().map(&mut translate));
+        result
     }
 
     /// Asks the driver for `count` different nodes other than this one (all of them if there are fewer).

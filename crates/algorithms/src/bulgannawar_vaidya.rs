@@ -322,7 +322,7 @@ impl BulgannawarVaidya {
         }
         self.token = Some(Token { id, queue });
         self.holding = true;
-        self.see(site, id);
+        self.record_seen(site, id);
         if site.has_defect(Defect::InformByVersion) {
             self.stamp[id as usize] = clock;
         } else {
@@ -344,7 +344,7 @@ impl BulgannawarVaidya {
             out.note("an INFORM was taken");
             self.point(id, from);
             self.stamp[index] = clock;
-            self.see(site, id);
+            self.record_seen(site, id);
         } else {
             out.note("an INFORM was old");
         }
@@ -374,7 +374,7 @@ impl BulgannawarVaidya {
         out.send(to, Message::Token { token: token.id, queue: token.queue, clock });
     }
 
-    fn see(&mut self, site: &Context<'_>, token: TokenId) {
+    fn record_seen(&mut self, site: &Context<'_>, token: TokenId) {
         if site.rules.choose != Choose::Random {
             self.seen = token;
         }

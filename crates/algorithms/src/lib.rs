@@ -18,6 +18,7 @@ extern crate std;
 pub mod algorithm;
 mod bounds;
 pub mod census;
+pub mod erased;
 pub mod info;
 #[cfg(test)]
 mod light_load;
@@ -32,6 +33,8 @@ pub mod setting;
 mod shuffle;
 mod sorted;
 mod stamp;
+pub mod system;
+pub mod trace;
 #[cfg(test)]
 mod transcript;
 pub mod tree;
@@ -64,10 +67,12 @@ pub use algorithm::{
 };
 pub use bounds::Bounds;
 pub use census::Census;
+pub use erased::Erased;
 pub use info::{Info, Kind, Scope};
 pub use origin::Origin;
 pub use properties::{Property, Violation};
 pub use schedule::{Action, Step};
 pub use setting::{Case, Setting, SettingError};
+pub use system::System;
 pub use waiters::Waiters;
 pub use world::World;

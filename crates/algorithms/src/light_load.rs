@@ -2,19 +2,18 @@
 
 use alloc::format;
 
+use random::Random;
+
 use crate::algorithm::Algorithm;
 use crate::info::Scope;
 use crate::world::World;
 
 const ENTRIES: u32 = 20_000;
 
-/// Pseudo-random numbers below the given bound, the same ones in every run.
+/// Random numbers below the given bound, the same ones in every run.
 pub(crate) fn numbers() -> impl FnMut(u32) -> u32 {
-    let mut state = 7u64;
-    move |bound| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as u32 % bound
-    }
+    let mut random = Random::new(7);
+    move |bound| random.below(u64::from(bound)) as u32
 }
 
 /// A client of the node enters when nothing is under way, and leaves.

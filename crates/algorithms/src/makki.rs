@@ -291,7 +291,7 @@ impl Makki {
     fn pass_on(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         self.collecting = false;
         let Some(token) = self.token.take() else {
-            return out.never("there is no token to pass on");
+            return out.never("there is no token to grant on");
         };
         if token.free != site.tokens {
             out.never("the token is passed on before its semaphore is back at k");

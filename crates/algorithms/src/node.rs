@@ -9,7 +9,7 @@ use crate::algorithm::{
     Algorithm, Chance, ClientId, Effect, Grant, Group, Groups, Input, NodeId, Outbox, Site, Timer, Wait,
 };
 use crate::census::Census;
-use crate::info::{Clients, Kind};
+use crate::info::{Clients, Info, Kind};
 use crate::properties::{Property, Violation};
 use crate::sorted;
 
@@ -77,9 +77,6 @@ pub struct Reaction<A: Algorithm> {
 }
 
 impl<A: Algorithm> Node<A> {
-    /// The highest number a client may have.
-    pub const MOST_CLIENTS: ClientId = 1_000_000;
-
     /// A node when the system starts.
     pub fn start(site: &Site<'_, A>) -> Node<A> {
         Node {
@@ -87,7 +84,7 @@ impl<A: Algorithm> Node<A> {
             client: Client::Idle,
             others: Vec::new(),
             armed: Vec::new(),
-            saved: A::Durable::default(),
+            saved: A::unsaved(site.rules),
         }
     }
 
@@ -214,9 +211,10 @@ impl<A: Algorithm> Node<A> {
 
     /// Counts what is on this node.
     pub fn count(&self, site: &Site<'_, A>, census: &mut Census) {
-        match A::INFO.clients {
+        let info = site.info();
+        match info.clients {
             Clients::OneEach => census.client(site.me, self.client),
-            Clients::Many => self.count_many(site.me, census),
+            Clients::Many => self.count_many(site.me, info.kind, census),
         }
         if let Some(state) = &self.state {
             state.count(site, census);
@@ -236,11 +234,11 @@ impl Grant {
 }
 
 impl<A: Algorithm> Node<A> {
-    fn count_many(&self, me: NodeId, census: &mut Census) {
+    fn count_many(&self, me: NodeId, kind: Kind, census: &mut Census) {
         for (_, client) in self.clients() {
             census.client_of_many(me, client);
             if let Client::Inside { slot, .. } = client
-                && A::INFO.kind != Kind::GroupMutex
+                && kind != Kind::GroupMutex
             {
                 census.inside_by_slot(slot);
             }
@@ -249,12 +247,12 @@ impl<A: Algorithm> Node<A> {
 }
 
 impl<A: Algorithm> Effect<A> {
-    /// The effect of node `me` in one line, as transcripts and traces show it.
-    pub fn describe(&self, me: NodeId) -> String {
-        let timer = |index: &Timer| A::INFO.timers.get(*index).map_or("?", |timer| timer.name);
+    /// The effect of node `me` in one line, as transcripts and traces show it. `info` describes the algorithm.
+    pub fn describe(&self, info: &Info, me: NodeId) -> String {
+        let timer = |index: &Timer| info.timers.get(*index).map_or("?", |timer| timer.name);
         match self {
             Effect::Send { to, message } => format!("{me} sends {message} to {to}"),
-            Effect::Enter(grant) => grant.describe(me, A::INFO.clients),
+            Effect::Enter(grant) => grant.describe(me, info.clients),
             Effect::Arm(index, Wait { hops, sections }) => {
                 format!("{me} starts timer {} ({hops} hops, {sections} sections)", timer(index))
             }

@@ -5,35 +5,56 @@
 //! Inside a cluster nodes are numbered from 0, and only this module knows both numberings. Where slots are
 //! told apart, the slot of a cluster has the number of the cluster's first node.
 
-use alloc::vec::Vec;
+use alloc::string::ToString;
 use core::fmt;
+use core::marker::PhantomData;
 
-use crate::algorithm::{Algorithm, Chance, Effect, Grant, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Effect, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
+use crate::erased::{self, Erased};
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
 mod tests;
 
-/// A node of a partitioned system: a node of the algorithm in its cluster.
+/// A node of a partitioned system: a node of the algorithm in its cluster. The algorithm is erased, so that
+/// the drivers are compiled for one partitioned algorithm and not for all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Partitioned<A>(A);
+pub struct Partitioned(Erased);
 
 /// A message inside a cluster. It carries the first node of the cluster, because messages are counted without
 /// a [`Site`]; a site for every algorithm's `count_message` would serve this module alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Message<M> {
-    base: NodeId,
-    inner: M,
+pub struct Message {
+    /// The first node of the cluster.
+    pub base: NodeId,
+    /// The message of the algorithm.
+    pub inner: erased::Message,
 }
 
 /// The algorithm's own rules, for the two sizes that clusters have.
 #[derive(Clone, Debug)]
-pub struct Rules<R> {
-    smaller: R,
-    larger: R,
+pub struct Rules {
+    info: &'static Info,
+    smaller: erased::Rules,
+    larger: erased::Rules,
+}
+
+impl Rules {
+    /// The rules of clusters. `info` describes the whole system, and `read` reads the algorithm's rules from
+    /// the setting of one cluster.
+    pub(crate) fn new(
+        info: &'static Info,
+        setting: &Setting,
+        read: impl Fn(&Setting) -> Result<erased::Rules, SettingError>,
+    ) -> Result<Rules, SettingError> {
+        let rules = |nodes| read(&Setting { nodes, tokens: 1, ..setting.clone() });
+        let size = setting.nodes / setting.tokens;
+        let smaller = rules(size)?;
+        let even = setting.nodes.is_multiple_of(setting.tokens);
+        Ok(Rules { info, larger: if even { smaller.clone() } else { rules(size + 1)? }, smaller })
+    }
 }
 
 /// The nodes from `base` on, `size` of them.
@@ -58,13 +79,91 @@ impl Cluster {
     }
 }
 
-impl<A: Algorithm> Algorithm for Partitioned<A> {
-    type Message = Message<A::Message>;
-    type Durable = A::Durable;
-    type Rules = Rules<A::Rules>;
+impl Algorithm for Partitioned {
+    type Message = Message;
+    type Durable = erased::Durable;
+    type Rules = Rules;
 
-    const INFO: Info = Info {
-        name: Self::NAME,
+    /// Fails to compile where it is read: which algorithm is partitioned, only the rules know.
+    const INFO: Info = panic!("a partitioned algorithm has no constant description: call Algorithm::info");
+
+    /// Always refuses: which algorithm is meant, only a name can tell.
+    fn rules(_: &Setting) -> Result<Rules, SettingError> {
+        Err(SettingError("a partitioned algorithm is found by its name: call registry::system".to_string()))
+    }
+
+    fn info(rules: &Rules) -> &'static Info {
+        rules.info
+    }
+
+    fn unsaved(rules: &Rules) -> erased::Durable {
+        Erased::unsaved(&rules.smaller)
+    }
+
+    fn node_bytes(rules: &Rules) -> usize {
+        Erased::node_bytes(&rules.smaller)
+    }
+
+    fn start(site: &Site<'_, Self>) -> Self {
+        Partitioned(Erased::start(&inner_site(site, cluster(site))))
+    }
+
+    fn restart(site: &Site<'_, Self>, saved: &erased::Durable, out: &mut Outbox<'_, Self>) -> Self {
+        let (cluster, info) = (cluster(site), site.info());
+        let inner = inner_site(site, cluster);
+        let restart = |out: &mut Outbox<'_, Erased>| Erased::restart(&inner, saved, out);
+        Partitioned(out.nested(restart, |effect| translate(cluster, info, effect)))
+    }
+
+    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
+        let cluster = cluster(site);
+        let input = match input {
+            Input::Request { client, groups } => Input::Request { client, groups },
+            Input::Cancel { client } => Input::Cancel { client },
+            Input::Exit { client } => Input::Exit { client },
+            Input::Expire(timer) => Input::Expire(timer),
+            Input::Deliver { from, message } => {
+                let Some(from) = from.checked_sub(cluster.base).filter(|&from| from < cluster.size) else {
+                    return out.never("a message comes from another cluster");
+                };
+                Input::Deliver { from, message: message.inner }
+            }
+        };
+        let (inner, info) = (inner_site(site, cluster), site.info());
+        let step = |out: &mut Outbox<'_, Erased>| self.0.step(&inner, input, out);
+        out.nested(step, |effect| translate(cluster, info, effect));
+    }
+
+    fn count(&self, site: &Site<'_, Self>, census: &mut Census) {
+        let cluster = cluster(site);
+        counted_from(cluster.base, census, |census| self.0.count(&inner_site(site, cluster), census));
+    }
+
+    fn count_message(message: &Self::Message, to: NodeId, census: &mut Census) {
+        let to = to.saturating_sub(message.base);
+        counted_from(message.base, census, |census| Erased::count_message(&message.inner, to, census));
+    }
+
+    fn kind(message: &Self::Message) -> &'static str {
+        Erased::kind(&message.inner)
+    }
+
+    fn words(message: &Self::Message) -> u32 {
+        Erased::words(&message.inner)
+    }
+}
+
+/// Clusters of one, two and three nodes, and of different sizes. The product of two clusters' state spaces
+/// grows fast.
+const SUITE: &[Scope] = &[Scope::new(2, 2, 2), Scope::new(3, 2, 2), Scope::new(4, 2, 2), Scope::new(5, 2, 1)];
+
+/// For an algorithm that relies on time bounds.
+const PACED: &[Scope] = &[Scope::new(3, 2, 2).paced(1, 1), Scope::new(4, 2, 1).paced(2, 1)];
+
+/// The description of `partitioned(NAME)`.
+pub(crate) const fn info<A: Algorithm>() -> Info {
+    Info {
+        name: Named::<A>::NAME,
         kind: Kind::KMutex,
         tokens: match A::INFO.tokens {
             Tokens::None => Tokens::None,
@@ -84,74 +183,17 @@ impl<A: Algorithm> Algorithm for Partitioned<A> {
         },
         defects: &[],
         ..A::INFO
-    };
-
-    fn rules(setting: &Setting) -> Result<Self::Rules, SettingError> {
-        let rules = |nodes| A::rules(&Setting { nodes, tokens: 1, ..setting.clone() });
-        let size = setting.nodes / setting.tokens;
-        let smaller = rules(size)?;
-        let even = setting.nodes.is_multiple_of(setting.tokens);
-        Ok(Rules { larger: if even { smaller.clone() } else { rules(size + 1)? }, smaller })
-    }
-
-    fn start(site: &Site<'_, Self>) -> Self {
-        Partitioned(A::start(&inner_site(site, cluster(site))))
-    }
-
-    fn restart(site: &Site<'_, Self>, saved: &A::Durable, out: &mut Outbox<'_, Self>) -> Self {
-        let cluster = cluster(site);
-        Partitioned(translate(cluster, out, |out| A::restart(&inner_site(site, cluster), saved, out)))
-    }
-
-    fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
-        let cluster = cluster(site);
-        let input = match input {
-            Input::Request { client, groups } => Input::Request { client, groups },
-            Input::Cancel { client } => Input::Cancel { client },
-            Input::Exit { client } => Input::Exit { client },
-            Input::Expire(timer) => Input::Expire(timer),
-            Input::Deliver { from, message } => {
-                let Some(from) = from.checked_sub(cluster.base).filter(|&from| from < cluster.size) else {
-                    return out.never("a message comes from another cluster");
-                };
-                Input::Deliver { from, message: message.inner }
-            }
-        };
-        translate(cluster, out, |out| self.0.step(&inner_site(site, cluster), input, out));
-    }
-
-    fn count(&self, site: &Site<'_, Self>, census: &mut Census) {
-        let cluster = cluster(site);
-        counted_from(cluster.base, census, |census| self.0.count(&inner_site(site, cluster), census));
-    }
-
-    fn count_message(message: &Self::Message, to: NodeId, census: &mut Census) {
-        let to = to.saturating_sub(message.base);
-        counted_from(message.base, census, |census| A::count_message(&message.inner, to, census));
-    }
-
-    fn kind(message: &Self::Message) -> &'static str {
-        A::kind(&message.inner)
-    }
-
-    fn words(message: &Self::Message) -> u32 {
-        A::words(&message.inner)
     }
 }
-
-/// Clusters of one, two and three nodes, and of different sizes. The product of two clusters' state spaces
-/// grows fast.
-const SUITE: &[Scope] = &[Scope::new(2, 2, 2), Scope::new(3, 2, 2), Scope::new(4, 2, 2), Scope::new(5, 2, 1)];
-
-/// For an algorithm that relies on time bounds.
-const PACED: &[Scope] = &[Scope::new(3, 2, 2).paced(1, 1), Scope::new(4, 2, 1).paced(2, 1)];
 
 /// Longer than any name.
 const LONGEST: usize = 64;
 
-impl<A: Algorithm> Partitioned<A> {
-    /// `partitioned(NAME)`, by which traces and reports find this type again. A constant cannot be formatted,
-    /// so the name is assembled byte by byte.
+/// The name `partitioned(NAME)`, by which traces and reports find the algorithm again.
+struct Named<A>(PhantomData<A>);
+
+impl<A: Algorithm> Named<A> {
+    /// A constant cannot be formatted, so the name is assembled byte by byte.
     const NAME: &'static str = {
         let (text, _) = Self::BYTES.split_at(BEFORE.len() + A::INFO.name.len() + AFTER.len());
         match core::str::from_utf8(text) {
@@ -180,12 +222,12 @@ impl<A: Algorithm> Partitioned<A> {
 const BEFORE: &[u8] = b"partitioned(";
 const AFTER: &[u8] = b")";
 
-fn cluster<A: Algorithm>(site: &Site<'_, Partitioned<A>>) -> Cluster {
+fn cluster(site: &Site<'_, Partitioned>) -> Cluster {
     Cluster::of(site.me, site.nodes, site.tokens)
 }
 
 /// The site as the algorithm sees it.
-fn inner_site<'a, A: Algorithm>(site: &Site<'a, Partitioned<A>>, cluster: Cluster) -> Site<'a, A> {
+fn inner_site<'a>(site: &Site<'a, Partitioned>, cluster: Cluster) -> Site<'a, Erased> {
     let larger = cluster.size > site.nodes / site.tokens;
     Site {
         me: site.me - cluster.base,
@@ -195,42 +237,22 @@ fn inner_site<'a, A: Algorithm>(site: &Site<'a, Partitioned<A>>, cluster: Cluste
     }
 }
 
-/// Runs a step of the algorithm and translates its effects to the node numbers of the whole system.
-fn translate<A: Algorithm, T>(
-    Cluster { base, size }: Cluster,
-    out: &mut Outbox<'_, Partitioned<A>>,
-    act: impl FnOnce(&mut Outbox<'_, A>) -> T,
-) -> T {
-    let mut chance = Ask(out);
-    let mut effects = Vec::new();
-    let mut inner = Outbox::new(&mut effects, &mut chance);
-    let result = act(&mut inner);
-    for effect in effects {
-        match effect {
-            Effect::Send { to, message } if to < size => {
-                out.send(base + to, Message { base, inner: message });
-            }
-            Effect::Send { .. } => out.never("a message goes to a node outside the cluster"),
-            Effect::Enter(grant) if A::INFO.clients == Clients::Many => {
-                out.grant(Grant { slot: base + grant.slot, ..grant });
-            }
-            Effect::Enter(grant) => out.grant(grant),
-            Effect::Arm(timer, wait) => out.arm(timer, wait),
-            Effect::Disarm(timer) => out.disarm(timer),
-            Effect::Persist(durable) => out.persist(durable),
-            Effect::Note(what) => out.note(what),
-            Effect::Never(what) => out.never(what),
+/// Translates an effect of the algorithm to the node numbers of the whole system.
+fn translate(Cluster { base, size }: Cluster, info: &Info, effect: Effect<Erased>) -> Effect<Partitioned> {
+    match effect {
+        Effect::Send { to, message: inner } if to < size => {
+            Effect::Send { to: base + to, message: Message { base, inner } }
         }
-    }
-    result
-}
-
-/// Forwards picks of the algorithm to the driver of the whole system.
-struct Ask<'a, 'b, A: Algorithm>(&'a mut Outbox<'b, A>);
-
-impl<A: Algorithm> Chance for Ask<'_, '_, A> {
-    fn pick(&mut self, options: u32) -> u32 {
-        self.0.pick(options)
+        Effect::Send { .. } => Effect::Never("a message goes to a node outside the cluster"),
+        Effect::Enter(grant) if info.clients == Clients::Many => {
+            Effect::Enter(Grant { slot: base + grant.slot, ..grant })
+        }
+        Effect::Enter(grant) => Effect::Enter(grant),
+        Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
+        Effect::Disarm(timer) => Effect::Disarm(timer),
+        Effect::Persist(durable) => Effect::Persist(durable),
+        Effect::Note(what) => Effect::Note(what),
+        Effect::Never(what) => Effect::Never(what),
     }
 }
 
@@ -240,7 +262,7 @@ fn counted_from(base: NodeId, census: &mut Census, count: impl FnOnce(&mut Censu
     census.base = before;
 }
 
-impl<M: fmt::Display> fmt::Display for Message<M> {
+impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.base {
             0 => self.inner.fmt(f),

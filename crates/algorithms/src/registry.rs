@@ -1,40 +1,74 @@
-//! All algorithms by name, and `partitioned(NAME)` for each of them that is not a group mutex. A driver
-//! passes a [`Visitor`], which is called with the type.
+//! All algorithms by name, and `partitioned(NAME)` for each of them that is not a group mutex.
+//!
+//! Most drivers run the erased algorithm that [`system`] returns. A driver whose inner loop must know the type
+//! passes a [`Visitor`], which is called with it.
 
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Portable};
+use crate::erased::{self, Erased};
 use crate::info::{Info, Kind};
-use crate::partitioned::Partitioned;
-use crate::setting::SettingError;
+use crate::partitioned::{self, Partitioned};
+use crate::setting::{Setting, SettingError};
+use crate::system::System;
 use crate::{
     bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
     maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
     srimani_reddy, suzuki_kasami,
 };
 
-/// An operation on any algorithm.
+/// An operation on any algorithm, compiled for each of them.
 pub trait Visitor {
     /// Its result.
     type Output;
     /// Performs it.
-    fn visit<A: Algorithm>(self) -> Self::Output;
+    fn visit<A: Algorithm>(self, system: System<A>) -> Self::Output;
+}
+
+/// An operation on the messages of any algorithm, compiled for each of them.
+pub trait MessageVisitor {
+    /// Its result.
+    type Output;
+    /// Performs it.
+    fn visit<A: Algorithm<Message: Portable>>(self) -> Self::Output;
 }
 
 macro_rules! registry {
     ($($algorithm:ty,)*) => {
         /// The descriptions of all algorithms, in the order of lists.
-        pub const ALL: &[Info] = &[$(<$algorithm as Algorithm>::INFO,)*];
+        pub static ALL: &[Info] = &[$(<$algorithm as Algorithm>::INFO,)*];
 
-        /// Calls the visitor with the algorithm of this name.
-        pub fn visit<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, SettingError> {
-            let inner = partitioned(name)?;
+        /// The descriptions of the same algorithms, partitioned.
+        static PARTITIONED: &[Info] = &[$(partitioned::info::<$algorithm>(),)*];
+
+        /// Reads the rules of the algorithm of this name, which has accepted the setting.
+        fn erased_rules(name: &str, setting: &Setting) -> Result<erased::Rules, SettingError> {
+            $(if name == <$algorithm as Algorithm>::INFO.name {
+                return <$algorithm>::rules(setting).map(erased::Rules::new::<$algorithm>);
+            })*
+            Err(unknown(name))
+        }
+
+        /// Calls the visitor with the algorithm of this name, if it accepts the setting.
+        pub fn visit<V: Visitor>(
+            name: &str,
+            setting: &Setting,
+            visitor: V,
+        ) -> Result<V::Output, SettingError> {
+            if let Some(inner) = inner_of_partitioned(name)? {
+                return partitioned_system(inner, setting).map(|system| visitor.visit(system));
+            }
+            $(if name == <$algorithm as Algorithm>::INFO.name {
+                return System::<$algorithm>::new(setting).map(|system| visitor.visit(system));
+            })*
+            Err(unknown(name))
+        }
+
+        /// Calls the visitor with the algorithm of this name, which is not a partitioned one.
+        pub fn visit_messages<V: MessageVisitor>(name: &str, visitor: V) -> Result<V::Output, SettingError> {
             $(if name == <$algorithm as Algorithm>::INFO.name {
                 return Ok(visitor.visit::<$algorithm>());
-            }
-            if inner == Some(<$algorithm as Algorithm>::INFO.name) {
-                return Ok(visitor.visit::<Partitioned<$algorithm>>());
             })*
             Err(unknown(name))
         }
@@ -63,22 +97,37 @@ registry! {
 }
 
 /// The description of the algorithm of this name. For `partitioned(NAME)` it describes the whole system.
-pub fn info(name: &str) -> Result<Info, SettingError> {
-    struct Inform;
-
-    impl Visitor for Inform {
-        type Output = Info;
-
-        fn visit<A: Algorithm>(self) -> Info {
-            A::INFO
-        }
-    }
-
-    visit(name, Inform)
+pub fn info(name: &str) -> Result<&'static Info, SettingError> {
+    let (list, name) = match inner_of_partitioned(name)? {
+        Some(inner) => (ALL.iter().zip(PARTITIONED), inner.name),
+        None => (ALL.iter().zip(ALL), name),
+    };
+    let mut found = list.filter(|(info, _)| info.name == name).map(|(_, described)| described);
+    found.next().ok_or_else(|| unknown(name))
 }
 
-/// The NAME of `partitioned(NAME)`, if `name` has that form; refuses an algorithm that cannot be partitioned.
-fn partitioned(name: &str) -> Result<Option<&'static str>, SettingError> {
+/// A system of the algorithm of this name, erased, if it accepts the setting.
+pub fn system(name: &str, setting: &Setting) -> Result<System<Erased>, SettingError> {
+    let rules = match inner_of_partitioned(name)? {
+        Some(inner) => erased::Rules::new::<Partitioned>(partitioned_system(inner, setting)?.into_rules()),
+        None => {
+            setting.validate(info(name)?)?;
+            erased_rules(name, setting)?
+        }
+    };
+    Ok(System::with_rules(setting, rules))
+}
+
+fn partitioned_system(inner: &Info, setting: &Setting) -> Result<System<Partitioned>, SettingError> {
+    let position = ALL.iter().position(|info| info.name == inner.name);
+    let whole = position.map(|index| &PARTITIONED[index]).ok_or_else(|| unknown(inner.name))?;
+    setting.validate(whole)?;
+    let read = |setting: &Setting| erased_rules(inner.name, setting);
+    Ok(System::with_rules(setting, partitioned::Rules::new(whole, setting, read)?))
+}
+
+/// The algorithm NAME, if `name` is `partitioned(NAME)`; refuses an algorithm that cannot be partitioned.
+pub fn inner_of_partitioned(name: &str) -> Result<Option<&'static Info>, SettingError> {
     let Some(rest) = name.strip_prefix("partitioned") else { return Ok(None) };
     let inner = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or("");
     if inner.is_empty() || inner.starts_with("partitioned") {
@@ -91,7 +140,7 @@ fn partitioned(name: &str) -> Result<Option<&'static str>, SettingError> {
             let why = "clusters that do not know of each other would let different groups in at once";
             Err(SettingError(format!("{inner} is a group mutex and cannot be partitioned: {why}")))
         }
-        Some(info) => Ok(Some(info.name)),
+        Some(info) => Ok(Some(info)),
     }
 }
 

@@ -110,13 +110,13 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.action {
             Action::Request { node, client, groups } => {
-                write!(f, "req{}", Person { node, client })?;
+                write!(f, "req{}", ClientOfNode { node, client })?;
                 if groups != Groups::one(0) {
                     write!(f, ":{groups}")?;
                 }
             }
-            Action::Cancel { node, client } => write!(f, "cancel{}", Person { node, client })?,
-            Action::Exit { node, client } => write!(f, "exit{}", Person { node, client })?,
+            Action::Cancel { node, client } => write!(f, "cancel{}", ClientOfNode { node, client })?,
+            Action::Exit { node, client } => write!(f, "exit{}", ClientOfNode { node, client })?,
             Action::Deliver(envelope) => write!(f, "{envelope}")?,
             Action::Lose(envelope) => write!(f, "lose{envelope}")?,
             Action::Duplicate(envelope) => write!(f, "dup{envelope}")?,
@@ -133,21 +133,21 @@ impl fmt::Display for Step {
 }
 
 /// A client of a node; the first is printed without its number.
-struct Person {
+struct ClientOfNode {
     node: NodeId,
     client: ClientId,
 }
 
-impl fmt::Display for Person {
+impl fmt::Display for ClientOfNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.node)?;
         if self.client > 0 { write!(f, ".{}", self.client) } else { Ok(()) }
     }
 }
 
-fn parse_person(text: &str) -> Option<Person> {
+fn parse_client(text: &str) -> Option<ClientOfNode> {
     let (node, client) = text.split_once('.').unwrap_or((text, "0"));
-    Some(Person { node: node.parse().ok()?, client: client.parse().ok()? })
+    Some(ClientOfNode { node: node.parse().ok()?, client: client.parse().ok()? })
 }
 
 /// Why a text is not a step.
@@ -176,13 +176,13 @@ fn parse(text: &str) -> Option<Step> {
         picks.map_or(Some(Vec::new()), |picks| picks.split(',').map(|pick| pick.parse().ok()).collect());
     let action = if let Some(rest) = action.strip_prefix("req") {
         let (who, groups) = rest.split_once(':').unwrap_or((rest, "0"));
-        let Person { node, client } = parse_person(who)?;
+        let ClientOfNode { node, client } = parse_client(who)?;
         Action::Request { node, client, groups: parse_groups(groups)? }
     } else if let Some(rest) = action.strip_prefix("cancel") {
-        let Person { node, client } = parse_person(rest)?;
+        let ClientOfNode { node, client } = parse_client(rest)?;
         Action::Cancel { node, client }
     } else if let Some(rest) = action.strip_prefix("exit") {
-        let Person { node, client } = parse_person(rest)?;
+        let ClientOfNode { node, client } = parse_client(rest)?;
         Action::Exit { node, client }
     } else if let Some(rest) = action.strip_prefix("lose") {
         Action::Lose(parse_envelope(rest)?)

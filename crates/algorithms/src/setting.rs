@@ -86,7 +86,7 @@ impl Case {
     }
 
     /// Every set of groups that a client may request.
-    pub fn group_sets(&self) -> Vec<Groups> {
+    pub fn groups_wanted(&self) -> Vec<Groups> {
         let groups = self.setting.groups;
         if self.any_of { Groups::all_sets(groups).collect() } else { (0..groups).map(Groups::one).collect() }
     }

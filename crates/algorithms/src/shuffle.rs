@@ -29,7 +29,9 @@ pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, St
         if let Action::Request { node, .. } = action {
             left[node as usize] -= 1;
         }
-        if let Some(violation) = world.take(&Step::from(action))?.violation {
+        if let Some(violation) =
+            world.take(&Step::from(action)).map_err(|error| format!("{error}"))?.violation
+        {
             return Err(format!("seed {seed}: {violation}"));
         }
     }

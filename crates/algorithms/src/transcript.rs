@@ -8,46 +8,42 @@ use std::path::{Path, PathBuf};
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-use crate::algorithm::Algorithm;
-use crate::registry::{self, Visitor};
+use crate::erased::Erased;
+use crate::registry;
 use crate::schedule::parse_schedule;
 use crate::setting::Setting;
 use crate::world::World;
 
 /// Plays the commands of a transcript and returns the whole text with the answers as they are now.
-struct Play<'a>(&'a str);
-
-impl Visitor for Play<'_> {
-    type Output = Result<String, String>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        let mut world: Option<World<A>> = None;
-        let mut text = String::new();
-        for line in self.0.lines().filter(|line| line.starts_with(['#', '>']) || line.starts_with("system")) {
-            text += &format!("{line}\n");
-            if let Some(system) = line.strip_prefix("system") {
-                let (system, faulty) =
-                    system.strip_suffix(" faulty").map_or((system, false), |system| (system, true));
-                world = Some(World::new(&read_system(system)?, faulty).map_err(|error| error.to_string())?);
-            }
-            let Some(command) = line.strip_prefix('>') else { continue };
-            let world = world.as_mut().ok_or("a command comes before the system line")?;
-            for step in parse_schedule(command).map_err(|error| error.to_string())? {
-                match world.take(&step) {
-                    Ok(happened) => {
-                        for line in happened.lines() {
-                            text += &format!("  {line}\n");
-                        }
-                        if let Some(violation) = happened.violation {
-                            text += &format!("  violated: {violation}\n");
-                        }
+fn play(algorithm: &str, transcript: &str) -> Result<String, String> {
+    let mut world: Option<World<Erased>> = None;
+    let mut text = String::new();
+    for line in transcript.lines().filter(|line| line.starts_with(['#', '>']) || line.starts_with("system")) {
+        text += &format!("{line}\n");
+        if let Some(system) = line.strip_prefix("system") {
+            let (system, faulty) =
+                system.strip_suffix(" faulty").map_or((system, false), |system| (system, true));
+            let system =
+                registry::system(algorithm, &read_system(system)?).map_err(|error| error.to_string())?;
+            world = Some(World::start(system, faulty));
+        }
+        let Some(command) = line.strip_prefix('>') else { continue };
+        let world = world.as_mut().ok_or("a command comes before the system line")?;
+        for step in parse_schedule(command).map_err(|error| error.to_string())? {
+            match world.take(&step) {
+                Ok(happened) => {
+                    for line in happened.lines() {
+                        text += &format!("  {line}\n");
                     }
-                    Err(error) => text += &format!("  not possible: {error}\n"),
+                    if let Some(violation) = happened.violation {
+                        text += &format!("  violated: {violation}\n");
+                    }
                 }
+                Err(error) => text += &format!("  not possible: {error}\n"),
             }
         }
-        Ok(text)
     }
+    Ok(text)
 }
 
 /// Reads `nodes=3 tokens=2 inform=1 defect=name`; a last word `faulty` allows for losses and crashes.
@@ -83,9 +79,7 @@ fn transcripts_say_what_happens() {
         assert!(!files.is_empty(), "{} has no transcript in testdata/{}", info.name, info.name);
         for file in files {
             let text = fs::read_to_string(&file).unwrap();
-            let now = registry::visit(info.name, Play(&text))
-                .unwrap()
-                .unwrap_or_else(|error| panic!("{file:?}: {error}"));
+            let now = play(info.name, &text).unwrap_or_else(|error| panic!("{file:?}: {error}"));
             if std::env::var_os("TOKENWOOD_REWRITE").is_some() {
                 fs::write(&file, now).unwrap();
             } else {

@@ -3,22 +3,23 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
-use crate::algorithm::{Algorithm, Chance, Effect, Input, NodeId, Site};
+use crate::algorithm::{Algorithm, Chance, ClientId, Effect, Input, NodeId, Site, Timer};
 use crate::census::Census;
-use crate::info::{Clients, Scope};
+use crate::info::{Clients, Info, Scope};
 use crate::node::{Client, Event, Node};
 use crate::properties::{Fences, Property, Terms, Violation};
-use crate::schedule::{Action, Envelope, Script, Step, parse_schedule};
+use crate::schedule::{Action, Envelope, NotAStep, Script, Step, parse_schedule};
 use crate::setting::{Setting, SettingError};
+use crate::system::System;
 
 /// The nodes of a system and the messages between them.
 #[derive(Clone, Debug)]
 pub struct World<A: Algorithm> {
-    setting: Setting,
-    rules: A::Rules,
+    system: System<A>,
     terms: Terms,
     /// The nodes.
     pub nodes: Vec<Node<A>>,
@@ -31,9 +32,106 @@ pub struct World<A: Algorithm> {
     fences: Fences,
 }
 
+/// Why a step is not possible now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepError {
+    /// There is no such node.
+    NoNode(NodeId),
+    /// The algorithm of this name serves client 0 alone.
+    OneClient(&'static str),
+    /// The number of the client is too large.
+    ClientNumber,
+    /// The client of this node waits or is inside, or the node is down.
+    CannotRequest(NodeId),
+    /// The request names a group beyond this number of groups.
+    NoGroup(u32),
+    /// The client of this node does not wait, or may not cancel.
+    CannotCancel(NodeId),
+    /// The client of this node is not inside.
+    NotInside(NodeId),
+    /// No such message is under way.
+    NoMessage {
+        /// The sender.
+        from: NodeId,
+        /// The receiver.
+        to: NodeId,
+    },
+    /// The timer is not armed.
+    NotArmed {
+        /// The node of the timer.
+        node: NodeId,
+        /// The timer.
+        timer: Timer,
+    },
+    /// The node to crash is down.
+    Down(NodeId),
+    /// The node to restart is not down.
+    NotDown(NodeId),
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StepError::NoNode(node) => write!(f, "there is no node {node}"),
+            StepError::OneClient(name) => write!(f, "{name} serves one client at each node, number 0"),
+            StepError::ClientNumber => write!(f, "clients have numbers up to {MOST_CLIENTS}"),
+            StepError::CannotRequest(node) => write!(f, "the client of node {node} cannot ask now"),
+            StepError::NoGroup(groups) => write!(f, "there are only {groups} groups"),
+            StepError::CannotCancel(node) => write!(f, "the client of node {node} cannot give up now"),
+            StepError::NotInside(node) => write!(f, "the client of node {node} is not inside"),
+            StepError::NoMessage { from, to } => {
+                write!(f, "no such message is on its way from {from} to {to}")
+            }
+            StepError::NotArmed { node, timer } => write!(f, "timer {timer} of node {node} does not run"),
+            StepError::Down(node) => write!(f, "node {node} is down already"),
+            StepError::NotDown(node) => write!(f, "node {node} is not down"),
+        }
+    }
+}
+
+impl core::error::Error for StepError {}
+
+/// Why a schedule ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// A text is not a step.
+    NotAStep(NotAStep),
+    /// A step is not possible.
+    Impossible(Step, StepError),
+    /// A step violates a property.
+    Violated(Step, Violation),
+    /// Messages are still under way after this many deliveries.
+    NotSilent(usize),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::NotAStep(error) => write!(f, "{error}"),
+            RunError::Impossible(step, error) => write!(f, "{step}: {error}"),
+            RunError::Violated(step, violation) => write!(f, "{step}: {violation}"),
+            RunError::NotSilent(most) => write!(f, "not silent after {most} deliveries"),
+        }
+    }
+}
+
+impl core::error::Error for RunError {}
+
+impl RunError {
+    /// Whether the text of the error contains this one, for tests.
+    pub fn contains(&self, text: &str) -> bool {
+        format!("{self}").contains(text)
+    }
+}
+
+/// The highest number a client may have.
+const MOST_CLIENTS: ClientId = 1_000_000;
+
 /// What one step did.
 #[derive(Clone, Debug)]
-pub struct Happened<A: Algorithm> {
+pub struct StepOutcome<A: Algorithm> {
+    /// The description of the algorithm.
+    info: &'static Info,
     /// The node that the step concerned, if any.
     pub node: Option<NodeId>,
     /// A line for a reader: which node received what.
@@ -46,32 +144,33 @@ pub struct Happened<A: Algorithm> {
     pub violation: Option<Violation>,
 }
 
-impl<A: Algorithm> Happened<A> {
+impl<A: Algorithm> StepOutcome<A> {
     /// The step in words, a line each.
     pub fn lines(&self) -> Vec<String> {
         let me = self.node.unwrap_or(0);
         let heading = (!self.heading.is_empty()).then(|| self.heading.clone());
-        heading.into_iter().chain(self.effects.iter().map(|effect| effect.describe(me))).collect()
+        heading.into_iter().chain(self.effects.iter().map(|effect| effect.describe(self.info, me))).collect()
     }
 }
 
 impl<A: Algorithm> World<A> {
     /// A system at its start. `faulty` says whether the properties have to allow for losses and crashes.
     pub fn new(setting: &Setting, faulty: bool) -> Result<World<A>, SettingError> {
-        setting.validate(&A::INFO)?;
-        let rules = A::rules(setting)?;
-        let mut world = World {
-            setting: setting.clone(),
-            terms: Terms::new(&A::INFO, setting.tokens, faulty),
-            rules,
-            nodes: Vec::new(),
+        System::new(setting).map(|system| World::start(system, faulty))
+    }
+
+    /// A system at its start. `faulty` says whether the properties have to allow for losses and crashes.
+    pub fn start(system: System<A>, faulty: bool) -> World<A> {
+        let (info, nodes, tokens) = (system.info(), system.setting().nodes, system.setting().tokens);
+        World {
+            terms: Terms::new(info, tokens, faulty),
+            nodes: (0..nodes).map(|me| Node::start(&system.site(me))).collect(),
             channels: BTreeMap::new(),
             sent: 0,
             entries: 0,
-            fences: Fences::new(&A::INFO),
-        };
-        world.nodes = (0..setting.nodes).map(|me| Node::start(&world.site(me))).collect();
-        Ok(world)
+            fences: Fences::new(info),
+            system,
+        }
     }
 
     /// A system at its start, as a scope describes it.
@@ -79,14 +178,19 @@ impl<A: Algorithm> World<A> {
         World::new(&Setting::of(scope, defect), scope.faulty())
     }
 
+    /// The description of the algorithm.
+    pub fn info(&self) -> &'static Info {
+        self.system.info()
+    }
+
     /// The site of a node.
     pub fn site(&self, me: NodeId) -> Site<'_, A> {
-        Site { me, nodes: self.setting.nodes, tokens: self.setting.tokens, rules: &self.rules }
+        self.system.site(me)
     }
 
     /// Counts everything.
     pub fn census(&self) -> Census {
-        let mut census = Census::new(self.setting.nodes, self.setting.groups);
+        let mut census = Census::new(self.system.setting().nodes, self.system.setting().groups);
         for (me, node) in (0..).zip(&self.nodes) {
             node.count(&self.site(me), &mut census);
         }
@@ -98,9 +202,8 @@ impl<A: Algorithm> World<A> {
         census
     }
 
-    /// Takes a step, with the picks it names. The error is one line that says why the step is not possible
-    /// now.
-    pub fn take(&mut self, step: &Step) -> Result<Happened<A>, String> {
+    /// Takes a step, with the picks it names.
+    pub fn take(&mut self, step: &Step) -> Result<StepOutcome<A>, StepError> {
         let mut script = Script::new(&step.picks);
         let mut happened = self.act(step.action, &mut script)?;
         happened.picks = script.made().to_vec();
@@ -108,26 +211,25 @@ impl<A: Algorithm> World<A> {
     }
 
     /// Takes all steps of a schedule; stops at the first that is not possible or violates a property.
-    pub fn run(&mut self, schedule: &str) -> Result<(), String> {
-        for step in parse_schedule(schedule).map_err(|error| error.to_string())? {
-            let happened = self.take(&step).map_err(|error| format!("{step}: {error}"))?;
+    pub fn run(&mut self, schedule: &str) -> Result<(), RunError> {
+        for step in parse_schedule(schedule).map_err(RunError::NotAStep)? {
+            let happened = self.take(&step).map_err(|error| RunError::Impossible(step.clone(), error))?;
             if let Some(violation) = happened.violation {
-                return Err(format!("{step}: {violation}"));
+                return Err(RunError::Violated(step, violation));
             }
         }
         Ok(())
     }
 
-    /// Performs an action, with picks from `chance`. The error is one line that says why it is not possible
-    /// now.
-    pub fn act(&mut self, action: Action, chance: &mut dyn Chance) -> Result<Happened<A>, String> {
+    /// Performs an action, with picks from `chance`.
+    pub fn act(&mut self, action: Action, chance: &mut dyn Chance) -> Result<StepOutcome<A>, StepError> {
+        let info = self.info();
         let (node, heading, event) = self.prepare(action)?;
         let Some((me, event)) = node.zip(event) else {
             let (effects, picks) = (Vec::new(), Vec::new());
-            return Ok(Happened { node, heading, effects, picks, violation: None });
+            return Ok(StepOutcome { info, node, heading, effects, picks, violation: None });
         };
-        let site = Site { me, nodes: self.setting.nodes, tokens: self.setting.tokens, rules: &self.rules };
-        let reaction = self.nodes[me as usize].apply(&site, event, chance);
+        let reaction = self.nodes[me as usize].apply(&self.system.site(me), event, chance);
         let mut violation = reaction.violation;
         for effect in &reaction.effects {
             match effect {
@@ -143,7 +245,7 @@ impl<A: Algorithm> World<A> {
             }
         }
         let violation = violation.or_else(|| self.violated());
-        Ok(Happened { node, heading, effects: reaction.effects, picks: Vec::new(), violation })
+        Ok(StepOutcome { info, node, heading, effects: reaction.effects, picks: Vec::new(), violation })
     }
 
     /// The first property that does not hold now.
@@ -171,34 +273,35 @@ impl<A: Algorithm> World<A> {
     }
 
     #[allow(clippy::type_complexity)] // who, a line for the reader, and what for the node
-    fn prepare(&mut self, action: Action) -> Result<(Option<NodeId>, String, Option<Event<A>>), String> {
+    fn prepare(&mut self, action: Action) -> Result<(Option<NodeId>, String, Option<Event<A>>), StepError> {
         let input = |input| Some(Event::Input(input));
+        let (info, groups_known) = (self.info(), self.system.setting().groups);
         Ok(match action {
             Action::Request { node: id, client, groups } => {
                 let node = self.node(id)?;
-                if client > 0 && A::INFO.clients == Clients::OneEach {
-                    return Err(format!("{} serves one client at each node, number 0", A::INFO.name));
+                if client > 0 && info.clients == Clients::OneEach {
+                    return Err(StepError::OneClient(info.name));
                 }
-                if client > Node::<A>::MOST_CLIENTS {
-                    return Err(format!("clients have numbers up to {}", Node::<A>::MOST_CLIENTS));
+                if client > MOST_CLIENTS {
+                    return Err(StepError::ClientNumber);
                 }
                 if node.state.is_none() || node.client(client) != Client::Idle {
-                    return Err(format!("the client of node {id} cannot ask now"));
+                    return Err(StepError::CannotRequest(id));
                 }
-                if groups.iter().any(|group| group >= self.setting.groups) {
-                    return Err(format!("there are only {} groups", self.setting.groups));
+                if groups.iter().any(|group| group >= groups_known) {
+                    return Err(StepError::NoGroup(groups_known));
                 }
                 (Some(id), String::new(), input(Input::Request { client, groups }))
             }
             Action::Cancel { node, client } => {
-                if A::INFO.clients == Clients::OneEach || !self.node(node)?.client(client).is_waiting() {
-                    return Err(format!("the client of node {node} cannot give up now"));
+                if info.clients == Clients::OneEach || !self.node(node)?.client(client).is_waiting() {
+                    return Err(StepError::CannotCancel(node));
                 }
                 (Some(node), String::new(), input(Input::Cancel { client }))
             }
             Action::Exit { node, client } => {
                 if !self.node(node)?.client(client).is_inside() {
-                    return Err(format!("the client of node {node} is not inside"));
+                    return Err(StepError::NotInside(node));
                 }
                 (Some(node), String::new(), input(Input::Exit { client }))
             }
@@ -221,35 +324,35 @@ impl<A: Algorithm> World<A> {
             }
             Action::Expire { node, timer } => {
                 if !self.node(node)?.armed.contains(&timer) {
-                    return Err(format!("timer {timer} of node {node} does not run"));
+                    return Err(StepError::NotArmed { node, timer });
                 }
-                let name = A::INFO.timers[timer].name;
+                let name = info.timers[timer].name;
                 (Some(node), format!("timer {name} of {node} runs out"), input(Input::Expire(timer)))
             }
             Action::Crash { node } => {
                 if self.node(node)?.state.is_none() {
-                    return Err(format!("node {node} is down already"));
+                    return Err(StepError::Down(node));
                 }
                 (Some(node), format!("{node} crashes"), Some(Event::Crash))
             }
             Action::Restart { node } => {
                 if self.node(node)?.state.is_some() {
-                    return Err(format!("node {node} is not down"));
+                    return Err(StepError::NotDown(node));
                 }
                 (Some(node), format!("{node} comes back"), Some(Event::Restart))
             }
         })
     }
 
-    fn node(&self, id: NodeId) -> Result<&Node<A>, String> {
-        self.nodes.get(id as usize).ok_or_else(|| format!("there is no node {id}"))
+    fn node(&self, id: NodeId) -> Result<&Node<A>, StepError> {
+        self.nodes.get(id as usize).ok_or(StepError::NoNode(id))
     }
 
-    fn take_message(&mut self, from: NodeId, to: NodeId, overtakes: usize) -> Result<A::Message, String> {
-        let nothing = || format!("no such message is on its way from {from} to {to}");
-        let channel = self.channels.get_mut(&(from, to)).ok_or_else(nothing)?;
+    fn take_message(&mut self, from: NodeId, to: NodeId, overtakes: usize) -> Result<A::Message, StepError> {
+        let nothing = StepError::NoMessage { from, to };
+        let Some(channel) = self.channels.get_mut(&(from, to)) else { return Err(nothing) };
         if overtakes >= channel.len() {
-            return Err(nothing());
+            return Err(nothing);
         }
         let message = channel.remove(overtakes);
         if channel.is_empty() {
@@ -261,12 +364,12 @@ impl<A: Algorithm> World<A> {
     /// Delivers every message under way, and the messages that follow from them, always from the lowest
     /// channel first, until nothing is under way. For tests in which the order does not matter; gives up
     /// after `most` deliveries.
-    pub fn settle(&mut self, most: usize) -> Result<(), String> {
+    pub fn settle(&mut self, most: usize) -> Result<(), RunError> {
         for _ in 0..most {
             let Some((&(from, to), _)) = self.channels.first_key_value() else { break };
             self.run(&format!("{from}>{to}"))?;
         }
-        if self.channels.is_empty() { Ok(()) } else { Err(format!("not silent after {most} deliveries")) }
+        if self.channels.is_empty() { Ok(()) } else { Err(RunError::NotSilent(most)) }
     }
 
     /// Whether a client of a node is inside.

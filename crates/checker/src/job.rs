@@ -2,12 +2,12 @@
 
 use std::sync::Mutex;
 
-use algorithms::{Algorithm, Case, Property, Scope, SettingError, Violation};
+use algorithms::trace::Trace;
+use algorithms::{Case, Erased, Info, Property, Scope, SettingError, System, Violation};
 
 use crate::model::Model;
 use crate::path;
 use crate::search::SearchResult;
-use crate::trace::Trace;
 
 /// What to explore.
 #[derive(Clone, Debug)]
@@ -103,9 +103,9 @@ impl Job {
         Job { case: Case::of(scope, defect), only: None, max_states: u64::MAX, threads: 1 }
     }
 
-    pub(crate) fn validate<A: Algorithm>(&self) -> Result<(), SettingError> {
+    pub(crate) fn validate(&self, info: &Info) -> Result<(), SettingError> {
         let case = &self.case;
-        case.setting.validate(&A::INFO)?;
+        case.setting.validate(info)?;
         let refuse = |why: &str| Err(SettingError(why.to_string()));
         if case.setting.nodes > 64 {
             return refuse("the checker takes at most 64 nodes; beyond 5 or 6 nothing ends anyway");
@@ -122,10 +122,10 @@ impl Job {
         if case.requests == 0 {
             return refuse("nobody asks for anything: try --requests 1");
         }
-        if case.pace.is_none() && A::INFO.relies_on_pace() {
+        if case.pace.is_none() && info.relies_on_pace() {
             return Err(SettingError(format!(
                 "{} needs a bound on delays and critical sections of one constant length: say --delay 1 --section 1",
-                A::INFO.name
+                info.name
             )));
         }
         if case
@@ -139,10 +139,16 @@ impl Job {
 }
 
 /// Assembles the report.
-pub(crate) fn conclude<A: Algorithm>(job: &Job, model: &Mutex<Model<A>>, result: SearchResult) -> Finding {
+pub(crate) fn conclude(
+    job: &Job,
+    system: &System<Erased>,
+    model: &Mutex<Model>,
+    result: SearchResult,
+) -> Finding {
+    let info = system.info();
     let violation = result.violation.map(|(violation, path)| {
-        let steps = path::steps(model, job, &path);
-        let trace = Trace::new::<A>(job, &violation, &steps);
+        let steps = path::steps(model, system.clone(), job, &path);
+        let trace = Trace::record(system.clone(), job.case.faulty(), Some(&violation), &steps);
         (violation, trace)
     });
     let exhausted = violation.is_none() && !result.cut;
@@ -153,14 +159,14 @@ pub(crate) fn conclude<A: Algorithm>(job: &Job, model: &Mutex<Model<A>>, result:
         _ => Verdict::Unknown,
     };
     let asked = |property: &Property| job.only.is_none_or(|only| only == *property);
-    let applies = |property: &Property| asked(property) && property.applies(&A::INFO, job.case.faulty());
+    let applies = |property: &Property| asked(property) && property.applies(info, job.case.faulty());
     let properties: Vec<_> =
         Property::ALL.into_iter().filter(applies).map(|property| (property, verdict(property))).collect();
     let mut sometimes = vec![Seen { what: "a queue longer than one", seen: result.longest_queue > 1 }];
     if job.case.setting.tokens > 1 || job.case.setting.groups > 1 {
         sometimes.insert(0, Seen { what: "two inside at once", seen: result.most_inside > 1 });
     }
-    let notes = (0..).zip(A::INFO.sometimes);
+    let notes = (0..).zip(info.sometimes);
     sometimes.extend(notes.map(|(bit, what)| Seen { what, seen: result.notes & (1 << bit) != 0 }));
     Finding {
         states: result.states,

@@ -4,7 +4,8 @@
 //! The search knows no algorithm. `model` turns an algorithm into numbered parts (the state of a node, the
 //! messages under way to it), `parts` caches what each of them does, so that most steps of the search are
 //! table look-ups, `search` walks over states made of those numbers, `store` holds the states found, and
-//! `liveness` checks whether the end is reachable from every state. A violation is reported as a [`trace`].
+//! `liveness` checks whether the end is reachable from every state. A violation is reported as a
+//! [trace](algorithms::trace).
 //!
 //! Begin with [`check`].
 
@@ -14,28 +15,28 @@ mod fast_hash;
 mod job;
 mod liveness;
 mod model;
-mod named;
 mod parts;
 mod path;
+mod row;
 mod search;
 mod store;
-pub mod trace;
 
 use std::sync::Mutex;
 
 use algorithms::properties::Terms;
-use algorithms::{Algorithm, SettingError};
+use algorithms::{SettingError, registry};
 
 pub use job::{Finding, Job, Progress, Seen, Verdict};
-pub use named::check_named;
-pub use trace::Trace;
 
-/// Explores everything that the job allows. `progress` is called from time to time.
-pub fn check<A: Algorithm>(job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, SettingError> {
-    job.validate::<A>()?;
-    let terms = Terms::new(&A::INFO, job.case.setting.tokens, job.case.faulty());
+/// Explores everything that the job allows for the algorithm of this name. `progress` is called from time to
+/// time.
+pub fn check(name: &str, job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, SettingError> {
+    let info = registry::info(name)?;
+    job.validate(info)?;
+    let system = registry::system(name, &job.case.setting)?;
+    let terms = Terms::new(info, job.case.setting.tokens, job.case.faulty());
     let terms = job.only.map_or(terms, |property| terms.only(property));
-    let model = Mutex::new(model::Model::<A>::new(&job.case)?);
+    let model = Mutex::new(model::Model::new(system.clone(), &job.case));
     let result = search::search(&model, job, terms, progress);
-    Ok(job::conclude::<A>(job, &model, result))
+    Ok(job::conclude(job, &system, &model, result))
 }

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 use sync::IgnorePoison;
 
 use crate::fast_hash::FastMap;
-use crate::model::{Cause, InboxInfo, Move, ONE_DUPLICATE, ONE_LOSS, Outcome, SlotInfo, Steps, affords};
+use crate::model::{Cause, InboxInfo, Model, Move, NodeInfo, Outcome};
+use crate::row::{Budget, Row, RowBuffer, RowLayout};
 
 /// A transition from one state to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub(crate) enum Link {
     /// A move of a node, by its index in the list of moves followed by those for silence or its opposite.
     Move { node: usize, index: usize },
     /// A client cancels: a move that progress must not depend on.
-    GiveUp { node: usize, index: usize },
+    Cancel { node: usize, index: usize },
     /// A delivery, by its index in the list of outcomes.
     Deliver { node: usize, envelope: u32, index: usize },
     /// A message is lost.
@@ -27,24 +28,19 @@ pub(crate) enum Link {
 
 /// The parts that one thread has cached.
 pub(crate) struct Parts<'a> {
-    steps: &'a Mutex<dyn Steps>,
-    pub(crate) nodes: usize,
-    slots: Vec<Option<Box<SlotInfo>>>,
+    model: &'a Mutex<Model>,
+    pub(crate) layout: RowLayout,
+    nodes: Vec<Option<Box<NodeInfo>>>,
     inboxes: Vec<Option<Box<InboxInfo>>>,
-    /// By slot and envelope: the index in `outcomes`.
+    /// By the state of a node and an envelope: the index in `outcomes`.
     delivered: FastMap<u64, usize>,
     outcomes: Vec<Vec<Outcome>>,
     /// By inbox and envelope: the inbox with that message added.
     pushed: FastMap<u64, u32>,
-    next: Vec<u32>,
+    next: RowBuffer,
 }
 
-/// Whether no message is under way: the empty inbox of a node has the node's number.
-pub(crate) fn is_silent(state: &[u32], nodes: usize) -> bool {
-    (0..nodes).all(|node| state[nodes + node] == node as u32)
-}
-
-impl SlotInfo {
+impl NodeInfo {
     /// The moves of the node, apart from deliveries.
     pub(crate) fn moves(&self, silent: bool) -> impl Iterator<Item = &Move> {
         self.moves.iter().chain(if silent { &self.when_silent } else { &self.when_busy })
@@ -55,9 +51,9 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) << 32 | u64::from(second)
 }
 
-fn ask<'a>(steps: &'a Mutex<dyn Steps>) -> MutexGuard<'a, dyn Steps + 'static> {
+fn ask(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
     // A thread that panics here ends the whole search, so a poisoned lock is never used for long.
-    steps.lock().ignore_poison()
+    model.lock().ignore_poison()
 }
 
 fn known<T>(list: &mut Vec<Option<Box<T>>>, id: u32, find: impl FnOnce() -> T) -> &T {
@@ -69,134 +65,132 @@ fn known<T>(list: &mut Vec<Option<Box<T>>>, id: u32, find: impl FnOnce() -> T) -
 }
 
 impl<'a> Parts<'a> {
-    pub(crate) fn new(steps: &'a Mutex<dyn Steps>, nodes: usize) -> Parts<'a> {
+    pub(crate) fn new(model: &'a Mutex<Model>, layout: RowLayout) -> Parts<'a> {
         Parts {
-            steps,
-            nodes,
-            slots: Vec::new(),
+            model,
+            layout,
+            nodes: Vec::new(),
             inboxes: Vec::new(),
             delivered: FastMap::default(),
             outcomes: Vec::new(),
             pushed: FastMap::default(),
-            next: Vec::new(),
+            next: layout.zeroes(),
         }
     }
 
-    pub(crate) fn slot(&mut self, id: u32) -> &SlotInfo {
-        known(&mut self.slots, id, || ask(self.steps).slot(id))
+    pub(crate) fn node(&mut self, id: u32) -> &NodeInfo {
+        known(&mut self.nodes, id, || ask(self.model).node(id))
     }
 
     pub(crate) fn inbox(&mut self, id: u32) -> &InboxInfo {
-        known(&mut self.inboxes, id, || ask(self.steps).inbox(id))
+        known(&mut self.inboxes, id, || ask(self.model).inbox(id))
     }
 
-    /// The outcomes of a message at a node.
-    pub(crate) fn outcomes(&mut self, slot: u32, envelope: u32) -> &[Outcome] {
-        let index = *self.delivered.entry(pair(slot, envelope)).or_insert_with(|| {
-            self.outcomes.push(ask(self.steps).deliver(slot, envelope));
+    /// The outcomes of a message at a node in this state.
+    pub(crate) fn outcomes(&mut self, node: u32, envelope: u32) -> &[Outcome] {
+        let index = *self.delivered.entry(pair(node, envelope)).or_insert_with(|| {
+            self.outcomes.push(ask(self.model).deliver(node, envelope));
             self.outcomes.len() - 1
         });
         &self.outcomes[index]
     }
 
     /// Calls `emit` with every successor, and with the outcome unless only the network changed.
-    pub(crate) fn expand(&mut self, state: &[u32], mut emit: impl FnMut(Link, &[u32], Option<&Outcome>)) {
-        let nodes = self.nodes;
-        let budget = state[2 * nodes];
-        let silent = is_silent(state, nodes);
-        let nobody_asked = (0..nodes).all(|node| self.slot(state[node]).fresh);
-        for node in 0..nodes {
-            let Parts { steps, slots, inboxes, delivered, outcomes, pushed, next, .. } = self;
-            let mut after = After { steps, nodes, pushed, next, state };
-            let slot = known(slots, state[node], || ask(steps).slot(state[node]));
-            for (index, step) in slot.moves(silent).enumerate() {
-                if (step.cost == 0 || affords(budget, step.cost)) && !(step.renamed && nobody_asked) {
+    pub(crate) fn expand(&mut self, row: Row<'_>, mut emit: impl FnMut(Link, Row<'_>, Option<&Outcome>)) {
+        let (budget, silent) = (row.budget(), row.is_silent());
+        let no_requests_yet = (0..self.layout.nodes()).all(|node| self.node(row.node(node)).fresh);
+        for node in 0..self.layout.nodes() {
+            let Parts { model, nodes, inboxes, delivered, outcomes, pushed, next, .. } = self;
+            let mut after = After { model, pushed, next, row };
+            let state = row.node(node);
+            let info = known(nodes, state, || ask(model).node(state));
+            for (index, step) in info.moves(silent).enumerate() {
+                if budget.affords(step.cost) && !(step.renamed && no_requests_yet) {
                     let next = after.outcome(node, &step.outcome);
-                    next[2 * nodes] -= step.cost;
+                    next.spend(step.cost);
                     let link = match step.cause {
-                        Cause::Cancel(_) => Link::GiveUp { node, index },
+                        Cause::Cancel(_) => Link::Cancel { node, index },
                         _ => Link::Move { node, index },
                     };
-                    emit(link, next, Some(&step.outcome));
+                    emit(link, next.as_row(), Some(&step.outcome));
                 }
             }
-            if state[nodes + node] == node as u32 {
+            if row.is_inbox_empty(node) {
                 continue;
             }
-            let inbox = known(inboxes, state[nodes + node], || ask(steps).inbox(state[nodes + node]));
+            let inbox = known(inboxes, row.inbox(node), || ask(model).inbox(row.inbox(node)));
             for &(envelope, rest) in &inbox.arrivals {
-                let place = *delivered.entry(pair(state[node], envelope)).or_insert_with(|| {
-                    outcomes.push(ask(steps).deliver(state[node], envelope));
+                let place = *delivered.entry(pair(state, envelope)).or_insert_with(|| {
+                    outcomes.push(ask(model).deliver(state, envelope));
                     outcomes.len() - 1
                 });
                 for (index, outcome) in outcomes[place].iter().enumerate() {
                     let next = after.outcome(node, outcome);
-                    next[nodes + node] = rest;
-                    emit(Link::Deliver { node, envelope, index }, next, Some(outcome));
+                    next.set_inbox(node, rest);
+                    emit(Link::Deliver { node, envelope, index }, next.as_row(), Some(outcome));
                 }
-                if affords(budget, ONE_LOSS) {
-                    emit(Link::Lose { node, envelope }, after.inbox(node, rest, ONE_LOSS), None);
+                if budget.affords(Budget::ONE_LOSS) {
+                    emit(Link::Lose { node, envelope }, after.inbox(node, rest, Budget::ONE_LOSS), None);
                 }
-                if affords(budget, ONE_DUPLICATE) {
-                    let twice = after.push(state[nodes + node], envelope);
-                    emit(Link::Duplicate { node, envelope }, after.inbox(node, twice, ONE_DUPLICATE), None);
+                if budget.affords(Budget::ONE_DUPLICATE) {
+                    let twice = after.push(row.inbox(node), envelope);
+                    let next = after.inbox(node, twice, Budget::ONE_DUPLICATE);
+                    emit(Link::Duplicate { node, envelope }, next, None);
                 }
             }
         }
-        if self.slot(state[0]).ticked.is_some() && self.tick(state) {
-            emit(Link::Tick, &self.next, None);
+        if self.tick(row) {
+            emit(Link::Tick, self.next.as_row(), None);
         }
     }
 
-    /// Sets `next` to the state after a tick, if a tick is possible.
-    fn tick(&mut self, state: &[u32]) -> bool {
-        let nodes = self.nodes;
-        let mut next = std::mem::take(&mut self.next);
-        next.clear();
-        next.extend((0..nodes).map_while(|node| self.slot(state[node]).ticked));
-        next.extend((nodes..2 * nodes).map_while(|node| self.inbox(state[node]).ticked));
-        next.push(state[2 * nodes]);
-        self.next = next;
-        self.next.len() == state.len()
+    /// Sets `next` to the state after a tick. Returns whether a tick is possible.
+    fn tick(&mut self, row: Row<'_>) -> bool {
+        if self.node(row.node(0)).ticked.is_none() {
+            return false;
+        }
+        let nodes = self.layout.nodes();
+        let states: Vec<u32> = (0..nodes).map_while(|node| self.node(row.node(node)).ticked).collect();
+        let inboxes: Vec<u32> = (0..nodes).map_while(|node| self.inbox(row.inbox(node)).ticked).collect();
+        let possible = states.len() == nodes && inboxes.len() == nodes;
+        if possible {
+            self.next = self.layout.buffer(&states, &inboxes, row.budget());
+        }
+        possible
     }
 }
 
 /// Computes the successors of one state.
 struct After<'a> {
-    steps: &'a Mutex<dyn Steps>,
-    nodes: usize,
+    model: &'a Mutex<Model>,
     pushed: &'a mut FastMap<u64, u32>,
-    next: &'a mut Vec<u32>,
-    state: &'a [u32],
+    next: &'a mut RowBuffer,
+    row: Row<'a>,
 }
 
 impl After<'_> {
     /// The successor by an outcome at a node.
-    fn outcome(&mut self, node: usize, outcome: &Outcome) -> &mut [u32] {
-        self.copy();
-        self.next[node] = outcome.slot;
+    fn outcome(&mut self, node: usize, outcome: &Outcome) -> &mut RowBuffer {
+        self.next.copy(self.row);
+        self.next.set_node(node, outcome.node);
         for &(to, envelope) in &outcome.sends {
-            let inbox = self.nodes + to as usize;
-            self.next[inbox] = self.push(self.next[inbox], envelope);
+            let to = to as usize;
+            let inbox = self.push(self.next.as_row().inbox(to), envelope);
+            self.next.set_inbox(to, inbox);
         }
         self.next
     }
 
     /// The successor by a change of a node's inbox.
-    fn inbox(&mut self, node: usize, inbox: u32, cost: u32) -> &[u32] {
-        self.copy();
-        self.next[self.nodes + node] = inbox;
-        self.next[2 * self.nodes] -= cost;
-        self.next
+    fn inbox(&mut self, node: usize, inbox: u32, cost: Budget) -> Row<'_> {
+        self.next.copy(self.row);
+        self.next.set_inbox(node, inbox);
+        self.next.spend(cost);
+        self.next.as_row()
     }
 
     fn push(&mut self, inbox: u32, envelope: u32) -> u32 {
-        let find = || ask(self.steps).push(inbox, envelope);
+        let find = || ask(self.model).push(inbox, envelope);
         *self.pushed.entry(pair(inbox, envelope)).or_insert_with(find)
-    }
-
-    fn copy(&mut self) {
-        self.next.clear();
-        self.next.extend_from_slice(self.state);
     }
 }

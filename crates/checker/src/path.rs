@@ -3,19 +3,19 @@
 use std::sync::Mutex;
 
 use algorithms::schedule::Envelope;
-use algorithms::{Action, Algorithm, Step, World};
+use algorithms::{Action, Erased, Step, System, World};
 use sync::IgnorePoison;
 
 use crate::job::Job;
-use crate::model::{Cause, Model, Steps};
-use crate::parts::{Link, Parts, is_silent};
+use crate::model::{Cause, Model};
+use crate::parts::{Link, Parts};
 use crate::search::Path;
 
 /// The steps of a path.
-pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Path) -> Vec<Step> {
-    let causes = causes(model, job.case.setting.nodes as usize, path);
+pub(crate) fn steps(model: &Mutex<Model>, system: System<Erased>, job: &Job, path: &Path) -> Vec<Step> {
+    let causes = causes(model, path);
     let model = model.lock().ignore_poison();
-    let mut world = World::<A>::new(&job.case.setting, job.case.faulty()).expect("the job was validated");
+    let mut world = World::start(system, job.case.faulty());
     let mut steps = Vec::new();
     for (node, cause, picks) in causes {
         let node = node as u32;
@@ -27,15 +27,15 @@ pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Pat
             Envelope { from, to: node, overtakes }
         };
         let action = match cause {
-            What::Cause(Cause::Request(client, groups)) => Action::Request { node, client, groups },
-            What::Cause(Cause::Cancel(client)) => Action::Cancel { node, client },
-            What::Cause(Cause::Exit(client)) => Action::Exit { node, client },
-            What::Cause(Cause::Expire(timer)) => Action::Expire { node, timer },
-            What::Cause(Cause::Crash) => Action::Crash { node },
-            What::Cause(Cause::Restart) => Action::Restart { node },
-            What::Deliver(number) => Action::Deliver(envelope(number)),
-            What::Lose(number) => Action::Lose(envelope(number)),
-            What::Duplicate(number) => Action::Duplicate(envelope(number)),
+            StepCause::Cause(Cause::Request(client, groups)) => Action::Request { node, client, groups },
+            StepCause::Cause(Cause::Cancel(client)) => Action::Cancel { node, client },
+            StepCause::Cause(Cause::Exit(client)) => Action::Exit { node, client },
+            StepCause::Cause(Cause::Expire(timer)) => Action::Expire { node, timer },
+            StepCause::Cause(Cause::Crash) => Action::Crash { node },
+            StepCause::Cause(Cause::Restart) => Action::Restart { node },
+            StepCause::Deliver(number) => Action::Deliver(envelope(number)),
+            StepCause::Lose(number) => Action::Lose(envelope(number)),
+            StepCause::Duplicate(number) => Action::Duplicate(envelope(number)),
         };
         let step = Step { action, picks };
         world
@@ -46,7 +46,8 @@ pub(crate) fn steps<A: Algorithm>(model: &Mutex<Model<A>>, job: &Job, path: &Pat
     steps
 }
 
-enum What {
+/// The cause of a step.
+enum StepCause {
     Cause(Cause),
     Deliver(u32),
     Lose(u32),
@@ -54,15 +55,17 @@ enum What {
 }
 
 /// The cause of each step, with its node and picks.
-fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, What, Vec<u32>)> {
-    let mut parts = Parts::new(model, nodes);
+fn causes(model: &Mutex<Model>, path: &Path) -> Vec<(usize, StepCause, Vec<u32>)> {
+    let layout = model.lock().ignore_poison().layout();
+    let mut parts = Parts::new(model, layout);
     let mut causes = Vec::new();
     for (index, state) in path.states.iter().enumerate() {
+        let row = state.as_row();
         let link = match path.states.get(index + 1) {
             Some(wanted) => {
                 let mut found = None;
-                parts.expand(state, |link, next, _| {
-                    if found.is_none() && next == wanted {
+                parts.expand(row, |link, next, _| {
+                    if found.is_none() && next == wanted.as_row() {
                         found = Some(link);
                     }
                 });
@@ -74,19 +77,19 @@ fn causes(model: &Mutex<dyn Steps>, nodes: usize, path: &Path) -> Vec<(usize, Wh
             },
         };
         causes.push(match link {
-            Link::Move { node, index } | Link::GiveUp { node, index } => {
-                let step = parts.slot(state[node]).moves(is_silent(state, nodes)).nth(index);
+            Link::Move { node, index } | Link::Cancel { node, index } => {
+                let step = parts.node(row.node(node)).moves(row.is_silent()).nth(index);
                 let step = step.expect("a link leads to a move that is there");
-                (node, What::Cause(step.cause), step.outcome.picks.to_vec())
+                (node, StepCause::Cause(step.cause), step.outcome.picks.to_vec())
             }
             Link::Deliver { node, envelope, index } => {
-                let outcomes = parts.outcomes(state[node], envelope);
-                (node, What::Deliver(envelope), outcomes[index].picks.to_vec())
+                let outcomes = parts.outcomes(row.node(node), envelope);
+                (node, StepCause::Deliver(envelope), outcomes[index].picks.to_vec())
             }
             // Traces have no clock: the order of the steps is all that a replay needs.
             Link::Tick => continue,
-            Link::Lose { node, envelope } => (node, What::Lose(envelope), Vec::new()),
-            Link::Duplicate { node, envelope } => (node, What::Duplicate(envelope), Vec::new()),
+            Link::Lose { node, envelope } => (node, StepCause::Lose(envelope), Vec::new()),
+            Link::Duplicate { node, envelope } => (node, StepCause::Duplicate(envelope), Vec::new()),
         });
     }
     causes

@@ -1,5 +1,6 @@
 //! Breadth-first search over all states, so that the first violation found is one of the nearest.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -9,8 +10,9 @@ use sync::IgnorePoison;
 
 use crate::job::{Job, Progress};
 use crate::liveness::{Log, stuck_state};
-use crate::model::Steps;
+use crate::model::Model;
 use crate::parts::{Link, Parts};
+use crate::row::{Row, RowBuffer, RowLayout, Rows};
 use crate::store::{Batch, StateId, Store};
 
 /// This many states are taken from the frontier at once.
@@ -33,7 +35,7 @@ pub(crate) struct SearchResult {
 /// The path to a violation: the states from the start, and the violating link if the violation is not in a
 /// state.
 pub(crate) struct Path {
-    pub(crate) states: Vec<Vec<u32>>,
+    pub(crate) states: Vec<RowBuffer>,
     pub(crate) last: Option<Link>,
 }
 
@@ -44,21 +46,38 @@ struct Candidate {
     last: Option<Link>,
 }
 
+/// States with their ids.
+struct Found {
+    ids: Vec<StateId>,
+    rows: Rows,
+}
+
+impl Found {
+    fn new(layout: RowLayout) -> Found {
+        Found { ids: Vec::new(), rows: Rows::new(layout.width()) }
+    }
+
+    fn push(&mut self, id: StateId, words: &[u32]) {
+        self.ids.push(id);
+        self.rows.push(words);
+    }
+}
+
 /// One thread's part of the search.
 struct Worker<'a> {
     parts: Parts<'a>,
     store: &'a Store,
     terms: Terms,
     census: Census,
-    /// The states of the next level, each with its id in front.
-    found: Vec<u32>,
+    /// The states of the next level.
+    found: Found,
     /// The successors of the states visited since the last update of the store.
     batch: Batch,
     /// For each of those states: its id, whether all clients are served in it, and where its successors end
     /// in the batch.
     ends: Vec<(StateId, bool, usize)>,
     /// The indices in the batch of successors by a cancellation, which progress must not depend on.
-    given_up: Vec<usize>,
+    cancelled: Vec<usize>,
     log: Log,
     transitions: u64,
     notes: u64,
@@ -69,16 +88,22 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(steps: &'a Mutex<dyn Steps>, store: &'a Store, terms: Terms, job: &Job) -> Worker<'a> {
+    fn new(
+        model: &'a Mutex<Model>,
+        layout: RowLayout,
+        store: &'a Store,
+        terms: Terms,
+        job: &Job,
+    ) -> Worker<'a> {
         Worker {
-            parts: Parts::new(steps, job.case.setting.nodes as usize),
+            parts: Parts::new(model, layout),
             store,
             terms,
             census: Census::new(job.case.setting.nodes, job.case.setting.groups),
-            found: Vec::new(),
-            batch: Batch::new(2 * job.case.setting.nodes as usize + 1),
+            found: Found::new(layout),
+            batch: Batch::new(layout.width()),
             ends: Vec::new(),
-            given_up: Vec::new(),
+            cancelled: Vec::new(),
             log: Log::default(),
             transitions: 0,
             notes: 0,
@@ -90,16 +115,15 @@ impl<'a> Worker<'a> {
     }
 
     /// Counts a state and checks the properties of its counts. Returns whether all clients have been served.
-    fn inspect(&mut self, id: StateId, state: &[u32]) -> bool {
-        let nodes = self.parts.nodes;
+    fn inspect(&mut self, id: StateId, row: Row<'_>) -> bool {
         let mut done = true;
         self.census.clear();
-        for node in 0..nodes {
-            let slot = self.parts.slot(state[node]);
-            done &= slot.done;
-            self.census.add(&slot.census);
-            if state[nodes + node] != node as u32 {
-                self.census.add(&self.parts.inbox(state[nodes + node]).census);
+        for node in 0..self.parts.layout.nodes() {
+            let info = self.parts.node(row.node(node));
+            done &= info.done;
+            self.census.add(&info.census);
+            if !row.is_inbox_empty(node) {
+                self.census.add(&self.parts.inbox(row.inbox(node)).census);
             }
         }
         self.most_inside = self.most_inside.max(self.census.inside);
@@ -120,17 +144,17 @@ impl<'a> Worker<'a> {
     }
 
     /// Explores a state: checks it and computes its successors.
-    fn visit(&mut self, id: StateId, state: &[u32]) {
-        let done = self.inspect(id, state);
-        let Worker { parts, terms, batch, given_up, transitions, notes, by_link, .. } = self;
+    fn visit(&mut self, id: StateId, row: Row<'_>) {
+        let done = self.inspect(id, row);
+        let Worker { parts, terms, batch, cancelled, transitions, notes, by_link, .. } = self;
         let mut can_go_on = false;
-        parts.expand(state, |link, next, outcome| {
+        parts.expand(row, |link, next, outcome| {
             *transitions += 1;
             can_go_on |= match link {
-                Link::Lose { .. } | Link::Duplicate { .. } | Link::GiveUp { .. } => false,
+                Link::Lose { .. } | Link::Duplicate { .. } | Link::Cancel { .. } => false,
                 // A move that takes from the budget may or may not happen, so progress must not depend on it.
-                Link::Move { .. } | Link::Deliver { .. } => next[next.len() - 1] == state[state.len() - 1],
-                Link::Tick => next != state,
+                Link::Move { .. } | Link::Deliver { .. } => next.budget() == row.budget(),
+                Link::Tick => next != row,
             };
             if let Some(outcome) = outcome {
                 *notes |= outcome.notes;
@@ -140,10 +164,10 @@ impl<'a> Worker<'a> {
                     return;
                 }
             }
-            if matches!(link, Link::GiveUp { .. }) {
-                given_up.push(batch.len());
+            if matches!(link, Link::Cancel { .. }) {
+                cancelled.push(batch.len());
             }
-            batch.add(next, id);
+            batch.add(next.words(), id);
         });
         self.ends.push((id, done, self.batch.len()));
         let waits = self.census.waiting.iter().any(|&waits| waits > 0);
@@ -154,12 +178,9 @@ impl<'a> Worker<'a> {
 
     /// Puts the successors of the visited states into the store, and into the log.
     fn settle(&mut self) {
-        let Worker { store, batch, ends, given_up, log, found, .. } = self;
-        store.insert_all(batch, |next_id, next| {
-            found.push(next_id);
-            found.extend_from_slice(next);
-        });
-        let (mut start, mut gone) = (0, given_up.drain(..).peekable());
+        let Worker { store, batch, ends, cancelled, log, found, .. } = self;
+        store.insert_all(batch, |next_id, next| found.push(next_id, next));
+        let (mut start, mut gone) = (0, cancelled.drain(..).peekable());
         for (id, done, end) in ends.drain(..) {
             let served = (start..end).filter(|place| gone.next_if_eq(place).is_none());
             log.add(id, done, served.map(|place| batch.ids()[place]));
@@ -171,11 +192,13 @@ impl<'a> Worker<'a> {
 
 /// The state that the threads of one level share.
 struct Level<'a> {
-    chunks: Vec<&'a [u32]>,
+    frontier: &'a [Found],
+    /// Which states of which part of the frontier are taken at once.
+    chunks: Vec<(usize, Range<usize>)>,
     next_chunk: AtomicUsize,
     states: &'a AtomicU64,
     stop: AtomicBool,
-    row: usize,
+    layout: RowLayout,
     depth: u32,
     max_states: u64,
     progress: &'a (dyn Fn(Progress) + Sync),
@@ -185,13 +208,13 @@ impl Level<'_> {
     fn work(&self, worker: &mut Worker<'_>) {
         while !self.stop.load(Ordering::Relaxed) {
             let index = self.next_chunk.fetch_add(1, Ordering::Relaxed);
-            let Some(chunk) = self.chunks.get(index) else { return };
-            let before = worker.found.len();
-            for row in chunk.chunks_exact(self.row) {
-                worker.visit(row[0], &row[1..]);
+            let Some((part, range)) = self.chunks.get(index) else { return };
+            let (Found { ids, rows }, before) = (&self.frontier[*part], worker.found.ids.len());
+            for index in range.clone() {
+                worker.visit(ids[index], self.layout.row(rows.get(index)));
             }
             worker.settle();
-            let new = ((worker.found.len() - before) / self.row) as u64;
+            let new = (worker.found.ids.len() - before) as u64;
             let states = self.states.fetch_add(new, Ordering::Relaxed) + new;
             if worker.by_state.is_some() || states >= self.max_states {
                 self.stop.store(true, Ordering::Relaxed);
@@ -203,28 +226,31 @@ impl Level<'_> {
 
 /// Searches until everything is explored, a property is violated or there are too many states.
 pub(crate) fn search(
-    steps: &Mutex<dyn Steps>,
+    model: &Mutex<Model>,
     job: &Job,
     terms: Terms,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> SearchResult {
-    let start = steps.lock().ignore_poison().start();
-    let row = start.len() + 1;
-    let store = Store::new(start.len());
+    let (start, layout) = {
+        let mut model = model.lock().ignore_poison();
+        (model.start(), model.layout())
+    };
+    let store = Store::new(layout.width());
     let states = AtomicU64::new(1);
     let mut workers: Vec<Worker<'_>> =
-        (0..job.threads.max(1)).map(|_| Worker::new(steps, &store, terms, job)).collect();
-    let root = store.insert(&start, 0);
-    let mut frontier: Vec<Vec<u32>> = vec![std::iter::once(root).chain(start).collect()];
+        (0..job.threads.max(1)).map(|_| Worker::new(model, layout, &store, terms, job)).collect();
+    let root = store.insert(start.as_row().words(), 0);
+    let mut frontier = vec![Found::new(layout)];
+    frontier[0].push(root, start.as_row().words());
     let (mut depth, mut cut, mut last_level) = (0, false, false);
     loop {
-        let chunks = frontier.iter().flat_map(|part| part.chunks(CHUNK * row)).collect();
         let level = Level {
-            chunks,
+            frontier: &frontier,
+            chunks: chunks(&frontier),
             next_chunk: AtomicUsize::new(0),
             states: &states,
             stop: AtomicBool::new(false),
-            row,
+            layout,
             depth,
             max_states: job.max_states,
             progress,
@@ -239,17 +265,28 @@ pub(crate) fn search(
             });
         }
         cut |= level.stop.load(Ordering::Relaxed);
-        frontier = workers.iter_mut().map(|worker| std::mem::take(&mut worker.found)).collect();
+        let found = |worker: &mut Worker<'_>| std::mem::replace(&mut worker.found, Found::new(layout));
+        frontier = workers.iter_mut().map(found).collect();
         // A violating link ends a path as long as those to the states of the next level. A violation in a
         // state (two clients inside, for example) tells a reader more, so that level is still inspected.
         let linked = workers.iter().any(|worker| worker.by_link.is_some());
-        if cut || last_level || frontier.iter().all(Vec::is_empty) {
+        if cut || last_level || frontier.iter().all(|part| part.ids.is_empty()) {
             break;
         }
         last_level = linked;
         depth += 1;
     }
     finish(&store, root, workers, depth, cut, &terms)
+}
+
+/// The ranges of states that threads take from the frontier.
+fn chunks(frontier: &[Found]) -> Vec<(usize, Range<usize>)> {
+    let mut chunks = Vec::new();
+    for (part, Found { ids, .. }) in frontier.iter().enumerate() {
+        let starts = (0..ids.len()).step_by(CHUNK);
+        chunks.extend(starts.map(|start| (part, start..ids.len().min(start + CHUNK))));
+    }
+    chunks
 }
 
 fn finish(
@@ -262,21 +299,21 @@ fn finish(
 ) -> SearchResult {
     let by_state = workers.iter_mut().find_map(|worker| worker.by_state.take());
     let mut candidate = by_state.or_else(|| workers.iter_mut().find_map(|worker| worker.by_link.take()));
+    let layout = workers[0].parts.layout;
+    let way_to = |state| way_to(store, layout, root, state);
     let logs: Vec<&Log> = workers.iter().map(|worker| &worker.log).collect();
     if candidate.is_none() && !cut && terms.asks(Property::EndReachable) {
-        candidate =
-            stuck_state(store, &logs, |state| way_to(store, root, state).len()).map(|state| Candidate {
-                violation: Violation::new(
-                    Property::EndReachable,
-                    "from here on no run leads to a state in which everybody has been served".to_string(),
-                ),
-                state,
-                last: None,
-            });
+        candidate = stuck_state(store, &logs, |state| way_to(state).len()).map(|state| Candidate {
+            violation: Violation::new(
+                Property::EndReachable,
+                "from here on no run leads to a state in which everybody has been served".to_string(),
+            ),
+            state,
+            last: None,
+        });
     }
-    let violation = candidate.map(|Candidate { violation, state, last }| {
-        (violation, Path { states: way_to(store, root, state), last })
-    });
+    let violation = candidate
+        .map(|Candidate { violation, state, last }| (violation, Path { states: way_to(state), last }));
     SearchResult {
         states: store.len(),
         transitions: workers.iter().map(|worker| worker.transitions).sum(),
@@ -291,12 +328,14 @@ fn finish(
 }
 
 /// The states from the start to this one.
-fn way_to(store: &Store, root: StateId, state: StateId) -> Vec<Vec<u32>> {
+fn way_to(store: &Store, layout: RowLayout, root: StateId, state: StateId) -> Vec<RowBuffer> {
     let mut states = Vec::new();
     let mut at = state;
     loop {
         let (words, parent) = store.get(at);
-        states.push(words);
+        let mut row = layout.zeroes();
+        row.copy(layout.row(&words));
+        states.push(row);
         if at == root {
             break;
         }

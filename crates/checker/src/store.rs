@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use sync::IgnorePoison;
 
 use crate::fast_hash::hash_words;
+use crate::row::Rows;
 
 /// The id of a state: the shard in the upper bits, the row in the lower ones.
 pub(crate) type StateId = u32;
@@ -23,8 +24,7 @@ pub(crate) struct Store {
 
 /// States to be added to the store.
 pub(crate) struct Batch {
-    width: usize,
-    states: Vec<u32>,
+    states: Rows,
     parents: Vec<StateId>,
     hashes: Vec<u64>,
     ids: Vec<StateId>,
@@ -34,19 +34,18 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn new(width: usize) -> Batch {
-        let (states, parents, hashes) = (Vec::new(), Vec::new(), Vec::new());
-        Batch { width, states, parents, hashes, ids: Vec::new(), order: Vec::new() }
+        let (parents, hashes) = (Vec::new(), Vec::new());
+        Batch { states: Rows::new(width), parents, hashes, ids: Vec::new(), order: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, state: &[u32], parent: StateId) {
-        debug_assert_eq!(state.len(), self.width);
-        self.states.extend_from_slice(state);
+        self.states.push(state);
         self.parents.push(parent);
         self.hashes.push(hash_words(state));
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.hashes.len()
+        self.states.len()
     }
 
     /// The ids of the states, in the order in which they were added to the batch, once they are in the store.
@@ -132,7 +131,7 @@ impl Store {
             std::hint::black_box(looks.fold(0, u64::wrapping_add));
             for &item in items {
                 let item = item as usize;
-                let state = &states[item * self.width..(item + 1) * self.width];
+                let state = states.get(item);
                 let (row, is_new) = shard.insert(state, parents[item], hashes[item], self.width);
                 ids[item] = (index as u32) << ROW_BITS | row;
                 if is_new {

@@ -23,3 +23,4 @@ pub(crate) mod sweep_grid;
 pub(crate) mod sweep_report;
 pub(crate) mod sweep_results;
 pub(crate) mod trace;
+pub(crate) mod trace_file;

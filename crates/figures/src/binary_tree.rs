@@ -87,7 +87,7 @@ fn high_points(effort: &Effort) -> Vec<Point> {
         points.push(heavy("lacbt", nodes, effort));
         points.extend(OTHERS.map(|name| heavy(name, nodes, effort)));
     }
-    points.extend(loads::duty(effort).into_iter().flatten());
+    points.extend(loads::shares_of_work(effort).into_iter().flatten());
     points
 }
 

@@ -42,7 +42,7 @@ impl Links {
     }
 
     /// Drops all links, and begins with those of the next incarnation.
-    pub(crate) fn begin_anew(&mut self, shared: &Arc<Shared>, me: Identity) {
+    pub(crate) fn restart(&mut self, shared: &Arc<Shared>, me: Identity) {
         let links = Links::start(shared, me).expect("a node that has started can start again");
         let before = std::mem::replace(self, links);
         shared.runtime.spawn(async move { before.peers.stop().await });

@@ -10,12 +10,12 @@ use crate::time::Ticks;
 
 /// A pending event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Happening {
+pub(crate) enum Event {
     /// A client of this node makes a request.
-    Ask(NodeId),
-    /// The client of this number leaves, unless its node has crashed since it entered. The last field is the
+    Request(NodeId),
+    /// The client of this number exits, unless its node has crashed since it entered. The last field is the
     /// node's incarnation.
-    Leave(NodeId, ClientId, u32),
+    Exit(NodeId, ClientId, u32),
     /// The letter of this number reaches its receiver.
     Arrive(u32),
     /// The receiver's processor has taken in the letter of this number, unless the receiver has crashed
@@ -28,7 +28,7 @@ pub(crate) enum Happening {
     /// The fault of this number begins.
     Fault(u32),
     /// The node that crashed restarts.
-    Mend(NodeId),
+    Restart(NodeId),
     /// All nodes make a request at once, or a single client does.
     Round,
 }
@@ -49,7 +49,7 @@ struct InLane {
     /// The number of its client, if it has one.
     client: u32,
     /// The incarnation of its node, where that matters.
-    life: u32,
+    incarnation: u32,
 }
 
 impl InLane {
@@ -66,7 +66,7 @@ fn key(time: Ticks, order: u64) -> Key {
 
 struct OnHeap {
     key: Key,
-    happening: Happening,
+    event: Event,
 }
 
 impl Ord for OnHeap {
@@ -105,7 +105,7 @@ pub(crate) struct Agenda {
 /// The lanes of arrivals, of handled letters, and of exits; then the heap.
 const ARRIVE: usize = 0;
 const HANDLE: usize = 1;
-const LEAVE: usize = 2;
+const EXIT: usize = 2;
 const HEAP: usize = 3;
 
 impl Agenda {
@@ -121,43 +121,43 @@ impl Agenda {
 
     /// Inlined, so that the kind of event is known and its lane costs nothing to find.
     #[inline(always)]
-    pub(crate) fn plan(&mut self, time: Ticks, happening: Happening) {
+    pub(crate) fn plan(&mut self, time: Ticks, event: Event) {
         self.planned += 1;
-        let (lane, of, client, life) = match happening {
-            Happening::Arrive(letter) => (ARRIVE, letter, 0, 0),
-            Happening::Handle(letter, life) => (HANDLE, letter, 0, life),
-            Happening::Leave(node, client, life) => (LEAVE, node, client, life),
-            _ => return self.put_on_heap(time, happening),
+        let (lane, of, client, incarnation) = match event {
+            Event::Arrive(letter) => (ARRIVE, letter, 0, 0),
+            Event::Handle(letter, incarnation) => (HANDLE, letter, 0, incarnation),
+            Event::Exit(node, client, incarnation) => (EXIT, node, client, incarnation),
+            _ => return self.put_on_heap(time, event),
         };
         // Otherwise it comes before the last of its lane.
         if self.last[lane] <= time {
             self.last[lane] = time;
-            let entry = InLane { time, order: self.planned, of, client, life };
+            let entry = InLane { time, order: self.planned, of, client, incarnation };
             self.first[lane] = self.first[lane].min(entry.key());
             self.lanes[lane].push_back(entry);
         } else {
-            self.put_on_heap(time, happening);
+            self.put_on_heap(time, event);
         }
     }
 
     #[inline(never)]
-    fn put_on_heap(&mut self, time: Ticks, happening: Happening) {
+    fn put_on_heap(&mut self, time: Ticks, event: Event) {
         let key = key(time, self.planned);
         self.first[HEAP] = self.first[HEAP].min(key);
-        self.heap.push(OnHeap { key, happening });
+        self.heap.push(OnHeap { key, event });
     }
 
     /// Removes the next event. Inlined, so that the lane leads to the handler in one jump.
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<(Ticks, Happening)> {
-        let [arrive, handle, leave, heap] = self.first;
+    pub(crate) fn next(&mut self) -> Option<(Ticks, Event)> {
+        let [arrive, handle, exit, heap] = self.first;
         let (letter, letter_lane) = if handle < arrive { (handle, HANDLE) } else { (arrive, ARRIVE) };
-        let (client, client_lane) = if heap < leave { (heap, HEAP) } else { (leave, LEAVE) };
+        let (client, client_lane) = if heap < exit { (heap, HEAP) } else { (exit, EXIT) };
         match if client < letter { client_lane } else { letter_lane } {
-            ARRIVE => self.take(ARRIVE).map(|next| (next.time, Happening::Arrive(next.of))),
-            HANDLE => self.take(HANDLE).map(|next| (next.time, Happening::Handle(next.of, next.life))),
-            LEAVE => {
-                self.take(LEAVE).map(|next| (next.time, Happening::Leave(next.of, next.client, next.life)))
+            ARRIVE => self.take(ARRIVE).map(|next| (next.time, Event::Arrive(next.of))),
+            HANDLE => self.take(HANDLE).map(|next| (next.time, Event::Handle(next.of, next.incarnation))),
+            EXIT => {
+                self.take(EXIT).map(|next| (next.time, Event::Exit(next.of, next.client, next.incarnation)))
             }
             _ => self.take_from_heap(),
         }
@@ -172,10 +172,10 @@ impl Agenda {
     }
 
     #[inline(never)]
-    fn take_from_heap(&mut self) -> Option<(Ticks, Happening)> {
+    fn take_from_heap(&mut self) -> Option<(Ticks, Event)> {
         let next = self.heap.pop();
         self.first[HEAP] = self.heap.peek().map_or(LAST, |next| next.key);
-        next.map(|next| ((next.key >> 64) as Ticks, next.happening))
+        next.map(|next| ((next.key >> 64) as Ticks, next.event))
     }
 }
 
@@ -187,17 +187,17 @@ mod tests {
     fn in_order_of_time_and_of_planning() {
         let mut agenda = Agenda::new();
         let planned = [
-            (5, Happening::Arrive(0)),
-            (3, Happening::Arrive(1)),
-            (5, Happening::Arrive(2)),
-            (3, Happening::Ask(3)),
-            (4, Happening::Leave(4, 1, 2)),
-            (3, Happening::Handle(5, 0)),
-            (9, Happening::Leave(6, 0, 0)),
-            (6, Happening::Leave(7, 3, 4)),
+            (5, Event::Arrive(0)),
+            (3, Event::Arrive(1)),
+            (5, Event::Arrive(2)),
+            (3, Event::Request(3)),
+            (4, Event::Exit(4, 1, 2)),
+            (3, Event::Handle(5, 0)),
+            (9, Event::Exit(6, 0, 0)),
+            (6, Event::Exit(7, 3, 4)),
         ];
-        for (time, happening) in planned {
-            agenda.plan(time, happening);
+        for (time, event) in planned {
+            agenda.plan(time, event);
         }
         let mut expected = planned.to_vec();
         expected.sort_by_key(|(time, _)| *time);

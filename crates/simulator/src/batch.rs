@@ -3,12 +3,11 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, SettingError};
+use algorithms::SettingError;
 use rayon::prelude::*;
 use sync::IgnorePoison;
 
-use crate::{Outcome, Plan, Summary};
+use crate::{Outcome, Plan, Recording, Summary};
 
 /// A plan for an algorithm, to be run from several seeds.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +28,7 @@ impl Point {
         if self.seeds == 0 {
             return Err(SettingError("there must be at least one seed".to_string()));
         }
-        registry::visit(&self.algorithm, Validate(&self.plan))?
+        self.plan.validate_for(&self.algorithm)
     }
 
     /// Runs the point from all its seeds.
@@ -40,11 +39,7 @@ impl Point {
 
     /// Runs the point once and records every step.
     pub fn record(&self, seed: u64) -> Result<Outcome, SettingError> {
-        self.run_once(seed, true)
-    }
-
-    fn run_once(&self, seed: u64, record: bool) -> Result<Outcome, SettingError> {
-        registry::visit(&self.algorithm, Run { plan: &self.plan, seed, record })?
+        crate::run(&self.algorithm, &self.plan, seed, Recording::On)
     }
 }
 
@@ -73,7 +68,7 @@ pub fn run_each<E: From<SettingError> + Send>(
     let one = |(index, number): (usize, u64)| {
         let point = &points[index];
         let seed = point.seed.wrapping_add(number);
-        let outcome = point.run_once(seed, false)?;
+        let outcome = crate::run(&point.algorithm, &point.plan, seed, Recording::Off)?;
         ran(index);
         let mut outcomes = gathered[index].lock().ignore_poison();
         outcomes.push(outcome);
@@ -87,30 +82,4 @@ pub fn run_each<E: From<SettingError> + Send>(
     let runs = points.iter().enumerate();
     let runs = runs.flat_map(|(index, point)| (0..point.seeds).map(move |number| (index, number)));
     runs.par_bridge().try_for_each(one)
-}
-
-struct Validate<'a>(&'a Plan);
-
-impl Visitor for Validate<'_> {
-    type Output = Result<(), SettingError>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        self.0.validate(&A::INFO)?;
-        let rules = A::rules(&self.0.setting)?;
-        crate::memory::refuse_too_large::<A>(self.0, &rules)
-    }
-}
-
-struct Run<'a> {
-    plan: &'a Plan,
-    seed: u64,
-    record: bool,
-}
-
-impl Visitor for Run<'_> {
-    type Output = Result<Outcome, SettingError>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        crate::run::<A>(self.plan, self.seed, self.record)
-    }
 }

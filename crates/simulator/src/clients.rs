@@ -1,33 +1,33 @@
 //! The behaviour of clients: they request, enter, leave and think.
 
 use algorithms::info::Clients;
-use algorithms::node::Event;
+use algorithms::node::Event as NodeEvent;
 use algorithms::{Action, Algorithm, ClientId, Grant, Groups, Input, NodeId};
 
-use crate::agenda::Happening;
-use crate::desk::Visit;
+use crate::agenda::Event;
 use crate::engine::Engine;
+use crate::processor::ClientState;
 use crate::time::Ticks;
 use crate::workload::Workload;
 
 impl<A: Algorithm> Engine<'_, A> {
-    pub(crate) fn ask(&mut self, node: NodeId) {
-        let groups = self.load.draw_groups();
-        let desk = &mut self.desks[node as usize];
-        if let Some(until) = desk.paused(self.now) {
-            return self.agenda.plan(until, Happening::Ask(node));
+    pub(crate) fn client_requests(&mut self, node: NodeId) {
+        let (info, groups) = (self.info(), self.load.groups_wanted());
+        let processor = &mut self.processors[node as usize];
+        if let Some(until) = processor.paused(self.now) {
+            return self.agenda.plan(until, Event::Request(node));
         }
-        if desk.down {
+        if processor.down {
             // It makes its request when its node has restarted.
-            desk.asleep += 1;
+            processor.postponed += 1;
             return;
         }
         self.measures.asked();
-        if A::INFO.clients == Clients::Many {
-            let client = desk.idle_client();
+        if info.clients == Clients::Many {
+            let client = processor.idle_client();
             self.request(node, client, groups, self.now);
-        } else if desk.visits[0].waits || desk.visits[0].inside {
-            desk.queue.push_back((self.now, groups));
+        } else if processor.clients[0].waits || processor.clients[0].inside {
+            processor.queue.push_back((self.now, groups));
         } else {
             self.request(node, 0, groups, self.now);
         }
@@ -35,48 +35,48 @@ impl<A: Algorithm> Engine<'_, A> {
 
     pub(crate) fn request(&mut self, node: NodeId, client: ClientId, groups: Groups, asked_at: Ticks) {
         let switches = self.measures.all_switches;
-        self.desks[node as usize].visits[client as usize] =
-            Visit { waits: true, inside: false, asked_at, switches };
+        self.processors[node as usize].clients[client as usize] =
+            ClientState { waits: true, inside: false, asked_at, switches };
         self.present += 1;
         self.network.record(Action::Request { node, client, groups });
-        self.step(node, Event::Input(Input::Request { client, groups }));
+        self.step(node, NodeEvent::Input(Input::Request { client, groups }));
     }
 
     pub(crate) fn entered(&mut self, node: NodeId, Grant { client, group, .. }: Grant) {
-        let desk = &mut self.desks[node as usize];
-        let visit = &mut desk.visits[client as usize];
-        (visit.waits, visit.inside) = (false, true);
-        self.measures.entered(node, group, visit, self.now);
+        let processor = &mut self.processors[node as usize];
+        let state = &mut processor.clients[client as usize];
+        (state.waits, state.inside) = (false, true);
+        self.measures.entered(node, group, state, self.now);
         self.entered += 1;
         self.quiet_events = 0;
         if self.entered == self.warmup {
             self.measures.begin(self.now);
         }
         let until = self.now + self.section.draw(&mut self.sections);
-        self.agenda.plan(until, Happening::Leave(node, client, desk.life));
+        self.agenda.plan(until, Event::Exit(node, client, processor.incarnation));
     }
 
-    pub(crate) fn leave(&mut self, node: NodeId, client: ClientId, life: u32) {
-        let desk = &mut self.desks[node as usize];
-        if desk.life != life {
+    pub(crate) fn exit(&mut self, node: NodeId, client: ClientId, incarnation: u32) {
+        let processor = &mut self.processors[node as usize];
+        if processor.incarnation != incarnation {
             return;
         }
-        if let Some(until) = desk.paused(self.now) {
-            return self.agenda.plan(until, Happening::Leave(node, client, life));
+        if let Some(until) = processor.paused(self.now) {
+            return self.agenda.plan(until, Event::Exit(node, client, incarnation));
         }
-        let visit = &mut desk.visits[client as usize];
-        visit.inside = false;
+        let state = &mut processor.clients[client as usize];
+        state.inside = false;
         self.present -= 1;
-        self.measures.left(self.now - visit.asked_at, self.now);
+        self.measures.left(self.now - state.asked_at, self.now);
         self.network.record(Action::Exit { node, client });
-        self.step(node, Event::Input(Input::Exit { client }));
+        self.step(node, NodeEvent::Input(Input::Exit { client }));
         if self.violation.is_some() {
             return;
         }
         if !matches!(self.plan.workload, Workload::Once(_)) {
             self.think(node);
         }
-        if let Some((asked_at, groups)) = self.desks[node as usize].queue.pop_front() {
+        if let Some((asked_at, groups)) = self.processors[node as usize].queue.pop_front() {
             self.request(node, 0, groups, asked_at);
         }
     }
@@ -91,13 +91,13 @@ impl<A: Algorithm> Engine<'_, A> {
             }
         } else {
             let at = self.now + self.load.think(node);
-            self.agenda.plan(at, Happening::Ask(node));
+            self.agenda.plan(at, Event::Request(node));
         }
     }
 
     pub(crate) fn plan_round(&mut self, at: Ticks) {
         self.round_planned = true;
-        self.agenda.plan(at, Happening::Round);
+        self.agenda.plan(at, Event::Round);
     }
 
     pub(crate) fn round(&mut self) {
@@ -105,11 +105,11 @@ impl<A: Algorithm> Engine<'_, A> {
         let nodes = self.plan.setting.nodes;
         if self.plan.workload == Workload::Single {
             let node = self.load.any_node(nodes);
-            return self.ask(node);
+            return self.client_requests(node);
         }
         for node in self.plan.workload.askers(nodes) {
             if self.violation.is_none() {
-                self.ask(node);
+                self.client_requests(node);
             }
         }
     }

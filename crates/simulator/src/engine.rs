@@ -5,21 +5,22 @@
 //! before the next message is received. Inputs of the local client are handled at once; the messages they
 //! cause queue behind what the processor is doing. A client inside does not occupy the processor.
 
-use algorithms::node::{Event, Node};
+use algorithms::node::{Event as NodeEvent, Node};
 use algorithms::properties::{Fences, Terms};
+use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
 use algorithms::{
-    Action, Algorithm, Census, Effect, Input, Kind, NodeId, Outbox, Property, SettingError, Site, Step,
-    Timer, Violation, Wait,
+    Action, Algorithm, Census, Effect, Info, Input, Kind, NodeId, Outbox, Property, SettingError, Site, Step,
+    System, Timer, Violation, Wait,
 };
 use random::{Random, RecordedPicks};
 
-use crate::agenda::{Agenda, Happening};
-use crate::desk::Desk;
+use crate::agenda::{Agenda, Event};
 use crate::measures::Measures;
 use crate::memory;
 use crate::network::Network;
 use crate::plan::Plan;
+use crate::processor::Processor;
 use crate::time::{Draws, Ticks, ticks, units};
 use crate::workload::{Load, Workload};
 
@@ -47,24 +48,59 @@ pub struct Outcome {
     pub steps: Vec<Step>,
 }
 
-/// Runs a plan once from a seed. `record` keeps every step, for a trace.
-pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome, SettingError> {
-    plan.validate(&A::INFO)?;
-    let rules = A::rules(&plan.setting)?;
-    memory::refuse_too_large::<A>(plan, &rules)?;
-    let mut engine = Engine::<A>::new(plan, &rules, seed, record);
-    let violation = engine.finish()?;
+/// Whether a run keeps its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recording {
+    /// Every step is kept, for a trace.
+    On,
+    /// No step is kept.
+    Off,
+}
+
+/// Runs a plan for the algorithm of this name once from a seed.
+pub fn run(name: &str, plan: &Plan, seed: u64, recording: Recording) -> Result<Outcome, SettingError> {
+    plan.validate_for(name)?;
+    registry::visit(name, &plan.setting, Run { plan, seed, recording })?
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    seed: u64,
+    recording: Recording,
+}
+
+impl Visitor for Run<'_> {
+    type Output = Result<Outcome, SettingError>;
+
+    fn visit<A: Algorithm>(self, system: System<A>) -> Self::Output {
+        run_system(&system, self.plan, self.seed, self.recording)
+    }
+}
+
+fn run_system<A: Algorithm>(
+    system: &System<A>,
+    plan: &Plan,
+    seed: u64,
+    recording: Recording,
+) -> Result<Outcome, SettingError> {
+    let mut engine = Engine::new(system, plan, seed, recording);
+    if engine.warmup == 0 {
+        engine.measures.begin(0);
+    }
+    let violation = engine.run_until_over()?;
     let now = engine.now;
-    for visit in engine.desks.iter().flat_map(|desk| &desk.visits).filter(|visit| visit.waits) {
-        engine.measures.still_waits(now - visit.asked_at);
+    for client in
+        engine.processors.iter().flat_map(|processor| &processor.clients).filter(|client| client.waits)
+    {
+        engine.measures.still_waits(now - client.asked_at);
     }
     engine.measures.end(now);
     let measures = engine.measures.clone();
-    let violation = violation.or_else(|| engine.settle());
+    let violation = if violation.is_some() { violation } else { engine.settle()? };
     Ok(Outcome {
         seed,
         measures,
-        bytes_per_node: memory::bytes_per_node(&engine.nodes),
+        bytes_per_node: memory::bytes_per_node(system.rules(), &engine.nodes),
         messages: engine.network.sent,
         longest_queue: engine.census.longest_queue,
         violation,
@@ -74,11 +110,11 @@ pub fn run<A: Algorithm>(plan: &Plan, seed: u64, record: bool) -> Result<Outcome
 
 pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) plan: &'p Plan,
-    rules: &'p A::Rules,
+    system: &'p System<A>,
     pub(crate) now: Ticks,
     pub(crate) agenda: Agenda,
     pub(crate) nodes: Vec<Node<A>>,
-    pub(crate) desks: Vec<Desk>,
+    pub(crate) processors: Vec<Processor>,
     pub(crate) network: Network<A>,
     pub(crate) load: Load,
     picks: RecordedPicks,
@@ -110,20 +146,20 @@ pub(crate) struct Engine<'p, A: Algorithm> {
 }
 
 impl<'p, A: Algorithm> Engine<'p, A> {
-    fn new(plan: &'p Plan, rules: &'p A::Rules, seed: u64, record: bool) -> Engine<'p, A> {
-        let nodes = plan.setting.nodes;
-        let network = Network::new(plan, &A::INFO, seed, record);
+    fn new(system: &'p System<A>, plan: &'p Plan, seed: u64, recording: Recording) -> Engine<'p, A> {
+        let (info, nodes) = (system.info(), plan.setting.nodes);
+        let network = Network::new(plan, info, seed, recording);
         let (warmup, last) = match plan.workload {
             Workload::Once(_) => (0, plan.workload.askers(nodes).len() as u64),
             _ => (plan.warmup, plan.warmup + plan.entries),
         };
         let mut engine = Engine {
             plan,
-            rules,
+            system,
             now: 0,
             agenda: Agenda::new(),
-            nodes: memory::nodes(plan, rules),
-            desks: memory::desks::<A>(plan),
+            nodes: (0..nodes).map(|me| Node::start(&system.site(me))).collect(),
+            processors: (0..nodes).map(|_| Processor::new(info.timers.len())).collect(),
             hop: network.longest_hop,
             network,
             load: Load::new(plan, seed),
@@ -131,23 +167,18 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             section: Draws::new(plan.section),
             sections: Random::stream(seed, 4),
             faults: Random::stream(seed, 5),
-            measures: Measures::new(
-                nodes,
-                last - warmup,
-                plan.setting.tokens,
-                A::INFO.kind == Kind::GroupMutex,
-            ),
-            terms: Terms::new(&A::INFO, plan.setting.tokens, plan.faulty(&A::INFO)),
+            measures: Measures::new(nodes, last - warmup, plan.setting.tokens, info.kind == Kind::GroupMutex),
+            terms: Terms::new(info, plan.setting.tokens, plan.faulty(info)),
             census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
             effects: Vec::new(),
-            timers_run: plan.timers_run(&A::INFO),
+            timers_run: plan.timers_run(info),
             receive: ticks(plan.receive),
             section_bound: plan.section.bound(),
             entered: 0,
             warmup,
             last,
             present: 0,
-            fences: Fences::new(&A::INFO),
+            fences: Fences::new(info),
             round_planned: false,
             quiet_events: 0,
             settling: false,
@@ -170,39 +201,42 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             for node in 0..nodes {
                 for _ in 0..self.plan.clients {
                     let at = self.load.first(node);
-                    self.agenda.plan(at, Happening::Ask(node));
+                    self.agenda.plan(at, Event::Request(node));
                 }
             }
         }
         for (index, fault) in (0..).zip(&self.plan.faults.verbs) {
-            self.agenda.plan(fault.at, Happening::Fault(index));
+            self.agenda.plan(fault.at, Event::Fault(index));
         }
+    }
+
+    /// The description of the algorithm.
+    #[inline(always)]
+    pub(crate) fn info(&self) -> &'static Info {
+        self.system.info()
     }
 
     fn site(&self, me: NodeId) -> Site<'p, A> {
-        Site { me, nodes: self.plan.setting.nodes, tokens: self.plan.setting.tokens, rules: self.rules }
+        self.system.site(me)
     }
 
-    /// Runs to the end; returns the violation, if any.
-    fn finish(&mut self) -> Result<Option<Violation>, SettingError> {
-        let most_quiet = self.most_quiet();
-        if self.warmup == 0 {
-            self.measures.begin(0);
-        }
+    /// Handles events until [`Engine::is_over`]; returns the violation, if any. There is one such loop, because
+    /// the handlers of all events are compiled into it.
+    pub(crate) fn run_until_over(&mut self) -> Result<Option<Violation>, SettingError> {
+        let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes));
         while !self.is_over() {
-            let Some((time, happening)) = self.agenda.next() else { return Ok(Some(self.stuck())) };
+            let Some((time, event)) = self.agenda.next() else { return Ok(Some(self.stuck())) };
             debug_assert!(time >= self.now);
             self.now = time;
-            self.happen(happening);
+            self.handle(event);
             if self.violation.is_some() {
                 return Ok(self.violation.take());
             }
             self.quiet_events += 1;
             if self.quiet_events > most_quiet {
-                let detail = format!("nobody has entered for {most_quiet} events");
-                return Ok(Some(Violation::new(Property::EndReachable, detail)));
+                return Ok(Some(self.livelock(most_quiet)));
             }
-            if self.network.most_under_way() > MOST_UNDER_WAY {
+            if self.network.most_under_way() > MOST_UNDER_WAY && !self.settling {
                 let most = MOST_UNDER_WAY / 1_000_000;
                 let hint = "take fewer nodes, a lower rate or the workload single";
                 return Err(SettingError(format!(
@@ -213,21 +247,29 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         Ok(None)
     }
 
-    /// This many events without an entry count as a livelock.
-    pub(crate) fn most_quiet(&self) -> u64 {
-        MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes))
+    /// Whether all entries have been measured; a single round runs to its last message, and a run that settles
+    /// until no client waits or is inside.
+    fn is_over(&self) -> bool {
+        self.entered >= self.last
+            && match self.plan.workload {
+                _ if self.settling => self.present == 0,
+                Workload::Once(_) => self.present == 0 && self.network.silent(),
+                _ => true,
+            }
     }
 
-    /// Whether all entries have been measured; a single round runs to its last message.
-    fn is_over(&self) -> bool {
-        let settled = || self.present == 0 && self.network.silent();
-        self.entered >= self.last && (!matches!(self.plan.workload, Workload::Once(_)) || settled())
+    /// No client has entered for this many events.
+    fn livelock(&self, events: u64) -> Violation {
+        if self.settling {
+            return self.stuck();
+        }
+        Violation::new(Property::EndReachable, format!("nobody has entered for {events} events"))
     }
 
     /// Nothing more can happen, and some clients have not been served.
     pub(crate) fn stuck(&self) -> Violation {
-        let waits = |&node: &usize| self.desks[node].visits.iter().any(|visit| visit.waits);
-        let waiting: Vec<usize> = (0..self.desks.len()).filter(waits).collect();
+        let waits = |&node: &usize| self.processors[node].clients.iter().any(|client| client.waits);
+        let waiting: Vec<usize> = (0..self.processors.len()).filter(waits).collect();
         let names: Vec<String> = waiting.iter().take(10).map(ToString::to_string).collect();
         let more = if waiting.len() > 10 { ", …" } else { "" };
         let detail = format!("nothing more can happen and node {}{more} waits", names.join(", "));
@@ -235,21 +277,21 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     #[inline(always)]
-    pub(crate) fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Arrive(letter) => self.arrive(letter),
-            Happening::Handle(letter, life) => self.handled(letter, life),
-            Happening::Wake(node) => {
-                self.desks[node as usize].wake_planned = false;
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Arrive(letter) => self.arrive(letter),
+            Event::Handle(letter, incarnation) => self.handled(letter, incarnation),
+            Event::Wake(node) => {
+                self.processors[node as usize].wake_planned = false;
                 self.next_message(node);
             }
-            Happening::Ask(_) | Happening::Round | Happening::Fault(_) if self.settling => {}
-            Happening::Ask(node) => self.ask(node),
-            Happening::Leave(node, client, life) => self.leave(node, client, life),
-            Happening::Expire(node, timer, count) => self.expire(node, timer.into(), count),
-            Happening::Round => self.round(),
-            Happening::Fault(index) => self.fault(index),
-            Happening::Mend(node) => self.mend(node),
+            Event::Request(_) | Event::Round | Event::Fault(_) if self.settling => {}
+            Event::Request(node) => self.client_requests(node),
+            Event::Exit(node, client, incarnation) => self.exit(node, client, incarnation),
+            Event::Expire(node, timer, count) => self.expire(node, timer.into(), count),
+            Event::Round => self.round(),
+            Event::Fault(index) => self.fault(index),
+            Event::Restart(node) => self.restart(node),
         }
     }
 
@@ -260,22 +302,22 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             return;
         }
         let to = self.network.receiver(letter);
-        let desk = &mut self.desks[to as usize];
-        if desk.down {
+        let processor = &mut self.processors[to as usize];
+        if processor.down {
             self.deliver(letter);
-        } else if desk.paused(self.now).is_some() || !desk.inbox.is_empty() {
-            desk.inbox.push_back(letter);
+        } else if processor.paused(self.now).is_some() || !processor.inbox.is_empty() {
+            processor.inbox.push_back(letter);
             self.wake_when_free(to);
         } else if let Some(deadline) = self.network.deadline(letter) {
             // Where an algorithm relies on bounded delays, the processor's queue must not make a message
             // late.
-            let handled = (self.now.max(desk.busy_until) + self.receive).min(deadline);
-            desk.busy_until = desk.busy_until.max(handled);
-            self.agenda.plan(handled, Happening::Handle(letter, desk.life));
-        } else if desk.is_free(self.now) {
+            let handled = (self.now.max(processor.busy_until) + self.receive).min(deadline);
+            processor.busy_until = processor.busy_until.max(handled);
+            self.agenda.plan(handled, Event::Handle(letter, processor.incarnation));
+        } else if processor.is_free(self.now) {
             self.begin_receiving(to, letter);
         } else {
-            desk.inbox.push_back(letter);
+            processor.inbox.push_back(letter);
             self.wake_when_free(to);
         }
     }
@@ -283,25 +325,25 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     /// Starts with the next waiting message, if there is one and the processor is free.
     fn next_message(&mut self, node: NodeId) {
         while self.violation.is_none() {
-            let desk = &mut self.desks[node as usize];
-            if desk.inbox.is_empty() || desk.receiving {
+            let processor = &mut self.processors[node as usize];
+            if processor.inbox.is_empty() || processor.receiving {
                 return;
             }
-            if desk.busy_until > self.now || desk.paused(self.now).is_some() {
+            if processor.busy_until > self.now || processor.paused(self.now).is_some() {
                 return self.wake_when_free(node);
             }
-            if let Some(letter) = desk.inbox.pop_front() {
+            if let Some(letter) = processor.inbox.pop_front() {
                 self.begin_receiving(node, letter);
             }
         }
     }
 
     fn wake_when_free(&mut self, node: NodeId) {
-        let desk = &mut self.desks[node as usize];
-        if !desk.receiving && !desk.wake_planned {
-            desk.wake_planned = true;
-            let at = desk.busy_until.max(desk.paused_until).max(self.now);
-            self.agenda.plan(at, Happening::Wake(node));
+        let processor = &mut self.processors[node as usize];
+        if !processor.receiving && !processor.wake_planned {
+            processor.wake_planned = true;
+            let at = processor.busy_until.max(processor.paused_until).max(self.now);
+            self.agenda.plan(at, Event::Wake(node));
         }
     }
 
@@ -310,24 +352,24 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         if self.receive == 0 {
             return self.deliver(letter);
         }
-        let desk = &mut self.desks[node as usize];
-        desk.receiving = true;
-        desk.busy_until = self.now + self.receive;
-        self.agenda.plan(desk.busy_until, Happening::Handle(letter, desk.life));
+        let processor = &mut self.processors[node as usize];
+        processor.receiving = true;
+        processor.busy_until = self.now + self.receive;
+        self.agenda.plan(processor.busy_until, Event::Handle(letter, processor.incarnation));
     }
 
     #[inline(always)]
-    fn handled(&mut self, letter: u32, life: u32) {
+    fn handled(&mut self, letter: u32, incarnation: u32) {
         let node = self.network.receiver(letter);
-        let desk = &mut self.desks[node as usize];
-        if desk.life != life {
+        let processor = &mut self.processors[node as usize];
+        if processor.incarnation != incarnation {
             // It had arrived, and its receiver crashed before handling it.
             return self.network.lose(letter, self.plan.check.then_some(&mut self.census));
         }
-        if let Some(until) = desk.paused(self.now) {
-            return self.agenda.plan(until, Happening::Handle(letter, life));
+        if let Some(until) = processor.paused(self.now) {
+            return self.agenda.plan(until, Event::Handle(letter, incarnation));
         }
-        desk.receiving = false;
+        processor.receiving = false;
         self.deliver(letter);
         self.next_message(node);
     }
@@ -344,35 +386,35 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             self.census.count_up();
         }
         self.network.record(Action::Deliver(envelope));
-        self.step(to, Event::Input(Input::Deliver { from, message }));
+        self.step(to, NodeEvent::Input(Input::Deliver { from, message }));
     }
 
     fn expire(&mut self, node: NodeId, timer: Timer, count: u32) {
-        let desk = &self.desks[node as usize];
-        if desk.timers[timer] != count || !self.nodes[node as usize].armed.contains(&timer) {
+        let processor = &self.processors[node as usize];
+        if processor.timers[timer] != count || !self.nodes[node as usize].armed.contains(&timer) {
             return;
         }
-        if let Some(until) = desk.paused(self.now) {
-            return self.agenda.plan(until, Happening::Expire(node, timer as u8, count));
+        if let Some(until) = processor.paused(self.now) {
+            return self.agenda.plan(until, Event::Expire(node, timer as u8, count));
         }
         self.network.record(Action::Expire { node, timer });
-        self.step(node, Event::Input(Input::Expire(timer)));
+        self.step(node, NodeEvent::Input(Input::Expire(timer)));
     }
 
     fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
         if !self.timers_run {
             return;
         }
-        let count = &mut self.desks[node as usize].timers[timer];
+        let count = &mut self.processors[node as usize].timers[timer];
         *count = count.wrapping_add(1);
         let lasts = self.hop * u64::from(wait.hops) + self.section_bound * u64::from(wait.sections);
-        self.agenda.plan(self.now + lasts, Happening::Expire(node, timer as u8, *count));
+        self.agenda.plan(self.now + lasts, Event::Expire(node, timer as u8, *count));
     }
 
     /// Applies an event to a node (the caller has recorded it), carries out the effects, and checks the
     /// properties. Inlined, because callers know the event.
     #[inline(always)]
-    pub(crate) fn step(&mut self, me: NodeId, event: Event<A>) {
+    pub(crate) fn step(&mut self, me: NodeId, event: NodeEvent<A>) {
         let site = self.site(me);
         let node = &mut self.nodes[me as usize];
         if self.plan.check {
@@ -435,9 +477,9 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     fn send(&mut self, from: NodeId, to: NodeId, message: A::Message) {
         self.measures.sent(from, A::kind(&message), A::words(&message));
-        let desk = &mut self.desks[from as usize];
-        desk.busy_until = desk.busy_until.max(self.now) + self.network.send;
-        let leaves = desk.busy_until;
+        let processor = &mut self.processors[from as usize];
+        processor.busy_until = processor.busy_until.max(self.now) + self.network.send;
+        let leaves = processor.busy_until;
         let count = self.plan.check.then_some(&mut self.census);
         let tampered = self.network.post(&mut self.agenda, self.now, leaves, (from, to), message, count);
         self.measures.tampered += u64::from(tampered);

@@ -3,7 +3,7 @@
 use algorithms::{Group, NodeId};
 use hdrhistogram::Histogram;
 
-use crate::desk::Visit;
+use crate::processor::ClientState;
 use crate::time::{NEVER, Ticks, units};
 
 /// Waits are grouped into this many batches, so that a single run can estimate the error of its mean.
@@ -27,7 +27,7 @@ pub struct Measures {
     /// The longest wait, unfinished ones included.
     pub longest_wait: Ticks,
     /// From an exit with waiters to the entry it made possible: sum and number.
-    pub handed_over: (u128, u64),
+    pub handed_off: (u128, u64),
     /// From the exit of the last client inside, with waiters, to the next entry: sum and number.
     pub changed_over: (u128, u64),
     /// The most changes of the group during a wait, the one to its own group included.
@@ -99,7 +99,7 @@ impl Measures {
             exits: 0,
             kinds: Vec::new(),
             longest_wait: 0,
-            handed_over: (0, 0),
+            handed_off: (0, 0),
             changed_over: (0, 0),
             most_switches_waited: 0,
             switches: 0,
@@ -132,7 +132,7 @@ impl Measures {
         (self.waited, self.responses, self.exits, self.switches, self.tampered) = (0, 0, 0, 0, 0);
         self.kinds.clear();
         self.longest_wait = 0;
-        (self.handed_over, self.changed_over, self.most_switches_waited) = ((0, 0), (0, 0), 0);
+        (self.handed_off, self.changed_over, self.most_switches_waited) = ((0, 0), (0, 0), 0);
         self.most_inside = self.inside;
         self.by_node.fill(NodeCount::default());
         self.batches.clear();
@@ -143,13 +143,17 @@ impl Measures {
         self.waiting += 1;
     }
 
-    pub(crate) fn gave_up(&mut self, waiting: bool, inside: bool, now: Ticks) {
-        self.waiting -= u64::from(waiting);
+    /// A waiter is gone, because its node has crashed.
+    pub(crate) fn waiter_lost(&mut self) {
+        self.waiting -= 1;
         // No client enters for an exit that only this client waited for.
         self.vacated.truncate(self.waiting as usize);
-        if inside {
-            self.change_inside(now, |inside| inside - 1);
-        }
+    }
+
+    /// A client inside is gone, because its node has crashed.
+    pub(crate) fn holder_lost(&mut self, now: Ticks) {
+        self.vacated.truncate(self.waiting as usize);
+        self.change_inside(now, |inside| inside - 1);
     }
 
     #[inline]
@@ -166,8 +170,8 @@ impl Measures {
     }
 
     #[inline(always)]
-    pub(crate) fn entered(&mut self, node: NodeId, group: Group, visit: &Visit, now: Ticks) {
-        let wait = now - visit.asked_at;
+    pub(crate) fn entered(&mut self, node: NodeId, group: Group, client: &ClientState, now: Ticks) {
+        let wait = now - client.asked_at;
         self.waiting = self.waiting.saturating_sub(1);
         self.entries += 1;
         self.waits.record(wait).expect("a histogram that resizes itself takes every value");
@@ -188,7 +192,7 @@ impl Measures {
             self.all_switches += 1;
         }
         self.last_group = Some(group);
-        let switches = self.all_switches - visit.switches;
+        let switches = self.all_switches - client.switches;
         self.most_switches_waited = self.most_switches_waited.max(switches);
         if let Some(emptied) = self.emptied.take()
             && wait > 0
@@ -221,8 +225,8 @@ impl Measures {
         if wait > 0
             && let Some(vacated) = self.vacated.pop_front()
         {
-            self.handed_over.0 += u128::from(now - vacated);
-            self.handed_over.1 += 1;
+            self.handed_off.0 += u128::from(now - vacated);
+            self.handed_off.1 += 1;
         }
         let free = self.free_places() as usize;
         self.vacated.truncate(free);
@@ -296,7 +300,7 @@ impl Measures {
 
     /// The mean time from an exit with waiters to the entry it made possible.
     pub fn sync_delay(&self) -> f64 {
-        ratio(self.handed_over.0 as f64 / crate::time::UNIT, self.handed_over.1 as f64)
+        ratio(self.handed_off.0 as f64 / crate::time::UNIT, self.handed_off.1 as f64)
     }
 
     /// The mean time from the exit of the last client inside, with waiters, to the next entry.

@@ -4,35 +4,20 @@
 use std::hash::{Hash, Hasher};
 
 use algorithms::node::Node;
-use algorithms::{Algorithm, SettingError, Site};
+use algorithms::{Algorithm, Erased, SettingError, System};
 
-use crate::desk::Desk;
-use crate::plan::Plan;
+use crate::processor::Processor;
 
 /// The states of a run's nodes may take this many bytes together.
 pub const MOST_BYTES: u64 = 4 << 30;
 
-/// The initial states of the nodes.
-pub(crate) fn nodes<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Vec<Node<A>> {
-    (0..plan.setting.nodes).map(|me| node(plan, rules, me)).collect()
-}
-
-/// The driver's state of the nodes.
-pub(crate) fn desks<A: Algorithm>(plan: &Plan) -> Vec<Desk> {
-    (0..plan.setting.nodes).map(|_| Desk::new(A::INFO.timers.len())).collect()
-}
-
-fn node<A: Algorithm>(plan: &Plan, rules: &A::Rules, me: u32) -> Node<A> {
-    Node::start(&Site { me, nodes: plan.setting.nodes, tokens: plan.setting.tokens, rules })
-}
-
-/// Refuses a plan whose nodes would not fit.
-pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> Result<(), SettingError> {
-    let nodes = plan.setting.nodes;
+/// Refuses a system whose nodes would not fit.
+pub(crate) fn refuse_too_large(system: &System<Erased>) -> Result<(), SettingError> {
+    let nodes = system.setting().nodes;
     // Five nodes are enough to tell. A few may hold more than others (a token, a root), so the median counts.
     let mut sizes: Vec<u64> = [0, nodes / 4, nodes / 2, nodes / 4 * 3, nodes - 1]
         .into_iter()
-        .map(|me| bytes(&node::<A>(plan, rules, me)))
+        .map(|me| bytes(system.rules(), &Node::start(&system.site(me))))
         .collect();
     sizes.sort_unstable();
     let each = sizes[sizes.len() / 2];
@@ -45,7 +30,7 @@ pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> R
     Err(SettingError(format!(
         "{} keeps {each} bytes on each of {nodes} nodes, {:.1} GB in all, and a run may have {:.1} GB: take about {} \
          nodes at most",
-        A::INFO.name,
+        system.info().name,
         all as f64 / 1e9,
         MOST_BYTES as f64 / 1e9,
         fits as u64 / 100 * 100,
@@ -54,17 +39,17 @@ pub(crate) fn refuse_too_large<A: Algorithm>(plan: &Plan, rules: &A::Rules) -> R
 
 /// About how many bytes a node takes, on average: its state and the driver's state of it, without allocator
 /// overhead. It is computed, so it is the same on every machine.
-pub(crate) fn bytes_per_node<A: Algorithm>(nodes: &[Node<A>]) -> u64 {
-    let all: u64 = nodes.iter().map(bytes).sum();
-    let desk = size_of::<Desk>() + A::INFO.timers.len() * size_of::<u32>();
-    all / (nodes.len() as u64).max(1) + desk as u64
+pub(crate) fn bytes_per_node<A: Algorithm>(rules: &A::Rules, nodes: &[Node<A>]) -> u64 {
+    let all: u64 = nodes.iter().map(|node| bytes(rules, node)).sum();
+    let processor = size_of::<Processor>() + A::info(rules).timers.len() * size_of::<u32>();
+    all / (nodes.len() as u64).max(1) + processor as u64
 }
 
 /// About how many bytes a node's state takes: its fixed part and everything it owns.
-fn bytes<A: Algorithm>(node: &Node<A>) -> u64 {
+fn bytes<A: Algorithm>(rules: &A::Rules, node: &Node<A>) -> u64 {
     let mut count = Count(0);
     node.hash(&mut count);
-    size_of::<Node<A>>() as u64 + count.0
+    A::node_bytes(rules) as u64 + count.0
 }
 
 /// Counts the bytes that are hashed: a state is hashed completely, whatever it consists of.
@@ -82,42 +67,46 @@ impl Hasher for Count {
 
 #[cfg(test)]
 mod tests {
-    use algorithms::drs_gme::DrsGme;
-    use algorithms::lacbt::Lacbt;
     use algorithms::naimi_trehel::NaimiTrehel;
-    use algorithms::suzuki_kasami::SuzukiKasami;
+    use algorithms::{Setting, registry};
 
     use super::*;
 
-    fn fits<A: Algorithm>(nodes: u32) -> Result<(), SettingError> {
-        let mut plan = Plan::of(&A::INFO);
-        plan.setting.nodes = nodes;
-        refuse_too_large::<A>(&plan, &A::rules(&plan.setting)?)
+    fn fits(name: &str, nodes: u32) -> Result<(), SettingError> {
+        refuse_too_large(&registry::system(name, &Setting::new(nodes, 1))?)
     }
 
     #[test]
     fn an_entry_for_each_node_on_each_node_does_not_fit() {
-        for refused in [fits::<SuzukiKasami>(100_000), fits::<DrsGme>(100_000)] {
+        for refused in [fits("suzuki-kasami", 100_000), fits("drs-gme", 100_000)] {
             let SettingError(why) = refused.unwrap_err();
             assert!(why.contains("on each of 100000 nodes"), "{why}");
         }
-        assert_eq!(fits::<SuzukiKasami>(20_000), Ok(()));
+        assert_eq!(fits("suzuki-kasami", 20_000), Ok(()));
     }
 
     #[test]
     fn a_few_words_on_each_node_fit() {
-        assert_eq!(fits::<NaimiTrehel>(1_000_000), Ok(()));
+        assert_eq!(fits("naimi-trehel", 1_000_000), Ok(()));
         // The root keeps an entry for each node; the others do not.
-        assert_eq!(fits::<Lacbt>(100_000), Ok(()));
+        assert_eq!(fits("lacbt", 100_000), Ok(()));
     }
 
     #[test]
-    fn a_node_takes_what_its_state_and_its_desk_take() {
-        let mut plan = Plan::of(&NaimiTrehel::INFO);
-        plan.setting.nodes = 7;
-        let built = nodes::<NaimiTrehel>(&plan, &NaimiTrehel::rules(&plan.setting).unwrap());
-        let fixed = size_of::<Node<NaimiTrehel>>() + size_of::<Desk>();
-        let found = bytes_per_node(&built) as usize;
+    fn a_node_takes_what_its_state_and_its_processor_take() {
+        let system = System::<NaimiTrehel>::new(&Setting::new(7, 1)).unwrap();
+        let nodes: Vec<_> = (0..7).map(|me| Node::start(&system.site(me))).collect();
+        let fixed = size_of::<Node<NaimiTrehel>>() + size_of::<Processor>();
+        let found = bytes_per_node(system.rules(), &nodes) as usize;
         assert!((fixed..fixed + 64).contains(&found), "{found} {fixed}");
+    }
+
+    #[test]
+    fn an_erased_node_takes_what_the_node_takes() {
+        let setting = Setting { groups: 3, ..Setting::new(7, 1) };
+        let plain = System::<algorithms::drs_gme::DrsGme>::new(&setting).unwrap();
+        let erased = registry::system("drs-gme", &setting).unwrap();
+        let taken = bytes(plain.rules(), &Node::start(&plain.site(3)));
+        assert_eq!(bytes(erased.rules(), &Node::start(&erased.site(3))), taken);
     }
 }

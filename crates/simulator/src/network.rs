@@ -6,7 +6,8 @@ use algorithms::schedule::Envelope;
 use algorithms::{Action, Algorithm, Census, Info, NodeId, Step};
 use random::Random;
 
-use crate::agenda::{Agenda, Happening};
+use crate::agenda::{Agenda, Event};
+use crate::engine::Recording;
 use crate::fault::Faults;
 use crate::plan::Plan;
 use crate::time::{Draws, Shape, Ticks, ticks};
@@ -27,7 +28,7 @@ pub(crate) struct Network<A: Algorithm> {
     latest: Option<BTreeMap<(NodeId, NodeId), Ticks>>,
     faults: Faults,
     /// Whether there are no faults at all.
-    calm: bool,
+    faultless: bool,
     /// The nodes of each active partition, from the first to the last, and its end.
     pub(crate) partitions: Vec<(NodeId, NodeId, Ticks)>,
     dice: Random,
@@ -62,7 +63,7 @@ enum Fate {
 }
 
 impl<A: Algorithm> Network<A> {
-    pub(crate) fn new(plan: &Plan, info: &Info, seed: u64, record: bool) -> Network<A> {
+    pub(crate) fn new(plan: &Plan, info: &Info, seed: u64, recording: Recording) -> Network<A> {
         let (send, receive) = (ticks(plan.send), ticks(plan.receive));
         let hop = send + receive + plan.transit.bound();
         // A message may wait behind one to or from every other node.
@@ -79,11 +80,11 @@ impl<A: Algorithm> Network<A> {
             paced,
             latest: (plan.fifo && varies).then(BTreeMap::new),
             faults: plan.faults.clone(),
-            calm: plan.faults.is_empty(),
+            faultless: plan.faults.is_empty(),
             partitions: Vec::new(),
             dice: Random::stream(seed, 2),
             sent: 0,
-            steps: record.then(Vec::new),
+            steps: (recording == Recording::On).then(Vec::new),
             channels: BTreeMap::new(),
             twins: Vec::new(),
         }
@@ -100,10 +101,10 @@ impl<A: Algorithm> Network<A> {
     }
 
     /// Ends all faults.
-    pub(crate) fn calm_down(&mut self) {
+    pub(crate) fn end_faults(&mut self) {
         self.faults = Faults::default();
         self.partitions.clear();
-        self.calm = true;
+        self.faultless = true;
     }
 
     /// The receiver of a letter.
@@ -163,7 +164,7 @@ impl<A: Algorithm> Network<A> {
 
     #[inline]
     fn fate(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Fate {
-        if self.calm {
+        if self.faultless {
             return Fate::Arrives;
         }
         let apart = |&(first, last, until): &(NodeId, NodeId, Ticks)| {
@@ -230,7 +231,7 @@ impl<A: Algorithm> Network<A> {
             // The latest time at which the receiver's processor can start with it in time.
             at = at.min(now + self.send + self.transit_bound);
         }
-        agenda.plan(at, Happening::Arrive(letter));
+        agenda.plan(at, Event::Arrive(letter));
     }
 
     /// Removes a letter from the network.

@@ -4,10 +4,11 @@
 //! figures all use it.
 
 use algorithms::info::Timing;
-use algorithms::{Info, Kind, Setting, SettingError};
+use algorithms::{Info, Kind, Setting, SettingError, registry};
 
 use crate::column::{Cell, Column};
 use crate::fault::Faults;
+use crate::memory;
 use crate::time::{Shape, Span};
 use crate::workload::{GroupChoice, Workload};
 
@@ -210,6 +211,12 @@ impl Plan {
             "defect" => self.setting.defect.clone().into(),
             _ => Cell::Nothing,
         }
+    }
+
+    /// Refuses a plan that the algorithm of this name cannot run, in one line that says what to do.
+    pub(crate) fn validate_for(&self, name: &str) -> Result<(), SettingError> {
+        self.validate(registry::info(name)?)?;
+        memory::refuse_too_large(&registry::system(name, &self.setting)?)
     }
 
     /// Refuses a plan that makes no sense, in one line that says what to do.

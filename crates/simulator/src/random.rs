@@ -5,11 +5,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use algorithms::info::{Clients, OptionInfo};
-use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
 use algorithms::{
-    Action, Algorithm, Case, ClientId, Effect, Info, Kind, NodeId, Property, Scope, Setting, SettingError,
-    Step, Timer, Violation, Wait, World,
+    Action, Case, ClientId, Effect, Erased, Info, Kind, NodeId, Property, Scope, Setting, SettingError, Step,
+    System, Timer, Violation, Wait, World, registry,
 };
 use random::{Random, RecordedPicks};
 
@@ -21,7 +20,7 @@ const BOUND: u64 = LONGEST + LONGEST / 4;
 /// This percentage of messages is lost or duplicated, as long as the scope allows it.
 const FAULT_PERCENT: u64 = 5;
 /// This percentage of clients cancel, where clients may cancel.
-const GIVE_UP_PERCENT: u64 = 30;
+const CANCEL_PERCENT: u64 = 30;
 /// More steps than this for each request of each node count as a livelock.
 const STEPS_PER_REQUEST: u64 = 10_000;
 
@@ -58,42 +57,25 @@ impl RandomJob {
     }
 }
 
-/// Runs once.
-pub fn run<A: Algorithm>(job: &RandomJob, seed: u64) -> Result<RandomRun, SettingError> {
-    job.case.setting.validate(&A::INFO)?;
+/// Runs the algorithm of this name once.
+pub fn run(name: &str, job: &RandomJob, seed: u64) -> Result<RandomRun, SettingError> {
+    job.case.setting.validate(registry::info(name)?)?;
     let (nodes, requests) = (u64::from(job.case.setting.nodes), u64::from(job.case.requests));
     if nodes * requests > MOST_REQUESTS || job.pause > MOST_REQUESTS {
         let why = "a random run takes at most 10 million requests in all, and a pause of 10 million";
         return Err(SettingError(why.to_string()));
     }
-    let mut run = Run::<A>::new(job, seed)?;
+    let mut run = Run::new(registry::system(name, &job.case.setting)?, job, seed);
     let violation = run.finish();
     Ok(RandomRun { violation, steps: run.steps, messages: run.world.sent, entries: run.world.entries })
 }
 
-/// Runs the algorithm of this name once.
-pub fn run_named(name: &str, job: &RandomJob, seed: u64) -> Result<RandomRun, SettingError> {
-    registry::visit(name, RunOnce { job, seed })?
-}
-
-struct RunOnce<'a> {
-    job: &'a RandomJob,
-    seed: u64,
-}
-
-impl Visitor for RunOnce<'_> {
-    type Output = Result<RandomRun, SettingError>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        run::<A>(self.job, self.seed)
-    }
-}
-
+/// A pending event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Happening {
-    Ask(NodeId),
-    Leave(NodeId, ClientId),
-    GiveUp(NodeId, ClientId),
+enum Event {
+    Request(NodeId),
+    Exit(NodeId, ClientId),
+    Cancel(NodeId, ClientId),
     /// The sender, the receiver and the number of the message.
     Arrive(NodeId, NodeId, u64),
     /// Ignored if the timer has been armed again since.
@@ -102,14 +84,14 @@ enum Happening {
     Restart(NodeId),
 }
 
-struct Run<'a, A: Algorithm> {
+struct Run<'a> {
     job: &'a RandomJob,
-    world: World<A>,
+    world: World<Erased>,
     dice: RecordedPicks,
     now: u64,
     /// Counts all events on the agenda, so that events due at the same time have an order.
     count: u64,
-    agenda: BinaryHeap<Reverse<(u64, u64, Happening)>>,
+    agenda: BinaryHeap<Reverse<(u64, u64, Event)>>,
     /// The numbers of the messages under way, parallel to the channels of the world.
     numbers: BTreeMap<(NodeId, NodeId), Vec<u64>>,
     /// When the latest message of a channel arrives.
@@ -124,12 +106,12 @@ struct Run<'a, A: Algorithm> {
     steps: Vec<Step>,
 }
 
-impl<'a, A: Algorithm> Run<'a, A> {
-    fn new(job: &'a RandomJob, seed: u64) -> Result<Run<'a, A>, SettingError> {
-        let nodes = job.case.setting.nodes;
+impl<'a> Run<'a> {
+    fn new(system: System<Erased>, job: &'a RandomJob, seed: u64) -> Run<'a> {
+        let (info, nodes) = (system.info(), job.case.setting.nodes);
         let mut run = Run {
             job,
-            world: World::new(&job.case.setting, job.case.faulty())?,
+            world: World::start(system, job.case.faulty()),
             dice: RecordedPicks::new(Random::new(seed)),
             now: 0,
             count: 0,
@@ -138,8 +120,8 @@ impl<'a, A: Algorithm> Run<'a, A> {
             latest: BTreeMap::new(),
             armed: BTreeMap::new(),
             asked: vec![0; nodes as usize],
-            reorder: job.case.reorders(&A::INFO),
-            constant: A::INFO.relies_on_pace(),
+            reorder: job.case.reorders(info),
+            constant: info.relies_on_pace(),
             losses: job.case.losses,
             duplicates: job.case.duplicates,
             crashes: job.case.crashes,
@@ -150,19 +132,19 @@ impl<'a, A: Algorithm> Run<'a, A> {
         }
         for _ in 0..job.case.crashes {
             let at = run.dice.below(u64::from(job.case.requests) * LONGEST);
-            run.plan(at, Happening::Crash);
+            run.plan(at, Event::Crash);
         }
-        Ok(run)
+        run
     }
 
-    fn plan(&mut self, after: u64, happening: Happening) {
+    fn plan(&mut self, after: u64, event: Event) {
         self.count += 1;
-        self.agenda.push(Reverse((self.now + after, self.count, happening)));
+        self.agenda.push(Reverse((self.now + after, self.count, event)));
     }
 
     fn pause(&mut self, node: NodeId) {
         let after = self.dice.spread() * self.job.pause;
-        self.plan(after, Happening::Ask(node));
+        self.plan(after, Event::Request(node));
     }
 
     /// Runs to the end; returns the violation, if any.
@@ -170,11 +152,11 @@ impl<'a, A: Algorithm> Run<'a, A> {
         let most =
             STEPS_PER_REQUEST * u64::from(self.job.case.setting.nodes) * u64::from(self.job.case.requests);
         for _ in 0..most {
-            let Some(Reverse((time, _, happening))) = self.agenda.pop() else {
+            let Some(Reverse((time, _, event))) = self.agenda.pop() else {
                 return self.world.violated_at_end();
             };
             self.now = time;
-            if let Some(violation) = self.happen(happening) {
+            if let Some(violation) = self.handle(event) {
                 return Some(violation);
             }
         }
@@ -182,44 +164,44 @@ impl<'a, A: Algorithm> Run<'a, A> {
         Some(Violation::new(Property::EndReachable, detail))
     }
 
-    fn happen(&mut self, happening: Happening) -> Option<Violation> {
-        let action = match happening {
-            Happening::Ask(node) => self.ask(node)?,
-            Happening::Leave(node, client) => {
+    fn handle(&mut self, event: Event) -> Option<Violation> {
+        let action = match event {
+            Event::Request(node) => self.request(node)?,
+            Event::Exit(node, client) => {
                 let inside = self.world.nodes[node as usize].client(client).is_inside();
                 inside.then_some(Action::Exit { node, client })?
             }
-            Happening::GiveUp(node, client) => {
+            Event::Cancel(node, client) => {
                 let waits = self.world.nodes[node as usize].client(client).is_waiting();
                 waits.then_some(Action::Cancel { node, client })?
             }
-            Happening::Arrive(from, to, number) => {
+            Event::Arrive(from, to, number) => {
                 let numbers = self.numbers.get_mut(&(from, to))?;
                 let overtakes = numbers.iter().position(|&other| other == number)?;
                 numbers.remove(overtakes);
                 Action::Deliver(Envelope { from, to, overtakes })
             }
-            Happening::Expire(node, timer, count) => {
+            Event::Expire(node, timer, count) => {
                 let current = self.armed.get(&(node, timer)) == Some(&count);
                 let runs = self.world.nodes[node as usize].armed.contains(&timer);
                 (current && runs).then_some(Action::Expire { node, timer })?
             }
-            Happening::Crash => {
+            Event::Crash => {
                 let node = self.dice.below(u64::from(self.job.case.setting.nodes)) as NodeId;
                 if self.crashes == 0 || self.world.nodes[node as usize].state.is_none() {
                     return None;
                 }
                 self.crashes -= 1;
                 let after = self.dice.spread();
-                self.plan(after, Happening::Restart(node));
+                self.plan(after, Event::Restart(node));
                 Action::Crash { node }
             }
-            Happening::Restart(node) => Action::Restart { node },
+            Event::Restart(node) => Action::Restart { node },
         };
         self.take(action)
     }
 
-    fn ask(&mut self, node: NodeId) -> Option<Action> {
+    fn request(&mut self, node: NodeId) -> Option<Action> {
         let asked = &self.world.nodes[node as usize];
         let client = asked.idle_client();
         if self.asked[node as usize] >= self.job.case.requests
@@ -229,16 +211,16 @@ impl<'a, A: Algorithm> Run<'a, A> {
             return None;
         }
         self.asked[node as usize] += 1;
-        if self.job.case.cancels && self.dice.percent(GIVE_UP_PERCENT) {
+        if self.job.case.cancels && self.dice.percent(CANCEL_PERCENT) {
             let after = self.dice.spread();
-            self.plan(after, Happening::GiveUp(node, client));
+            self.plan(after, Event::Cancel(node, client));
         }
         if client + 1 < self.job.case.clients {
             // The next client does not wait for this one.
             self.pause(node);
         }
-        let group_sets = self.job.case.group_sets();
-        let groups = group_sets[self.dice.below(group_sets.len() as u64) as usize];
+        let wanted = self.job.case.groups_wanted();
+        let groups = wanted[self.dice.below(wanted.len() as u64) as usize];
         Some(Action::Request { node, client, groups })
     }
 
@@ -246,7 +228,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
         self.dice.picks.clear();
         let happened = match self.world.act(action, &mut self.dice) {
             Ok(happened) => happened,
-            Err(error) => return Some(Violation::new(Property::NothingImpossible, error)),
+            Err(error) => return Some(Violation::new(Property::NothingImpossible, error.to_string())),
         };
         let picks = std::mem::take(&mut self.dice.picks);
         self.steps.push(Step { action, picks });
@@ -260,7 +242,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
                     Effect::Send { to, .. } => sent.push((me, *to, self.number(me, *to))),
                     Effect::Enter(grant) => {
                         let after = if self.constant { LONGEST / 2 } else { self.dice.spread() };
-                        self.plan(after, Happening::Leave(me, grant.client));
+                        self.plan(after, Event::Exit(me, grant.client));
                     }
                     Effect::Arm(timer, wait) => self.arm(me, *timer, *wait),
                     _ => {}
@@ -281,7 +263,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
     fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
         if self.job.case.firings > 0 || self.constant {
             let after = BOUND * u64::from(wait.hops + wait.sections);
-            self.plan(after, Happening::Expire(node, timer, self.count + 1));
+            self.plan(after, Event::Expire(node, timer, self.count + 1));
             self.armed.insert((node, timer), self.count);
         }
     }
@@ -313,7 +295,7 @@ impl<'a, A: Algorithm> Run<'a, A> {
             at = at.max(*latest + 1);
             *latest = at;
         }
-        self.plan(at - self.now, Happening::Arrive(from, to, number));
+        self.plan(at - self.now, Event::Arrive(from, to, number));
     }
 }
 

@@ -246,7 +246,7 @@ impl Load {
 
     /// The groups that a client requests.
     #[inline]
-    pub(crate) fn draw_groups(&mut self) -> Groups {
+    pub(crate) fn groups_wanted(&mut self) -> Groups {
         if self.groups == 1 {
             return Groups::one(0);
         }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
+use algorithms::erased::Message;
 use algorithms::node::{Event, Node};
 use algorithms::schedule::{Action, Envelope};
-use algorithms::{Algorithm, Effect, Grant, Groups, Input, NodeId, Site, Step, Timer, Wait};
+use algorithms::{Algorithm, Effect, Erased, Grant, Groups, Input, NodeId, Step, System, Timer, Wait};
 use random::{Random, RecordedPicks};
 use service::Time;
 use sync::IgnorePoison;
@@ -17,50 +18,34 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 use transport::clock;
 
+use super::codec::Codec;
 use super::replay::Recorded;
 use super::tally::{Tally, Visit};
-use super::{Counts, Door, Plan, Report};
+use super::{Counts, Error, LatePeers, Plan, Report, system};
 
 /// The time of sending, in front of each message.
 pub(super) const STAMP_BYTES: usize = 8;
 
-/// A node, whatever its algorithm.
-pub(super) trait Station: Send + Sync {
-    /// A message arrives that was sent at this time.
-    fn deliver(&self, from: NodeId, sent: Time, message: &[u8]);
-    /// The client makes a request.
-    fn request(&self, groups: Groups);
-    /// The client leaves.
-    fn exit(&self);
-    /// Notified when the client enters.
-    fn entered(&self) -> &Notify;
-    /// Its progress.
-    fn counts(&self) -> Counts;
-    /// The record and the measures of the node.
-    fn report(&self) -> Report;
-}
-
 /// A node of an algorithm.
-pub(super) struct Host<A: Algorithm> {
+pub(super) struct Host {
     me: NodeId,
-    nodes: u32,
-    tokens: u32,
-    rules: A::Rules,
+    system: System<Erased>,
+    codec: Codec,
     longest_delay: Duration,
     longest_section: Duration,
     /// For timers, which call the node back.
-    itself: Weak<Host<A>>,
+    itself: Weak<Host>,
     runtime: Handle,
-    door: Door,
+    peers: LatePeers,
     entered: Notify,
-    desk: Mutex<Desk<A>>,
+    state: Mutex<HostState>,
 }
 
-/// The mutable state.
-struct Desk<A: Algorithm> {
-    node: Node<A>,
-    dice: RecordedPicks,
-    record: Vec<Taken<A>>,
+/// What changes with every step.
+struct HostState {
+    node: Node<Erased>,
+    picks: RecordedPicks,
+    record: Vec<Taken>,
     tally: Tally,
     asked: Duration,
     delivered: u64,
@@ -70,20 +55,20 @@ struct Desk<A: Algorithm> {
 }
 
 /// A step, recorded quickly: it becomes text when there is time.
-struct Taken<A: Algorithm> {
+struct Taken {
     step: Step,
     /// The message that arrived, if one did.
-    message: Option<A::Message>,
-    effects: Vec<Effect<A>>,
+    message: Option<Message>,
+    effects: Vec<Effect<Erased>>,
 }
 
-impl<A: Algorithm> Host<A> {
+impl Host {
     /// A node at its start. Needs a tokio runtime.
-    pub(super) fn new(me: NodeId, plan: &Plan, rules: A::Rules, door: Door) -> Arc<Host<A>> {
-        let (nodes, tokens) = (plan.setting.nodes, plan.setting.tokens);
-        let desk = Desk {
-            node: Node::start(&Site { me, nodes, tokens, rules: &rules }),
-            dice: RecordedPicks::new(Random::stream(plan.seed, 1 << 32 | u64::from(me))),
+    pub(super) fn new(me: NodeId, name: &str, plan: &Plan, peers: LatePeers) -> Result<Arc<Host>, Error> {
+        let (system, codec) = (system(name, &plan.setting)?, Codec::new(name).map_err(Error::Refused)?);
+        let state = HostState {
+            node: Node::start(&system.site(me)),
+            picks: RecordedPicks::new(Random::stream(plan.seed, 1 << 32 | u64::from(me))),
             record: Vec::new(),
             tally: Tally::default(),
             asked: Duration::ZERO,
@@ -91,81 +76,79 @@ impl<A: Algorithm> Host<A> {
             timers: BTreeMap::new(),
             timers_started: 0,
         };
-        Arc::new_cyclic(|itself| Host {
+        Ok(Arc::new_cyclic(|itself| Host {
             me,
-            nodes,
-            tokens,
-            rules,
+            system,
+            codec,
             longest_delay: plan.longest_delay,
             longest_section: plan.longest_section,
             itself: itself.clone(),
             runtime: Handle::current(),
-            door,
+            peers,
             entered: Notify::new(),
-            desk: Mutex::new(desk),
-        })
+            state: Mutex::new(state),
+        }))
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk<A>> {
-        self.desk.lock().ignore_poison()
+    fn state(&self) -> MutexGuard<'_, HostState> {
+        self.state.lock().ignore_poison()
     }
 
-    /// Takes a step and carries out its effects. The desk stays locked until the messages are queued, so that
+    /// Takes a step and carries out its effects. The state stays locked until the messages are queued, so that
     /// they go out in the order of the steps.
-    fn step(&self, desk: &mut Desk<A>, action: Action, input: Input<A>) {
-        let site = Site { me: self.me, nodes: self.nodes, tokens: self.tokens, rules: &self.rules };
+    fn step(&self, state: &mut HostState, action: Action, input: Input<Erased>) {
         let message = match &input {
             Input::Deliver { message, .. } => Some(message.clone()),
             _ => None,
         };
-        let Desk { node, dice, .. } = desk;
-        let reaction = node.apply(&site, Event::Input(input), dice);
-        let step = Step { action, picks: std::mem::take(&mut desk.dice.picks) };
+        let HostState { node, picks, .. } = state;
+        let reaction = node.apply(&self.system.site(self.me), Event::Input(input), picks);
+        let step = Step { action, picks: std::mem::take(&mut state.picks.picks) };
         if let Some(violation) = reaction.violation {
-            desk.trouble(format!("{step}: {violation}"));
+            state.fail(format!("{step}: {violation}"));
         }
         let mut receivers = BTreeSet::new();
         for effect in &reaction.effects {
             match effect {
                 Effect::Send { to, message } => {
-                    self.send(desk, *to, message);
+                    self.send(state, *to, message);
                     receivers.insert(*to);
                 }
                 Effect::Enter(Grant { group, .. }) => {
-                    let (node, group, asked, entered) = (self.me, *group, desk.asked, now());
-                    desk.tally.visits.push(Visit { node, group, asked, entered, left: None });
+                    let (node, group, asked, entered) = (self.me, *group, state.asked, now());
+                    state.tally.visits.push(Visit { node, group, asked, entered, left: None });
                     self.entered.notify_one();
                 }
-                Effect::Arm(timer, wait) => self.arm(desk, *timer, *wait),
-                Effect::Disarm(timer) => desk.disarm(*timer),
+                Effect::Arm(timer, wait) => self.arm(state, *timer, *wait),
+                Effect::Disarm(timer) => state.disarm(*timer),
                 // The node has handled it: nodes do not crash here.
                 Effect::Persist(_) | Effect::Note(_) | Effect::Never(_) => {}
             }
         }
-        desk.record.push(Taken { step, message, effects: reaction.effects });
-        if let Some(peers) = self.door.get() {
+        state.record.push(Taken { step, message, effects: reaction.effects });
+        if let Some(peers) = self.peers.get() {
             receivers.into_iter().for_each(|to| peers.flush(to));
         }
     }
 
-    fn send(&self, desk: &mut Desk<A>, to: NodeId, message: &A::Message) {
-        *desk.tally.messages.entry(A::kind(message).to_string()).or_default() += 1;
-        desk.tally.words += u64::from(A::words(message));
+    fn send(&self, state: &mut HostState, to: NodeId, message: &Message) {
+        *state.tally.messages.entry(Erased::kind(message).to_string()).or_default() += 1;
+        state.tally.words += u64::from(Erased::words(message));
         let stamp = clock::now().0.to_le_bytes().to_vec();
-        let payload = postcard::to_extend(message, stamp).map_err(|error| error.to_string());
+        let payload = self.codec.write(message, stamp).map_err(|error| error.to_string());
         let queued = payload.and_then(|payload| {
-            let peers = self.door.get().ok_or("the peers are not there yet")?;
+            let peers = self.peers.get().ok_or("the peers are not there yet")?;
             peers.queue(to, payload).map_err(|error| error.to_string())
         });
         if let Err(error) = queued {
-            desk.trouble(format!("node {} cannot send {message} to {to}: {error}", self.me));
+            state.fail(format!("node {} cannot send {message} to {to}: {error}", self.me));
         }
     }
 
-    fn arm(&self, desk: &mut Desk<A>, timer: Timer, Wait { hops, sections }: Wait) {
-        desk.disarm(timer);
-        desk.timers_started += 1;
-        let (number, itself) = (desk.timers_started, self.itself.clone());
+    fn arm(&self, state: &mut HostState, timer: Timer, Wait { hops, sections }: Wait) {
+        state.disarm(timer);
+        state.timers_started += 1;
+        let (number, itself) = (state.timers_started, self.itself.clone());
         let wait = self.longest_delay * hops + self.longest_section * sections;
         let task = self.runtime.spawn(async move {
             sleep(wait).await;
@@ -173,66 +156,73 @@ impl<A: Algorithm> Host<A> {
                 host.expire(timer, number);
             }
         });
-        desk.timers.insert(timer, (number, task.abort_handle()));
+        state.timers.insert(timer, (number, task.abort_handle()));
     }
 
     fn expire(&self, timer: Timer, number: u64) {
-        let mut desk = self.desk();
-        if desk.timers.get(&timer).is_some_and(|(running, _)| *running == number) {
-            desk.timers.remove(&timer);
-            self.step(&mut desk, Action::Expire { node: self.me, timer }, Input::Expire(timer));
+        let mut state = self.state();
+        if state.timers.get(&timer).is_some_and(|(running, _)| *running == number) {
+            state.timers.remove(&timer);
+            self.step(&mut state, Action::Expire { node: self.me, timer }, Input::Expire(timer));
         }
     }
 }
 
-impl<A: Algorithm> Station for Host<A> {
-    fn deliver(&self, from: NodeId, sent: Time, message: &[u8]) {
-        let mut desk = self.desk();
-        match postcard::from_bytes(message) {
+/// What the peers and the client do to the node.
+impl Host {
+    /// A message arrives that was sent at this time.
+    pub(super) fn deliver(&self, from: NodeId, sent: Time, message: &[u8]) {
+        let mut state = self.state();
+        match self.codec.read(message) {
             Ok(message) => {
-                desk.tally.travelled += clock::now() - sent;
+                state.tally.travelled += clock::now() - sent;
                 let action = Action::Deliver(Envelope { from, to: self.me, overtakes: 0 });
-                self.step(&mut desk, action, Input::Deliver { from, message });
+                self.step(&mut state, action, Input::Deliver { from, message });
             }
-            Err(error) => desk.trouble(format!("node {} cannot read a message of {from}: {error}", self.me)),
+            Err(error) => state.fail(format!("node {} cannot read a message of {from}: {error}", self.me)),
         }
-        desk.delivered += 1;
+        state.delivered += 1;
     }
 
-    fn request(&self, groups: Groups) {
-        let mut desk = self.desk();
-        desk.asked = now();
+    /// The client makes a request.
+    pub(super) fn request(&self, groups: Groups) {
+        let mut state = self.state();
+        state.asked = now();
         let action = Action::Request { node: self.me, client: 0, groups };
-        self.step(&mut desk, action, Input::Request { client: 0, groups });
+        self.step(&mut state, action, Input::Request { client: 0, groups });
     }
 
-    fn exit(&self) {
-        let mut desk = self.desk();
-        if let Some(visit) = desk.tally.visits.last_mut() {
+    /// The client leaves.
+    pub(super) fn exit(&self) {
+        let mut state = self.state();
+        if let Some(visit) = state.tally.visits.last_mut() {
             visit.left = Some(now());
         }
-        self.step(&mut desk, Action::Exit { node: self.me, client: 0 }, Input::Exit { client: 0 });
+        self.step(&mut state, Action::Exit { node: self.me, client: 0 }, Input::Exit { client: 0 });
     }
 
-    fn entered(&self) -> &Notify {
+    /// Notified when the client enters.
+    pub(super) fn entered(&self) -> &Notify {
         &self.entered
     }
 
-    fn counts(&self) -> Counts {
-        let desk = self.desk();
-        let (entries, sent) = (desk.tally.visits.len() as u64, desk.tally.sent());
-        Counts { entries, sent, delivered: desk.delivered }
+    /// Its progress.
+    pub(super) fn counts(&self) -> Counts {
+        let state = self.state();
+        let (entries, sent) = (state.tally.visits.len() as u64, state.tally.sent());
+        Counts { entries, sent, delivered: state.delivered }
     }
 
-    fn report(&self) -> Report {
-        let desk = self.desk();
+    /// The record and the measures of the node.
+    pub(super) fn report(&self) -> Report {
+        let state = self.state();
         let recorded =
-            |Taken { step, message, effects }: &Taken<A>| Recorded::new::<A>(step, message.as_ref(), effects);
-        Report { tally: desk.tally.clone(), record: desk.record.iter().map(recorded).collect() }
+            |Taken { step, message, effects }: &Taken| Recorded::new(step, message.as_ref(), effects);
+        Report { tally: state.tally.clone(), record: state.record.iter().map(recorded).collect() }
     }
 }
 
-impl<A: Algorithm> Desk<A> {
+impl HostState {
     fn disarm(&mut self, timer: Timer) {
         if let Some((_, task)) = self.timers.remove(&timer) {
             task.abort();
@@ -240,12 +230,12 @@ impl<A: Algorithm> Desk<A> {
     }
 
     /// Records a failure; only the first one matters.
-    fn trouble(&mut self, what: String) {
-        self.tally.trouble.get_or_insert(what);
+    fn fail(&mut self, what: String) {
+        self.tally.failure.get_or_insert(what);
     }
 }
 
-impl<A: Algorithm> Drop for Desk<A> {
+impl Drop for HostState {
     fn drop(&mut self) {
         for (_, task) in self.timers.values() {
             task.abort();

@@ -3,7 +3,7 @@
 //!
 //! Every step of a node is recorded with its picks. Afterwards the records are replayed through the pure
 //! code, step by step ([`replay`]), and the visits to the critical section are judged by the clock
-//! ([`Tally`]). A node ([`take_part`]) does not depend on which process the others are in; a [`Collector`]
+//! ([`Tally`]). A node ([`run_worker`]) does not depend on which process the others are in; a [`Collector`]
 //! gathers them, gives them orders and collects their reports. [`run`] does all of this in one process. The
 //! algorithms run unchanged, and links provide the channels they need. An algorithm that relies on time
 //! bounds is refused, because sockets do not keep them.
@@ -13,8 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Groups, NodeId, Setting, SettingError};
+use algorithms::{Erased, Groups, NodeId, Setting, SettingError, System, registry};
 use random::Random;
 use serde::{Deserialize, Serialize};
 use service::Identity;
@@ -26,22 +25,25 @@ use tokio::time::timeout;
 use transport::clock;
 use transport::{Config, Inbox, Outbox, Peers};
 
+mod codec;
 mod collector;
+mod error;
 mod host;
-mod line;
-mod part;
-mod pause;
+mod orders;
 pub mod replay;
+mod sleep;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod worker;
 
 pub use collector::Collector;
-use host::{Host, STAMP_BYTES, Station};
-pub use part::take_part;
-use pause::pause_until;
+pub use error::Error;
+use host::{Host, STAMP_BYTES};
 pub use replay::{Recorded, Watch};
+use sleep::sleep_until;
 pub use tally::{Tally, Visit};
+pub use worker::run_worker;
 
 /// What to run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,7 +64,8 @@ pub struct Plan {
     /// A bound on the length of a critical section, for timers.
     pub longest_section: Duration,
     /// The run fails if a client waits longer than this.
-    pub patience: Duration,
+    #[serde(rename = "patience")]
+    pub timeout: Duration,
     /// The seed of thinking times, groups and picks.
     pub seed: u64,
 }
@@ -79,29 +82,36 @@ impl Plan {
             shortest_delay: Duration::ZERO,
             longest_delay: Duration::from_secs(5),
             longest_section: Duration::from_secs(5),
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             seed,
         }
     }
 }
 
-/// Refuses, in one line, an algorithm or setting that cannot be run over sockets.
-pub fn validate(name: &str, setting: &Setting) -> Result<(), String> {
-    let admitted = registry::visit(name, Admit(setting)).and_then(|admitted| admitted);
-    admitted.map_err(|refusal| refusal.to_string())
+/// Refuses an algorithm or setting that cannot be run over sockets.
+pub fn validate(name: &str, setting: &Setting) -> Result<(), Error> {
+    system(name, setting).map(|_| ())
 }
 
-/// Runs an algorithm by its name: all nodes in this process, a socket between each two. The error is one
-/// line.
-pub async fn run(name: &str, plan: Plan) -> Result<Tally, String> {
+/// The system of an algorithm and a setting that can be run over sockets.
+fn system(name: &str, setting: &Setting) -> Result<System<Erased>, Error> {
+    let system = registry::system(name, setting).map_err(Error::Refused)?;
+    if system.info().relies_on_pace() {
+        let why = "is nothing without bounds on time, which sockets do not keep";
+        return Err(Error::Refused(SettingError(format!("{name} {why}"))));
+    }
+    Ok(system)
+}
+
+/// Runs an algorithm by its name: all nodes in this process, a socket between each two.
+pub async fn run(name: &str, plan: Plan) -> Result<Tally, Error> {
     validate(name, &plan.setting)?;
-    let listener =
-        TcpListener::bind("127.0.0.1:0").await.map_err(|error| format!("cannot listen: {error}"))?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?.to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(Error::Listen)?;
+    let address = listener.local_addr().map_err(Error::Listen)?.to_string();
     for me in 0..plan.setting.nodes {
         let address = address.clone();
         // It ends with the collector, which is told of failures.
-        tokio::spawn(async move { take_part(&address, me).await });
+        tokio::spawn(async move { run_worker(&address, me).await });
     }
     let reports = Collector::gather(&listener, plan.setting.nodes).await?.run(name, &plan, |_| ()).await?;
     judge(name, &plan.setting, reports, None)
@@ -112,14 +122,14 @@ fn identity(id: NodeId) -> Identity {
 }
 
 /// A node with its client in this process; other nodes may be in other processes.
-pub struct Seated {
+pub struct Participant {
     me: NodeId,
     plan: Plan,
-    station: Arc<dyn Station>,
+    host: Arc<Host>,
     peers: Peers,
 }
 
-impl Seated {
+impl Participant {
     /// Starts a node of an algorithm among these members, which all have incarnation 1. Needs a tokio
     /// runtime.
     pub fn start(
@@ -128,43 +138,42 @@ impl Seated {
         me: NodeId,
         members: Vec<ViewMember>,
         listener: TcpListener,
-    ) -> Result<Seated, String> {
-        let door = Door::default();
-        let hired = registry::visit(name, Hire { plan, me, door: door.clone() }).and_then(|hired| hired);
-        let station = hired.map_err(|refusal| refusal.to_string())?;
-        let inbox = Arc::new(Mailbox::open(&station, &door, plan));
+    ) -> Result<Participant, Error> {
+        let late_peers = LatePeers::default();
+        let host = Host::new(me, name, plan, late_peers.clone())?;
+        let inbox = Arc::new(Mailbox::open(&host, &late_peers, plan));
         let view = View { epoch: 1, members };
         let peers = Peers::start(Config::new("workbench", identity(me)), view, listener, inbox);
-        let peers = peers.map_err(|error| error.to_string())?;
-        // The door is opened only here.
-        let _ = door.set(peers.clone());
-        Ok(Seated { me, plan: plan.clone(), station, peers })
+        let peers = peers.map_err(Error::Peers)?;
+        // They are set only here.
+        let _ = late_peers.set(peers.clone());
+        Ok(Participant { me, plan: plan.clone(), host, peers })
     }
 
     /// Runs the client: it thinks, requests, waits, stays inside and leaves, as often as planned.
-    pub async fn live(&self) -> Result<(), String> {
-        let Seated { me, plan, station, .. } = self;
-        let mut dice = Random::stream(plan.seed, u64::from(*me));
+    pub async fn run_client(&self) -> Result<(), Error> {
+        let Participant { me, plan, host, .. } = self;
+        let mut random = Random::stream(plan.seed, u64::from(*me));
         for _ in 0..plan.entries {
-            pause_until(clock::now() + plan.think.mul_f64(dice.exponential())).await;
-            station.request(Groups::one(dice.below(u64::from(plan.setting.groups)) as u32));
-            let entered = timeout(plan.patience, station.entered().notified()).await;
-            entered.map_err(|_| format!("the client of node {me} waits in vain"))?;
-            pause_until(clock::now() + plan.section).await;
-            station.exit();
+            sleep_until(clock::now() + plan.think.mul_f64(random.exponential())).await;
+            host.request(Groups::one(random.below(u64::from(plan.setting.groups)) as u32));
+            let entered = timeout(plan.timeout, host.entered().notified()).await;
+            entered.map_err(|_| Error::TimedOut(*me, plan.timeout))?;
+            sleep_until(clock::now() + plan.section).await;
+            host.exit();
         }
         Ok(())
     }
 
     /// The progress of the node.
     pub fn counts(&self) -> Counts {
-        self.station.counts()
+        self.host.counts()
     }
 
-    /// Stops the node and returns its report. No message may be under way any more: see [`Seated::counts`].
+    /// Stops the node and returns its report. No message may be under way any more: see [`Participant::counts`].
     pub async fn finish(&self) -> Report {
         self.peers.stop().await;
-        self.station.report()
+        self.host.report()
     }
 }
 
@@ -198,15 +207,15 @@ pub struct Report {
 }
 
 /// Combines the reports of all nodes, by their ids, and judges them: no failure, and both the clock and the
-/// pure code agree with the record. `watch` is shown each step. The error is one line.
+/// pure code agree with the record. `watch` is shown each step.
 pub fn judge(
     name: &str,
     setting: &Setting,
     reports: Vec<Report>,
     watch: Option<Watch>,
-) -> Result<Tally, String> {
+) -> Result<Tally, Error> {
     if reports.len() != setting.nodes as usize {
-        return Err(format!("{} nodes, but {} reports", setting.nodes, reports.len()));
+        return Err(Error::ReportCount { nodes: setting.nodes, reports: reports.len() });
     }
     let mut whole = Tally::default();
     let mut records = Vec::new();
@@ -214,73 +223,24 @@ pub fn judge(
         whole.add(tally);
         records.push(record);
     }
-    if let Some(trouble) = &whole.trouble {
-        return Err(trouble.clone());
+    if let Some(failure) = whole.failure {
+        return Err(Error::Reported(failure));
     }
-    let info = registry::info(name).map_err(|refusal| refusal.to_string())?;
-    whole.judge(info.kind, setting.tokens)?;
-    let replayed = registry::visit(name, Again { setting, records, watch });
-    let replayed = replayed.map_err(|refusal| refusal.to_string())??;
+    let system = registry::system(name, setting).map_err(Error::Refused)?;
+    whole.judge(system.info().kind, setting.tokens)?;
+    let replayed = replay::replay(system, records, watch).map_err(Error::Replay)?;
     let counted = Counts { entries: whole.visits.len() as u64, sent: whole.sent(), delivered: whole.sent() };
     if replayed.counts != counted {
-        return Err(format!("the nodes counted {counted:?}, replayed it is {:?}", replayed.counts));
+        return Err(Error::Counts { counted, replayed: replayed.counts });
     }
     whole.replayed = replayed.steps;
     Ok(whole)
 }
 
-struct Again<'a, 'b> {
-    setting: &'a Setting,
-    records: Vec<Vec<Recorded>>,
-    watch: Option<Watch<'b>>,
-}
-
-impl Visitor for Again<'_, '_> {
-    type Output = Result<replay::Replayed, String>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        replay::replay::<A>(self.setting, self.records, self.watch)
-    }
-}
-
-struct Admit<'a>(&'a Setting);
-
-impl Visitor for Admit<'_> {
-    type Output = Result<(), SettingError>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        self.0.validate(&A::INFO)?;
-        A::rules(self.0)?;
-        let name = A::INFO.name;
-        match A::INFO.relies_on_pace() {
-            true => Err(SettingError(format!(
-                "{name} is nothing without bounds on time, which sockets do not keep"
-            ))),
-            false => Ok(()),
-        }
-    }
-}
-
 /// Where a node finds its peers once they are connected.
-type Door = Arc<SetOnce<Peers>>;
+type LatePeers = Arc<SetOnce<Peers>>;
 
-struct Hire<'a> {
-    plan: &'a Plan,
-    me: NodeId,
-    door: Door,
-}
-
-impl Visitor for Hire<'_> {
-    type Output = Result<Arc<dyn Station>, SettingError>;
-
-    fn visit<A: Algorithm>(self) -> Self::Output {
-        Admit(&self.plan.setting).visit::<A>()?;
-        let rules = A::rules(&self.plan.setting)?;
-        Ok(Host::<A>::new(self.me, self.plan, rules, self.door))
-    }
-}
-
-/// Receives the messages for a station. Messages of each peer wait in a queue of their own, so that a delay
+/// Receives the messages for a host. Messages of each peer wait in a queue of their own, so that a delay
 /// of one does not hold up the others.
 struct Mailbox {
     queues: Vec<mpsc::UnboundedSender<(Time, Vec<u8>)>>,
@@ -288,10 +248,10 @@ struct Mailbox {
 
 impl Mailbox {
     /// Needs a tokio runtime. The tasks end with the mailbox.
-    fn open(station: &Arc<dyn Station>, door: &Door, plan: &Plan) -> Mailbox {
+    fn open(host: &Arc<Host>, peers: &LatePeers, plan: &Plan) -> Mailbox {
         let queues = (0..plan.setting.nodes).map(|from| {
             let (queue, arrived) = mpsc::unbounded_channel();
-            tokio::spawn(deliver(station.clone(), door.clone(), from, plan.shortest_delay, arrived));
+            tokio::spawn(deliver(host.clone(), peers.clone(), from, plan.shortest_delay, arrived));
             queue
         });
         Mailbox { queues: queues.collect() }
@@ -300,18 +260,18 @@ impl Mailbox {
 
 /// Delivers the messages of one peer, each after the shortest delay.
 async fn deliver(
-    station: Arc<dyn Station>,
-    door: Door,
+    host: Arc<Host>,
+    peers: LatePeers,
     from: NodeId,
     shortest_delay: Duration,
     mut arrived: mpsc::UnboundedReceiver<(Time, Vec<u8>)>,
 ) {
-    door.wait().await;
+    peers.wait().await;
     while let Some((sent, message)) = arrived.recv().await {
         if !shortest_delay.is_zero() {
-            pause_until(sent + shortest_delay).await;
+            sleep_until(sent + shortest_delay).await;
         }
-        station.deliver(from, sent, &message);
+        host.deliver(from, sent, &message);
     }
 }
 
@@ -319,7 +279,7 @@ impl Inbox for Mailbox {
     fn received(&self, from: NodeId, _: u64, payloads: &[&[u8]], _: &mut Outbox<'_>) {
         let Some(queue) = self.queues.get(from as usize) else { return };
         for payload in payloads {
-            // Too short to be a message: the station fails to decode it and reports that.
+            // Too short to be a message: the host fails to decode it and reports that.
             let (stamp, message) =
                 payload.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; STAMP_BYTES], &[]));
             // Fails only when the run is over.

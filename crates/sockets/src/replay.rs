@@ -5,10 +5,14 @@
 //! before it arrives. So the channels are checked too (each message arrived once, in order, and unchanged),
 //! and so are the properties that every driver checks.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 
+use algorithms::erased::Message;
 use algorithms::schedule::Action;
-use algorithms::{Algorithm, Effect, NodeId, Setting, Step, World};
+use algorithms::schedule::NotAStep;
+use algorithms::world::StepError;
+use algorithms::{Effect, Erased, NodeId, Step, System, Violation, World};
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
@@ -26,7 +30,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// The record of a step.
-    pub fn new<A: Algorithm>(step: &Step, message: Option<&A::Message>, effects: &[Effect<A>]) -> Recorded {
+    pub fn new(step: &Step, message: Option<&Message>, effects: &[Effect<Erased>]) -> Recorded {
         Recorded {
             step: step.to_string(),
             message: message.map(|message| format!("{message:?}")),
@@ -47,13 +51,74 @@ pub struct Replayed {
     pub counts: Counts,
 }
 
-/// Replays the records of all nodes, by their ids. The error is one line.
-pub fn replay<A: Algorithm>(
-    setting: &Setting,
+/// Where a record differs from the replay, or cannot be replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayError {
+    /// A recorded text is not a step.
+    NotAStep(NotAStep),
+    /// The step is not possible.
+    Impossible(Step, StepError),
+    /// The step violates a property.
+    Violated(Step, Violation),
+    /// The step was recorded by this node, and is the step of another one.
+    OtherNode(Step, NodeId),
+    /// The message that arrived is not the one that was sent.
+    OtherMessage {
+        /// The step.
+        step: Step,
+        /// The message that was sent.
+        sent: Option<String>,
+        /// The message that arrived.
+        arrived: Option<String>,
+    },
+    /// The step has other effects than it had.
+    OtherEffects {
+        /// The step.
+        step: Step,
+        /// The effects that were recorded.
+        recorded: Vec<String>,
+        /// The effects in the replay.
+        replayed: Vec<String>,
+    },
+    /// The message of this step arrived and was never sent.
+    NeverSent(String),
+    /// These messages, by (from, to), never arrived.
+    NeverArrived(BTreeMap<(NodeId, NodeId), Vec<Message>>),
+    /// A property is violated at the end.
+    ViolatedAtEnd(Violation),
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::NotAStep(error) => write!(f, "{error}"),
+            ReplayError::Impossible(step, error) => write!(f, "{step}: {error}"),
+            ReplayError::Violated(step, violation) => write!(f, "{step}: {violation}"),
+            ReplayError::OtherNode(step, node) => {
+                write!(f, "{step}: no step of node {node}, which recorded it")
+            }
+            ReplayError::OtherMessage { step, sent, arrived } => {
+                write!(f, "{step}: {sent:?} was sent and {arrived:?} arrived")
+            }
+            ReplayError::OtherEffects { step, recorded, replayed } => {
+                write!(f, "{step}: it did {recorded:?}, replayed it does {replayed:?}")
+            }
+            ReplayError::NeverSent(step) => write!(f, "{step}: arrived and was never sent"),
+            ReplayError::NeverArrived(messages) => write!(f, "never arrived: {messages:?}"),
+            ReplayError::ViolatedAtEnd(violation) => write!(f, "at the end: {violation}"),
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// Replays the records of all nodes, by their ids.
+pub fn replay(
+    system: System<Erased>,
     records: Vec<Vec<Recorded>>,
     mut watch: Option<Watch>,
-) -> Result<Replayed, String> {
-    let mut world = World::<A>::new(setting, false).map_err(|refusal| refusal.to_string())?;
+) -> Result<Replayed, ReplayError> {
+    let mut world = World::start(system, false);
     let mut records: Vec<VecDeque<Recorded>> = records.into_iter().map(VecDeque::from).collect();
     let (mut steps, mut delivered) = (0, 0);
     loop {
@@ -72,13 +137,13 @@ pub fn replay<A: Algorithm>(
         }
     }
     if let Some(recorded) = records.iter().find_map(VecDeque::front) {
-        return Err(format!("{}: arrived and was never sent", recorded.step));
+        return Err(ReplayError::NeverSent(recorded.step.clone()));
     }
     if !world.channels.is_empty() {
-        return Err(format!("never arrived: {:?}", world.channels));
+        return Err(ReplayError::NeverArrived(world.channels));
     }
     match world.violated_at_end() {
-        Some(violation) => Err(format!("at the end: {violation}")),
+        Some(violation) => Err(ReplayError::ViolatedAtEnd(violation)),
         None => {
             Ok(Replayed { steps, counts: Counts { entries: world.entries, sent: world.sent, delivered } })
         }
@@ -86,13 +151,13 @@ pub fn replay<A: Algorithm>(
 }
 
 /// Replays a step and compares. `None`, without any change, if the arriving message has not been sent yet.
-fn again<A: Algorithm>(
-    world: &mut World<A>,
+fn again(
+    world: &mut World<Erased>,
     node: NodeId,
     recorded: &Recorded,
     watch: &mut Option<Watch>,
-) -> Result<Option<Step>, String> {
-    let step: Step = recorded.step.parse().map_err(|error| format!("{error}"))?;
+) -> Result<Option<Step>, ReplayError> {
+    let step: Step = recorded.step.parse().map_err(ReplayError::NotAStep)?;
     let message = match step.action {
         Action::Deliver(envelope) => {
             let channel = world.channels.get(&(envelope.from, envelope.to));
@@ -101,22 +166,24 @@ fn again<A: Algorithm>(
         }
         _ => None,
     };
-    let happened = world.take(&step).map_err(|error| format!("{step}: {error}"))?;
+    let happened = world.take(&step).map_err(|error| ReplayError::Impossible(step.clone(), error))?;
     if happened.node != Some(node) {
-        return Err(format!("{step}: no step of node {node}, which recorded it"));
+        return Err(ReplayError::OtherNode(step, node));
     }
-    let now = Recorded::new::<A>(&step, message.as_ref(), &happened.effects);
+    let now = Recorded::new(&step, message.as_ref(), &happened.effects);
     if now.message != recorded.message {
-        return Err(format!("{step}: {:?} was sent and {:?} arrived", now.message, recorded.message));
+        let (sent, arrived) = (now.message, recorded.message.clone());
+        return Err(ReplayError::OtherMessage { step, sent, arrived });
     }
     if now != *recorded {
-        return Err(format!("{step}: it did {:?}, replayed it does {:?}", recorded.effects, now.effects));
+        let (recorded, replayed) = (recorded.effects.clone(), now.effects);
+        return Err(ReplayError::OtherEffects { step, recorded, replayed });
     }
     if let Some(watch) = watch {
         watch(&step, happened.lines());
     }
     match happened.violation {
-        Some(violation) => Err(format!("{step}: {violation}")),
+        Some(violation) => Err(ReplayError::Violated(step, violation)),
         None => Ok(Some(step)),
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use algorithms::{Group, Kind, NodeId};
 use serde::{Deserialize, Serialize};
 
+use super::Error;
+
 /// The measures of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
@@ -21,7 +23,8 @@ pub struct Tally {
     /// The number of replayed steps that had the recorded effects.
     pub replayed: u64,
     /// The first failure.
-    pub trouble: Option<String>,
+    #[serde(rename = "trouble")]
+    pub failure: Option<String>,
 }
 
 /// One visit to the critical section. Times are since the machine started, so that those of several processes
@@ -49,7 +52,7 @@ impl Tally {
         self.words += other.words;
         self.travelled += other.travelled;
         self.visits.extend(other.visits);
-        self.trouble = self.trouble.take().or(other.trouble);
+        self.failure = self.failure.take().or(other.failure);
     }
 
     /// Messages of all kinds.
@@ -85,7 +88,7 @@ impl Tally {
 
     /// Whether the clock agrees: never more than k inside, never two groups at once. Times are taken after
     /// entering and before leaving, so visits that overlap here really did.
-    pub fn judge(&self, kind: Kind, tokens: u32) -> Result<(), String> {
+    pub fn judge(&self, kind: Kind, tokens: u32) -> Result<(), Error> {
         let mut moments: Vec<(Duration, bool, &Visit)> = Vec::new();
         for visit in &self.visits {
             moments.push((visit.entered, true, visit));
@@ -108,7 +111,7 @@ impl Tally {
                 Kind::Mutex | Kind::KMutex => inside.len() <= tokens as usize,
             };
             if !allowed {
-                return Err(format!("inside at the same time (group, node): {inside:?}"));
+                return Err(Error::Overlap(inside));
             }
         }
         Ok(())

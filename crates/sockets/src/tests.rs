@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use algorithms::naimi_trehel::NaimiTrehel;
 use algorithms::{Kind, Setting, World};
 
 use super::replay::{Recorded, replay};
@@ -39,12 +38,12 @@ async fn every_other_algorithm_runs_too() {
 }
 
 /// Reports of nodes that could be in processes of their own.
-async fn reports(name: &str, plan: &Plan) -> Result<Vec<Report>, String> {
+async fn reports(name: &str, plan: &Plan) -> Result<Vec<Report>, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     for me in 0..plan.setting.nodes {
         let address = address.clone();
-        tokio::spawn(async move { take_part(&address, me).await });
+        tokio::spawn(async move { run_worker(&address, me).await });
     }
     let mut collector = Collector::gather(&listener, plan.setting.nodes).await?;
     collector.run(name, plan, |_| ()).await
@@ -61,7 +60,7 @@ async fn what_nodes_report_is_judged() {
     let fails = |why: &str, damage: &dyn Fn(&mut Vec<Report>)| {
         let mut damaged = good.clone();
         damage(&mut damaged);
-        let error = judged(&damaged).unwrap_err();
+        let error = judged(&damaged).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     };
     fails("", &|reports| _ = reports[0].record.remove(0));
@@ -95,7 +94,7 @@ async fn strangers_and_nodes_that_leave() {
         .into_iter()
         .map(|me| {
             let address = address.clone();
-            tokio::spawn(async move { take_part(&address, me).await })
+            tokio::spawn(async move { run_worker(&address, me).await })
         })
         .collect();
     let mut collector = Collector::gather(&listener, 2).await.unwrap();
@@ -106,22 +105,26 @@ async fn strangers_and_nodes_that_leave() {
             nodes[2].abort();
         }
     };
-    let error = collector.run("naimi-trehel", &plan, leaves).await.unwrap_err();
+    let error = collector.run("naimi-trehel", &plan, leaves).await.unwrap_err().to_string();
     assert!(error.contains("node 1 is gone"), "{error}");
     assert!(seen > 0 && seen < 2000);
 }
 
 #[tokio::test]
 async fn what_sockets_cannot_serve_is_refused() {
-    let refused = run("makki", Plan::new(Setting::new(3, 1), 1, 1)).await.unwrap_err();
+    let refused = run("makki", Plan::new(Setting::new(3, 1), 1, 1)).await.unwrap_err().to_string();
     assert!(refused.contains("bounds on time"), "{refused}");
     assert!(run("no-such", Plan::new(Setting::new(3, 1), 1, 1)).await.is_err());
     assert!(run("naimi-trehel", Plan::new(Setting::new(3, 2), 1, 1)).await.is_err());
 }
 
+fn naimi_trehel() -> System<Erased> {
+    registry::system("naimi-trehel", &Setting::new(2, 1)).unwrap()
+}
+
 /// The records of a run in memory, by node.
 fn records(schedule: &str) -> Vec<Vec<Recorded>> {
-    let mut world = World::<NaimiTrehel>::new(&Setting::new(2, 1), false).unwrap();
+    let mut world = World::start(naimi_trehel(), false);
     let mut records = vec![Vec::new(), Vec::new()];
     for step in algorithms::schedule::parse_schedule(schedule).unwrap() {
         let message = match step.action {
@@ -132,18 +135,17 @@ fn records(schedule: &str) -> Vec<Vec<Recorded>> {
         };
         let happened = world.take(&step).unwrap();
         let node = happened.node.unwrap() as usize;
-        records[node].push(Recorded::new::<NaimiTrehel>(&step, message.as_ref(), &happened.effects));
+        records[node].push(Recorded::new(&step, message.as_ref(), &happened.effects));
     }
     records
 }
 
 #[test]
 fn a_replay_notices_what_is_not_as_it_was() {
-    let setting = Setting::new(2, 1);
     let good = || records("req1 1>0 0>1 exit1 req0 0>1 1>0 exit0");
-    assert_eq!(replay::<NaimiTrehel>(&setting, good(), None).map(|replayed| replayed.steps), Ok(8));
+    assert_eq!(replay(naimi_trehel(), good(), None).map(|replayed| replayed.steps), Ok(8));
     let fails = |records, why: &str| {
-        let error = replay::<NaimiTrehel>(&setting, records, None).unwrap_err();
+        let error = replay(naimi_trehel(), records, None).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     };
     let mut other_effects = good();

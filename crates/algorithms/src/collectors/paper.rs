@@ -281,7 +281,7 @@ fn a_client_enters_twice() {
 
 /// Shares computed from k: with two tokens, three clients are inside.
 #[test]
-fn three_inside_of_two() {
+fn three_inside_where_two_are_allowed() {
     let schedule = "req1 1>0 0>1 req3 3>2 2>0 0>2 2>3 req0";
     let (world, violated) = replay(Scope::new(4, 2, 1), "shares-from-k", schedule);
     assert!(world.inside(0) && world.inside(1) && world.inside(3));

@@ -124,7 +124,7 @@ impl DrsGme {
         holding.open = None;
         let Some(&head) = holding.token.queue.first() else { return };
         if head.node != site.me {
-            return self.hand_over(site, effects);
+            return self.hand_off(site, effects);
         }
         if site.has_defect(Defect::HandOverToSelfChecked) && arrival == Arrival::Earlier {
             // The text sends the token to itself and then finds that it is not newer than its own copy.
@@ -175,7 +175,7 @@ impl DrsGme {
     }
 
     /// Sends the token to the head of the queue.
-    fn hand_over(&mut self, site: &Context<'_>, effects: &mut Effects) {
+    fn hand_off(&mut self, site: &Context<'_>, effects: &mut Effects) {
         let Location::Here(holding) = mem::take(&mut self.kept.location) else { return };
         if !site.has_defect(Defect::SessionOnlyFromIdle) {
             self.kept.session += 1;

@@ -36,7 +36,7 @@ fn breaks(nodes: u32, groups: u32, defect: &str, schedule: &str, property: Prope
     let error = faulty(nodes, groups, Some(defect)).run(schedule).unwrap_err();
     assert!(error.contains(property.name()), "{error}");
     let last = schedule.split_whitespace().last().unwrap();
-    assert!(error.starts_with(last), "{error}");
+    assert!(alloc::format!("{error}").starts_with(last), "{error}");
 }
 
 /// Runs the schedule with and without a defect, and delivers what is under way: the defect leaves this node
@@ -144,7 +144,7 @@ fn smooth_admission() {
 
 /// Events 1, 2 and 6: the first token is destroyed.
 #[test]
-fn the_session_grows_at_every_hand_over() {
+fn the_session_grows_at_every_hand_off() {
     let mut wrong: World<DrsGme> = World::of(&Scope::new(2, 1, 1), Some("session-only-from-idle")).unwrap();
     assert!(wrong.run("req1 1>0 0>1").unwrap_err().contains("tokens-conserved"));
     let mut right = world(2, 1);
@@ -161,7 +161,7 @@ fn requests_are_kept() {
 
 /// Events 5 and 6: a captain that has left is the next captain itself.
 #[test]
-fn a_hand_over_to_oneself_is_local() {
+fn a_hand_off_to_the_own_node_is_local() {
     let schedule = "req0 req1 1>0 exit0 req0:1 0>1 exit1 1>0";
     let mut right = world(2, 2);
     right.run(schedule).unwrap();
@@ -260,7 +260,7 @@ fn a_captain_comes_back() {
 
 /// A node that crashes cancels its request: a token for it goes on, a start for it is answered.
 #[test]
-fn a_request_given_up() {
+fn a_cancelled_request() {
     let mut world = faulty(3, 2, None);
     world.run("req0 req1:1 1>0 1>2 req2:1 2>0 2>1 exit0 crash1 restart1 0>1").unwrap();
     assert!(!world.inside(1));

@@ -48,7 +48,7 @@ impl Forest {
             }
         }
         self.announce(site, out);
-        self.use_what_there_is(site, out);
+        self.on_size_changed(site, out);
         // A token that is retiring now may be idle at a node that has already said so.
         let tokens = self.size.tokens;
         if let Some(home) = &mut self.home {
@@ -118,12 +118,12 @@ impl Forest {
     pub(super) fn on_resized(&mut self, site: &Context<'_>, size: Size, out: &mut Out<'_>) {
         if size.stamp > self.size.stamp {
             self.learn(site, size, out);
-            self.use_what_there_is(site, out);
+            self.on_size_changed(site, out);
         }
     }
 
     /// The number of tokens has changed.
-    fn use_what_there_is(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+    fn on_size_changed(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         self.settle(site, out);
         self.serve_parked(site, out);
         self.serve_hungry(site, out);

@@ -72,7 +72,7 @@ fn clients_of_a_node_share_a_request() {
 /// Clients of the holder enter ahead of the head of the queue as often as `passes` says. Then the holder
 /// itself joins the queue of the token that it sends on, without a message.
 #[test]
-fn so_many_clients_go_before_the_queue() {
+fn local_clients_pass_the_queue_as_often_as_allowed() {
     for (passes, before) in [(0, 0), (1, 1), (2, 2)] {
         let mut world = start(2, 1, &[("passes", &format!("{passes}"))]);
         let waiting = (1..5).map(|client| format!("req0.{client}")).collect::<Vec<_>>().join(" ");
@@ -94,7 +94,7 @@ fn so_many_clients_go_before_the_queue() {
 
 /// A client that cancels sends nothing. The request is answered all the same, and the token passes through.
 #[test]
-fn giving_up_costs_at_most_one_passing_through() {
+fn a_cancel_costs_at_most_a_token_that_passes_through() {
     let mut world = start(3, 1, &[]);
     world.run("req0 req1 1>0 req2 2>0").unwrap();
     let sent = world.sent;
@@ -224,7 +224,7 @@ fn quiet_waits(options: &[(&str, &str)], tamper: Tamper) -> usize {
 
 /// Waiters and idle tokens find each other in every order of events.
 #[test]
-fn nobody_waits_beside_an_idle_token() {
+fn no_client_waits_beside_an_idle_token() {
     assert_eq!(quiet_waits(&[], Tamper::Nothing), 0);
     assert_eq!(quiet_waits(&[("forget", "yes"), ("passes", "0")], Tamper::Nothing), 0);
     assert!(quiet_waits(&[("hunt", "no")], Tamper::Nothing) > 0);
@@ -292,7 +292,7 @@ fn fences_rise_across_a_dropped_state() {
 /// The home's INFORM is slow: before it arrives, its receiver has had the token. If the receiver accepted it
 /// all the same, it would point to the home, which points to it.
 #[test]
-fn an_old_word_of_the_home_is_not_taken() {
+fn an_old_inform_of_the_home_is_ignored() {
     for tamper in [Tamper::Nothing, Tamper::NoClocks] {
         let mut world = start(4, 1, &[("forget", "yes")]);
         // Node 1 points to 2 and wants to forget; the home, which has fetched the token, sends INFORM.

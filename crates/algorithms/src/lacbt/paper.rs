@@ -2,7 +2,6 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Lacbt, Role};
@@ -227,7 +226,7 @@ fn parents_follow_the_positions() {
 
 /// Section 4, situation 2: waiting nodes are passed over; and situation 1: a root that waits stays the root.
 #[test]
-fn who_is_swapped() {
+fn the_node_that_is_swapped() {
     let mut system = Counted::new(Scope::new(4, 1, 2), None);
     system.run("req0 req3 req2 3>1 1>0 2>0 exit0");
     // The nodes at positions 3 and 2 wait: node 1 is the next root.
@@ -250,15 +249,15 @@ fn a_swap_overtakes_a_request() {
     let mut right = Counted::new(scope, None);
     right.run(schedule);
     assert!(right.world.inside(1));
-    let mut broken: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
-    let error = broken.run(schedule).unwrap_err();
-    assert!(error.starts_with("0>1: one-place-per-request"), "{error}");
+    let mut printed: World<Lacbt> = World::of(&scope, Some("places-in-requests")).unwrap();
+    let error = printed.run(schedule).unwrap_err();
+    assert!(format!("{error}").starts_with("0>1: one-place-per-request"), "{error}");
 }
 
 /// No node is told of a swap: after the first one 0 and 1 point at each other, and a request circulates for
 /// ever.
 #[test]
-fn nobody_is_told() {
+fn no_node_is_told_of_a_swap() {
     let mut system = Counted::new(Scope::new(4, 1, 1), Some("nobody-is-told"));
     system.run("req0 exit0 0>3");
     assert_eq!((system.parent(0), system.parent(1)), (Some(1), Some(0)));
@@ -308,6 +307,6 @@ fn parent_by_ceil() {
     assert_eq!(system.world.run("req4").and_then(|()| system.world.settle(1000)), not_silent());
 }
 
-fn not_silent() -> Result<(), String> {
-    Err("not silent after 1000 deliveries".into())
+fn not_silent() -> Result<(), crate::world::RunError> {
+    Err(crate::world::RunError::NotSilent(1000))
 }

@@ -31,25 +31,25 @@ pub(super) const TIMERS: &[TimerInfo] = &[
 
 const PULL_AFTER: Wait = Wait { hops: 20, sections: 0 };
 
-/// How long the room has been unused on a node other than the home.
+/// How a node other than the home tells that the room is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Quiet {
-    /// The room is in use, or there is nothing to tell.
-    No,
+pub(super) enum Idleness {
+    /// The room is in use, or there is nothing to tell the home.
+    Untimed,
     /// The timer is armed.
     Timed {
         /// The room was used since the timer was armed, so its expiry counts for nothing.
         touched: bool,
     },
     /// The home knows that the token is here and idle.
-    Told,
+    Reported,
 }
 
 impl<M: Mode> Room<M> {
     /// Whether the state may be dropped, because [`Room::create`] makes it again: at the home from the
     /// returned floor, elsewhere from nothing.
     pub fn droppable(&self, site: &Context<'_>) -> Option<u64> {
-        if !self.is_unused() || self.leaving || self.quiet != Quiet::No {
+        if !self.is_unused() || self.leaving || self.idleness != Idleness::Untimed {
             return None;
         }
         match &self.token {
@@ -61,32 +61,32 @@ impl<M: Mode> Room<M> {
     /// Whether no client here waits or is inside, and no other node relies on this one.
     fn is_unused(&self) -> bool {
         let closed = self.token.as_ref().is_none_or(|token| token.session.is_none());
-        let nobody_of_before = self.earlier_opening.is_none() && self.insiders.is_none();
-        closed && nobody_of_before && self.waiters.is_empty() && !self.asked && self.following.is_none()
+        let no_insiders = self.earlier_opening.is_none() && self.insiders.is_none();
+        closed && no_insiders && self.waiters.is_empty() && !self.asked && self.following.is_none()
     }
 
     /// Whether there is something to tell the home.
-    fn should_tell(&self, site: &Context<'_>) -> bool {
+    fn has_news_for_home(&self, site: &Context<'_>) -> bool {
         let away = self.pointer != site.rules.home && !self.leaving;
         !site.is_home() && self.is_unused() && (self.token.is_some() || away)
     }
 
     /// After each input other than a timer: notes whether the room is in use.
-    pub(super) fn fade(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
+    pub(super) fn track_use(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         if site.is_home() {
             return self.answer_leavers(effects);
         }
-        let tell = self.should_tell(site);
-        match &mut self.quiet {
-            Quiet::Timed { touched } => *touched = true,
-            Quiet::Told if self.token.is_some() && tell => {}
-            Quiet::Told | Quiet::No if tell => self.listen(site, effects),
-            quiet => *quiet = Quiet::No,
+        let tell = self.has_news_for_home(site);
+        match &mut self.idleness {
+            Idleness::Timed { touched } => *touched = true,
+            Idleness::Reported if self.token.is_some() && tell => {}
+            Idleness::Reported | Idleness::Untimed if tell => self.start_timer(site, effects),
+            idleness => *idleness = Idleness::Untimed,
         }
     }
 
-    fn listen(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
-        self.quiet = Quiet::Timed { touched: false };
+    fn start_timer(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
+        self.idleness = Idleness::Timed { touched: false };
         effects.push(Effect::Arm(QUIET, Wait { hops: site.rules.linger, sections: 0 }));
     }
 
@@ -100,7 +100,7 @@ impl<M: Mode> Room<M> {
 
     pub(super) fn on_timer(&mut self, site: &Context<'_>, timer: Timer, effects: &mut Vec<Effect<M>>) {
         match timer {
-            QUIET => self.been_quiet(site, effects),
+            QUIET => self.on_quiet(site, effects),
             PULL => {
                 // Otherwise the token is here, or on its way here, or in use and will be announced again.
                 if site.is_home() && self.token.is_none() && self.is_unused() {
@@ -112,17 +112,17 @@ impl<M: Mode> Room<M> {
         }
     }
 
-    fn been_quiet(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
-        let touched = self.quiet == Quiet::Timed { touched: true };
-        self.quiet = Quiet::No;
+    fn on_quiet(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
+        let touched = self.idleness == Idleness::Timed { touched: true };
+        self.idleness = Idleness::Untimed;
         let to = site.rules.home;
-        if !self.should_tell(site) {
+        if !self.has_news_for_home(site) {
             return;
         }
         if touched {
-            self.listen(site, effects);
+            self.start_timer(site, effects);
         } else if self.token.is_some() {
-            self.quiet = Quiet::Told;
+            self.idleness = Idleness::Reported;
             effects.push(Effect::Send { to, message: Message::Idle });
         } else {
             self.leaving = true;

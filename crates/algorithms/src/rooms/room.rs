@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::Rooms;
 use super::captain::Token;
 use super::defects::Defect;
-use super::forgetting::Quiet;
+use super::forgetting::Idleness;
 use super::message::{Effect, Entry, Message};
 use super::mode::Mode;
 use super::views::Insiders;
@@ -37,7 +37,7 @@ pub struct Room<M: Mode> {
     /// The highest counter of the token that this node knows of.
     pub(super) seen: u64,
     /// How long the room has been unused here.
-    pub(super) quiet: Quiet,
+    pub(super) idleness: Idleness,
     /// A FORGET of this node has not been answered.
     pub(super) leaving: bool,
     /// At the home: whose FORGET has not been answered, in ascending order.
@@ -105,7 +105,7 @@ impl<M: Mode> Room<M> {
             pointer: site.rules.home,
             parked: Vec::new(),
             seen: if site.is_home() { origin.floor } else { 0 },
-            quiet: Quiet::No,
+            idleness: Idleness::Untimed,
             leaving: false,
             leavers: Vec::new(),
             earlier_opening: None,
@@ -229,7 +229,7 @@ impl<M: Mode> Room<M> {
 
     pub(super) fn finish(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         if site.rules.forget {
-            self.fade(site, effects);
+            self.track_use(site, effects);
         }
         self.check(site, effects);
     }

@@ -17,7 +17,7 @@ pub struct Rules {
     pub passes: u32,
     /// The order of the queue.
     pub queue: QueueOrder,
-    /// Whether a writer may be followed by another one at the same node past the queue; it counts as a pass.
+    /// Whether a writer may be followed by another one at the same node past the queue; it counts as a grant.
     pub hand_off: bool,
     /// Whether followers are told when a request waits for the end of their opening.
     pub close: bool,

@@ -36,7 +36,7 @@ fn no_message_where_the_room_is_open() {
 
 /// A contended hand-off is one message after the exit.
 #[test]
-fn one_message_hands_the_room_over() {
+fn a_hand_off_takes_one_message() {
     let mut world = world(2, 2, &[]);
     world.run("req0 req1:1 1>0").unwrap();
     let before = world.sent;
@@ -53,7 +53,7 @@ fn light_load_costs_what_path_reversal_does() {
 
 /// With a waiter for another group at most `passes` more clients may join, and then none.
 #[test]
-fn a_queue_is_passed_so_often_and_no_more() {
+fn a_queue_is_passed_as_often_as_allowed() {
     for passes in [0, 1, 3] {
         let number = format!("{passes}");
         let mut world = world(2, 2, &[("passes", &number)]);
@@ -116,7 +116,7 @@ fn any_of_joins_what_opens_first() {
 
 /// By age: node 2 was last inside before node 1, so it is served first although it asks later.
 #[test]
-fn who_was_away_longest_comes_first() {
+fn the_node_longest_without_an_opening_comes_first() {
     for (queue, first) in [("age", 2), ("arrival", 1)] {
         let mut world = world(3, 3, &[("queue", queue)]);
         world.run("req0 req2 2>0 0>2 exit2 2>0 exit0").unwrap();
@@ -140,7 +140,7 @@ fn an_unknown_age_is_not_new_each_time() {
 
 /// All nodes that have used a room forget it: the token is at home, and everything else is as at the start.
 #[test]
-fn nothing_is_left_of_a_room_that_nobody_uses() {
+fn nothing_is_left_of_an_unused_room() {
     let mut world = world(3, 2, &[("forget", "yes")]);
     let start: Vec<Rooms> = world.nodes.iter().map(|node| node.state.clone().unwrap()).collect();
     world.run("req1 1>0 0>1 req2 2>0 0>1 1>2 exit1 exit2 2>1").unwrap();

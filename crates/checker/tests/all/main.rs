@@ -1,4 +1,4 @@
-//! All tests of the search in one program: each algorithm is compiled for it once.
+//! All tests of the search in one program.
 
 mod partitioned;
 mod plain;

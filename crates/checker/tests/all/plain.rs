@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
+use algorithms::erased::Message;
 use algorithms::info::Clients;
 use algorithms::node::Node;
-use algorithms::registry::{self, Visitor};
 use algorithms::schedule::{Envelope, Script};
-use algorithms::{Action, Algorithm, Case, NodeId, Scope, World};
+use algorithms::{Action, Case, Erased, NodeId, Scope, Setting, World, registry};
 use checker::{Job, Verdict, check};
 
 /// A system with its remaining requests and faults.
 #[derive(Clone)]
-struct Plain<A: Algorithm> {
-    world: World<A>,
+struct Plain {
+    world: World<Erased>,
     asked: Vec<u32>,
     fired: BTreeMap<(NodeId, usize), u32>,
     losses: u32,
@@ -22,51 +22,45 @@ struct Plain<A: Algorithm> {
     early: u32,
 }
 
-type Key<A> = (
-    Vec<Node<A>>,
-    BTreeMap<(NodeId, NodeId), Vec<<A as Algorithm>::Message>>,
+type Key = (
+    Vec<Node<Erased>>,
+    BTreeMap<(NodeId, NodeId), Vec<Message>>,
     Vec<u32>,
     BTreeMap<(NodeId, usize), u32>,
     [u32; 4],
 );
 
-struct Count<'a>(&'a Scope);
-
-impl Visitor for Count<'_> {
-    type Output = (u64, u64);
-
-    /// How many states the plain search finds, and how many the checker.
-    fn visit<A: Algorithm>(self) -> (u64, u64) {
-        let scope = self.0;
-        let reorder = Case::of(scope, None).reorders(&A::INFO);
-        let start = Plain {
-            world: World::<A>::of(scope, None).unwrap(),
-            asked: vec![0; scope.nodes as usize],
-            fired: BTreeMap::new(),
-            losses: scope.losses,
-            duplicates: scope.duplicates,
-            crashes: scope.crashes,
-            early: if scope.firings > 0 { scope.early } else { 0 },
-        };
-        let mut seen: HashSet<Key<A>> = HashSet::from([start.key(reorder)]);
-        let mut agenda = VecDeque::from([start]);
-        while let Some(state) = agenda.pop_front() {
-            for action in state.actions(scope, reorder) {
-                for next in state.take(action) {
-                    if seen.insert(next.key(reorder)) {
-                        agenda.push_back(next);
-                    }
+/// How many states the plain search finds, and how many the checker.
+fn count(name: &str, scope: &Scope) -> (u64, u64) {
+    let system = registry::system(name, &Setting::of(scope, None)).unwrap();
+    let reorder = Case::of(scope, None).reorders(system.info());
+    let start = Plain {
+        world: World::start(system, scope.faulty()),
+        asked: vec![0; scope.nodes as usize],
+        fired: BTreeMap::new(),
+        losses: scope.losses,
+        duplicates: scope.duplicates,
+        crashes: scope.crashes,
+        early: if scope.firings > 0 { scope.early } else { 0 },
+    };
+    let mut seen: HashSet<Key> = HashSet::from([start.key(reorder)]);
+    let mut agenda = VecDeque::from([start]);
+    while let Some(state) = agenda.pop_front() {
+        for action in state.actions(scope, reorder) {
+            for next in state.take(action) {
+                if seen.insert(next.key(reorder)) {
+                    agenda.push_back(next);
                 }
             }
         }
-        let finding = check::<A>(&Job { threads: 2, ..Job::of(scope, None) }, &|_| {}).unwrap();
-        assert_eq!(finding.verdict(), Verdict::Holds, "{}", A::INFO.name);
-        (seen.len() as u64, finding.states)
     }
+    let finding = check(name, &Job { threads: 2, ..Job::of(scope, None) }, &|_| {}).unwrap();
+    assert_eq!(finding.verdict(), Verdict::Holds, "{name}");
+    (seen.len() as u64, finding.states)
 }
 
-impl<A: Algorithm> Plain<A> {
-    fn key(&self, reorder: bool) -> Key<A> {
+impl Plain {
+    fn key(&self, reorder: bool) -> Key {
         let mut channels = self.world.channels.clone();
         if reorder {
             channels.values_mut().for_each(|messages| messages.sort());
@@ -85,19 +79,15 @@ impl<A: Algorithm> Plain<A> {
             }
             let client = node.idle_client();
             if client < scope.clients && self.asked[id as usize] < scope.requests {
-                let mut group_sets = Case::of(scope, None).group_sets();
+                let mut wanted = Case::of(scope, None).groups_wanted();
                 if !scope.any_of
-                    && A::INFO.clients == Clients::OneEach
+                    && self.world.info().clients == Clients::OneEach
                     && self.asked.iter().all(|&asked| asked == 0)
                 {
                     // The checker knows that groups are interchangeable.
-                    group_sets.truncate(1);
+                    wanted.truncate(1);
                 }
-                actions.extend(group_sets.into_iter().map(|groups| Action::Request {
-                    node: id,
-                    client,
-                    groups,
-                }));
+                actions.extend(wanted.into_iter().map(|groups| Action::Request { node: id, client, groups }));
             }
             for (client, doing) in node.clients() {
                 if doing.is_inside() {
@@ -129,7 +119,7 @@ impl<A: Algorithm> Plain<A> {
     }
 
     /// The successors by an action, for every combination of picks.
-    fn take(&self, action: Action) -> Vec<Plain<A>> {
+    fn take(&self, action: Action) -> Vec<Plain> {
         let mut script = Script::default();
         let mut all = Vec::new();
         loop {
@@ -156,7 +146,7 @@ impl<A: Algorithm> Plain<A> {
 }
 
 fn compare(name: &str, scope: &Scope) {
-    let (plain, fast) = registry::visit(name, Count(scope)).unwrap();
+    let (plain, fast) = count(name, scope);
     assert_eq!(plain, fast, "{name} {scope:?}");
 }
 

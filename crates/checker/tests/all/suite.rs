@@ -3,22 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, Scope};
+use algorithms::{Scope, registry};
 use checker::{Finding, Job, Verdict, check};
-
-struct Check(Job);
-
-impl Visitor for Check {
-    type Output = Finding;
-    fn visit<A: Algorithm>(self) -> Finding {
-        check::<A>(&self.0, &|_| {}).unwrap_or_else(|refusal| panic!("{}: {refusal}", A::INFO.name))
-    }
-}
 
 fn run(name: &str, scope: &Scope) -> Finding {
     let job = Job { threads: 2, ..Job::of(scope, None) };
-    registry::visit(name, Check(job)).expect("a known name")
+    check(name, &job, &|_| {}).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
 }
 
 /// The heading of the table in `docs/checked.md` that lists the results of the suite.

@@ -4,20 +4,22 @@ use std::fs;
 use std::path::Path;
 
 use algorithms::Property;
+use algorithms::trace::Trace;
 use anyhow::{Context, Result};
-use checker::{Trace, Verdict};
+use checker::Verdict;
 use serde_json::{Value, json};
 
 use crate::terminal::output::say;
 use crate::terminal::table::{self, grouped};
 use crate::workbench::check::Checked;
 use crate::workbench::trace::print_steps;
+use crate::workbench::trace_file;
 
 /// Saves a trace: the whole file, or nothing.
 pub(crate) fn save(trace: &Trace, file: &Path) -> Result<()> {
     let unfinished = file.with_extension("json.part");
     let cannot = || format!("cannot save the trace to {}", file.display());
-    fs::write(&unfinished, trace.print()).with_context(cannot)?;
+    fs::write(&unfinished, trace_file::print(trace)).with_context(cannot)?;
     fs::rename(&unfinished, file).with_context(cannot)
 }
 

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use algorithms::Info;
 use algorithms::info::{DefectInfo, Shows};
 use algorithms::registry;
+use algorithms::trace::Trace;
 use anyhow::{Result, bail};
-use checker::{Job, Trace};
+use checker::Job;
 use clap::Args;
-use simulator::random::{RandomJob, run_named};
+use simulator::random::{self, RandomJob};
 
 use crate::Ended;
 use crate::terminal::output;
@@ -80,7 +81,7 @@ fn section(info: &Info, defect: &DefectInfo) -> Result<String> {
         }
         Shows::Random(property, seed) => {
             let job = RandomJob::of(&defect.scope, Some(defect.name));
-            let run = run_named(info.name, &job, seed)?;
+            let run = random::run(info.name, &job, seed)?;
             let Some(violation) = run.violation.filter(|violation| violation.property == property) else {
                 bail!("{}: defect {} is not found with seed {seed}", info.name, defect.name);
             };
@@ -117,7 +118,7 @@ fn messages(info: &Info, defect: &DefectInfo, put_back: Option<&str>) -> Result<
     let job = RandomJob { pause: 100, ..RandomJob::of(&defect.scope, put_back) };
     let mut sum = 0;
     for seed in 1..=RUNS {
-        let run = run_named(info.name, &job, seed)?;
+        let run = random::run(info.name, &job, seed)?;
         if let Some(violation) = run.violation {
             bail!("{}: seed {seed}: {violation}", info.name);
         }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use algorithms::registry;
+use algorithms::trace::Trace;
 use algorithms::{Case, Property, SettingError, Violation};
 use anyhow::Result;
-use checker::{Job, Trace};
+use checker::Job;
 use serde_json::json;
-use simulator::random::{RandomJob, run_named, standard};
+use simulator::random::{self, RandomJob, standard};
 
 use crate::Ended;
 use crate::terminal::format::Format;
@@ -37,15 +38,15 @@ fn run_seeds(
 ) -> Result<Runs, SettingError> {
     let mut runs = Runs { done: 0, entries: 0, messages: 0, steps: 0, violation: None };
     for seed in seeds {
-        let run = run_named(name, job, seed)?;
+        let run = random::run(name, job, seed)?;
         runs.done += 1;
         runs.entries += run.entries;
         runs.messages += run.messages;
         runs.steps += run.steps.len() as u64;
         let wanted = |violation: &Violation| only.is_none_or(|only| only == violation.property);
         if let Some(violation) = run.violation.filter(wanted) {
-            let (setting, faulty) = (&job.case.setting, job.case.faulty());
-            let trace = Trace::of_named(name, setting, faulty, Some(&violation), &run.steps)?;
+            let system = registry::system(name, &job.case.setting)?;
+            let trace = Trace::record(system, job.case.faulty(), Some(&violation), &run.steps);
             runs.violation = Some((seed, violation, trace));
             break;
         }

@@ -140,7 +140,7 @@ fn measure(arguments: &Arguments, candidate: &Candidate) -> Result<Result<(Info,
     let summary = if trial.violation.is_some() { trial } else { point.run()? };
     Ok(match &summary.violation {
         Some((seed, violation)) => Err(format!("does not hold here: {violation} (seed {seed})")),
-        None => Ok((info, summary)),
+        None => Ok((*info, summary)),
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use sockets::{Collector, Plan, Report, take_part};
+use sockets::{Collector, Plan, Report, run_worker};
 use tokio::net::TcpListener;
 
 use crate::Ended;
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
-    let part = take_part(&arguments.collector, arguments.node);
+    let part = run_worker(&arguments.collector, arguments.node);
     runtime()?.block_on(part).map_err(|error| anyhow!(error))?;
     Ok(Ended::Well)
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use algorithms::registry;
+use algorithms::trace::Trace;
 use anyhow::Result;
-use checker::Trace;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use simulator::workload::Workload;
@@ -61,9 +61,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if arguments.trace.is_some() || summary.violation.is_some() {
         let seed = summary.violation.as_ref().map_or(point.seed, |(seed, _)| *seed);
         let outcome = point.record(seed)?;
-        let (name, faulty) = (&point.algorithm, point.plan.faulty(&info));
-        let violation = outcome.violation.as_ref();
-        let trace = Trace::of_named(name, &point.plan.setting, faulty, violation, &outcome.steps)?;
+        let system = registry::system(&point.algorithm, &point.plan.setting)?;
+        let (faulty, violation) = (point.plan.faulty(info), outcome.violation.as_ref());
+        let trace = Trace::record(system, faulty, violation, &outcome.steps);
         check_report::save(&trace, file)?;
     }
     if arguments.format == Format::Json {

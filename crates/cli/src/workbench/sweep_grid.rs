@@ -135,7 +135,7 @@ impl Wanted<'_> {
         if let Some(twice) = repeated(self.algorithms) {
             bail!("{twice} is named twice");
         }
-        let infos = self.algorithms.iter().map(|name| registry::info(name));
+        let infos = self.algorithms.iter().map(|name| registry::info(name).copied());
         let infos: Vec<Info> = infos.collect::<Result<_, _>>()?;
         self.refuse_mistakes(&infos)?;
         let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];

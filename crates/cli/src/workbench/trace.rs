@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use algorithms::trace::Trace;
 use algorithms::{Setting, Step};
 use anyhow::{Context, Result, anyhow};
-use checker::Trace;
 use clap::Args;
 use serde_json::json;
 
@@ -14,6 +14,7 @@ use crate::terminal::format::Format;
 use crate::terminal::output::{self, say};
 use crate::terminal::table::grouped;
 use crate::workbench::record_file::Record;
+use crate::workbench::trace_file;
 
 /// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step.
 ///
@@ -33,8 +34,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if Record::is_meant(&text) {
         return replay(&text, arguments.format).with_context(|| format!("{file}"));
     }
-    let trace = Trace::parse(&text).with_context(|| format!("{file}"))?;
-    let replay = trace.replay_named().with_context(|| format!("{file}"))?;
+    let trace = trace_file::parse(&text).with_context(|| format!("{file}"))?;
+    let replay = trace.replay().with_context(|| format!("{file}"))?;
     if !replay.confirmed {
         let violated = trace.violated.as_deref().unwrap_or("?");
         return Err(anyhow!("{file}: its steps can be taken, but they do not violate {violated}"));
@@ -44,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         for (step, shows) in replayed.steps.iter_mut().zip(replay.shows) {
             step.shows = shows;
         }
-        output::print(format_args!("{}", replayed.print()));
+        output::print(format_args!("{}", trace_file::print(&replayed)));
         return Ok(Ended::Well);
     }
     print_setting(&trace.algorithm, &trace.setting());

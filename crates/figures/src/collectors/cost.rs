@@ -43,7 +43,7 @@ pub(super) fn exhibit() -> Exhibit {
 
 fn points(effort: &Effort) -> Vec<Point> {
     let singles = VARIANTS.iter().flat_map(|variant| ASKERS.map(|(node, _)| single(variant, node)));
-    singles.chain(effort.thin(&ROOTS).into_iter().map(everybody)).collect()
+    singles.chain(effort.thin(&ROOTS).into_iter().map(all_ask)).collect()
 }
 
 fn single((_, algorithm, options, tokens): &Variant, node: u32) -> Point {
@@ -52,7 +52,7 @@ fn single((_, algorithm, options, tokens): &Variant, node: u32) -> Point {
 }
 
 /// As many tokens as groups.
-fn everybody(root: u32) -> Point {
+fn all_ask(root: u32) -> Point {
     let plan = round_of(root * root, root, &[], Workload::Once(Vec::new()));
     Point { algorithm: "collectors".to_string(), plan, seed: 1, seeds: 1 }
 }
@@ -72,7 +72,7 @@ fn draw(effort: &Effort, results: &Results) -> Page {
     let by_formula = |formula: fn(f64) -> f64| -> Vec<Dot> {
         roots.iter().map(|&root| Dot::exact(f64::from(root * root), formula(f64::from(root)))).collect()
     };
-    let messages = |root: u32| results.of(&everybody(root)).messages as f64;
+    let messages = |root: u32| results.of(&all_ask(root)).messages as f64;
     let simulated: Vec<Dot> =
         roots.iter().map(|&root| Dot::exact(f64::from(root * root), messages(root))).collect();
     let chart = Chart {
@@ -146,7 +146,7 @@ fn growth(printed: &[Dot], simulated: &[Dot]) -> Vec<Claim> {
 }
 
 fn queues(roots: &[u32], results: &Results) -> Claim {
-    let longest = roots.iter().map(|&root| (root, results.of(&everybody(root)).longest_queue));
+    let longest = roots.iter().map(|&root| (root, results.of(&all_ask(root)).longest_queue));
     let longest: Vec<(u32, u32)> = longest.collect();
     let holds = longest.iter().all(|(root, queue)| queue <= root);
     let found: Vec<String> =

@@ -70,7 +70,13 @@ fn draw(_: &Effort, _: &Results) -> Page {
         let ours: Vec<String> =
             std::iter::once(queue.as_str()).chain(sets.iter().map(String::as_str)).map(set).collect();
         rows.push([vec![event.name.to_string(), "printed".to_string()], printed].concat());
-        rows.push([vec![taken.err().unwrap_or_default(), "replayed".to_string()], ours].concat());
+        rows.push(
+            [
+                vec![taken.err().map_or(String::new(), |error| error.to_string()), "replayed".to_string()],
+                ours,
+            ]
+            .concat(),
+        );
     }
     let columns = ["after", "", "token.queue", "RS1", "RS2", "RS3", "RS4"].map(String::from).to_vec();
     let title = "After each event of the example, as printed and as the algorithm does it".to_string();

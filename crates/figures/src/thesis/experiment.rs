@@ -9,7 +9,7 @@ use super::verdicts::{between, everywhere, finding, unless_so};
 use crate::page::{Axis, Dot, Origin};
 use crate::{Chart, Claim, Effort, Exhibit, Page, Part, Results, Series, Table};
 
-pub(super) const VI: &str = "001 ch. VI sec. B";
+pub(super) const CHAPTER_VI: &str = "001 ch. VI sec. B";
 /// The nodes that took part; a tenth one collected the numbers.
 pub(super) const NODES: u32 = 9;
 pub(super) const TOKENS: u32 = 3;
@@ -203,15 +203,15 @@ fn draw_messages(effort: &Effort, results: &Results) -> Page {
     let raymond = "Raymond's algorithm sends about 15 messages.";
     let bounds = "Raymond's algorithm sends between 2n−k−1 = 14 and 2(n−1) = 16 messages.";
     let claims = vec![
-        between(VI, light, (3.0, 4.0), count(PROPOSED, LIGHT), 0.0),
+        between(CHAPTER_VI, light, (3.0, 4.0), count(PROPOSED, LIGHT), 0.0),
         at_heavy_load(
             &bench,
-            Claim::number(VI, heavy, 2.0, count(PROPOSED, HEAVY), 0.05),
+            Claim::number(CHAPTER_VI, heavy, 2.0, count(PROPOSED, HEAVY), 0.05),
             PROPOSED,
             messages,
         ),
-        unless_so(Claim::number(VI, raymond, 15.0, mean(RAYMOND), 0.03), TOGETHER),
-        between(VI, bounds, (14.0, 16.0), mean(RAYMOND), super::messages::EDGE),
+        unless_so(Claim::number(CHAPTER_VI, raymond, 15.0, mean(RAYMOND), 0.03), TOGETHER),
+        between(CHAPTER_VI, bounds, (14.0, 16.0), mean(RAYMOND), super::messages::EDGE),
         better(&bench, "The proposed algorithm sends fewer messages than Raymond's.", messages),
     ];
     let mut parts = bench.charts("messages for each entry", messages);
@@ -231,8 +231,18 @@ fn draw_waits(effort: &Effort, results: &Results) -> Page {
         Claim::number("ours", &says, printed, at(contender, rate), 0.12)
     };
     let claims = vec![
-        at_heavy_load(&bench, Claim::number(VI, ours, 25.0, at(PROPOSED, HEAVY), 0.1), PROPOSED, wait),
-        at_heavy_load(&bench, Claim::number(VI, theirs, 27.0, at(RAYMOND, HEAVY), 0.1), RAYMOND, wait),
+        at_heavy_load(
+            &bench,
+            Claim::number(CHAPTER_VI, ours, 25.0, at(PROPOSED, HEAVY), 0.1),
+            PROPOSED,
+            wait,
+        ),
+        at_heavy_load(
+            &bench,
+            Claim::number(CHAPTER_VI, theirs, 27.0, at(RAYMOND, HEAVY), 0.1),
+            RAYMOND,
+            wait,
+        ),
         fits(PROPOSED, ours, 25.0),
         fits(RAYMOND, theirs, 27.0)
             .because(&format!("If messages occupied no processor it would be {free:.1}.")),
@@ -306,7 +316,7 @@ fn draw_table(effort: &Effort, results: &Results, number: usize) -> Page {
     let says = "The standard deviations are small compared with the means (here: at most a tenth at 200 entries for each node).";
     // With fewer entries per node means vary more.
     let allowed = 0.1 * (ENTRIES as f64 / effort.entries(ENTRIES) as f64).sqrt();
-    let claim = Claim::holds(VI, says, largest.0 <= allowed && largest.1 <= allowed, found);
+    let claim = Claim::holds(CHAPTER_VI, says, largest.0 <= allowed && largest.1 <= allowed, found);
     let reason = "Chance: each node has only so many entries, and their waits vary as widely as 0, 1, 2 or more hops; and a node that \
                   happens to be asked more often than it asks sends more for each of its own entries.";
     Page { parts: vec![Part::Table(table), note], claims: vec![unless_so(claim, reason)] }

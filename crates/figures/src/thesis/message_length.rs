@@ -4,13 +4,11 @@
 use super::drawing::{Figure, printed, text};
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, MAKKI, OTHERS, PROPOSED, RANDOM, RAYMOND, Regime,
-    SRIMANI, View, curves, kind, words, words_per_entry,
+    SECTION_B1, SRIMANI, View, curves, kind, words, words_per_entry,
 };
 use super::verdicts::{Pair, alike, between, finding, unless_so};
 use crate::page::Axis;
 use crate::{Claim, Effort, Exhibit, Page, Part, Results, Series};
-
-const B1: &str = "001 ch. V sec. B.1";
 
 /// Figures 17 to 19.
 pub(super) fn exhibits() -> Vec<Exhibit> {
@@ -80,7 +78,7 @@ fn draw_figure_17(effort: &Effort, results: &Results) -> Page {
     let view = View { effort, results };
     let mut parts = charts(&view, COSTLY, Some(printed_words()));
     parts.push(note());
-    let mut claims = at_saturation(&view, B1);
+    let mut claims = at_saturation(&view, SECTION_B1);
     claims.push(almost_the_same(&view));
     Page { parts, claims }
 }
@@ -96,7 +94,7 @@ fn draw_like(effort: &Effort, results: &Results, regime: Regime) -> Page {
         let pairs: Vec<Pair> = view.rates().into_iter().map(pair).collect();
         let says =
             format!("Words do not depend on the time for sending and receiving ({}).", contender.label);
-        unless_so(alike(B1, &says, &pairs, 0.05), VISITS)
+        unless_so(alike(SECTION_B1, &says, &pairs, 0.05), VISITS)
     };
     Page { parts: charts(&view, regime, None), claims: CONTENDERS.map(claim).into() }
 }
@@ -156,7 +154,7 @@ fn almost_the_same(view: &View) -> Claim {
     let list = CONTENDERS.map(|contender| format!("{} {:.1}", contender.label, entry(contender))).join(", ");
     let says = "For almost the same amount of information the proposed algorithm waits less and sends fewer messages \
                 (here: its words for each entry at λ = 1 are the fewest).";
-    Claim::holds(B1, says, least, format!("words for each entry: {list}"))
+    Claim::holds(SECTION_B1, says, least, format!("words for each entry: {list}"))
 }
 
 /// With and without asking for the token last seen (003).

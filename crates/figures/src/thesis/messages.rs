@@ -5,15 +5,14 @@ use simulator::Point;
 use super::drawing::{Figure, kinds_table, printed};
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
-    RAYMOND, Regime, SILENT, SRIMANI, TOKENS, View, curves, kind, messages,
+    RAYMOND, Regime, SECTION_B1, SILENT, SRIMANI, TOKENS, View, curves, kind, messages,
 };
 use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, unless_so};
 use crate::compare::share;
 use crate::page::Axis;
 use crate::{Claim, Effort, Exhibit, Page, Part, Results, Series};
 
-const B1: &str = "001 ch. V sec. B.1";
-/// So light a load that every request finds the system idle.
+/// A rate so low that every request finds the system idle.
 const LIGHTEST: f64 = 0.001;
 /// A load between light and heavy.
 pub(super) const MEDIUM: f64 = 0.1;
@@ -106,14 +105,14 @@ fn draw_figure_14(effort: &Effort, results: &Results) -> Page {
     parts.push(kinds_table(&view, COSTLY, &[LIGHT, MEDIUM, HEAVY]));
     let mut claims = proposed(&view);
     claims.push(inform(&view));
-    claims.extend(broadcasters(&view, B1));
+    claims.extend(broadcasters(&view, SECTION_B1));
     claims.extend(makki(&view));
     Page { parts, claims }
 }
 
 fn draw_like(effort: &Effort, results: &Results, regime: Regime, like: Regime) -> Page {
     let view = View { effort, results };
-    Page { parts: charts(&view, regime, None), claims: same(&view, B1, regime, like) }
+    Page { parts: charts(&view, regime, None), claims: same(&view, SECTION_B1, regime, like) }
 }
 
 /// At each λ, whether one contender sends at most as many messages as all of the others.
@@ -150,16 +149,22 @@ fn proposed(view: &View) -> Vec<Claim> {
             everywhere("001 ch. V sec. B.1, ch. VII", lowest, &fewest(view, PROPOSED, &OTHERS), &found),
             TOGETHER,
         ),
-        Claim::number(B1, "It sends around five messages at light load.", 5.0, count(PROPOSED, LIGHT), 0.1),
         Claim::number(
-            B1,
+            SECTION_B1,
+            "It sends around five messages at light load.",
+            5.0,
+            count(PROPOSED, LIGHT),
+            0.1,
+        ),
+        Claim::number(
+            SECTION_B1,
             "It sends about two messages at very high load.",
             2.0,
             count(PROPOSED, HEAVY),
             0.02,
         ),
-        Claim::holds(B1, forwarded, requests(LIGHT) > 1.1 * requests(HEAVY), travels),
-        heuristic(view, B1),
+        Claim::holds(SECTION_B1, forwarded, requests(LIGHT) > 1.1 * requests(HEAVY), travels),
+        heuristic(view, SECTION_B1),
     ]
 }
 
@@ -220,11 +225,11 @@ pub(super) fn broadcasters(view: &View, source: &'static str) -> Vec<Claim> {
     vec![
         Claim::holds(source, bounds, inside, format!("{least:.2} to {most:.2}"))
             .because("Counts for each entry stray a little at both ends of a run: requests under way belong to neither."),
-        unless_so(Claim::number(B1, "Raymond's algorithm sends around 57 messages on average.", 57.0, mean, 0.01), reason),
+        unless_so(Claim::number(SECTION_B1, "Raymond's algorithm sends around 57 messages on average.", 57.0, mean, 0.01), reason),
         Claim::holds(source, within, upmost <= upper * (1.0 + EDGE), format!("{fewest:.2} to {upmost:.2}")),
         unless_so(
             finding(
-                Claim::number(B1, "Srimani's algorithm sends around 31 messages.", 31.0, average, 0.01),
+                Claim::number(SECTION_B1, "Srimani's algorithm sends around 31 messages.", 31.0, average, 0.01),
                 format!("{average:.2} on average over λ, {fewest:.2} to {upmost:.2}"),
             ),
             "n−1 requests, and two privileges at medium loads, where the text's number is met; nearly one at high load, probably \
@@ -255,7 +260,7 @@ fn makki(view: &View) -> Vec<Claim> {
     );
     vec![
         Claim::number(
-            B1,
+            SECTION_B1,
             "Makki's algorithm sends three messages under heavy load.",
             3.0,
             heavy.messages_per_entry.mean,

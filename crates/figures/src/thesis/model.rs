@@ -7,6 +7,9 @@ use simulator::{Estimate, Plan, Point, Summary};
 
 use crate::{Effort, Results};
 
+/// Where the thesis discusses its simulations.
+pub(super) const SECTION_B1: &str = "001 ch. V sec. B.1";
+
 /// The nodes of chapter V.
 pub(super) const NODES: f64 = 30.0;
 /// The tokens of chapter V.

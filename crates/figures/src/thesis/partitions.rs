@@ -5,14 +5,13 @@ use super::drawing::text;
 use super::messages;
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, LIGHT, NODES, OTHERS, PROPOSED, RANDOM, RAYMOND,
-    Regime, SRIMANI, TOKENS, View, curves,
+    Regime, SECTION_B1, SRIMANI, TOKENS, View, curves,
 };
 use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, percent, unless_so};
 use super::wait_claims::{quickest, waits_at};
 use super::waits;
 use crate::{Claim, Effort, Exhibit, Page, Part, Results};
 
-const B1: &str = "001 ch. V sec. B.1";
 const BOTH: &str = "001 ch. V sec. B.1, 003 sec. 5";
 
 /// Figures 26 to 29.
@@ -110,7 +109,12 @@ fn no_heuristic(view: &View, whole: Regime) -> Claim {
         second: view.wait(parted, RANDOM, rate),
     };
     let pairs: Vec<Pair> = view.rates().into_iter().map(pair).collect();
-    alike(B1, "In clusters the choice of the token makes no difference: there is only one.", &pairs, 0.0)
+    alike(
+        SECTION_B1,
+        "In clusters the choice of the token makes no difference: there is only one.",
+        &pairs,
+        0.0,
+    )
 }
 
 /// The proposed algorithm is at least as good as the others.
@@ -131,7 +135,7 @@ fn comparable(view: &View, whole: Regime) -> Claim {
                 at most a tenth longer).";
     let reason = "With ten nodes a broadcast is cheap: a request reaches the one privilege of srimani-reddy in a single hop, \
                   where the proposed algorithm follows pointers.";
-    unless_so(everywhere(B1, says, &holds, &found), reason)
+    unless_so(everywhere(SECTION_B1, says, &holds, &found), reason)
 }
 
 /// Less time for messages has the same effect as in the whole system.
@@ -156,7 +160,7 @@ fn same_effect(view: &View, whole: Regime) -> Claim {
                 change in the same direction, or by less than 5 %).";
     let found = format!("against Tr = Ts = 0.1, whole and in clusters: {}", found.join(", "));
     unless_so(
-        Claim::holds(B1, says, same, found),
+        Claim::holds(SECTION_B1, says, same, found),
         "Alike in direction where it is felt at all; with ten nodes to write to instead of thirty it is felt less.",
     )
 }
@@ -196,9 +200,9 @@ fn fewer(view: &View, parted: Regime) -> Vec<Claim> {
             mean(parted, other),
             mean(COSTLY, other)
         );
-        unless_so(finding(Claim::number(B1, &says, TOKENS, times, 0.15), found), reason)
+        unless_so(finding(Claim::number(SECTION_B1, &says, TOKENS, times, 0.15), found), reason)
     };
-    let mut claims = vec![unless_so(alike(B1, same, &pairs, 0.05), shorter)];
+    let mut claims = vec![unless_so(alike(SECTION_B1, same, &pairs, 0.05), shorter)];
     claims.extend(OTHERS.map(gain));
     claims.push(Claim::number(
         "003 sec. 5",
@@ -232,5 +236,5 @@ fn handling(view: &View, whole: Regime) -> Claim {
         "In clusters Tr = Ts = {} instead of 0.1 does not change the number of messages.",
         whole.handling
     );
-    alike(B1, &says, &pairs, 0.05)
+    alike(SECTION_B1, &says, &pairs, 0.05)
 }

@@ -1,33 +1,22 @@
 //! Plans from one line of text, and their runs, for the tests.
 
-use algorithms::registry::{self, Visitor};
-use algorithms::{Algorithm, SettingError};
-use simulator::{Outcome, Plan, Point, Summary};
+use algorithms::registry;
+use simulator::{Outcome, Plan, Point, Recording, Summary};
 
 /// The plan for an algorithm with these parameters, written `nodes=3 rate=1`.
 pub(crate) fn plan(algorithm: &str, parameters: &str) -> Plan {
     let info = registry::info(algorithm).unwrap();
-    let mut plan = Plan::of(&info);
+    let mut plan = Plan::of(info);
     for pair in parameters.split_whitespace() {
         let (name, value) = pair.split_once('=').unwrap_or_else(|| panic!("{pair} is not name=value"));
-        plan.set(&info, name, value).unwrap_or_else(|refusal| panic!("{algorithm} {pair}: {refusal}"));
+        plan.set(info, name, value).unwrap_or_else(|refusal| panic!("{algorithm} {pair}: {refusal}"));
     }
     plan
 }
 
 /// One run, with its steps, without a violation.
 pub(crate) fn outcome(algorithm: &str, parameters: &str, seed: u64) -> Outcome {
-    struct Run(Plan, u64);
-
-    impl Visitor for Run {
-        type Output = Result<Outcome, SettingError>;
-
-        fn visit<A: Algorithm>(self) -> Self::Output {
-            simulator::run::<A>(&self.0, self.1, true)
-        }
-    }
-
-    let outcome = registry::visit(algorithm, Run(plan(algorithm, parameters), seed)).unwrap();
+    let outcome = simulator::run(algorithm, &plan(algorithm, parameters), seed, Recording::On);
     let outcome = outcome.unwrap_or_else(|refusal| panic!("{algorithm} {parameters}: {refusal}"));
     assert_eq!(outcome.violation, None, "{algorithm} {parameters}");
     outcome

@@ -1,12 +1,11 @@
 //! The model of time, by small scenarios computed by hand, and the meaning of a plan's parameters.
 
 use crate::common::{assert_near, outcome, plan, summary};
-use algorithms::naimi_trehel::NaimiTrehel;
-use algorithms::registry::{self, Visitor};
+use algorithms::registry;
 use algorithms::world::World;
-use algorithms::{Action, Algorithm, Kind, Property};
+use algorithms::{Action, Kind, Property};
 use simulator::time::{Shape, UNIT, units};
-use simulator::{Outcome, Point};
+use simulator::{Outcome, Point, Recording};
 
 /// Ts, Tr and Tt of the scenarios below: all different, so that a wrong sum shows.
 const TIMES: &str = "send=0.2 receive=0.3 transit=1 cs=0 warmup=0";
@@ -271,7 +270,7 @@ fn a_crash_takes_the_message_that_is_being_received_with_it() {
     // it.
     let mut plan = plan("naimi-trehel", &format!("nodes=2 workload=burst entries=2 {TIMES}"));
     plan.faults.add("crash 0 at 1.3 for 0.1").unwrap();
-    let run = simulator::run::<NaimiTrehel>(&plan, 1, true).unwrap();
+    let run = simulator::run("naimi-trehel", &plan, 1, Recording::On).unwrap();
     assert_eq!(run.violation.unwrap().property, Property::NobodyLeftWaiting);
     let actions: Vec<String> = run.steps.iter().map(ToString::to_string).collect();
     assert_eq!(actions.len(), 6, "{actions:?}");
@@ -280,25 +279,6 @@ fn a_crash_takes_the_message_that_is_being_received_with_it() {
 
 #[test]
 fn every_run_can_be_replayed() {
-    struct Replay(Outcome, &'static str);
-
-    impl Visitor for Replay {
-        type Output = ();
-
-        fn visit<A: Algorithm>(self) {
-            let setting = &plan(A::INFO.name, self.1).setting;
-            let mut world = World::<A>::new(setting, false).unwrap();
-            for step in &self.0.steps {
-                let happened =
-                    world.take(step).unwrap_or_else(|why| panic!("{} {step}: {why}", A::INFO.name));
-                assert_eq!(happened.violation, None, "{}", A::INFO.name);
-                assert_eq!(happened.picks, step.picks, "{}", A::INFO.name);
-            }
-            assert_eq!(world.entries, 220, "{}", A::INFO.name);
-            assert_eq!(world.sent, self.0.messages, "{}", A::INFO.name);
-        }
-    }
-
     for info in registry::ALL {
         let parameters = if info.kind == Kind::KMutex {
             "nodes=6 tokens=2 rate=1 entries=200 warmup=20"
@@ -306,6 +286,14 @@ fn every_run_can_be_replayed() {
             "nodes=6 rate=1 entries=200 warmup=20"
         };
         let run = outcome(info.name, parameters, 2);
-        registry::visit(info.name, Replay(run, parameters)).unwrap();
+        let system = registry::system(info.name, &plan(info.name, parameters).setting).unwrap();
+        let mut world = World::start(system, false);
+        for step in &run.steps {
+            let happened = world.take(step).unwrap_or_else(|why| panic!("{} {step}: {why}", info.name));
+            assert_eq!(happened.violation, None, "{}", info.name);
+            assert_eq!(happened.picks, step.picks, "{}", info.name);
+        }
+        assert_eq!(world.entries, 220, "{}", info.name);
+        assert_eq!(world.sent, run.messages, "{}", info.name);
     }
 }

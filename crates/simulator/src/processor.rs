@@ -6,7 +6,7 @@ use algorithms::{ClientId, Groups};
 
 use crate::time::Ticks;
 
-pub(crate) struct Desk {
+pub(crate) struct Processor {
     /// When the processor will be free.
     pub(crate) busy_until: Ticks,
     /// Whether it is busy receiving a message.
@@ -22,20 +22,20 @@ pub(crate) struct Desk {
     /// The node does not restart before this time.
     pub(crate) down_until: Ticks,
     /// How often the node has crashed: its incarnation.
-    pub(crate) life: u32,
+    pub(crate) incarnation: u32,
     /// The states of the clients, by number; one where the algorithm serves one.
-    pub(crate) visits: Vec<Visit>,
+    pub(crate) clients: Vec<ClientState>,
     /// The clients that wait behind that one.
     pub(crate) queue: VecDeque<(Ticks, Groups)>,
     /// How many clients make a request when the node has restarted.
-    pub(crate) asleep: u32,
+    pub(crate) postponed: u32,
     /// How often each timer was armed.
     pub(crate) timers: Vec<u32>,
 }
 
 /// The state of a client.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Visit {
+pub(crate) struct ClientState {
     pub(crate) waits: bool,
     pub(crate) inside: bool,
     /// Since when it has waited.
@@ -44,9 +44,9 @@ pub(crate) struct Visit {
     pub(crate) switches: u64,
 }
 
-impl Desk {
-    pub(crate) fn new(timers: usize) -> Desk {
-        Desk {
+impl Processor {
+    pub(crate) fn new(timers: usize) -> Processor {
+        Processor {
             busy_until: 0,
             receiving: false,
             inbox: VecDeque::new(),
@@ -54,28 +54,29 @@ impl Desk {
             paused_until: 0,
             down: false,
             down_until: 0,
-            life: 0,
-            visits: vec![Visit::default()],
+            incarnation: 0,
+            clients: vec![ClientState::default()],
             queue: VecDeque::new(),
-            asleep: 0,
+            postponed: 0,
             timers: vec![0; timers],
         }
     }
 
     /// A client that neither waits nor is inside.
     pub(crate) fn idle_client(&mut self) -> ClientId {
-        let idle = self.visits.iter().position(|visit| !visit.waits && !visit.inside);
+        let idle = self.clients.iter().position(|client| !client.waits && !client.inside);
         let number = idle.unwrap_or_else(|| {
-            self.visits.push(Visit::default());
-            self.visits.len() - 1
+            self.clients.push(ClientState::default());
+            self.clients.len() - 1
         });
         number as ClientId
     }
 
     /// How many clients wait, and how many are inside.
     pub(crate) fn present(&self) -> (u32, u32) {
-        let count = |is: fn(&Visit) -> bool| self.visits.iter().filter(|visit| is(visit)).count() as u32;
-        (count(|visit| visit.waits), count(|visit| visit.inside))
+        let count =
+            |is: fn(&ClientState) -> bool| self.clients.iter().filter(|client| is(client)).count() as u32;
+        (count(|client| client.waits), count(|client| client.inside))
     }
 
     /// Whether an arriving message can be received at once.

@@ -9,7 +9,7 @@ use transport::clock;
 const COARSE: Duration = Duration::from_millis(2);
 
 /// Waits until this moment: mostly with the runtime's timer, the rest in a thread that only sleeps.
-pub(super) async fn pause_until(moment: Time) {
+pub(super) async fn sleep_until(moment: Time) {
     let left = moment - clock::now();
     if left > COARSE {
         tokio::time::sleep(left - COARSE).await;

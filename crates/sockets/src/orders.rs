@@ -6,7 +6,7 @@ use service::frame::{self, Incoming};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Counts, Plan};
+use super::{Counts, Error, Plan};
 use algorithms::NodeId;
 use service::view::ViewMember;
 
@@ -31,11 +31,11 @@ pub(super) enum Order {
         plan: Plan,
     },
     /// Start, and connect to these members.
-    Meet(Vec<ViewMember>),
+    Connect(Vec<ViewMember>),
     /// Start the client.
-    Begin,
+    StartClient,
     /// Report the progress.
-    Tell,
+    Progress,
     /// Stop, and report.
     Finish,
 }
@@ -48,11 +48,11 @@ pub(super) enum Answer {
     /// Done.
     Done,
     /// The node's progress.
-    So {
+    Progress {
         /// Its counts.
         counts: Counts,
         /// Whether its client has made all its entries.
-        lived: bool,
+        finished: bool,
     },
     /// A piece of the report, which is too large for one frame.
     Piece {
@@ -65,32 +65,32 @@ pub(super) enum Answer {
     Failed(String),
 }
 
-/// One end of the connection.
-pub(super) struct Line {
+/// One end of a connection between the collector and a node.
+pub(super) struct Connection {
     stream: TcpStream,
     incoming: Incoming,
 }
 
-impl Line {
-    pub(super) fn new(stream: TcpStream) -> Result<Line, String> {
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        Ok(Line { stream, incoming: Incoming::default() })
+impl Connection {
+    pub(super) fn new(stream: TcpStream) -> Result<Connection, Error> {
+        stream.set_nodelay(true).map_err(Error::Connection)?;
+        Ok(Connection { stream, incoming: Incoming::default() })
     }
 
-    pub(super) async fn say<T: Serialize>(&mut self, what: &T) -> Result<(), String> {
+    pub(super) async fn send<T: Serialize>(&mut self, frame: &T) -> Result<(), Error> {
         let mut bytes = Vec::new();
-        frame::put(VERSION, what, &mut bytes);
-        self.stream.write_all(&bytes).await.map_err(|error| error.to_string())
+        frame::put(VERSION, frame, &mut bytes);
+        self.stream.write_all(&bytes).await.map_err(Error::Connection)
     }
 
     /// The next frame of the other end; `None` if it has closed the connection.
-    pub(super) async fn hear<T: for<'a> Deserialize<'a>>(&mut self) -> Result<Option<T>, String> {
+    pub(super) async fn receive<T: for<'a> Deserialize<'a>>(&mut self) -> Result<Option<T>, Error> {
         loop {
-            if let Some(said) = self.incoming.next(VERSION).map_err(|error| error.to_string())? {
-                return Ok(Some(said));
+            if let Some(frame) = self.incoming.next(VERSION).map_err(Error::Frame)? {
+                return Ok(Some(frame));
             }
             let read = self.stream.read_buf(self.incoming.buffer()).await;
-            if read.map_err(|error| error.to_string())? == 0 {
+            if read.map_err(Error::Connection)? == 0 {
                 return Ok(None);
             }
         }
