@@ -297,9 +297,9 @@ impl<'a> Leader<'a> {
         let missed: BTreeSet<u32> = missed.map(|(id, _)| *id).collect();
         let nodes = self.shared.nodes();
         let present = registry.members.keys().copied().filter(|id| nodes.contains_key(id)).collect();
-        let nobody = BTreeSet::new();
+        let removed = BTreeSet::new();
         let (voters, leader) = (self.shared.voters(), self.leadership.node);
-        if let Some(voters) = voters::wanted(&voters, &present, &missed, &nobody, leader) {
+        if let Some(voters) = voters::wanted(&voters, &present, &missed, &removed, leader) {
             let shared = self.shared.clone();
             self.upkeep_runs = true;
             self.jobs.spawn(async move {

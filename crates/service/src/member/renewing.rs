@@ -12,14 +12,14 @@ use crate::time::Time;
 const TROUBLE_AFTER: Duration = Duration::from_secs(1);
 /// A member without a lease logs that after this many leases.
 const COMPLAIN_AFTER: u32 = 3;
-/// It logs that again at this interval.
+/// A member without a lease logs that again at this interval.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(30);
 /// Without a reply the next try comes after this part of the usual time: another node may lead by then.
 const SOON: u32 = 8;
-/// With a reply but no lease, after this part.
+/// With a reply but no lease, the next try comes after this part.
 const SOONER: u32 = 2;
 
-/// What became of [`Effect::Renew`] or [`Effect::Join`].
+/// The leader's reply to [`Effect::Renew`] or [`Effect::Join`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaderReply {
     /// The leader confirms this renewal of this incarnation: the lease lasts this long, counted from when the
@@ -29,7 +29,7 @@ pub enum LeaderReply {
         incarnation: u64,
         /// The number of the renewal.
         sequence: u64,
-        /// How long.
+        /// How long the lease lasts.
         lasts: Duration,
     },
     /// The leader does not renew the lease. That says nothing about views: only a committed view excludes.
