@@ -22,6 +22,7 @@ mod network;
 pub mod plan;
 mod processor;
 pub mod random;
+mod run;
 pub mod summary;
 pub mod time;
 pub mod workload;
