@@ -9,7 +9,7 @@ use service::Time;
 
 /// The log is cut off whenever it has grown by this many entries.
 const ENTRIES_PER_SNAPSHOT: u64 = 500;
-/// So many entries stay behind a snapshot, for peers that are a little late.
+/// The number of entries that stay behind a snapshot, for peers that are a little late.
 const ENTRIES_KEPT: u64 = 100;
 /// How many entries travel in one message.
 const ENTRIES_PER_MESSAGE: u64 = 64;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::config::ConfigError;
 use crate::folder::FolderError;
-use crate::plane::LONGEST_ENTRY;
+use crate::shared::LONGEST_ENTRY;
 use crate::wire::Response;
 
 /// Why the control plane of a node does not start. Nothing was changed.
@@ -64,7 +64,7 @@ impl std::error::Error for FoundError {}
 pub enum ProposeError {
     /// Another node leads.
     NotLeading {
-        /// Which, if that is known here.
+        /// The leader, if that is known here.
         leader: Option<u32>,
     },
     /// No majority answered in time.
@@ -152,7 +152,7 @@ impl std::error::Error for NotLeading {}
 pub enum AskError {
     /// There is no leader, as far as this node knows, or the leader is unreachable.
     NoLeader,
-    /// It refused.
+    /// The leader refused the request, for this reason.
     Refused(String),
 }
 

@@ -16,14 +16,14 @@ mod error;
 pub mod folder;
 mod invitation;
 mod leading;
-mod machine;
 mod network;
-mod plane;
-mod refused;
+mod refused_call;
 mod server;
+mod shared;
+mod state_machine;
 mod store;
 #[cfg(test)]
-mod temporary;
+mod test_folder;
 mod types;
 pub mod voters;
 mod wire;
@@ -33,7 +33,7 @@ pub use control::Control;
 pub use disk::{MAY_PANIC, SLOW_DISK};
 pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
 pub use invitation::{Invitation, NoInvitation};
-pub use refused::{OnRefused, Refused};
+pub use refused_call::{OnRefusedCall, RefusedCall};
 pub use wire::{CallRefusal, FIRST_BYTES, Hello, MAGIC, is_for_us};
 
 /// Whether this build has faults that can be provoked, for tests.

@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::network::Local;
-use crate::plane::Plane;
-use crate::refused::{OnRefused, Refused};
+use crate::refused_call::{OnRefusedCall, RefusedCall};
+use crate::shared::Shared;
 use crate::wire::{self, CallRefusal, Hello, Request, Response, VERSION};
 
 /// How many connections are served at once. Each peer needs one.
@@ -26,12 +26,12 @@ const AT_ONCE: usize = 32;
 /// A caller that has been silent for this long is disconnected; it connects again when it needs to.
 const IDLE: Duration = Duration::from_secs(120);
 
-impl Plane {
+impl Shared {
     /// Serves all callers, until it is dropped.
     pub(crate) async fn listen(self, listener: TcpListener) {
         let mut connections = JoinSet::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
-        let refused: OnRefused = Arc::new(|_| {});
+        let refused: OnRefusedCall = Arc::new(|_| {});
         loop {
             let permit = room.clone().acquire_owned().await.expect("never closed");
             let Ok((stream, _)) = listener.accept().await else {
@@ -55,7 +55,7 @@ impl Plane {
         mut stream: TcpStream,
         read: &[u8],
         permit: impl Send,
-        refused: &OnRefused,
+        refused: &OnRefusedCall,
     ) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let from_start = &mut read.chain(&mut stream);
@@ -63,7 +63,7 @@ impl Plane {
         let hello = match hello.unwrap_or_else(|late| Err(late.into())) {
             Ok(hello) => hello,
             Err(error) => {
-                refused(Refused::NoGreeting(error));
+                refused(RefusedCall::NoGreeting(error));
                 return Ok(());
             }
         };
@@ -71,7 +71,7 @@ impl Plane {
         drop(permit);
         let from = hello.from;
         if let Err(why) = &judged {
-            refused(Refused::Caller { hello, why: why.clone() });
+            refused(RefusedCall::Caller { hello, why: why.clone() });
         }
         timeout(self.local.silence_timeout, wire::answer(&mut stream, &judged)).await??;
         if judged.is_err() {
@@ -119,7 +119,7 @@ impl Plane {
         &self,
         mut stream: OwnedReadHalf,
         answers: mpsc::Sender<Vec<u8>>,
-        (from, refused): (u32, &OnRefused),
+        (from, refused): (u32, &OnRefusedCall),
     ) -> io::Result<()> {
         let mut incoming = Incoming::default();
         let mut tasks = JoinSet::new();
@@ -130,7 +130,7 @@ impl Plane {
                     Ok(Some(question)) => question,
                     Ok(None) => break,
                     Err(why) => {
-                        refused(Refused::Frame { from, why });
+                        refused(RefusedCall::Frame { from, why });
                         return Ok(());
                     }
                 };
@@ -141,7 +141,7 @@ impl Plane {
                     let _permit = permit;
                     let response = server.respond(request).await;
                     if let Response::Failed(why) | Response::Refused(why) = &response {
-                        refused(Refused::Question { from, why: why.clone() });
+                        refused(RefusedCall::Question { from, why: why.clone() });
                     }
                     // The connection may have ended.
                     _ = answers.send(wire::encode(number, &response)).await;

@@ -8,7 +8,7 @@ use openraft::impls::BasicNode;
 use tokio::time::timeout;
 
 use crate::error::{ChangeError, ProposeError};
-use crate::plane::Plane;
+use crate::shared::Shared;
 
 /// How many voters there can be. The highest number that there are nodes for is used: a minority of them may
 /// fail. More voters would make commits slower and little safer.
@@ -59,7 +59,7 @@ pub(crate) fn wanted(
     makes_sense.then_some(wanted)
 }
 
-impl Plane {
+impl Shared {
     /// See [`crate::Control::admit`].
     pub(crate) async fn admit(&self, node: u32, address: &str) -> Result<(), ChangeError> {
         let id = u64::from(node);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_for_good_is_replaced_or_missing() {
+    fn a_voter_that_leaves_for_good_is_replaced_or_missing() {
         check(&[0, 1, 2], &[0, 1, 3], &[], &[2], Some(&[0, 1, 3]));
         check(&[0, 1, 2], &[0, 1], &[], &[2], Some(&[0]));
         check(&[0, 1, 2], &[1, 2], &[], &[0], Some(&[1]));

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use mio::net::TcpStream;
 use service::Refusal;
@@ -17,6 +17,7 @@ use service::member::ConnectionId;
 use service::protocol::{self, ToClient};
 
 use crate::host::Shared;
+use sync::IgnorePoison;
 use transport::reactor::Outbound;
 
 mod conversation;
@@ -144,13 +145,13 @@ impl ClientLink {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().ignore_poison()
     }
 
     /// The socket has room again: writes, after any thread that is at it. Only the reactor waits here, for the length of a
     /// write that does not block; otherwise its only news of the room could get lost.
     fn has_room(&self) {
-        let pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
+        let pen = self.pen.lock().ignore_poison();
         self.write_all(pen);
     }
 
@@ -163,11 +164,8 @@ impl ClientLink {
             if !goes_on || self.queue().bytes.is_empty() {
                 break;
             }
-            match self.pen.try_lock() {
-                Ok(again) => pen = again,
-                Err(TryLockError::Poisoned(poisoned)) => pen = poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return,
-            }
+            let Some(again) = self.pen.try_lock().ignore_poison() else { return };
+            pen = again;
         }
         self.note_catching_up();
     }
@@ -217,18 +215,16 @@ impl ClientLink {
         if let (true, Some(connection), Some(shared)) =
             (caught_up, self.connection.get(), self.shared.upgrade())
         {
-            shared.with_member(|turn| turn.member.keeps_up(*connection, true, turn.effects));
+            shared.with_member(|turn| turn.member.client_caught_up(*connection, turn.effects));
         }
     }
 }
 
 impl Outbound for ClientLink {
     fn flush(&self) {
-        match self.pen.try_lock() {
-            Ok(pen) => self.write_all(pen),
-            Err(TryLockError::Poisoned(poisoned)) => self.write_all(poisoned.into_inner()),
-            // Its thread looks at the queue again.
-            Err(TryLockError::WouldBlock) => {}
+        // A thread that has the pen looks at the queue again.
+        if let Some(pen) = self.pen.try_lock().ignore_poison() {
+            self.write_all(pen);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Clients in the same process: no connection, no message, no waiting where the token is here.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 
 use service::member::ConnectionId;
 use service::protocol::ToClient;
 use service::{Acquire, Reply, RequestOutcome, SessionId};
+use sync::IgnorePoison;
 use tokenwood::{Asked, Backend, Error, Grant, Losses, Refusal, Waiters, Waits};
 use tokio::sync::watch;
 
@@ -60,14 +61,14 @@ impl Near {
         if reply.outcome == RequestOutcome::Revoked {
             return self.lost.send_modify(|losses| losses.lose(reply.request));
         }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock().ignore_poison();
         let result = waiting.settle(reply.request, reply.outcome);
         waiting.waiters.answer(reply.request, result);
     }
 
     /// Everything is lost: the node stops, is about to lose its lease, or was excluded.
     pub(crate) fn end(&self) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).waiters.lose_all();
+        self.waiting.lock().ignore_poison().waiters.lose_all();
         self.lost.send_modify(Losses::lose_all);
     }
 }
@@ -132,13 +133,13 @@ impl Waiting {
 impl Near {
     fn acquire(&self, mut ask: Acquire) -> Result<(u64, Asked), Error> {
         let shared = self.shared.upgrade().ok_or(Error::Lost)?;
-        shared.with_member(|Turn { member, around, now, effects, .. }| {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.with_member(|Turn { member, environment, now, effects, .. }| {
+            let mut waiting = self.waiting.lock().ignore_poison();
             waiting.last_request += 1;
             let request = waiting.last_request;
             ask.request = request;
             let reply =
-                member.acquire(self.session, &ask, *around, *now, effects).map_err(|_| Error::Lost)?;
+                member.acquire(self.session, &ask, *environment, *now, effects).map_err(|_| Error::Lost)?;
             match reply {
                 Some(reply) => Ok((request, Asked::Granted(waiting.settle(request, reply)?))),
                 None => {
@@ -150,7 +151,7 @@ impl Near {
     }
 
     fn poll_answer(&self, request: u64, context: &mut Context<'_>) -> Poll<Result<Grant, Error>> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock().ignore_poison();
         match waiting.waiters.fetch(request) {
             Waits::Answered(answer) => Poll::Ready(answer.map_err(Error::Refused)),
             Waits::NotAnyMore => Poll::Ready(Err(Error::Lost)),
@@ -164,7 +165,7 @@ impl Near {
     fn leave(&self, request: u64) {
         let Some(shared) = self.shared.upgrade() else { return };
         shared.with_member(|Turn { member, now, effects, .. }| {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = self.waiting.lock().ignore_poison();
             let place = waiting.held.iter().position(|(held, _)| *held == request);
             let left = match place.map(|place| waiting.held.swap_remove(place)) {
                 Some((_, fence)) => member.release(self.session, (request, fence), *now, effects),

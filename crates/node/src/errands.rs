@@ -1,7 +1,7 @@
 //! What a member wants of the control plane: each errand runs in a task of its own, and its reply is the member's next input.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use control::AskError;
@@ -9,6 +9,7 @@ use service::leases::Renewal;
 use service::member::{ControlPlaneError, Effect, LeaderReply};
 use service::protocol::{Question, QuestionAnswer};
 use service::registry::MemberEntry;
+use sync::IgnorePoison;
 use tokio::time::timeout;
 
 use crate::host::Shared;
@@ -47,7 +48,7 @@ pub(crate) async fn follow_registry(shared: Arc<Shared>) {
 /// Begins an errand. Every effect that is not carried out at once is one.
 pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
     let it = shared.clone();
-    let mut errands = shared.errands.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut errands = shared.errands.lock().ignore_poison();
     while let Some(ended) = errands.try_join_next() {
         if ended.is_err() {
             shared.failures.note("errand", ended);

@@ -24,7 +24,7 @@ pub(crate) fn plan(shared: &Arc<Shared>) {
     let (what, after) = planned.unwrap_or_else(|| panic!("{FAULT}: '{text}' is no WHAT@500ms"));
     let it = shared.clone();
     if what == "end-task" {
-        return shared.employ("one that is to end", tokio::spawn(tokio::time::sleep(after)));
+        return shared.watch_task("one that is to end", tokio::spawn(tokio::time::sleep(after)));
     }
     tokio::spawn(async move {
         tokio::time::sleep(after).await;

@@ -22,7 +22,7 @@ pub mod watchdog;
 
 pub use control::Invitation;
 pub use failure::{Failure, OnFailure};
-pub use host::{First, Host, HostConfig, StartError};
+pub use host::{Bootstrap, Host, HostConfig, StartError};
 pub use local::LocalCluster;
 pub use transport::Sockets;
 pub use watchdog::{Heart, Hearts, Waits, Watchdog};

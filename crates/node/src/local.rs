@@ -10,7 +10,7 @@ use service::Config;
 use tokio::net::TcpListener;
 
 use crate::failure::OnFailure;
-use crate::host::{First, Host, HostConfig};
+use crate::host::{Bootstrap, Host, HostConfig};
 use crate::watchdog::Hearts;
 use transport::reactor::Sockets;
 
@@ -94,7 +94,7 @@ impl LocalCluster {
                 peers: members[&id].clone(),
                 clients,
                 folder: cluster.folder.0.join(id.to_string()),
-                first: First::Together(members.clone()),
+                bootstrap: Bootstrap::Together(members.clone()),
                 lease,
                 tune: Box::new(tune),
                 sockets: Sockets::Runtime,

@@ -4,7 +4,7 @@
 //! and the CPU time of the process is that of the nodes and clients under test.
 
 use std::future::Future;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use node::LocalCluster;
@@ -12,6 +12,7 @@ use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
 use service::session::Promise;
 use service::{Reply, RequestOutcome, SessionId};
+use sync::IgnorePoison;
 use tokenwood::{Filter, Guard, Options, Tokenwood};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -127,7 +128,7 @@ fn questions() -> Vec<ToNode> {
 /// Runs a test on a thread of its own. If that never yields, the test fails all the same.
 fn on_one_thread<F: Future>(test: impl FnOnce() -> F + Send + 'static) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock().ignore_poison();
     let (sender, ended) = mpsc::channel();
     let runs = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::Write;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::storm::{self, Ledger};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
+use sync::IgnorePoison;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
@@ -109,5 +110,5 @@ impl ClientProcess {
 
 /// The ledger, locked.
 pub(crate) fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
-    ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    ledger.lock().ignore_poison()
 }

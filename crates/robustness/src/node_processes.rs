@@ -7,11 +7,12 @@ use std::io::{BufRead, BufReader, PipeReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
+use sync::IgnorePoison;
 use tokenwood::{Admin, NodeStatus};
 use transport::clock;
 
@@ -289,7 +290,7 @@ impl LastLine {
                 } else if let Some(on_audit) = on_audit.filter(|_| line.contains(AUDIT)) {
                     on_audit(&line);
                 }
-                *kept.lock().unwrap_or_else(PoisonError::into_inner) = line;
+                *kept.lock().ignore_poison() = line;
             }
         });
         LastLine(last)
@@ -298,7 +299,7 @@ impl LastLine {
 
 impl fmt::Display for LastLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &**self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &**self.0.lock().ignore_poison() {
             "" => Ok(()),
             last => write!(f, "; its last line: {last}"),
         }

@@ -44,7 +44,7 @@ pub struct Client {
     unconfirmed: VecDeque<(u64, ToNode)>,
 }
 
-/// What a client learns.
+/// An effect of a frame on a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// The session is open.
@@ -170,14 +170,14 @@ impl Client {
         Some((ask.request, ToNode::Acquire { session, ask }))
     }
 
-    /// Gives up a request. From now on it does not matter what the node answers.
+    /// Cancels a request. From now on it does not matter what the node replies.
     pub fn cancel(&mut self, request: u64) -> Option<ToNode> {
         let session = self.session?;
         self.asked.remove(&request)?;
         Some(self.confirm_later(ToNode::Cancel { session, request }))
     }
 
-    /// Leaves.
+    /// Releases the grant of a request. Returns the frame to send.
     pub fn release(&mut self, request: u64) -> Option<ToNode> {
         let session = self.session?;
         let held = self.held.remove(&request).map(|grant| grant.fence);
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use crate::core::{Reply, Timeout};
     use crate::name::Definition;
-    use crate::wish::Want;
+    use crate::want::Want;
 
     const SECOND: u64 = 1_000_000_000;
     const ID: SessionId = SessionId { node: 0, incarnation: 1, number: 1 };

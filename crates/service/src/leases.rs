@@ -59,11 +59,11 @@ pub struct Renewal {
     pub identity: Identity,
     /// The number of the renewal, by which the node knows when it sent it.
     pub sequence: u64,
-    /// The view that it is in.
+    /// The epoch of the view that the node is in.
     pub epoch: u64,
-    /// Members that it has not reached for a while.
+    /// Members that the node has not reached for a while.
     pub unreachable: Vec<u32>,
-    /// Members whose end mark it has been missing for a while.
+    /// Members whose end mark the node has been missing for a while.
     pub missing_ends: Vec<u32>,
 }
 
@@ -83,7 +83,7 @@ pub enum Input {
     Enter {
         /// The node.
         id: u32,
-        /// Its incarnation, and where it is reached.
+        /// The node's incarnation and addresses.
         member: MemberEntry,
     },
     /// Change how long leases last.
@@ -94,7 +94,7 @@ pub enum Input {
     Tick,
 }
 
-/// Something that a leader wants done.
+/// An effect of an input on a leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Show, beginning now, that this leadership still stands; the answer names the batch.
@@ -103,7 +103,7 @@ pub enum Output {
     RenewOk {
         /// The node, in its incarnation.
         identity: Identity,
-        /// Which renewal.
+        /// The number of the renewal.
         sequence: u64,
         /// How long the lease lasts.
         lasts: Duration,
@@ -113,7 +113,7 @@ pub enum Output {
     RenewNo {
         /// The node, in its incarnation.
         identity: Identity,
-        /// Which renewal.
+        /// The number of the renewal.
         sequence: u64,
     },
     /// Propose this here, and nowhere else; [`Input::Proposed`] follows, whatever became of it.
@@ -138,9 +138,9 @@ pub struct Leases {
     lost: BTreeSet<Identity>,
     /// When the next view without them is proposed.
     exclude_at: Option<Time>,
-    /// What the next round confirms.
+    /// The renewals that the next round confirms.
     open: Batch,
-    /// What the running round confirms.
+    /// The round that is running, and the renewals that it confirms.
     running: Option<(u64, Batch)>,
     rounds: u64,
     /// Which members cannot reach each other, and since when.

@@ -30,7 +30,7 @@ pub mod session;
 mod slab;
 pub mod time;
 pub mod view;
-pub mod wish;
+pub mod want;
 
 pub use crate::core::{Acquire, Config, Core, Effects, PeerMessage, Reply, RequestOutcome};
 pub use defect::Defect;
@@ -42,4 +42,4 @@ pub use name::Definition;
 pub use refusal::Refusal;
 pub use session::SessionId;
 pub use time::Time;
-pub use wish::Want;
+pub use want::Want;

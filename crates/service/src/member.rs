@@ -30,19 +30,19 @@ use crate::view::View;
 mod answers;
 mod clients;
 mod connections;
-mod exploring;
+mod environment;
+mod exploration;
 mod leaving;
 mod peers;
 mod renewing;
-mod surroundings;
 
 pub use connections::ConnectionId;
 use connections::Connections;
+pub use environment::{ControlPlane, ControlPlaneError, Environment, NoEnvironment};
 use leaving::Departure;
 pub use peers::Breach;
 pub use renewing::LeaderReply;
 use renewing::Renewing;
-pub use surroundings::{ControlPlane, ControlPlaneError, Nowhere, Surroundings};
 
 /// The configuration of a member, when its process starts.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub struct Setup {
     pub core: Config,
 }
 
-/// What a member wants done. The driver carries effects out in their order.
+/// An effect of an input on a member. The driver carries effects out in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Drop the links of earlier views, and link to the members of this one. No message of the view comes before it.
@@ -97,7 +97,7 @@ pub enum Effect {
         connection: ConnectionId,
         /// The client's number for the order.
         number: u64,
-        /// What to propose.
+        /// The entry to propose.
         entry: Entry,
     },
     /// See to what an operator asks of the control plane; [`Member::arranged`] follows.
@@ -120,7 +120,7 @@ pub enum Effect {
 pub enum Note {
     /// The member entered a view.
     Entered {
-        /// Its number.
+        /// The epoch of the view.
         epoch: u64,
         /// The ids of its members.
         members: Vec<u32>,
@@ -132,7 +132,7 @@ pub enum Note {
     },
     /// The member has had no lease for this long, and grants nothing.
     NoLease {
-        /// How long.
+        /// For how long.
         lasts: Duration,
         /// What the leader said, if it refused.
         refused: Option<String>,
@@ -151,11 +151,11 @@ pub enum Note {
 /// How a member stands to its cluster.
 #[derive(Clone, Debug)]
 enum Standing {
-    /// It serves, or asks to become a member.
+    /// The member serves, or asks to become a member.
     Serving,
-    /// It is to leave.
+    /// The member is to leave.
     Leaving(Departure),
-    /// It has left.
+    /// The member has left.
     Left,
 }
 
@@ -250,12 +250,12 @@ impl Member {
     }
 
     /// Does what is due by now.
-    pub fn wake(&mut self, around: &dyn Surroundings, now: Time, effects: &mut Vec<Effect>) {
+    pub fn wake(&mut self, environment: &dyn Environment, now: Time, effects: &mut Vec<Effect>) {
         if self.core.wakes_at().is_some_and(|at| at <= now) {
             self.core.wake(now, &mut self.out);
             self.pass_on(effects);
         }
-        self.renew_if_due(around, now, effects);
+        self.renew_if_due(environment, now, effects);
         self.look_at_departure(now, effects);
     }
 

@@ -16,7 +16,7 @@ use crate::defect::Defect;
 use crate::name::Definition;
 use crate::resource::{Input, ResourceMessage, Setup};
 use crate::view::MemberIndex;
-use crate::wish::Numbered;
+use crate::want::Numbered;
 
 /// What a node has of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,6 +159,15 @@ pub(crate) struct Opened {
     pub(crate) differs: bool,
 }
 
+/// The members that have reported when a resource opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportedBy {
+    /// All of them: what none of them has is nowhere.
+    All,
+    /// As many as are needed to know where everything is.
+    Enough,
+}
+
 impl Opening {
     pub(crate) fn new(kept: Kept) -> Opening {
         let room = RoomReports { holder: None, inside: Vec::new(), opening: None, all: false };
@@ -257,11 +266,11 @@ impl Opening {
         }
     }
 
-    /// It is known where everything is, or if `all`, that the rest is nowhere.
-    pub(crate) fn open(self, all: bool, definition: Definition, setup: Setup) -> Opened {
+    /// It is known where everything is, or that the rest is nowhere.
+    pub(crate) fn open(self, reported_by: ReportedBy, definition: Definition, setup: Setup) -> Opened {
         let Opening { kept, mut reports, mut parked, ages, taken_for } = self;
         let differs = taken_for.iter().any(|slots| definition.slots().is_some_and(|right| right != *slots));
-        reports.room.all = all;
+        reports.room.all = reported_by == ReportedBy::All;
         match setup.policy.defect {
             Some(Defect::RoomMadeEmpty) => {
                 reports.room.opening = None;

@@ -15,7 +15,7 @@ pub use crate::opening::Report;
 use crate::opening::{Kept, Opening};
 use crate::time::Time;
 use crate::view::MemberIndex;
-use crate::wish::Numbered;
+use crate::want::Numbered;
 
 mod resizing;
 mod setup;
@@ -25,12 +25,12 @@ mod undoing;
 mod views;
 mod workspace;
 
-pub(crate) use setup::{Policy, Position, Setup};
+pub(crate) use setup::{Policy, Position, Setup, Start};
 pub(crate) use step::{Effect, Input};
 pub(crate) use timers::{Looked, Planned, Timers};
 pub(crate) use workspace::Workspace;
 
-/// What nodes say to each other about a resource.
+/// A message between nodes about a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResourceMessage {
     /// A message of the algorithm for mutexes and semaphores.
@@ -39,7 +39,7 @@ pub enum ResourceMessage {
     Rooms(rooms::Message<Numbered>),
     /// The home says that the resource is something else.
     Refused {
-        /// What it is.
+        /// What the name stands for.
         defined: Definition,
     },
     /// After a change of views, to the home: what the sender has of the resource.
@@ -126,17 +126,18 @@ enum RunBy {
 }
 
 impl Resource {
-    /// A resource that this node has not heard of, as `definition`; `defined` is what its name is defined as. If
-    /// `opening`, this is its home, and other nodes may have something of it.
+    /// A resource that this node has not heard of, as `definition`; `defined` is what its name is defined as.
     pub(crate) fn new(
         name: Arc<str>,
         (definition, defined): (Definition, Option<Definition>),
         home: MemberIndex,
         Setup { position, policy, origin }: Setup,
-        opening: bool,
+        start: Start,
     ) -> Resource {
         let run_by = match definition {
-            _ if opening => RunBy::Opening(Box::new(Opening::new(Kept::nothing(definition)))),
+            _ if start == Start::AfterReports => {
+                RunBy::Opening(Box::new(Opening::new(Kept::nothing(definition))))
+            }
             Definition::Slots(_) => {
                 let rules = policy.of_forest(home);
                 let forest = Forest::create(&site(position, definition, &rules), origin);

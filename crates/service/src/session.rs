@@ -26,11 +26,11 @@ const TIME_TO_STOP: Duration = Duration::from_secs(1);
 /// A session, for ever: nodes never use a number again, and an incarnation is new at every start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionId {
-    /// The node that keeps it.
+    /// The node that keeps the session.
     pub node: u32,
     /// The incarnation of that node.
     pub incarnation: u64,
-    /// Its number there.
+    /// The number of the session at that node.
     pub number: u64,
 }
 
@@ -65,9 +65,9 @@ const MOST_REFUSED: usize = 1024;
 /// keep-alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promise {
-    /// Which keep-alive is answered.
+    /// The number of the keep-alive that is answered.
     pub sequence: u64,
-    /// For how long, in nanoseconds.
+    /// How long the client holds its grants, in nanoseconds.
     pub lasts: u64,
     /// What the session holds is kept for this long, in nanoseconds, as long as its node is not lost: longer
     /// than can be promised, because a node has a lease itself.
@@ -186,7 +186,7 @@ impl Session {
         self.ttl.is_none()
     }
 
-    /// It ends then, in any case.
+    /// The session ends at this time, in any case.
     pub(crate) fn end_at(&mut self, time: Time) {
         self.over_at = Some(time);
     }

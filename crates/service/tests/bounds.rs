@@ -6,7 +6,7 @@ use std::time::Duration;
 use service::core::{PeerContent, Timeout};
 use service::event::Filter;
 use service::limits::{Bound, LONG_TTL};
-use service::member::{ConnectionId, Effect, LeaderReply, Nowhere, Setup};
+use service::member::{ConnectionId, Effect, LeaderReply, NoEnvironment, Setup};
 use service::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
 use service::resource::ResourceMessage;
@@ -33,7 +33,7 @@ impl Node {
         agree_on_view(&mut registry, &[0]);
         let mut effects = Vec::new();
         member.agreed(&Arc::new(registry), 5, NOW, &mut effects);
-        member.wake(&Nowhere, NOW, &mut effects);
+        member.wake(&NoEnvironment, NOW, &mut effects);
         let lasts = Duration::from_secs(60);
         let reply = LeaderReply::Confirmed { incarnation: 5, sequence: 1, lasts };
         member.leader_replied(reply, NOW, &mut effects);
@@ -43,7 +43,7 @@ impl Node {
     }
 
     fn hear(&mut self, connection: ConnectionId, frame: ToNode) -> Vec<Effect> {
-        self.member.hear(connection, frame, &Nowhere, NOW, &mut self.effects);
+        self.member.hear(connection, frame, &NoEnvironment, NOW, &mut self.effects);
         std::mem::take(&mut self.effects)
     }
 
@@ -133,7 +133,7 @@ fn leases_and_invitations_out_of_bounds_reach_nobody() {
 fn a_leader_that_promises_too_much_is_not_believed() {
     let mut node = Node::new(Limits::default());
     let later = NOW + Duration::from_secs(30);
-    node.member.wake(&Nowhere, later, &mut node.effects);
+    node.member.wake(&NoEnvironment, later, &mut node.effects);
     let reply = LeaderReply::Confirmed { incarnation: 5, sequence: 2, lasts: Duration::MAX };
     node.member.leader_replied(reply, later, &mut node.effects);
     assert!(node.member.is_leased(later + Duration::from_secs(599)));
@@ -195,7 +195,7 @@ fn requests_have_bounds_and_come_back() {
     let (here, _) = node.member.open_here(NOW).unwrap();
     let (definition, want, timeout) = (Definition::MUTEX, Want::Slot, Timeout::Never);
     let ask = Acquire { request: 1, name: "y".into(), definition, want, timeout };
-    let reply = node.member.acquire(here, &ask, &Nowhere, NOW, &mut node.effects);
+    let reply = node.member.acquire(here, &ask, &NoEnvironment, NOW, &mut node.effects);
     assert_eq!(reply, Ok(refused(Bound::Requests, 5)));
     node.hear(c.0, ToNode::Cancel { session: c.1, request: 2 });
     assert!(matches!(node.mutex(b, 3, "y"), Some(RequestOutcome::Refused(_))), "its address has three");
@@ -231,7 +231,7 @@ fn slots_count() {
     assert!(matches!(node.mutex(a, 4, "z"), Some(RequestOutcome::Granted(_))), "a mutex has one");
     // When no client uses it any more and it is forgotten, its slots do not count any more.
     node.hear(a.0, ToNode::Close { session: a.1 });
-    node.member.wake(&Nowhere, NOW + Duration::from_secs(11), &mut node.effects);
+    node.member.wake(&NoEnvironment, NOW + Duration::from_secs(11), &mut node.effects);
     assert!(matches!(node.ask(b, 2, slots("y", 80)), Some(RequestOutcome::Granted(_))));
 }
 
@@ -318,7 +318,7 @@ fn a_session_with_many_requests_ends_in_slices() {
         let mut effects = node.hear(two, ToNode::Release { session: b.1, request: 1, fence });
         let mut calls = 0;
         while node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
-            node.member.wake(&Nowhere, NOW, &mut node.effects);
+            node.member.wake(&NoEnvironment, NOW, &mut node.effects);
             assert!(node.effects.len() < 600, "{} effects in one call", node.effects.len());
             effects.append(&mut node.effects);
             calls += 1;
@@ -346,7 +346,7 @@ fn the_more_clients_watch_the_smaller_are_the_slices() {
     let mut told = node.hear(one, ToNode::Close { session }).len();
     assert!(told < 8_000, "{told} effects in one call");
     while node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
-        node.member.wake(&Nowhere, NOW, &mut node.effects);
+        node.member.wake(&NoEnvironment, NOW, &mut node.effects);
         assert!(node.effects.len() < 8_000, "{} effects in one call", node.effects.len());
         told += std::mem::take(&mut node.effects).len();
     }
@@ -367,7 +367,7 @@ fn sessions_that_run_out_together_end_in_slices() {
     let (later, mut calls) = (NOW + 2 * TTL, 0);
     while node.member.core().status().sessions > 0 {
         let before = node.member.core().status().requests;
-        node.member.wake(&Nowhere, later, &mut node.effects);
+        node.member.wake(&NoEnvironment, later, &mut node.effects);
         let ended = before - node.member.core().status().requests;
         assert!(ended < 400, "{ended} requests end in one call");
         calls += 1;
@@ -405,7 +405,7 @@ fn a_lapse_of_the_lease_goes_in_slices() {
     let lapsed = NOW + Duration::from_secs(60);
     let (mut refused, mut calls) = (0, 0);
     while node.member.core().wakes_at().is_some_and(|at| at <= lapsed) {
-        node.member.wake(&Nowhere, lapsed, &mut node.effects);
+        node.member.wake(&NoEnvironment, lapsed, &mut node.effects);
         assert!(node.effects.len() < 600, "{} effects in one call", node.effects.len());
         let is_no = |it: &&Effect| {
             let Effect::Tell { frame: ToClient::Reply(reply), .. } = it else { return false };
@@ -414,7 +414,7 @@ fn a_lapse_of_the_lease_goes_in_slices() {
         refused += node.effects.iter().filter(is_no).count();
         // The holder releases in between. The next waiter must not be granted anything without a lease.
         let release = ToNode::Release { session: at.1, request: 1, fence: (1 << 40) + 1 };
-        node.member.hear(one, release, &Nowhere, lapsed, &mut node.effects);
+        node.member.hear(one, release, &NoEnvironment, lapsed, &mut node.effects);
         assert_eq!(granted(&node.effects, at.1), []);
         node.effects.clear();
         calls += 1;
@@ -464,7 +464,7 @@ fn a_view_change_with_many_names_goes_in_slices() {
             };
             assert_eq!(**about, name(last));
         } else if node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
-            node.member.wake(&Nowhere, NOW, &mut node.effects);
+            node.member.wake(&NoEnvironment, NOW, &mut node.effects);
         } else {
             break;
         }

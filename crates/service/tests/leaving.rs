@@ -27,7 +27,7 @@ fn leaving() -> (Core, Effects, [SessionId; 3]) {
 }
 
 #[test]
-fn who_waits_is_sent_away_and_nobody_comes() {
+fn a_leaving_node_refuses_waiters_and_newcomers() {
     let (mut core, out, [holds, waits, idle]) = leaving();
     assert_eq!(out.replies.len(), 1);
     assert_eq!(
@@ -39,7 +39,7 @@ fn who_waits_is_sent_away_and_nobody_comes() {
 }
 
 #[test]
-fn who_is_inside_may_stay_for_a_while_and_is_waited_for() {
+fn a_leaving_node_waits_for_holders_for_a_while() {
     let (mut core, mut out, [holds, ..]) = leaving();
     assert!(!core.has_departed(Time(SECOND)));
     let promise = core.keep_alive(holds, 1, 0, Time(4 * SECOND), &mut out).unwrap();
@@ -53,7 +53,7 @@ fn who_is_inside_may_stay_for_a_while_and_is_waited_for() {
 }
 
 #[test]
-fn who_leaves_is_not_waited_for() {
+fn a_holder_that_releases_is_not_waited_for() {
     let (mut core, mut out, [holds, ..]) = leaving();
     let fence = (1 << 40) + 1;
     core.release(holds, 1, fence, Time(SECOND), &mut out).unwrap();

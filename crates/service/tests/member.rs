@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use algorithms::forest::{self, Body, Size};
 use service::core::{PeerContent, Timeout};
-use service::member::{Breach, ConnectionId, ControlPlane, Effect, LeaderReply, Note, Setup, Surroundings};
+use service::member::{Breach, ConnectionId, ControlPlane, Effect, Environment, LeaderReply, Note, Setup};
 use service::protocol::{ToClient, ToNode};
 use service::registry::{Entry, Leadership, MemberEntry, Registry};
 use service::resource::ResourceMessage;
@@ -23,7 +23,7 @@ const TTL: Duration = Duration::from_secs(10);
 #[derive(Default)]
 struct Around(BTreeMap<u32, Duration>);
 
-impl Surroundings for Around {
+impl Environment for Around {
     fn unreachable(&self) -> BTreeMap<u32, Duration> {
         self.0.clone()
     }
@@ -54,7 +54,7 @@ fn next(registry: &Registry, members: &[(u32, u64)]) -> Arc<Registry> {
 /// A member of nodes 0, 1 and 2, with what it wants done.
 struct Node {
     member: Member,
-    around: Around,
+    environment: Around,
     registry: Arc<Registry>,
     effects: Vec<Effect>,
 }
@@ -66,7 +66,7 @@ impl Node {
         let setup = Setup { cluster: String::new(), address: String::new(), clients: String::new(), core };
         let registry = Arc::new(Registry { lease, ..Registry::default() });
         let member = Member::new(setup, registry.clone(), 5, at(1));
-        Node { member, around: Around::default(), registry, effects: Vec::new() }
+        Node { member, environment: Around::default(), registry, effects: Vec::new() }
     }
 
     /// One that is in the first view, and whose lease was just renewed.
@@ -84,7 +84,7 @@ impl Node {
     }
 
     fn wake(&mut self, millis: u64) {
-        self.member.wake(&self.around, at(millis), &mut self.effects);
+        self.member.wake(&self.environment, at(millis), &mut self.effects);
     }
 
     /// Wakes it, and confirms what it asks for.
@@ -107,7 +107,7 @@ impl Node {
     }
 
     fn hear(&mut self, connection: ConnectionId, frame: ToNode, millis: u64) {
-        self.member.hear(connection, frame, &self.around, at(millis), &mut self.effects);
+        self.member.hear(connection, frame, &self.environment, at(millis), &mut self.effects);
     }
 
     /// What it sent to clients since the last time.
@@ -234,7 +234,7 @@ fn a_peer_counts_as_unreachable_after_a_second_or_a_third_of_a_lease() {
     for (lease, after) in [(Duration::from_secs(9), 1000), (Duration::from_millis(600), 200)] {
         for (millis, named) in [(after - 1, vec![]), (after, vec![2])] {
             let mut node = Node::leased(1, lease);
-            node.around.0.insert(2, Duration::from_millis(millis));
+            node.environment.0.insert(2, Duration::from_millis(millis));
             node.wake(10 + lease.as_millis() as u64 / 6);
             assert_eq!(node.renewal().map(|renewal| renewal.unreachable.clone()), Some(named), "{lease:?}");
         }

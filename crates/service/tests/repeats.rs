@@ -84,12 +84,12 @@ fn a_node_that_cannot_take_more_serves_those_who_are_there() {
     let (mut core, mut out, first, second) = node();
     core.acquire(first, &ask(1, Timeout::Never), Time(0), &mut out).unwrap();
     let granted = answers(&mut out);
-    core.let_newcomers_in(false);
+    core.set_overloaded(true);
     core.acquire(second, &ask(1, Timeout::Never), Time(1), &mut out).unwrap();
     assert_eq!(answers(&mut out)[0].outcome, RequestOutcome::Refused(Refusal::Overloaded));
     core.acquire(first, &ask(1, Timeout::Never), Time(2), &mut out).unwrap();
     assert_eq!(answers(&mut out), granted);
-    core.let_newcomers_in(true);
+    core.set_overloaded(false);
     core.acquire(second, &ask(2, Timeout::Try), Time(3), &mut out).unwrap();
     assert_eq!(answers(&mut out)[0].outcome, RequestOutcome::Refused(Refusal::NotFree));
 }

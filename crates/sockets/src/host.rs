@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use algorithms::erased::Message;
@@ -11,6 +11,7 @@ use algorithms::schedule::{Action, Envelope};
 use algorithms::{Algorithm, Effect, Erased, Grant, Groups, Input, NodeId, Step, System, Timer, Wait};
 use random::{Random, RecordedPicks};
 use service::Time;
+use sync::IgnorePoison;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -90,7 +91,7 @@ impl Host {
     }
 
     fn state(&self) -> MutexGuard<'_, HostState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     /// Takes a step and carries out its effects. The state stays locked until the messages are queued, so that

@@ -1,5 +1,5 @@
 //! A model of the control plane: the leader decides with the production code, consensus itself is a model.
-//! Leaders change, pause with their machines, and a replaced leader does not know it at once.
+//! Leaders change, pause with their processes, and a replaced leader does not know it at once.
 
 use std::sync::Arc;
 

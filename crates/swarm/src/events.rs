@@ -6,7 +6,7 @@ use service::registry::{Entry, Leadership};
 use service::{PeerMessage, Time, leases};
 
 use crate::nodes::FIRST;
-use crate::program::Program;
+use crate::simulated_client::SimulatedClient;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
@@ -16,7 +16,7 @@ pub(crate) enum Event {
         message: PeerMessage,
     },
     /// From a client, over its connection of this number.
-    Said {
+    FromClient {
         client: usize,
         connection: u32,
         said: ToNode,
@@ -116,10 +116,10 @@ pub(crate) enum Event {
 
 impl Event {
     /// The node where it happens, which may be paused.
-    pub(crate) fn node(&self, clients: &[Program]) -> Option<usize> {
+    pub(crate) fn node(&self, clients: &[SimulatedClient]) -> Option<usize> {
         match self {
             Event::Peer { to, .. } => Some(*to),
-            Event::Said { client, .. } => Some(clients[*client].node),
+            Event::FromClient { client, .. } => Some(clients[*client].node),
             Event::Wake(node, ..) | Event::HungUp { node, .. } | Event::Reply { node, .. } => Some(*node),
             Event::Agreed { node, .. } | Event::Propose { node, .. } | Event::Arranged { node, .. } => {
                 Some(*node)

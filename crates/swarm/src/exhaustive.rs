@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use service::Defect;
 
-use crate::outcome::guarded;
 use crate::plan::{AdjustError, pairs};
+use crate::shrink::guarded;
 
 mod action;
 mod judge;

@@ -15,23 +15,23 @@
 mod clients;
 mod clock;
 mod control_plane;
+mod defect_seeds;
 mod events;
 pub mod exhaustive;
 mod faults;
 mod judge;
 mod nodes;
 mod operators;
-mod outcome;
 mod plan;
-mod program;
 mod run;
-mod showcase;
+mod shrink;
+mod simulated_client;
 mod voters;
 mod watchers;
 
-pub use outcome::{run_catching_panics, shrink};
+pub use defect_seeds::{DEFECT_SEEDS, DefectSeed};
 pub use plan::{AdjustError, Outcome, Plan};
-pub use showcase::{SHOWCASES, Showcase};
+pub use shrink::{run_catching_panics, shrink};
 
 /// Runs a plan from a seed. The same plan and seed give the same run.
 pub fn run(plan: &Plan, seed: u64) -> Outcome {

@@ -20,18 +20,18 @@ const MOST_SLOTS: u64 = 5;
 impl Run {
     /// A running node, and a new connection to it.
     fn operator(&mut self) -> Option<(usize, ConnectionId)> {
-        let runs = |node: &usize| self.machines[*node].member.is_some();
-        let nodes: Vec<usize> = (0..self.machines.len()).filter(runs).collect();
+        let runs = |node: &usize| self.processes[*node].member.is_some();
+        let nodes: Vec<usize> = (0..self.processes.len()).filter(runs).collect();
         let node = *nodes.get(self.below(nodes.len() as u64) as usize)?;
-        let machine = &mut self.machines[node];
-        let connection = machine.member.as_mut()?.connected("an operator");
-        machine.readers.insert(connection, Reader::Operator);
+        let process = &mut self.processes[node];
+        let connection = process.member.as_mut()?.connected("an operator");
+        process.readers.insert(connection, Reader::Operator);
         Some((node, connection))
     }
 
     fn order(&mut self, node: usize, connection: ConnectionId, said: ToNode) -> Vec<ToClient> {
-        self.at_node(node, |member, around, now, effects| {
-            member.hear(connection, said, around, now, effects);
+        self.at_node(node, |member, environment, now, effects| {
+            member.hear(connection, said, environment, now, effects);
         });
         std::mem::take(&mut self.told)
     }
@@ -51,7 +51,7 @@ impl Run {
 
     /// A node has an entry committed, if there is a leader.
     pub(crate) fn propose(&mut self, node: usize, started: u64, order: (ConnectionId, u64), entry: &Entry) {
-        if self.machines[node].started != started {
+        if self.processes[node].started != started {
             return;
         }
         let leader = self.control.leader().filter(|leader| self.can_lead(Run::index(leader.node)));
@@ -87,7 +87,7 @@ impl Run {
 
     /// The control plane carries out an operator's request.
     pub(crate) fn arrange(&mut self, node: usize, order: (ConnectionId, u64), question: &Question) {
-        let (after, started) = (self.control_hop(), self.machines[node].started);
+        let (after, started) = (self.control_hop(), self.processes[node].started);
         if let (Question::Lease(lasts), Some(who)) = (question, self.control.leader()) {
             self.plan_in(after, Event::Lead { who, input: leases::Input::Lasts(*lasts) });
         }
@@ -95,7 +95,7 @@ impl Run {
     }
 
     pub(crate) fn arranged(&mut self, node: usize, started: u64, order: (ConnectionId, u64)) {
-        if self.machines[node].started == started {
+        if self.processes[node].started == started {
             self.at_node(node, |member, _, _, effects| {
                 member.arranged(order, Ok(QuestionAnswer::Done), effects)
             });
@@ -150,7 +150,7 @@ impl Run {
             let said = self.absurd();
             self.order(node, connection, said);
         }
-        self.hung_up(node, self.machines[node].started, connection);
+        self.hung_up(node, self.processes[node].started, connection);
     }
 
     /// A number that programs tend to mishandle.

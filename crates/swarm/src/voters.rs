@@ -5,7 +5,7 @@ use random::Random;
 use service::leases::{Support, Votes};
 use service::{Defect, Time};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, WhilePaused};
 use crate::plan::Plan;
 use crate::run;
 
@@ -26,7 +26,7 @@ impl Voters {
     pub(crate) fn new(plan: &Plan, now: Time, seed: u64) -> Voters {
         let drift = 10 * plan.drift;
         let voters = [1000 - drift, 1000, 1000 + drift].map(|rate| {
-            let clock = Clock::new(rate, false);
+            let clock = Clock::new(rate, WhilePaused::Runs);
             Voter { support: Support::new(clock.at(now)), clock }
         });
         Voters { voters, defect: plan.defect, random: Random::stream(seed, run::VOTERS) }

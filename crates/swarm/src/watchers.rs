@@ -9,7 +9,7 @@ use service::member::ConnectionId;
 use service::protocol::{ToClient, ToNode};
 
 use crate::events::Event;
-use crate::run::{Reader, Run};
+use crate::run::{Phase, Reader, Run};
 
 /// A watcher with this many unread frames does not keep up.
 const MANY: usize = 10;
@@ -35,9 +35,10 @@ pub(crate) struct Watcher {
 
 impl Run {
     /// A watcher connects, reads everything, or stops reading for a while.
-    pub(crate) fn watch(&mut self, number: usize, ending: bool) {
+    pub(crate) fn watch(&mut self, number: usize, phase: Phase) {
+        let ending = phase == Phase::Settling;
         let (node, started) = (self.watchers[number].node, self.watchers[number].started);
-        let gone = self.machines[node].started != started || self.machines[node].member.is_none();
+        let gone = self.processes[node].started != started || self.processes[node].member.is_none();
         if gone && !ending {
             self.begin_watching(number);
         }
@@ -52,17 +53,17 @@ impl Run {
     }
 
     fn begin_watching(&mut self, number: usize) {
-        let node = self.below(self.machines.len() as u64) as usize;
-        let machine = &mut self.machines[node];
-        let Some(member) = &mut machine.member else { return };
+        let node = self.below(self.processes.len() as u64) as usize;
+        let process = &mut self.processes[node];
+        let Some(member) = &mut process.member else { return };
         let (connection, audit) = (member.connected("a watcher"), member.connected("an auditor"));
-        machine.readers.insert(connection, Reader::Watcher(number));
-        machine.readers.insert(audit, Reader::Auditor(number));
-        let started = machine.started;
+        process.readers.insert(connection, Reader::Watcher(number));
+        process.readers.insert(audit, Reader::Auditor(number));
+        let started = process.started;
         self.watchers[number] = Watcher { node, started, connection: Some(connection), ..Watcher::default() };
-        self.at_node(node, |member, around, now, effects| {
+        self.at_node(node, |member, environment, now, effects| {
             for connection in [connection, audit] {
-                member.hear(connection, ToNode::Watch(Filter::default()), around, now, effects);
+                member.hear(connection, ToNode::Watch(Filter::default()), environment, now, effects);
             }
         });
     }
@@ -76,9 +77,8 @@ impl Run {
         }
         if watcher.unread.len() > MANY && !watcher.behind {
             watcher.behind = true;
-            let (connection, mut effects) = (watcher.connection, Vec::new());
-            if let (Some(connection), Some(member)) = (connection, &mut self.machines[node].member) {
-                member.keeps_up(connection, false, &mut effects);
+            if let (Some(connection), Some(member)) = (watcher.connection, &mut self.processes[node].member) {
+                member.client_fell_behind(connection);
             }
         }
     }
@@ -95,11 +95,11 @@ impl Run {
         }
         let Watcher { node, started, connection, behind, .. } = *watcher;
         watcher.behind = false;
-        if !behind || self.machines[node].started != started {
+        if !behind || self.processes[node].started != started {
             return;
         }
         if let Some(connection) = connection {
-            self.at_node(node, |member, _, _, effects| member.keeps_up(connection, true, effects));
+            self.at_node(node, |member, _, _, effects| member.client_caught_up(connection, effects));
         }
     }
 
@@ -110,7 +110,7 @@ impl Run {
 
     fn judge_watcher(&mut self, number: usize) {
         let Watcher { node, started, seen, missed, audited, .. } = self.watchers[number];
-        if self.machines[node].started == started && seen + missed != audited {
+        if self.processes[node].started == started && seen + missed != audited {
             let what = format!("watcher {number} saw {seen} events and missed {missed} of {audited}");
             self.outcome.violations.push(what);
         }

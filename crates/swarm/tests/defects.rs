@@ -1,4 +1,4 @@
-//! Each rule of the protocol is needed: without it, the seed of its showcase fails; with it, the same plan
+//! Each rule of the protocol is needed: without it, the seed of its entry fails; with it, the same plan
 //! and seed do not. Defects that need no clocks also show in the exploration of small clusters.
 
 use std::cell::Cell;
@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use service::Defect;
 use swarm::exhaustive::{Explored, Size, explore};
-use swarm::{Plan, SHOWCASES, Showcase, run_catching_panics, shrink};
+use swarm::{DEFECT_SEEDS, DefectSeed, Plan, run_catching_panics, shrink};
 
 thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
@@ -33,11 +33,11 @@ fn quietly<T>(act: impl FnOnce() -> T) -> T {
 fn every_rule_is_needed() {
     let judged: Vec<(Defect, Option<String>, Option<String>)> = quietly(|| {
         let of = |plan: &Plan, seed| run_catching_panics(plan, seed).failure().map(str::to_string);
-        let judge = |shown: &swarm::Showcase| {
+        let judge = |shown: &swarm::DefectSeed| {
             let without = of(&shown.plan(shown.seed, Some(shown.defect)), shown.seed);
             (shown.defect, without, of(&shown.plan(shown.seed, None), shown.seed))
         };
-        SHOWCASES.iter().map(judge).collect()
+        DEFECT_SEEDS.iter().map(judge).collect()
     });
     for (defect, without, with) in &judged {
         println!("{}: {without:?}", defect.name());
@@ -81,7 +81,7 @@ fn nothing_is_wrong_in_any_order() {
 
 #[test]
 fn a_failure_is_made_smaller() {
-    let shown = Showcase::of(Defect::FenceWithoutView);
+    let shown = DefectSeed::of(Defect::FenceWithoutView);
     let plan = shown.plan(shown.seed, Some(shown.defect));
     let (smaller, wrong) = quietly(|| {
         let smaller = shrink(&plan, shown.seed);
@@ -98,15 +98,21 @@ fn a_failure_is_made_smaller() {
 /// A node that repeats a grant after its lease has lapsed grants nothing: the client knows that the grant is
 /// over.
 #[test]
-fn what_is_told_again_is_not_given_again() {
-    let outcome = run_catching_panics(&Plan::drawn(2691), 2691);
-    assert_eq!(outcome.failure(), None);
+fn a_grant_that_is_repeated_is_not_granted_again() {
+    let shown = DefectSeed::of(Defect::ToldWithoutLease);
+    for seed in 0..8 {
+        let outcome = run_catching_panics(&shown.plan(seed, None), seed);
+        assert_eq!(outcome.failure(), None, "seed {seed}");
+    }
 }
 
 /// A node that has left learns of nothing more. The swarm once delivered a late view to it, and it started
 /// again.
 #[test]
-fn who_has_left_does_not_come_back() {
-    let outcome = run_catching_panics(&Plan::drawn(103_389), 103_389);
-    assert_eq!(outcome.failure(), None);
+fn a_node_that_has_left_does_not_come_back() {
+    for seed in 0..20 {
+        let plan = Plan { leaves: 2, late_news: 30, nodes: 5, ..Plan::drawn(seed) };
+        let outcome = run_catching_panics(&plan, seed);
+        assert_eq!(outcome.failure(), None, "seed {seed}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use service::client::{Client, Grant};
 use service::frame;
 use service::protocol::ToNode;
 use service::{Acquire, SessionId, Time};
+use sync::IgnorePoison;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
@@ -191,7 +192,7 @@ impl Backend for Remote {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     /// Asks, and says so in the connection's buffer.

@@ -1,10 +1,11 @@
 //! The way into a cluster.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use service::Definition;
+use sync::IgnorePoison;
 use tokio::sync::Mutex;
 
 use crate::backend::Backend;
@@ -116,7 +117,7 @@ impl Tokenwood {
         let is_it = |address: *const ()| std::ptr::addr_eq(address, Arc::as_ptr(backend));
         match &*self.source {
             Source::Near(near) => {
-                let mut current = near.current.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut current = near.current.lock().ignore_poison();
                 current.take_if(|current| is_it(Arc::as_ptr(current).cast()));
             }
             Source::Far { current, .. } => {
@@ -151,7 +152,7 @@ struct Near {
 impl Near {
     /// A session that is alive: another one when the one before was lost.
     fn backend(&self) -> Result<Arc<dyn Backend>, Error> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock().ignore_poison();
         if let Some(backend) = current.as_ref().filter(|backend| backend.is_alive()) {
             return Ok(backend.clone());
         }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Wake, Waker};
 
 use service::Refusal;
 use service::client::Grant;
+use sync::IgnorePoison;
 
 /// An answer to a request.
 pub type Answer = Result<Grant, Refusal>;
@@ -146,7 +147,7 @@ impl Bell {
     }
 
     fn lock(&self) -> MutexGuard<'_, Wakers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 }
 

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use service::view::{View, ViewMember};
 use service::{Identity, NodeId};
+use sync::IgnorePoison;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -74,7 +75,7 @@ impl Config {
 #[derive(Clone, Debug)]
 pub struct Timing {
     /// A connection that receives nothing for this long is closed. Signs of life are three times as frequent.
-    pub patience: Duration,
+    pub silence_limit: Duration,
     /// A connection must stand after this long.
     pub greeting: Duration,
     /// The pause before the first new try after a connection is lost. It doubles with each further try.
@@ -88,7 +89,7 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Timing {
         Timing {
-            patience: Duration::from_secs(1),
+            silence_limit: Duration::from_secs(1),
             greeting: Duration::from_secs(1),
             first_retry: Duration::from_millis(5),
             longest_retry: Duration::from_secs(1),
@@ -408,18 +409,18 @@ impl Peers {
     }
 
     fn roster(&self) -> RwLockReadGuard<'_, Roster> {
-        self.shared.roster.read().unwrap_or_else(PoisonError::into_inner)
+        self.shared.roster.read().ignore_poison()
     }
 
     fn tasks(&self) -> MutexGuard<'_, Tasks> {
-        self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.tasks.lock().ignore_poison()
     }
 
     fn install(&self, view: Arc<View>) {
         let shared = &self.shared;
         let (me, reactor) = (shared.context.local.me, &shared.context.reactor);
         let mut tasks = self.tasks();
-        let mut roster = shared.roster.write().unwrap_or_else(PoisonError::into_inner);
+        let mut roster = shared.roster.write().ignore_poison();
         let mut before = std::mem::take(&mut roster.peers);
         for member in view.members.iter().filter(|member| member.identity.id != me.id) {
             let id = member.identity.id;
@@ -465,7 +466,7 @@ impl Shared {
 
     /// Judges the hello of a caller: the version to speak and whose task gets the connection, or why not.
     fn judge(&self, hello: &Hello) -> Result<(u8, Arc<Peer>), HelloRefusal> {
-        let roster = self.roster.read().unwrap_or_else(PoisonError::into_inner);
+        let roster = self.roster.read().ignore_poison();
         let version = self.context.local.judge_caller(hello, &roster.view)?;
         let not_a_member = || HelloRefusal::NotAMember { caller: hello.from, epoch: roster.view.epoch };
         let peer = roster.peers.get(&hello.from.id).cloned().ok_or_else(not_a_member)?;

@@ -11,12 +11,13 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mio::event::Event;
 use mio::{Interest, Poll, Token, Waker};
+use sync::IgnorePoison;
 use tokio::sync::watch;
 
 mod rounds;
@@ -206,7 +207,7 @@ impl Reactor {
     }
 
     fn order(&self, order: impl FnOnce(&mut Orders)) {
-        order(&mut self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner));
+        order(&mut self.shared.orders.lock().ignore_poison());
         self.wake();
     }
 }

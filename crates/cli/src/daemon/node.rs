@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use control::folder;
-use node::{First, Hearts, Host, HostConfig, Invitation};
+use node::{Bootstrap, Hearts, Host, HostConfig, Invitation};
 use rustix::process::Signal;
 use service::leases::validate_lease;
 use tokio::net::TcpListener;
@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     log::start(settings.log_format, settings.log_level);
     fail_stop::on_panic();
-    environment::mind_faults();
+    environment::warn_of_fault_variables();
     environment::allow_most_files();
     let runtime = runtime()?;
     let served = runtime.block_on(serve(settings, arguments.join.clone()));
@@ -206,10 +206,10 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         Some(advertise) => advertise.to_string(),
         None => advertised(listens, &settings.reached_at),
     };
-    let first = match invitation {
-        Some(invitation) => First::Invited(invitation),
-        None if members.is_empty() => First::No,
-        None => First::Together(members.into_iter().map(|(id, at)| (id, at.to_string())).collect()),
+    let bootstrap = match invitation {
+        Some(invitation) => Bootstrap::Invited(invitation),
+        None if members.is_empty() => Bootstrap::Existing,
+        None => Bootstrap::Together(members.into_iter().map(|(id, at)| (id, at.to_string())).collect()),
     };
     let config = HostConfig {
         cluster,
@@ -217,7 +217,7 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         peers: settings.reached_at.to_string(),
         clients: advertised,
         folder: settings.data,
-        first,
+        bootstrap,
         lease: settings.lease.0,
         tune: Box::new(move |config| {
             (config.linger, config.keep_idle, config.limits) = (linger, keep_idle, limits);

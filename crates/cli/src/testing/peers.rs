@@ -168,7 +168,11 @@ impl Field {
         for peer in std::mem::take(&mut self.peers) {
             loop {
                 let answer = tokio::time::timeout(START_LIMIT, peers::answers(&peer)).await;
-                match answer.unwrap_or_else(|_| Err("no answer".to_string())) {
+                let answer = answer.map_or_else(
+                    |_| Err("no answer".to_string()),
+                    |answer| answer.map_err(|error| error.to_string()),
+                );
+                match answer {
                     Ok(()) => break ready.push(peer),
                     Err(why) if begun.elapsed() > START_LIMIT => {
                         break self.not_run.push((peer.kind.name(), format!("does not serve: {why}")));

@@ -8,7 +8,8 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use serde_json::json;
 use service::Defect;
-use swarm::{AdjustError, Outcome, Plan, SHOWCASES, Showcase};
+use swarm::{AdjustError, DEFECT_SEEDS, DefectSeed, Outcome, Plan};
+use sync::IgnorePoison;
 
 use crate::Ended;
 use crate::terminal::format::Format;
@@ -115,14 +116,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
                     let outcome = arguments
                         .plan(seed)
                         .map_or_else(|_| Outcome::default(), |plan| swarm::run_catching_panics(&plan, seed));
-                    let mut sum = sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let mut sum = sum.lock().ignore_poison();
                     sum.add(arguments, seed, outcome);
                     sum.progress(arguments, begun);
                 }
             });
         }
     });
-    let sum = sum.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let sum = sum.into_inner().ignore_poison();
     let smallest = sum.first_wrong().map(|seed| again(arguments, seed));
     let _ = std::panic::take_hook();
     sum.tell(arguments, begun, smallest.as_deref());
@@ -135,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 
 impl Arguments {
     fn first(&self) -> u64 {
-        self.seed.unwrap_or_else(|| self.defect.map_or(1, |defect| Showcase::of(defect).seed))
+        self.seed.unwrap_or_else(|| self.defect.map_or(1, |defect| DefectSeed::of(defect).seed))
     }
 
     fn runs(&self) -> u64 {
@@ -150,7 +151,7 @@ impl Arguments {
     /// What a seed stands for, before anything is changed.
     fn drawn(&self, seed: u64) -> Plan {
         let drawn = Plan { drift: self.drift, ..Plan::drawn(seed) };
-        self.defect.map_or(drawn, |defect| Showcase::of(defect).plan(seed, Some(defect)))
+        self.defect.map_or(drawn, |defect| DefectSeed::of(defect).plan(seed, Some(defect)))
     }
 
     fn plan(&self, seed: u64) -> Result<Plan, AdjustError> {
@@ -181,7 +182,7 @@ fn again(arguments: &Arguments, seed: u64) -> String {
 
 fn list(arguments: &Arguments) {
     if arguments.format == Format::Json {
-        let defects: Vec<_> = SHOWCASES
+        let defects: Vec<_> = DEFECT_SEEDS
             .iter()
             .map(|shown| json!({ "name": shown.defect.name(), "about": shown.defect.about(), "seed": shown.seed }))
             .collect();

@@ -1,9 +1,7 @@
 //! `tokenwood check`: explores every run, or many random ones.
 
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use algorithms::info::{Scope, Shows};
 use algorithms::{Setting, registry};
@@ -13,7 +11,8 @@ use serde_json::json;
 
 use crate::Ended;
 use crate::terminal::format::Format;
-use crate::terminal::output::{draw, note, say};
+use crate::terminal::output::{note, say};
+use crate::terminal::progress::ProgressLine;
 use crate::terminal::table;
 use crate::workbench::check_arguments::Arguments;
 use crate::workbench::check_report;
@@ -43,8 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     let name = arguments.name.as_deref().unwrap_or_default();
     let info = registry::info(name)?;
-    let job = arguments.job(&info)?;
-    if let Some(random) = arguments.random_runs(&info) {
+    let job = arguments.job(info)?;
+    if let Some(random) = arguments.random_runs(info) {
         return random::run(name, &job, &random, arguments.format);
     }
     let checked = check(name, job)?;
@@ -80,45 +79,19 @@ fn trace_file(name: &str, setting: &Setting) -> PathBuf {
 pub(crate) fn check(name: &str, job: Job) -> Result<Checked> {
     let started = Instant::now();
     let info = registry::info(name)?;
-    let line = ProgressLine::new(info.name);
-    let finding = checker::check(name, &job, &|progress| line.show(progress))?;
+    let line = ProgressLine::new();
+    let finding =
+        checker::check(name, &job, &|progress| line.show(|| progress_text(info.name, started, progress)))?;
     line.clear();
-    let reorders = job.case.reorders(&info);
+    let reorders = job.case.reorders(info);
     let seconds = started.elapsed().as_secs_f64();
     Ok(Checked { name: name.to_string(), job, reorders, finding, seconds })
 }
 
-/// A line on the terminal that is written over twice a second; nothing if there is no terminal.
-struct ProgressLine {
-    name: &'static str,
-    started: Instant,
-    last: Mutex<Instant>,
-}
-
-impl ProgressLine {
-    fn new(name: &'static str) -> ProgressLine {
-        let now = Instant::now();
-        ProgressLine { name, started: now, last: Mutex::new(now) }
-    }
-
-    fn show(&self, progress: Progress) {
-        // Another thread is at it: no need to wait for it.
-        let Ok(mut last) = self.last.try_lock() else { return };
-        if last.elapsed() < Duration::from_millis(500) || !std::io::stderr().is_terminal() {
-            return;
-        }
-        *last = Instant::now();
-        let rate = progress.states as f64 / self.started.elapsed().as_secs_f64();
-        let (states, rate) = (table::grouped(progress.states), table::grouped(rate as u64));
-        draw!("\r{}: {states} states, depth {}, {rate} per second\x1b[K", self.name, progress.depth);
-        let _ = std::io::stderr().flush();
-    }
-
-    fn clear(&self) {
-        if std::io::stderr().is_terminal() {
-            draw!("\r\x1b[K");
-        }
-    }
+fn progress_text(name: &str, started: Instant, progress: Progress) -> String {
+    let rate = progress.states as f64 / started.elapsed().as_secs_f64();
+    let (states, rate) = (table::grouped(progress.states), table::grouped(rate as u64));
+    format!("{name}: {states} states, depth {}, {rate} per second", progress.depth)
 }
 
 fn run_suite(arguments: &Arguments) -> Result<Ended> {

@@ -6,13 +6,14 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use simulator::{Cell, Column};
+use sync::IgnorePoison;
 
 use crate::terminal::output::note;
 use crate::workbench::sweep_grid::Sweep;
@@ -212,7 +213,7 @@ impl Journal {
 
     /// Takes away what is left of a line that was being written when the program ended, so that the next one can follow.
     pub(crate) fn mend(&self, contents: &Contents) -> Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock().ignore_poison();
         let cannot = || format!("cannot write {}", self.path.display());
         let Some(file) = file.as_mut() else { return Ok(()) };
         let complete = contents.complete as u64;
@@ -228,7 +229,7 @@ impl Journal {
     /// Adds a finished point. It stays, whatever happens to the program afterwards.
     pub(crate) fn append(&self, row: &Row) -> Result<()> {
         let line = serde_json::to_string(row)? + "\n";
-        let mut guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.file.lock().ignore_poison();
         let Some(file) = guard.as_mut() else { bail!("{} cannot be written any more", self.path.display()) };
         if let Err(error) = file.write_all(line.as_bytes()) {
             *guard = None;
@@ -241,7 +242,7 @@ impl Journal {
     /// All that is finished. Everything goes through the file, so that results are the same bytes however often they
     /// were interrupted.
     pub(crate) fn contents(&self) -> Result<Contents> {
-        let mut guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.file.lock().ignore_poison();
         let Some(file) = guard.as_mut() else { bail!("{} cannot be written any more", self.path.display()) };
         let mut bytes = Vec::new();
         let read = file.sync_all().and_then(|()| file.seek(SeekFrom::Start(0)));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, OnRefused, Refused, is_for_us};
+use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, OnRefusedCall, RefusedCall, is_for_us};
 use service::frame;
 use service::registry::Applied;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -40,7 +40,7 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         (hello(1, "test", 1), CallRefusal::ClusterId),
     ];
     let (sender, told) = mpsc::channel();
-    let on_refused: OnRefused = Arc::new(move |refused| sender.send(refused).unwrap());
+    let on_refused: OnRefusedCall = Arc::new(move |refused| sender.send(refused).unwrap());
     for (hello, refusal) in cases {
         let mut calling = TcpStream::connect(address).await.unwrap();
         calling.write_all(&hello.encode()).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         let answer: Result<u64, CallRefusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
         assert_eq!(answer, Err(refusal.clone()));
         match told.try_recv() {
-            Ok(Refused::Caller { hello: refused, why }) => assert_eq!((refused, why), (hello, refusal)),
+            Ok(RefusedCall::Caller { hello: refused, why }) => assert_eq!((refused, why), (hello, refusal)),
             other => panic!("{other:?}"),
         }
     }

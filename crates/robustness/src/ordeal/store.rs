@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail};
+use sync::IgnorePoison;
 use tokenwood::fence::Gate;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -100,7 +101,7 @@ impl OpenStore {
     }
 
     pub(crate) fn count(&self) -> Count {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).count
+        self.store.lock().ignore_poison().count
     }
 }
 
@@ -114,7 +115,7 @@ async fn serve(stream: UnixStream, store: Arc<Mutex<Store>>) {
     let (reader, mut writer) = stream.into_split();
     let mut lines = BufReader::new(reader).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        let answer = store.lock().unwrap_or_else(PoisonError::into_inner).hear(&line);
+        let answer = store.lock().ignore_poison().hear(&line);
         let Some(answer) = answer else { return };
         if writer.write_all((answer + "\n").as_bytes()).await.is_err() {
             return;

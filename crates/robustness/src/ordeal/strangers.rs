@@ -11,7 +11,7 @@ mod slow;
 mod watcher;
 
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::storm;
@@ -21,6 +21,7 @@ use clap::ValueEnum;
 use rustix::process::Signal;
 use serde_json::Value;
 use service::Time;
+use sync::IgnorePoison;
 use tokenwood::Admin;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
@@ -382,7 +383,7 @@ impl StrangersTrial {
     }
 
     fn count(&mut self, strangers: &Strangers) {
-        let counts = strangers.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let counts = strangers.counts.lock().ignore_poison().clone();
         self.trial.note(&format!("strangers {:?} counted {counts}", strangers.kind));
         let told = match strangers.kind {
             Kind::Frames => &["absurd_visits"][..],
@@ -427,7 +428,7 @@ impl Strangers {
         tokio::spawn(async move {
             while let Ok(Some(line)) = lines.next_line().await {
                 if let Ok(said) = serde_json::from_str(&line) {
-                    *kept.lock().unwrap_or_else(PoisonError::into_inner) = said;
+                    *kept.lock().ignore_poison() = said;
                 }
             }
         });
@@ -435,7 +436,7 @@ impl Strangers {
     }
 
     fn counted(&self, what: &str) -> i64 {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)[what].as_i64().unwrap_or(0)
+        self.counts.lock().ignore_poison()[what].as_i64().unwrap_or(0)
     }
 
     /// They go when they are asked to.

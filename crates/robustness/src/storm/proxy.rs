@@ -1,8 +1,9 @@
 //! A proxy that cuts connections.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sync::IgnorePoison;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinHandle};
@@ -29,7 +30,7 @@ impl Proxy {
                     continue;
                 };
                 let connection = tokio::spawn(pass_on(stream, target.clone()));
-                let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut open = open.lock().ignore_poison();
                 open.retain(|connection| !connection.is_finished());
                 open.push(connection.abort_handle());
             }
@@ -39,7 +40,7 @@ impl Proxy {
 
     /// Cuts one of the connections, if there is any. Returns whether it did.
     pub fn cut(&self, which: u64) -> bool {
-        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connections = self.connections.lock().ignore_poison();
         connections.retain(|connection| !connection.is_finished());
         if connections.is_empty() {
             return false;

@@ -74,9 +74,9 @@ impl Core {
         let Some(resource) = self.names.get_mut(number) else { return };
         let Some(Planned { at, instead_of }) = resource.timers_mut().arm(timer, at) else { return };
         if let Some(before) = instead_of {
-            self.agenda.cancel(before, Due::Timer(number, timer));
+            self.deadlines.cancel(before, Due::Timer(number, timer));
         }
-        self.agenda.plan(at, Due::Timer(number, timer));
+        self.deadlines.plan(at, Due::Timer(number, timer));
     }
 
     fn disarm(&mut self, number: u32, timer: Timer) {
@@ -91,7 +91,7 @@ impl Core {
         self.bring_into_view(number, now, out);
         let Some(resource) = self.names.get_mut(number) else { return };
         match resource.timers_mut().look(timer, now) {
-            Some(Looked::Again(at)) => self.agenda.plan(at, Due::Timer(number, timer)),
+            Some(Looked::Again(at)) => self.deadlines.plan(at, Due::Timer(number, timer)),
             Some(Looked::RanOut) => self.step(number, Input::Expire(timer), now, out),
             Some(Looked::Stopped) | None => {}
         }

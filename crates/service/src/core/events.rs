@@ -2,6 +2,7 @@
 
 use super::{Core, Effects};
 use crate::event::{Change, Event};
+use crate::grant::Grant;
 use crate::refusal::Refusal;
 
 impl Core {
@@ -13,11 +14,16 @@ impl Core {
         }
     }
 
-    /// Tells watchers that a request ends, because of the client or because its session has expired.
-    pub(super) fn emit_end(&self, client: u32, ran_out: bool, why: &Refusal, out: &mut Effects) {
+    /// Tells watchers that a request ends. `of_grant` is the change if it holds a grant, `why` the reason if it waits.
+    pub(super) fn emit_end(
+        &self,
+        client: u32,
+        of_grant: fn(Grant) -> Change,
+        why: &Refusal,
+        out: &mut Effects,
+    ) {
         let change = || match self.requests.get(client).and_then(|request| request.granted) {
-            Some(grant) if ran_out => Change::Lost(grant),
-            Some(grant) => Change::Released(grant),
+            Some(grant) => of_grant(grant),
             None => Change::GaveUp(why.clone()),
         };
         self.emit(client, change, out);

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::state::Due;
+use super::state::{Due, SessionEnd};
 use super::{Core, Effects};
 use crate::defect::Defect;
 use crate::leases::Lease;
@@ -46,8 +46,8 @@ impl Core {
         self.check_lease(now, out);
         let before = self.lease.moments();
         if self.lease.confirmed(now, incarnation, sequence, lasts) {
-            before.into_iter().for_each(|at| self.agenda.cancel(at, Due::Lease));
-            self.lease.moments().into_iter().for_each(|at| self.agenda.plan(at, Due::Lease));
+            before.into_iter().for_each(|at| self.deadlines.cancel(at, Due::Lease));
+            self.lease.moments().into_iter().for_each(|at| self.deadlines.plan(at, Due::Lease));
             for client in self.requests.take_asked_again() {
                 self.reply_again(client, now, out);
             }
@@ -70,7 +70,7 @@ impl Core {
             if let Some(session) = self.sessions.get_mut(number) {
                 session.end_at(until);
             }
-            self.agenda.plan(until, Due::Session(number));
+            self.deadlines.plan(until, Due::Session(number));
             out.ended.push(self.sessions.id(number));
         }
     }
@@ -79,7 +79,9 @@ impl Core {
     fn lapse(&mut self, now: Time, out: &mut Effects) {
         self.refuse_waiters(self.requests.waiting(), Refusal::NoLease, now, out);
         if self.has_defect(Defect::FreedAtLapse) {
-            self.sessions.numbers().into_iter().for_each(|number| self.end_session(number, true, now, out));
+            for number in self.sessions.numbers() {
+                self.end_session(number, SessionEnd::Expired, now, out);
+            }
         }
     }
 }

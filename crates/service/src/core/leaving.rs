@@ -4,7 +4,7 @@
 //! Tokens that other nodes wait for go to them as soon as they are free, as always. A token that lies here
 //! idle is nowhere in the next view, and its home mints it.
 
-use super::state::Chore;
+use super::state::BulkOperation;
 use super::{Core, Effects};
 use crate::defect::Defect;
 use crate::refusal::Refusal;
@@ -23,7 +23,7 @@ impl Core {
         let sessions = if waiting.len() > self.slice() { self.sessions.numbers() } else { Vec::new() };
         self.refuse_waiters(waiting, Refusal::Leaving, now, out);
         let sessions = if sessions.is_empty() { self.sessions.idle() } else { sessions };
-        self.begin_after_all(Chore::EndIdle { sessions: sessions.into() }, now, out);
+        self.begin_after_all(BulkOperation::EndIdle { sessions: sessions.into() }, now, out);
         self.end_local_sessions(until, out);
     }
 

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::resource::{Input, Resource};
 use crate::session::SessionId;
 use crate::time::Time;
-use crate::wish::Want;
+use crate::want::Want;
 
 impl Core {
     /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with
@@ -146,10 +146,10 @@ impl Core {
         }
     }
 
-    /// Whether new requests are served, or refused because the driver cannot take more. Requests from before are not
+    /// An overloaded node refuses new requests, because the driver cannot take more. Requests from before are not
     /// affected.
-    pub fn let_newcomers_in(&mut self, whether: bool) {
-        self.admission.set_overloaded(!whether);
+    pub fn set_overloaded(&mut self, overloaded: bool) {
+        self.admission.set_overloaded(overloaded);
     }
 
     /// Gives the answer again, if there was one: the client may not have heard it. Without a lease it has to wait, because
@@ -183,7 +183,7 @@ impl Core {
             if until <= now {
                 return self.stop_waiting(client, now, out);
             }
-            self.agenda.plan(until, Due::Request(client));
+            self.deadlines.plan(until, Due::Request(client));
         }
         self.emit(client, || Change::Waits, out);
     }
@@ -204,7 +204,7 @@ impl Core {
         if let Some(session) = self.sessions.get_mut(session) {
             session.remove_request(number);
         }
-        self.emit_end(client, false, &refusal, out);
+        self.emit_end(client, Change::Released, &refusal, out);
         self.end_request(client, now, out);
         self.reply_with_refusal(session, number, refusal, out);
     }
@@ -266,10 +266,10 @@ impl Core {
         let Some(request) = self.requests.remove(client) else { return };
         self.accounts.give_back(request.account, Counted::Requests, request.want.weight());
         if let Some(until) = request.until {
-            self.agenda.cancel(until, Due::Request(client));
+            self.deadlines.cancel(until, Due::Request(client));
         }
         if let Some(until) = request.revoked {
-            self.agenda.cancel(until, Due::Revoked(client));
+            self.deadlines.cancel(until, Due::Revoked(client));
         }
         let input = match request.granted {
             Some(_) => Input::Exit(client),
@@ -299,10 +299,10 @@ impl Core {
     pub(super) fn grant(&mut self, client: ClientId, what: (u32, u64, u64), now: Time, out: &mut Effects) {
         let Granted { session, number, grant, until } = self.requests.grant(client, what, now);
         if let Some(until) = until {
-            self.agenda.cancel(until, Due::Request(client));
+            self.deadlines.cancel(until, Due::Request(client));
         }
         if let Some(refusal) = self.withholds(client, grant.fence, now) {
-            return self.chores.add_unwanted(client, session, refusal);
+            return self.backlog.add_unwanted(client, session, refusal);
         }
         self.counts.grants += 1;
         let outcome = RequestOutcome::Granted(grant);

@@ -11,14 +11,23 @@ use crate::event::{Change, Event, ForceReleased};
 use crate::refusal::Refusal;
 use crate::time::Time;
 
+/// When a revoked slot is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revocation {
+    /// At once, without waiting for the holder: that breaks exclusion.
+    AtOnce,
+    /// When the holder has released it, or its promise has certainly run out.
+    AfterPromise,
+}
+
 impl Core {
-    /// Revokes what a client of this node holds of a name, by this slot and fence; if `at_once`, without waiting for
-    /// the holder, which breaks exclusion. `by` says who orders it. Doing it again does no harm.
+    /// Revokes what a client of this node holds of a name, by this slot and fence. `by` says who orders it. Doing it
+    /// again does no harm.
     pub fn force_release(
         &mut self,
         name: &str,
         (slot, fence): (u32, u64),
-        at_once: bool,
+        when: Revocation,
         by: &str,
         now: Time,
         out: &mut Effects,
@@ -38,15 +47,14 @@ impl Core {
         holders.sort_unstable();
         holders.truncate(self.config.limits.slice.max(1));
         holders.sort_unstable_by_key(|(_, client)| *client);
-        let revoked =
-            holders.into_iter().filter_map(|(_, client)| self.revoke(client, at_once, by, now, out));
+        let revoked = holders.into_iter().filter_map(|(_, client)| self.revoke(client, when, by, now, out));
         Ok(revoked.collect())
     }
 
     fn revoke(
         &mut self,
         client: u32,
-        at_once: bool,
+        when: Revocation,
         by: &str,
         now: Time,
         out: &mut Effects,
@@ -55,11 +63,12 @@ impl Core {
         let request = self.requests.get(client)?;
         let (number, before) = (request.number, request.revoked);
         let believed_until = self.sessions.get_mut(request.session)?.revoke(number, now);
+        let at_once = when == Revocation::AtOnce;
         let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
         if let Some(before) = before {
-            self.agenda.cancel(before, Due::Revoked(client));
+            self.deadlines.cancel(before, Due::Revoked(client));
         }
-        self.agenda.plan(until, Due::Revoked(client));
+        self.deadlines.plan(until, Due::Revoked(client));
         let resource = self.names.get(request.resource)?;
         let released = ForceReleased {
             by: by.to_string(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::state::{AccountId, Chore, Counted, Due, Request};
+use super::state::{AccountId, BulkOperation, Counted, Due, Request, SessionEnd};
 use super::{Core, Effects, Reply, RequestOutcome};
 use crate::event::Event;
 use crate::limits::LONG_TTL;
@@ -42,7 +42,7 @@ impl Core {
         let ends = session.ends();
         let number = self.sessions.open(session);
         if let Some(ends) = ends {
-            self.agenda.plan(ends, Due::Session(number));
+            self.deadlines.plan(ends, Due::Session(number));
         }
         Ok((self.sessions.id(number), promise))
     }
@@ -99,7 +99,7 @@ impl Core {
     pub fn close(&mut self, id: SessionId, now: Time, out: &mut Effects) -> Result<(), Refusal> {
         self.check_lease(now, out);
         self.sessions.find(id)?;
-        self.end_session(id.number, false, now, out);
+        self.end_session(id.number, SessionEnd::Closed, now, out);
         Ok(())
     }
 
@@ -112,14 +112,14 @@ impl Core {
         let Some(ends) = self.sessions.get(number).and_then(Session::ends) else { return };
         if ends > now {
             // There was a keep-alive since this was planned.
-            self.agenda.plan(ends, Due::Session(number));
+            self.deadlines.plan(ends, Due::Session(number));
             return;
         }
         self.counts.sessions_ended += 1;
-        self.end_session(number, true, now, out);
+        self.end_session(number, SessionEnd::Expired, now, out);
     }
 
-    pub(super) fn end_session(&mut self, number: u64, ran_out: bool, now: Time, out: &mut Effects) {
+    pub(super) fn end_session(&mut self, number: u64, end: SessionEnd, now: Time, out: &mut Effects) {
         let Some(session) = self.sessions.remove(number) else { return };
         out.ended.push(self.sessions.id(number));
         self.accounts.give_back(session.account, Counted::Refusals, session.refusals() as u64);
@@ -132,13 +132,14 @@ impl Core {
             // What it holds goes first: others wait for that.
             clients.sort_by_key(|client| self.requests.get(*client).is_none_or(Request::waits));
         }
-        self.begin(Chore::EndRequests { session: number, ran_out, clients: clients.into() }, now, out);
+        self.begin(BulkOperation::EndRequests { session: number, end, clients: clients.into() }, now, out);
     }
 
     /// Tells watchers that a session has ended, with everything in it.
-    pub(super) fn emit_session_end(&self, number: u64, ran_out: bool, out: &mut Effects) {
+    pub(super) fn emit_session_end(&self, number: u64, end: SessionEnd, out: &mut Effects) {
         if let Some(events) = &mut out.events {
-            events.push(Event::SessionEnded { session: self.sessions.id(number), ran_out });
+            let (session, ran_out) = (self.sessions.id(number), end == SessionEnd::Expired);
+            events.push(Event::SessionEnded { session, ran_out });
         }
     }
 }

@@ -15,7 +15,7 @@ use super::state::{Due, ViewChange};
 use super::{Core, Effects, PeerContent, PeerMessage};
 use crate::defect::Defect;
 use crate::name::Definition;
-use crate::opening::{Kept, Report};
+use crate::opening::{Kept, Report, ReportedBy};
 use crate::refusal::Refusal;
 use crate::resource::{Input, Resource, ResourceMessage};
 use crate::time::Time;
@@ -159,7 +159,7 @@ impl Core {
             }
             let Some(resource) = self.names.get_mut(number) else { continue };
             for (timer, planned) in resource.timers().planned() {
-                self.agenda.cancel(planned, Due::Timer(number, timer));
+                self.deadlines.cancel(planned, Due::Timer(number, timer));
             }
             let kept = resource.freeze();
             if kept.is_empty() {
@@ -224,10 +224,11 @@ impl Core {
 
     /// Opens a resource at its home: from now on its name stands for it.
     fn open_resource(&mut self, number: u32, now: Time, out: &mut Effects) {
-        let (setup, all) = (self.names.setup(self.membership.position()), self.membership.may_mint());
+        let setup = self.names.setup(self.membership.position());
+        let reported_by = if self.membership.may_mint() { ReportedBy::All } else { ReportedBy::Enough };
         let Some(resource) = self.names.get_mut(number) else { return };
         let (name, definition) = (resource.name().clone(), resource.definition());
-        let parked = resource.open(all, setup, &mut self.workspace);
+        let parked = resource.open(reported_by, setup, &mut self.workspace);
         self.carry_out_effects(number, now, out);
         self.refuse_guesses(&name, definition, now, out);
         for (from, message) in parked {

@@ -159,7 +159,7 @@ fn nodes_lost_within_a_moment_go_together_and_a_failed_proposal_is_repeated() {
 }
 
 #[test]
-fn who_joins_has_as_long_as_everybody() {
+fn a_new_member_has_as_long_as_the_others() {
     let mut leading = Leading::new(&[0]);
     leading.renewed(10.0, renewal(0, 1));
     leading.renewed(20.0, renewal(0, 2));
@@ -175,7 +175,7 @@ fn who_joins_has_as_long_as_everybody() {
 }
 
 #[test]
-fn who_says_goodbye_is_left_out_at_once() {
+fn a_member_that_says_goodbye_is_excluded_at_once() {
     let mut leading = Leading::new(&[0, 1]);
     leading.renewed(1.0, renewal(1, 1));
     let goodbye = |incarnation| Input::Goodbye(Identity { id: 1, incarnation });
@@ -217,7 +217,7 @@ fn of_two_that_do_not_reach_each_other_one_is_given_up() {
 }
 
 #[test]
-fn who_was_given_up_for_trouble_is_kept_out_for_longer_each_time() {
+fn a_node_that_reaches_too_few_is_kept_out_for_longer_each_time() {
     let mut leading = Leading::new(&[0, 1, 2]);
     all_renew(&mut leading, 0, 10, &[(0, &[]), (1, &[2]), (2, &[1])]);
     // Nine seconds of trouble, eleven until its lease is over, and twice nine.
@@ -361,7 +361,7 @@ fn after_everybody_was_lost_those_who_came_back_are_the_next_view() {
 }
 
 #[test]
-fn who_stops_asking_is_not_let_in() {
+fn a_node_that_stops_asking_is_not_admitted() {
     let mut leading = Leading::new(&[0]);
     leading.step(0.0, enter(7, 3));
     for second in 9..15_u32 {

@@ -1,6 +1,6 @@
 //! What a member tells clients that ask how things are.
 
-use super::{Member, Surroundings};
+use super::{Environment, Member};
 use crate::leases::validate_lease;
 use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, QuestionAnswer};
 use crate::refusal::Refusal;
@@ -17,13 +17,15 @@ impl Member {
     pub(super) fn answer(
         &self,
         question: &Question,
-        around: &dyn Surroundings,
+        environment: &dyn Environment,
         now: Time,
     ) -> Option<QuestionAnswer> {
         let core = &self.core;
         Some(match question {
-            Question::Status => QuestionAnswer::Status { node: core.status(), members: self.members(around) },
-            Question::Cluster => QuestionAnswer::Cluster(self.cluster(around, now)),
+            Question::Status => {
+                QuestionAnswer::Status { node: core.status(), members: self.members(environment) }
+            }
+            Question::Cluster => QuestionAnswer::Cluster(self.cluster(environment, now)),
             Question::List(after) => QuestionAnswer::List(core.list_page(after.as_ref(), now)),
             Question::Inspect { name, after } => {
                 let page = core.inspect_page(name, after.as_ref(), now);
@@ -40,8 +42,8 @@ impl Member {
         })
     }
 
-    fn members(&self, around: &dyn Surroundings) -> Vec<PeerStatus> {
-        let unreachable = around.unreachable();
+    fn members(&self, environment: &dyn Environment) -> Vec<PeerStatus> {
+        let unreachable = environment.unreachable();
         let member = |id: u32| PeerStatus {
             id,
             endpoint: self.registry.members.get(&id).map(|member| member.clients.clone()),
@@ -51,9 +53,9 @@ impl Member {
     }
 
     /// All nodes that belong to the cluster, members or not.
-    fn cluster(&self, around: &dyn Surroundings, now: Time) -> Cluster {
+    fn cluster(&self, environment: &dyn Environment, now: Time) -> Cluster {
         let registry = &self.registry;
-        let plane = around.control_plane();
+        let plane = environment.control_plane();
         let mut nodes = plane.nodes;
         for (id, member) in &registry.members {
             nodes.entry(*id).or_insert_with(|| member.address.clone());

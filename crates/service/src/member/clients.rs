@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{ConnectionId, ControlPlaneError, Effect, Member, Note, Surroundings};
-use crate::core::{Acquire, RequestOutcome};
+use super::{ConnectionId, ControlPlaneError, Effect, Environment, Member, Note};
+use crate::core::{Acquire, RequestOutcome, Revocation};
 use crate::defect::Defect;
 use crate::protocol::{Order, OrderDone, QuestionAnswer, ToClient, ToNode};
 use crate::refusal::Refusal;
@@ -33,9 +33,15 @@ impl Member {
         }
     }
 
-    /// The client of a connection has much to read already (`false`), or has read everything (`true`).
-    pub fn keeps_up(&mut self, connection: ConnectionId, whether: bool, effects: &mut Vec<Effect>) {
-        let frame = self.connections.keeps_up(connection, whether);
+    /// The client of a connection has much to read already. If it watches, it misses events until it has
+    /// [caught up](Member::client_caught_up).
+    pub fn client_fell_behind(&mut self, connection: ConnectionId) {
+        self.connections.fell_behind(connection);
+    }
+
+    /// The client of a connection has read everything. If it watches, it learns how many events it missed.
+    pub fn client_caught_up(&mut self, connection: ConnectionId, effects: &mut Vec<Effect>) {
+        let frame = self.connections.caught_up(connection);
         effects.extend(frame.map(|frame| Effect::Tell { connection, frame }));
     }
 
@@ -51,7 +57,7 @@ impl Member {
         &mut self,
         connection: ConnectionId,
         frame: ToNode,
-        around: &dyn Surroundings,
+        environment: &dyn Environment,
         now: Time,
         effects: &mut Vec<Effect>,
     ) {
@@ -66,7 +72,7 @@ impl Member {
                 self.keep_alive(session, (sequence, settled), now)
             }
             ToNode::Acquire { session, ask } => {
-                self.check_load(around);
+                self.check_load(environment);
                 let unknown = self.core.acquire(session, &ask, now, &mut self.out).is_err();
                 unknown.then_some(ToClient::SessionGone { session })
             }
@@ -88,7 +94,7 @@ impl Member {
                 self.note_watchers();
                 Some(watching.map_or_else(ToClient::NotWatching, |()| ToClient::Watching))
             }
-            ToNode::Ask { number, question } => match self.answer(&question, around, now) {
+            ToNode::Ask { number, question } => match self.answer(&question, environment, now) {
                 Some(answer) => Some(ToClient::QuestionAnswer { number, answer }),
                 None => match self.connections.begin_errand(connection, &self.setup.core.limits) {
                     Ok(()) => return effects.push(Effect::Arrange { connection, number, question }),
@@ -128,9 +134,9 @@ impl Member {
     }
 
     /// Refuses new requests as long as too much waits for some peer.
-    fn check_load(&mut self, around: &dyn Surroundings) {
-        self.behind = self.behind.filter(|peer| around.waiting_for(*peer) > MOST_WAITING);
-        self.core.let_newcomers_in(self.behind.is_none());
+    fn check_load(&mut self, environment: &dyn Environment) {
+        self.behind = self.behind.filter(|peer| environment.waiting_for(*peer) > MOST_WAITING);
+        self.core.set_overloaded(self.behind.is_some());
     }
 
     /// The core tells of events only if a connection watches.
@@ -167,7 +173,8 @@ impl Member {
             return done(Ok(OrderDone::Agreed));
         };
         let by = self.connections.client(connection);
-        let released = self.core.force_release(name, (*slot, *fence), *at_once, by, now, &mut self.out);
+        let when = if *at_once { Revocation::AtOnce } else { Revocation::AfterPromise };
+        let released = self.core.force_release(name, (*slot, *fence), when, by, now, &mut self.out);
         if let Ok(released) = &released {
             effects.extend(released.iter().cloned().map(|it| Effect::Note(Note::ForceReleased(it))));
         }
@@ -188,7 +195,7 @@ impl Member {
         effects.push(Effect::Tell { connection, frame: ToClient::OrderResult { number, result } });
     }
 
-    /// What became of [`Effect::Arrange`].
+    /// The result of [`Effect::Arrange`].
     pub fn arranged(
         &mut self,
         (connection, number): (ConnectionId, u64),
@@ -217,11 +224,11 @@ impl Member {
         &mut self,
         session: SessionId,
         ask: &Acquire,
-        around: &dyn Surroundings,
+        environment: &dyn Environment,
         now: Time,
         effects: &mut Vec<Effect>,
     ) -> Result<Option<RequestOutcome>, Refusal> {
-        self.check_load(around);
+        self.check_load(environment);
         let acquired = self.core.acquire(session, ask, now, &mut self.out);
         let replies = &mut self.out.replies;
         let index = replies.iter().position(|it| it.session == session && it.request == ask.request);

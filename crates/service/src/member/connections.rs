@@ -24,9 +24,9 @@ pub(super) struct Connections {
     listens: BTreeMap<u64, ConnectionId>,
     /// The connections that watch; each is open.
     watchers: BTreeSet<ConnectionId>,
-    /// So many bytes do their filters have.
+    /// The number of bytes in the filters of all watchers.
     filter_bytes: u64,
-    /// So many questions and orders are on their way to the control plane, also of connections that are over.
+    /// The number of questions and orders on their way to the control plane, also of connections that are over.
     errands: u64,
 }
 
@@ -36,7 +36,7 @@ struct Connection {
     client: String,
     sessions: BTreeSet<u64>,
     watch: Option<Watch>,
-    /// So many of its questions and orders are on their way to the control plane.
+    /// The number of its questions and orders on their way to the control plane.
     errands: u64,
 }
 
@@ -178,11 +178,22 @@ impl Connections {
         }
     }
 
-    /// A client has much to read already, or has read everything: then it learns how much it missed.
-    pub(super) fn keeps_up(&mut self, id: ConnectionId, whether: bool) -> Option<ToClient> {
-        let watch = self.open.get_mut(&id)?.watch.as_mut()?;
-        watch.behind = !whether;
-        let missed = if whether { std::mem::take(&mut watch.missed) } else { 0 };
+    /// A client has much to read already.
+    pub(super) fn fell_behind(&mut self, id: ConnectionId) {
+        if let Some(watch) = self.watch_of(id) {
+            watch.behind = true;
+        }
+    }
+
+    /// A client has read everything: it learns how much it missed, if it did.
+    pub(super) fn caught_up(&mut self, id: ConnectionId) -> Option<ToClient> {
+        let watch = self.watch_of(id)?;
+        watch.behind = false;
+        let missed = std::mem::take(&mut watch.missed);
         (missed > 0).then_some(ToClient::Missed(missed))
+    }
+
+    fn watch_of(&mut self, id: ConnectionId) -> Option<&mut Watch> {
+        self.open.get_mut(&id)?.watch.as_mut()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Effect, Member, Note, Standing, Surroundings};
+use super::{Effect, Environment, Member, Note, Standing};
 use crate::leases::{LONGEST_LEASE, Renewal};
 use crate::registry::MemberEntry;
 use crate::time::Time;
@@ -12,14 +12,14 @@ use crate::time::Time;
 const TROUBLE_AFTER: Duration = Duration::from_secs(1);
 /// A member without a lease logs that after this many leases.
 const COMPLAIN_AFTER: u32 = 3;
-/// It logs that again at this interval.
+/// A member without a lease logs that again at this interval.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(30);
 /// Without a reply the next try comes after this part of the usual time: another node may lead by then.
 const SOON: u32 = 8;
-/// With a reply but no lease, after this part.
+/// With a reply but no lease, the next try comes after this part.
 const SOONER: u32 = 2;
 
-/// What became of [`Effect::Renew`] or [`Effect::Join`].
+/// The leader's reply to [`Effect::Renew`] or [`Effect::Join`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaderReply {
     /// The leader confirms this renewal of this incarnation: the lease lasts this long, counted from when the
@@ -29,7 +29,7 @@ pub enum LeaderReply {
         incarnation: u64,
         /// The number of the renewal.
         sequence: u64,
-        /// How long.
+        /// How long the lease lasts.
         lasts: Duration,
     },
     /// The leader does not renew the lease. That says nothing about views: only a committed view excludes.
@@ -71,7 +71,12 @@ impl Renewing {
 }
 
 impl Member {
-    pub(super) fn renew_if_due(&mut self, around: &dyn Surroundings, now: Time, effects: &mut Vec<Effect>) {
+    pub(super) fn renew_if_due(
+        &mut self,
+        environment: &dyn Environment,
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) {
         if self.has_left() || now < self.renewing.next {
             return;
         }
@@ -79,7 +84,7 @@ impl Member {
         self.renewing.tried = now;
         self.renewing.next = now + self.core.lease().renewed_every(self.registry.lease);
         if self.is_in_a_view() {
-            let renewal = self.renewal(around, now);
+            let renewal = self.renewal(environment, now);
             effects.push(Effect::Renew(renewal));
         } else if matches!(self.standing, Standing::Serving) {
             let member = MemberEntry::new(self.incarnation, &self.setup.address, &self.setup.clients);
@@ -95,10 +100,14 @@ impl Member {
         self.view().epoch > 0 && (!asks_again || self.is_member())
     }
 
-    fn renewal(&mut self, around: &dyn Surroundings, now: Time) -> Renewal {
+    fn renewal(&mut self, environment: &dyn Environment, now: Time) -> Renewal {
         let after = TROUBLE_AFTER.min(self.registry.lease / 3);
-        let mut unreachable: Vec<u32> =
-            around.unreachable().into_iter().filter(|(_, lasts)| *lasts >= after).map(|(id, _)| id).collect();
+        let mut unreachable: Vec<u32> = environment
+            .unreachable()
+            .into_iter()
+            .filter(|(_, lasts)| *lasts >= after)
+            .map(|(id, _)| id)
+            .collect();
         unreachable.extend(&self.barred);
         let late = now - self.entered >= after;
         Renewal {

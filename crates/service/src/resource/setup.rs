@@ -40,6 +40,15 @@ impl Policy {
     }
 }
 
+/// When a new resource can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// At once: its home has told, or will tell, what there is of it.
+    AtOnce,
+    /// When the members have reported: this is its home, and other nodes may have something of it.
+    AfterReports,
+}
+
 /// This node's position in the view: its index, and the number of members.
 #[derive(Clone, Copy)]
 pub(crate) struct Position {

@@ -4,7 +4,7 @@ use algorithms::forest::Forest;
 use algorithms::rooms::Room;
 
 use super::{Policy, Resource, ResourceMessage, RunBy, Setup, Workspace, site};
-use crate::opening::{Kept, Opened, Opening, Reports};
+use crate::opening::{Kept, Opened, Opening, ReportedBy, Reports};
 use crate::view::MemberIndex;
 
 impl Resource {
@@ -35,16 +35,16 @@ impl Resource {
         self.run(kept, None, setup, work);
     }
 
-    /// At the home: opens, and returns what was parked meanwhile. `all` if all members have reported.
+    /// At the home: opens, and returns what was parked meanwhile.
     pub(crate) fn open(
         &mut self,
-        all: bool,
+        reported_by: ReportedBy,
         setup: Setup,
         work: &mut Workspace,
     ) -> Vec<(MemberIndex, ResourceMessage)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
-        let Opened { kept, reported, parked, differs } = opening.open(all, self.definition, setup);
+        let Opened { kept, reported, parked, differs } = opening.open(reported_by, self.definition, setup);
         self.run(kept, Some(reported), setup, work);
         if let RunBy::Forest(rules, forest) = &self.run_by
             && differs

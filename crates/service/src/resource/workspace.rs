@@ -7,7 +7,7 @@ use random::Random;
 use super::ResourceMessage;
 use super::step::Effect;
 use crate::view::MemberIndex;
-use crate::wish::Numbered;
+use crate::want::Numbered;
 
 /// Lists that are used again for every step, so that a step allocates nothing, and the source of chance.
 ///

@@ -5,7 +5,7 @@ use std::fmt;
 use service::member::Breach;
 
 use super::judge::Given;
-use crate::outcome::Panicked;
+use crate::shrink::Panicked;
 
 /// A violated property.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::core::{RequestOutcome, Timeout};
-use service::member::{ConnectionId, Effect, LeaderReply, Nowhere, Setup};
+use service::member::{ConnectionId, Effect, LeaderReply, NoEnvironment, Setup};
 use service::protocol::ToClient;
 use service::registry::{MemberEntry, Registry};
 use service::view::View;
@@ -130,7 +130,7 @@ impl World {
         };
         for node in 0..size.nodes {
             world.start(node);
-            world.learn(node, 1).expect("nobody holds anything at the start");
+            world.learn(node, 1).expect("no client holds anything at the start");
         }
         world.links.clear();
         world
@@ -205,8 +205,8 @@ impl World {
                 self.failures -= 1;
                 self.nodes[node].lapsed = true;
                 self.nodes[node].now = self.nodes[node].now + LEASE;
-                self.nobody_believes_at(node);
-                self.at(node, |member, now, effects| member.wake(&Nowhere, now, effects))?;
+                self.drop_grants_at(node);
+                self.at(node, |member, now, effects| member.wake(&NoEnvironment, now, effects))?;
             }
             Action::Renew(node) => {
                 self.nodes[node].lapsed = false;
@@ -217,12 +217,12 @@ impl World {
                 self.agree_on(node, None);
                 // Clients of a crashed node drop their grants now, and not earlier.
                 if dead {
-                    self.nobody_believes_at(node);
+                    self.drop_grants_at(node);
                 }
                 self.failures -= u32::from(!dead && !self.nodes[node].lapsed);
             }
             Action::Discover(node) => {
-                self.nobody_believes_at(node);
+                self.drop_grants_at(node);
                 let registry = self.view().clone();
                 let fresh = self.nodes[node].incarnation + 1;
                 self.at(node, |member, now, effects| member.agreed(&registry, fresh, now, effects))?;
@@ -247,7 +247,7 @@ impl World {
             }
             Action::Forget(node) => {
                 self.timers = self.timers.saturating_sub(1);
-                self.at(node, |member, now, effects| member.wake(&Nowhere, now, effects))?;
+                self.at(node, |member, now, effects| member.wake(&NoEnvironment, now, effects))?;
             }
         }
         self.judge_tokens()
@@ -275,7 +275,7 @@ impl World {
     /// The leader renews the lease of a node.
     fn renew(&mut self, node: usize) -> Result<(), Violation> {
         self.at(node, |member, now, effects| {
-            member.renew_now(&Nowhere, now, effects);
+            member.renew_now(&NoEnvironment, now, effects);
             let renewal = effects.iter().find_map(|effect| match effect {
                 Effect::Renew(renewal) => Some((renewal.identity.incarnation, renewal.sequence)),
                 _ => None,
@@ -346,7 +346,7 @@ impl World {
         let Some((session, _)) = opened else { return Ok(()) };
         let mut outcome = None;
         self.at(node, |member, now, effects| {
-            outcome = member.acquire(session, &ask, &Nowhere, now, effects).ok().flatten();
+            outcome = member.acquire(session, &ask, &NoEnvironment, now, effects).ok().flatten();
         })?;
         outcome.map_or(Ok(()), |outcome| self.replied(number, &outcome))
     }
@@ -378,7 +378,7 @@ impl World {
     }
 
     /// No grant to a client of a node outlasts the node's lease.
-    fn nobody_believes_at(&mut self, node: usize) {
+    fn drop_grants_at(&mut self, node: usize) {
         for client in self.clients.iter_mut().filter(|client| client.node == node) {
             (client.believes, client.waits, client.holds, client.session) = (false, false, None, None);
         }

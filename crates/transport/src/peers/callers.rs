@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use sync::IgnorePoison;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
@@ -71,7 +72,7 @@ impl Eviction {
 
 impl Callers {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().ignore_poison()
     }
 
     /// Takes a caller in; another may have to make room.

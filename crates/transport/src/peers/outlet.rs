@@ -7,10 +7,11 @@
 
 use std::io::{self, Write};
 use std::net::Shutdown;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use mio::net::TcpStream;
+use sync::IgnorePoison;
 
 use super::trouble::Trouble;
 use crate::link::{Frame, Full, Limits, Link, LinkError};
@@ -91,7 +92,7 @@ impl Outlet {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that holds the lock can leave the state half changed, except by a bug that panics there.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     /// Queues a payload without writing.

@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::os::fd::AsFd;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
+use sync::IgnorePoison;
 use tokio::io::unix::AsyncFd;
 
 use super::{Dirty, Heartbeat, Next, Orders, Ready, Round, Shared, Source, SourceId, WAKER};
@@ -153,7 +154,7 @@ impl Rounds {
         // In this order: what is ordered or planned after the last look finds the reactor asleep, and wakes it.
         self.shared.asleep.store(true, Ordering::SeqCst);
         let ordered = {
-            let orders = self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner);
+            let orders = self.shared.orders.lock().ignore_poison();
             !orders.adopt.is_empty() || !orders.visit.is_empty() || orders.stop
         };
         let goes_on = ordered || !self.again.is_empty() || !self.later.is_empty();
@@ -217,8 +218,7 @@ impl Rounds {
 
     /// Does what was ordered.
     fn take_orders(&mut self, visits: &mut Vec<usize>) -> Goes {
-        let Orders { adopt, visit, stop } =
-            std::mem::take(&mut *self.shared.orders.lock().unwrap_or_else(PoisonError::into_inner));
+        let Orders { adopt, visit, stop } = std::mem::take(&mut *self.shared.orders.lock().ignore_poison());
         for SourceId(index) in visit {
             self.mark(index, Ready::default(), visits);
         }

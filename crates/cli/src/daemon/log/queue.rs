@@ -1,11 +1,13 @@
 //! The records that wait to be written: bounded, and putting one in never waits.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use sync::IgnorePoison;
+
 use super::capture::AUDIT;
-use super::line::Record;
+use super::record::Record;
 
 /// So many lines wait to be written at most,
 const MOST_LINES: usize = 1024;
@@ -49,7 +51,7 @@ impl Queue {
     pub(crate) fn take(&self) -> (Option<Record>, u64) {
         let mut waiting = self.waiting();
         while waiting.records.is_empty() && waiting.left_out == 0 {
-            waiting = self.more.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting = self.more.wait(waiting).ignore_poison();
         }
         waiting.writing = true;
         let record = waiting.records.pop_front();
@@ -72,13 +74,13 @@ impl Queue {
             if left.is_zero() {
                 return false;
             }
-            waiting = self.idle.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+            waiting = self.idle.wait_timeout(waiting, left).ignore_poison().0;
         }
         true
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().ignore_poison()
     }
 }
 

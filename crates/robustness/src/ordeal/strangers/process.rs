@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use random::Random;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
+use sync::IgnorePoison;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::sleep;
 
@@ -66,12 +67,12 @@ pub(super) struct Counts(Arc<Mutex<BTreeMap<&'static str, i64>>>);
 
 impl Counts {
     pub(super) fn add(&self, what: &'static str, more: i64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(what).or_default() += more;
+        *self.0.lock().ignore_poison().entry(what).or_default() += more;
     }
 
     /// Writes a line to standard output. An error if nothing reads it any more.
     fn report(&self) -> io::Result<()> {
-        let counts = json!(*self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let counts = json!(*self.0.lock().ignore_poison());
         writeln!(io::stdout(), "{counts}")
     }
 }

@@ -9,7 +9,7 @@ use crate::core::Timeout;
 use crate::grant::Grant;
 use crate::slab::Slab;
 use crate::time::Time;
-use crate::wish::Want;
+use crate::want::Want;
 
 /// A client that waits or holds.
 #[derive(Clone, Debug)]

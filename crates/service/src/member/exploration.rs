@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use algorithms::Timer;
 
-use super::{Effect, Member, Surroundings};
+use super::{Effect, Environment, Member};
 use crate::time::Time;
 
 impl Member {
@@ -25,8 +25,8 @@ impl Member {
     }
 
     /// The lease is renewed now, however long that could wait.
-    pub fn renew_now(&mut self, around: &dyn Surroundings, now: Time, effects: &mut Vec<Effect>) {
+    pub fn renew_now(&mut self, environment: &dyn Environment, now: Time, effects: &mut Vec<Effect>) {
         self.renewing.hurry(now);
-        self.renew_if_due(around, now, effects);
+        self.renew_if_due(environment, now, effects);
     }
 }

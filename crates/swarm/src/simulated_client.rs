@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::run::TTL;
 
 /// A client program of the service.
-pub(crate) struct Program {
+pub(crate) struct SimulatedClient {
     pub(crate) node: usize,
     pub(crate) clock: Clock,
     pub(crate) client: Client,
@@ -34,10 +34,10 @@ pub(crate) struct Link {
     pub(crate) started: u64,
 }
 
-impl Program {
-    pub(crate) fn new(node: usize, clock: Clock, defect: Option<Defect>) -> Program {
+impl SimulatedClient {
+    pub(crate) fn new(node: usize, clock: Clock, defect: Option<Defect>) -> SimulatedClient {
         let (client, names) = (Client::new(TTL).with_defect(defect), BTreeMap::new());
-        Program { node, clock, client, dead: false, names, link: None, connections: 0 }
+        SimulatedClient { node, clock, client, dead: false, names, link: None, connections: 0 }
     }
 
     /// The number of its connection, if that works.
@@ -52,7 +52,7 @@ impl Program {
 
 /// A grant as its client sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Belief {
+pub(crate) struct HeldGrant {
     pub(crate) name: u32,
     pub(crate) slot: u32,
     pub(crate) fence: u64,
@@ -61,26 +61,26 @@ pub(crate) struct Belief {
     pub(crate) alone: bool,
 }
 
-impl Belief {
-    pub(crate) fn new((name, want): &(u32, Want), grant: Grant) -> Belief {
+impl HeldGrant {
+    pub(crate) fn new((name, want): &(u32, Want), grant: Grant) -> HeldGrant {
         let group = match want {
             Want::Slot | Want::AnySlot => String::new(),
             Want::Read => "readers".to_string(),
             Want::Write => "a writer".to_string(),
             Want::AnyOf(groups) => groups[grant.group as usize].to_string(),
         };
-        Belief { name: *name, slot: grant.slot, fence: grant.fence, group, alone: *want == Want::Write }
+        HeldGrant { name: *name, slot: grant.slot, fence: grant.fence, group, alone: *want == Want::Write }
     }
 }
 
-impl Belief {
+impl HeldGrant {
     /// Whether both grants may be held at once: in the same group, by the same opening.
-    pub(crate) fn shares(&self, other: &Belief) -> bool {
+    pub(crate) fn shares(&self, other: &HeldGrant) -> bool {
         self.group == other.group && self.fence == other.fence && !self.alone && !other.alone
     }
 }
 
-impl Program {
+impl SimulatedClient {
     pub(crate) fn clock(&self, truth: Time) -> Time {
         self.clock.at(truth)
     }
@@ -89,9 +89,9 @@ impl Program {
         !self.dead && self.client.believes(self.clock(truth))
     }
 
-    pub(crate) fn beliefs(&self, truth: Time) -> impl Iterator<Item = Belief> {
+    pub(crate) fn held_grants(&self, truth: Time) -> impl Iterator<Item = HeldGrant> {
         let believes = self.believes(truth);
         let held = self.client.held().iter().filter(move |_| believes);
-        held.map(|(request, grant)| Belief::new(&self.names[request], *grant))
+        held.map(|(request, grant)| HeldGrant::new(&self.names[request], *grant))
     }
 }

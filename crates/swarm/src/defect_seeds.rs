@@ -7,7 +7,7 @@ use crate::plan::Plan;
 
 /// How to see the effect of a defect.
 #[derive(Clone, Copy, Debug)]
-pub struct Showcase {
+pub struct DefectSeed {
     /// The defect.
     pub defect: Defect,
     /// A seed that shows it.
@@ -16,12 +16,12 @@ pub struct Showcase {
     pub with: &'static str,
 }
 
-const fn shows(defect: Defect, seed: u64, with: &'static str) -> Showcase {
-    Showcase { defect, seed, with }
+const fn shows(defect: Defect, seed: u64, with: &'static str) -> DefectSeed {
+    DefectSeed { defect, seed, with }
 }
 
 /// One for each defect.
-pub const SHOWCASES: [Showcase; 43] = [
+pub const DEFECT_SEEDS: [DefectSeed; 43] = [
     shows(
         Defect::CountedFromReceipt,
         213,
@@ -70,7 +70,7 @@ pub const SHOWCASES: [Showcase; 43] = [
         "names=1,section=3000,partitions=15,lease=3000,groups=0,clients=15,slots=1",
     ),
     shows(Defect::FreedOnDisconnect, 1, ""),
-    shows(Defect::ToldWithoutLease, 1_200_989, ""),
+    shows(Defect::ToldWithoutLease, 8, RECONNECTS),
     shows(Defect::ForcedAtOnce, 0, "forces=20"),
     shows(Defect::SessionMoves, 0, ""),
     shows(Defect::ClientCountsFromReceipt, 62, SLOW),
@@ -99,10 +99,14 @@ const SLOW: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joi
 const SLOWER: &str = "names=1,slots=1,deaths=0,crashes=0,pauses=0,partitions=0,joins=0,leaves=0,elections=0,lease-changes=0,\
     section=3000,client-hop=2500,lasts=60000,stalls=20,cuts=10";
 
-impl Showcase {
-    /// The showcase of this defect.
-    pub fn of(defect: Defect) -> Showcase {
-        let found = SHOWCASES.iter().find(|showcase| showcase.defect == defect);
+/// Clients reconnect all the time, to nodes that pause for longer than a lease.
+const RECONNECTS: &str = "names=12,slots=1,groups=0,contradict=0,nodes=4,clients=60,cuts=1200,stalls=0,deaths=0,naps=200,crashes=0,\
+    pauses=20,partitions=0,joins=0,leaves=0,lease-changes=0,late-news=0,watchers=0,nonsense=0,lies=0,lease=3000,section=300";
+
+impl DefectSeed {
+    /// The entry of this defect.
+    pub fn of(defect: Defect) -> DefectSeed {
+        let found = DEFECT_SEEDS.iter().find(|entry| entry.defect == defect);
         *found.expect("there is one for each defect")
     }
 

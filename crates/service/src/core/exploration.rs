@@ -39,7 +39,7 @@ impl Core {
         self.check_lease(now, out);
         let Some(found) = self.names.get_mut(resource) else { return };
         let Some(planned) = found.timers_mut().take(timer) else { return };
-        self.agenda.cancel(planned, Due::Timer(resource, timer));
+        self.deadlines.cancel(planned, Due::Timer(resource, timer));
         self.step(resource, Input::Expire(timer), now, out);
     }
 }

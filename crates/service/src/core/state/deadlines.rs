@@ -29,11 +29,11 @@ pub(crate) enum Due {
 /// An entry says only when to look. The part that it is about knows whether something has changed by then: a
 /// session may have been kept alive, a timer stopped.
 #[derive(Clone, Default)]
-pub(crate) struct Agenda {
+pub(crate) struct Deadlines {
     entries: BTreeSet<(Time, Due)>,
 }
 
-impl Agenda {
+impl Deadlines {
     /// The time of the first entry.
     pub(crate) fn next(&self) -> Option<Time> {
         self.entries.first().map(|(at, _)| *at)
@@ -66,17 +66,17 @@ mod tests {
 
     #[test]
     fn entries_come_in_the_order_of_time_and_not_before_it() {
-        let mut agenda = Agenda::default();
-        agenda.plan(Time(5), Due::Forget);
-        agenda.plan(Time(3), Due::Lease);
-        agenda.plan(Time(3), Due::Session(1));
-        agenda.plan(Time(3), Due::Lease);
-        assert_eq!((agenda.next(), agenda.take_due(Time(2))), (Some(Time(3)), None));
-        let due: Vec<Due> = std::iter::from_fn(|| agenda.take_due(Time(4))).collect();
+        let mut deadlines = Deadlines::default();
+        deadlines.plan(Time(5), Due::Forget);
+        deadlines.plan(Time(3), Due::Lease);
+        deadlines.plan(Time(3), Due::Session(1));
+        deadlines.plan(Time(3), Due::Lease);
+        assert_eq!((deadlines.next(), deadlines.take_due(Time(2))), (Some(Time(3)), None));
+        let due: Vec<Due> = std::iter::from_fn(|| deadlines.take_due(Time(4))).collect();
         assert_eq!(due, [Due::Session(1), Due::Lease]);
-        agenda.cancel(Time(4), Due::Forget);
-        assert_eq!(agenda.next(), Some(Time(5)), "another time is another entry");
-        agenda.cancel(Time(5), Due::Forget);
-        assert_eq!(agenda.next(), None);
+        deadlines.cancel(Time(4), Due::Forget);
+        assert_eq!(deadlines.next(), Some(Time(5)), "another time is another entry");
+        deadlines.cancel(Time(5), Due::Forget);
+        assert_eq!(deadlines.next(), None);
     }
 }

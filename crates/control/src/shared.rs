@@ -22,7 +22,7 @@ pub(crate) const LONGEST_ENTRY: usize = LONGEST_BODY - 1024;
 
 /// A cheap handle: clones are the same.
 #[derive(Clone)]
-pub(crate) struct Plane {
+pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) local: Arc<Local>,
     pub(crate) raft: Raft,
@@ -34,7 +34,7 @@ pub(crate) struct Plane {
     pub(crate) asks: mpsc::Sender<Ask>,
 }
 
-impl Plane {
+impl Shared {
     /// The leader, as far as this node knows.
     pub(crate) fn leader(&self) -> Option<u32> {
         let leader = self.raft.metrics().borrow().current_leader;
@@ -127,11 +127,11 @@ impl Plane {
     /// Asks this node, which has to lead.
     pub(crate) async fn ask_here(&self, question: ForLeader) -> Response {
         let (answer, answered) = oneshot::channel();
-        let nobody = || Response::NotLeading(self.leader().filter(|leader| *leader != self.config.node));
+        let not_leading = || Response::NotLeading(self.leader().filter(|leader| *leader != self.config.node));
         if self.asks.send(Ask { question, answer }).await.is_err() {
-            return nobody();
+            return not_leading();
         }
-        answered.await.unwrap_or_else(|_| nobody())
+        answered.await.unwrap_or_else(|_| not_leading())
     }
 
     async fn call(&self, node: u32, request: &Request) -> Response {

@@ -1,4 +1,4 @@
-//! Chores: what ends many requests goes in slices, so that no client waits for all of them.
+//! Backlog: what ends many requests goes in slices, so that no client waits for all of them.
 //!
 //! A session that ends may have 100,000 requests, and a lapse may refuse a million. A call ends a slice of
 //! them; the core then wants to be woken at once, and the next call continues. What is small is done in the
@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::state::{Chore, Request};
+use super::state::{BulkOperation, Request, SessionEnd};
 use super::{Core, Effects};
 use crate::event::Change;
 use crate::limits::Bound;
@@ -32,67 +32,73 @@ impl Core {
     }
 
     /// Begins something. What is small is done at once; otherwise a slice of it is, unless something else is not done yet.
-    pub(super) fn begin(&mut self, mut chore: Chore, now: Time, out: &mut Effects) {
+    pub(super) fn begin(&mut self, mut operation: BulkOperation, now: Time, out: &mut Effects) {
         let mut left = self.slice();
-        let is_large = chore.len() > left;
-        if is_large && self.chores.are_under_way() {
-            return self.chores.push(chore);
+        let is_large = operation.len() > left;
+        if is_large && self.backlog.are_under_way() {
+            return self.backlog.push(operation);
         }
         if is_large {
-            self.chores.set_running(true);
+            self.backlog.begin_slice();
         }
-        let done = self.go_on(&mut chore, &mut left, now, out);
+        let done = self.go_on(&mut operation, &mut left, now, out);
         if is_large {
-            self.chores.set_running(false);
+            self.backlog.end_slice();
         }
         if !done {
-            self.chores.push_front(chore);
+            self.backlog.push_front(operation);
         }
     }
 
     /// The same, but after everything that is not done yet.
-    pub(super) fn begin_after_all(&mut self, chore: Chore, now: Time, out: &mut Effects) {
-        match self.chores.are_under_way() {
-            true => self.chores.push(chore),
-            false => self.begin(chore, now, out),
+    pub(super) fn begin_after_all(&mut self, operation: BulkOperation, now: Time, out: &mut Effects) {
+        match self.backlog.are_under_way() {
+            true => self.backlog.push(operation),
+            false => self.begin(operation, now, out),
         }
     }
 
     /// Does a slice of what is left.
-    pub(super) fn do_chores(&mut self, now: Time, out: &mut Effects) {
-        if self.chores.is_empty() {
+    pub(super) fn work_off_backlog(&mut self, now: Time, out: &mut Effects) {
+        if self.backlog.is_empty() {
             return;
         }
         let mut left = self.slice();
-        self.chores.set_running(true);
+        self.backlog.begin_slice();
         self.end_unwanted(&mut left, now, out);
         while left > 0
-            && let Some(mut chore) = self.chores.pop()
+            && let Some(mut operation) = self.backlog.pop()
         {
-            if !self.go_on(&mut chore, &mut left, now, out) {
-                self.chores.push_front(chore);
+            if !self.go_on(&mut operation, &mut left, now, out) {
+                self.backlog.push_front(operation);
             }
             self.end_unwanted(&mut left, now, out);
         }
-        self.chores.set_running(false);
+        self.backlog.end_slice();
     }
 
-    /// Goes on with a chore until it is done, or the slice is. Whether it is done.
-    fn go_on(&mut self, chore: &mut Chore, left: &mut usize, now: Time, out: &mut Effects) -> bool {
-        match chore {
-            Chore::EndRequests { session, ran_out, clients } => {
+    /// Continues an operation until it or the slice is done. Returns whether the operation is.
+    fn go_on(
+        &mut self,
+        operation: &mut BulkOperation,
+        left: &mut usize,
+        now: Time,
+        out: &mut Effects,
+    ) -> bool {
+        match operation {
+            BulkOperation::EndRequests { session, end, clients } => {
                 while let Some(client) = take(clients, left) {
                     if self.is_of(client, *session) {
-                        self.emit_end(client, *ran_out, &Refusal::NoSuchSession, out);
+                        self.emit_end(client, end.of_grant(), &Refusal::NoSuchSession, out);
                         self.end_request(client, now, out);
                     }
                 }
                 if clients.is_empty() {
-                    self.emit_session_end(*session, *ran_out, out);
+                    self.emit_session_end(*session, *end, out);
                 }
                 clients.is_empty()
             }
-            Chore::Refuse { clients, refusal } => {
+            BulkOperation::Refuse { clients, refusal } => {
                 while let Some((client, session)) = take(clients, left) {
                     self.bring_request_into_view(client, now, out);
                     let waits = self.requests.get(client).is_some_and(Request::waits);
@@ -102,10 +108,10 @@ impl Core {
                 }
                 clients.is_empty()
             }
-            Chore::EndIdle { sessions } => {
+            BulkOperation::EndIdle { sessions } => {
                 while let Some(number) = take(sessions, left) {
                     if self.sessions.get(number).is_some_and(|session| !session.is_in_use()) {
-                        self.end_session(number, false, now, out);
+                        self.end_session(number, SessionEnd::Closed, now, out);
                     }
                 }
                 sessions.is_empty()
@@ -116,7 +122,7 @@ impl Core {
     /// Gives back what was granted to requests that may not have it.
     fn end_unwanted(&mut self, left: &mut usize, now: Time, out: &mut Effects) {
         while *left > 0
-            && let Some(unwanted) = self.chores.take_unwanted()
+            && let Some(unwanted) = self.backlog.take_unwanted()
         {
             *left -= 1;
             if !self.is_of(unwanted.client, unwanted.session) {
@@ -147,7 +153,7 @@ impl Core {
     ) {
         let of_session = |client: u32| Some((client, self.requests.get(client)?.session));
         let clients = clients.into_iter().filter_map(of_session).collect();
-        self.begin(Chore::Refuse { clients, refusal }, now, out);
+        self.begin(BulkOperation::Refuse { clients, refusal }, now, out);
     }
 
     /// Refuses these waiters, each for the number of slots that it insists on, in slices.
@@ -177,7 +183,7 @@ impl Core {
             let most = self.membership.last_fence() - self.membership.floor();
             return Some(Refusal::Bound { bound: Bound::Fences, most });
         }
-        if !self.chores.are_under_way() {
+        if !self.backlog.are_under_way() {
             return None;
         }
         let request = self.requests.get(client)?;

@@ -15,7 +15,7 @@ use crate::disk::{Disk, Kept, Write};
 use crate::types::{self, LogEntry, LogId, Membership, Snapshot, SnapshotMeta, StorageError, Types};
 
 /// The registry with how far it got.
-pub(crate) struct Machine {
+pub(crate) struct StateMachine {
     applied: Option<LogId>,
     membership: Membership,
     registry: watch::Sender<Arc<Registry>>,
@@ -23,16 +23,16 @@ pub(crate) struct Machine {
     disk: Arc<Disk>,
 }
 
-impl Machine {
+impl StateMachine {
     /// Begins with a snapshot, if there is one.
-    pub(crate) fn new(disk: Arc<Disk>, snapshot: Option<Kept>) -> Result<Machine, frame::FrameError> {
+    pub(crate) fn new(disk: Arc<Disk>, snapshot: Option<Kept>) -> Result<StateMachine, frame::FrameError> {
         let (mut applied, mut membership, mut registry) = (None, Membership::default(), Registry::default());
         if let Some((meta, bytes)) = &snapshot {
             (applied, membership) = (meta.last_log_id, meta.last_membership.clone());
             registry = frame::whole(bytes)?;
         }
         let registry = watch::Sender::new(Arc::new(registry));
-        Ok(Machine { applied, membership, registry, snapshot, disk })
+        Ok(StateMachine { applied, membership, registry, snapshot, disk })
     }
 
     /// What was applied here, as it comes.
@@ -55,7 +55,7 @@ impl Machine {
     }
 }
 
-impl RaftStateMachine<Types> for Machine {
+impl RaftStateMachine<Types> for StateMachine {
     type SnapshotBuilder = Builder;
 
     async fn applied_state(&mut self) -> Result<(Option<LogId>, Membership), StorageError> {

@@ -2,18 +2,38 @@
 
 use std::collections::VecDeque;
 
+use crate::event::Change;
+use crate::grant::Grant;
 use crate::refusal::Refusal;
+
+/// Why a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionEnd {
+    /// Its client closed it, or the node leaves and the session was idle.
+    Closed,
+    /// There was no keep-alive for too long.
+    Expired,
+}
+
+impl SessionEnd {
+    /// What becomes of the grants of the session.
+    pub(crate) fn of_grant(self) -> fn(Grant) -> Change {
+        match self {
+            SessionEnd::Closed => Change::Released,
+            SessionEnd::Expired => Change::Lost,
+        }
+    }
+}
 
 /// Something that ends many requests. Requests are named by their numbers here, which are used again: so each is looked at before
 /// it is ended.
 #[derive(Clone, Debug)]
-pub(crate) enum Chore {
+pub(crate) enum BulkOperation {
     /// A session has ended: its requests end, too.
     EndRequests {
         /// The number of the session.
         session: u64,
-        /// Whether it expired; otherwise the client closed it.
-        ran_out: bool,
+        end: SessionEnd,
         clients: VecDeque<u32>,
     },
     /// These are refused, each of this session and if it waits.
@@ -22,13 +42,13 @@ pub(crate) enum Chore {
     EndIdle { sessions: VecDeque<u64> },
 }
 
-impl Chore {
+impl BulkOperation {
     /// How much there is to do.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Chore::EndRequests { clients, .. } => clients.len(),
-            Chore::Refuse { clients, .. } => clients.len(),
-            Chore::EndIdle { sessions } => sessions.len(),
+            BulkOperation::EndRequests { clients, .. } => clients.len(),
+            BulkOperation::Refuse { clients, .. } => clients.len(),
+            BulkOperation::EndIdle { sessions } => sessions.len(),
         }
     }
 }
@@ -43,14 +63,14 @@ pub(crate) struct Unwanted {
 
 /// What is left of what was begun, in the order in which it was.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chores {
+pub(crate) struct Backlog {
     unwanted: VecDeque<Unwanted>,
     /// Something is being done that one call may not finish.
     running: bool,
-    rest: VecDeque<Chore>,
+    rest: VecDeque<BulkOperation>,
 }
 
-impl Chores {
+impl Backlog {
     pub(crate) fn is_empty(&self) -> bool {
         self.unwanted.is_empty() && self.rest.is_empty()
     }
@@ -69,19 +89,24 @@ impl Chores {
         self.running || !self.rest.is_empty()
     }
 
-    pub(crate) fn set_running(&mut self, running: bool) {
-        self.running = running;
+    /// A slice of something begins that one call may not finish.
+    pub(crate) fn begin_slice(&mut self) {
+        self.running = true;
     }
 
-    pub(crate) fn push(&mut self, chore: Chore) {
-        self.rest.push_back(chore);
+    pub(crate) fn end_slice(&mut self) {
+        self.running = false;
     }
 
-    pub(crate) fn push_front(&mut self, chore: Chore) {
-        self.rest.push_front(chore);
+    pub(crate) fn push(&mut self, operation: BulkOperation) {
+        self.rest.push_back(operation);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Chore> {
+    pub(crate) fn push_front(&mut self, operation: BulkOperation) {
+        self.rest.push_front(operation);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<BulkOperation> {
         self.rest.pop_front()
     }
 }

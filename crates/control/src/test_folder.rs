@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub(crate) struct Temporary(pub(crate) PathBuf);
+pub(crate) struct TestFolder(pub(crate) PathBuf);
 
-impl Temporary {
+impl TestFolder {
     /// A folder that is not there yet.
-    pub(crate) fn new() -> Temporary {
+    pub(crate) fn new() -> TestFolder {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("tokenwood-control-{}-{count}", std::process::id());
-        Temporary(std::env::temp_dir().join(name))
+        TestFolder(std::env::temp_dir().join(name))
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         // A test that made no folder has none to remove.
         _ = std::fs::remove_dir_all(&self.0);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// What a driver knows at this moment. The member asks only when it has to.
-pub trait Surroundings {
+pub trait Environment {
     /// The peers of the view without a connection, by id, and for how long.
     fn unreachable(&self) -> BTreeMap<u32, Duration>;
 
@@ -19,9 +19,9 @@ pub trait Surroundings {
 /// All peers are reachable, nothing waits, and there is no leader: for drivers without connections and a
 /// control plane.
 #[derive(Clone, Copy, Debug)]
-pub struct Nowhere;
+pub struct NoEnvironment;
 
-impl Surroundings for Nowhere {
+impl Environment for NoEnvironment {
     fn unreachable(&self) -> BTreeMap<u32, Duration> {
         BTreeMap::new()
     }
