@@ -140,7 +140,13 @@ fn gaps_in_map(text: &str) -> Vec<String> {
     let named = prose(text).flat_map(|(number, line)| {
         line.split('`').skip(1).step_by(2).map(move |word| (number, word)).collect::<Vec<_>>()
     });
+    let words = words_of_sources(Path::new("crates"));
     for (number, word) in named {
+        let is_name = word.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == ':');
+        let last = word.rsplit("::").next().unwrap_or_default();
+        if is_name && !crates.contains(word) && !words.contains(last) {
+            problems.push(format!("{MAP}:{number}: no such name in the code: {word}"));
+        }
         let in_crate = word.split('/').next().is_some_and(|first| crates.contains(first));
         if in_crate
             && word.ends_with(".rs")
@@ -151,6 +157,21 @@ fn gaps_in_map(text: &str) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Every word in Rust files and manifests below a folder.
+fn words_of_sources(folder: &Path) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            words.extend(words_of_sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "toml") {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let found = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            words.extend(found.map(str::to_string));
+        }
+    }
+    words
 }
 
 /// The crates of this workspace that a crate needs to be built.
