@@ -6,23 +6,20 @@
 //! cause queue behind what the processor is doing. A client inside does not occupy the processor.
 
 use algorithms::node::{Event as NodeEvent, Node};
-use algorithms::properties::{Fences, Terms};
 use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
 use algorithms::{
-    Action, Algorithm, Census, Effect, Info, Input, Kind, NodeId, Outbox, Property, SettingError, Site, Step,
-    System, Timer, Violation, Wait,
+    Action, Algorithm, Effect, Info, Input, NodeId, Outbox, SettingError, Site, Step, System, Timer,
+    Violation,
 };
-use random::{Random, RecordedPicks};
 
-use crate::agenda::{Agenda, Event};
+use crate::agenda::Event;
 use crate::measures::Measures;
 use crate::memory;
 use crate::network::Network;
 use crate::plan::Plan;
-use crate::processor::Processor;
-use crate::time::{Draws, Ticks, ticks, units};
-use crate::workload::{Load, Workload};
+use crate::run::Run;
+use crate::workload::Workload;
 
 /// More events per node than this without an entry count as a livelock.
 const MOST_EVENTS_PER_NODE: u64 = 100_000;
@@ -60,16 +57,16 @@ pub enum Recording {
 /// Runs a plan for the algorithm of this name once from a seed.
 pub fn run(name: &str, plan: &Plan, seed: u64, recording: Recording) -> Result<Outcome, SettingError> {
     plan.validate_for(name)?;
-    registry::visit(name, &plan.setting, Run { plan, seed, recording })?
+    registry::visit(name, &plan.setting, RunOnce { plan, seed, recording })?
 }
 
-struct Run<'a> {
+struct RunOnce<'a> {
     plan: &'a Plan,
     seed: u64,
     recording: Recording,
 }
 
-impl Visitor for Run<'_> {
+impl Visitor for RunOnce<'_> {
     type Output = Result<Outcome, SettingError>;
 
     fn visit<A: Algorithm>(self, system: System<A>) -> Self::Output {
@@ -84,130 +81,42 @@ fn run_system<A: Algorithm>(
     recording: Recording,
 ) -> Result<Outcome, SettingError> {
     let mut engine = Engine::new(system, plan, seed, recording);
-    if engine.warmup == 0 {
-        engine.measures.begin(0);
-    }
     let violation = engine.run_until_over()?;
-    let now = engine.now;
-    for client in
-        engine.processors.iter().flat_map(|processor| &processor.clients).filter(|client| client.waits)
-    {
-        engine.measures.still_waits(now - client.asked_at);
-    }
-    engine.measures.end(now);
-    let measures = engine.measures.clone();
+    let measures = engine.run.measured();
     let violation = if violation.is_some() { violation } else { engine.settle()? };
     Ok(Outcome {
         seed,
         measures,
         bytes_per_node: memory::bytes_per_node(system.rules(), &engine.nodes),
         messages: engine.network.sent,
-        longest_queue: engine.census.longest_queue,
+        longest_queue: engine.run.census.longest_queue,
         violation,
         steps: engine.network.steps.unwrap_or_default(),
     })
 }
 
+/// What is compiled for each algorithm: the nodes, their messages, and the steps.
 pub(crate) struct Engine<'p, A: Algorithm> {
-    pub(crate) plan: &'p Plan,
     system: &'p System<A>,
-    pub(crate) now: Ticks,
-    pub(crate) agenda: Agenda,
     pub(crate) nodes: Vec<Node<A>>,
-    pub(crate) processors: Vec<Processor>,
     pub(crate) network: Network<A>,
-    pub(crate) load: Load,
-    picks: RecordedPicks,
-    pub(crate) section: Draws,
-    pub(crate) sections: Random,
-    pub(crate) faults: Random,
-    pub(crate) measures: Measures,
-    terms: Terms,
-    fences: Fences,
-    pub(crate) census: Census,
     /// Reused for the effects of every step.
     effects: Vec<Effect<A>>,
-    timers_run: bool,
-    receive: Ticks,
-    hop: Ticks,
-    section_bound: Ticks,
-    pub(crate) entered: u64,
-    /// Measuring begins after this many entries.
-    pub(crate) warmup: u64,
-    /// Measuring ends after this many entries.
-    last: u64,
-    /// How many clients wait or are inside; bursts and single requests begin when none does.
-    pub(crate) present: u32,
-    pub(crate) round_planned: bool,
-    pub(crate) quiet_events: u64,
-    /// The run is over: no client makes requests and no faults happen any more.
-    pub(crate) settling: bool,
-    pub(crate) violation: Option<Violation>,
+    pub(crate) run: Run<'p>,
 }
 
 impl<'p, A: Algorithm> Engine<'p, A> {
     fn new(system: &'p System<A>, plan: &'p Plan, seed: u64, recording: Recording) -> Engine<'p, A> {
         let (info, nodes) = (system.info(), plan.setting.nodes);
         let network = Network::new(plan, info, seed, recording);
-        let (warmup, last) = match plan.workload {
-            Workload::Once(_) => (0, plan.workload.askers(nodes).len() as u64),
-            _ => (plan.warmup, plan.warmup + plan.entries),
-        };
-        let mut engine = Engine {
-            plan,
-            system,
-            now: 0,
-            agenda: Agenda::new(),
-            nodes: (0..nodes).map(|me| Node::start(&system.site(me))).collect(),
-            processors: (0..nodes).map(|_| Processor::new(info.timers.len())).collect(),
-            hop: network.longest_hop,
-            network,
-            load: Load::new(plan, seed),
-            picks: RecordedPicks::new(Random::stream(seed, 3)),
-            section: Draws::new(plan.section),
-            sections: Random::stream(seed, 4),
-            faults: Random::stream(seed, 5),
-            measures: Measures::new(nodes, last - warmup, plan.setting.tokens, info.kind == Kind::GroupMutex),
-            terms: Terms::new(info, plan.setting.tokens, plan.faulty(info)),
-            census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
-            effects: Vec::new(),
-            timers_run: plan.timers_run(info),
-            receive: ticks(plan.receive),
-            section_bound: plan.section.bound(),
-            entered: 0,
-            warmup,
-            last,
-            present: 0,
-            fences: Fences::new(info),
-            round_planned: false,
-            quiet_events: 0,
-            settling: false,
-            violation: None,
-        };
-        engine.prepare();
-        engine
-    }
-
-    fn prepare(&mut self) {
-        let nodes = self.plan.setting.nodes;
-        if self.plan.check {
-            for me in 0..nodes {
-                self.nodes[me as usize].count(&self.site(me), &mut self.census);
+        let mut run = Run::new(plan, info, seed, network.longest_hop);
+        let nodes: Vec<Node<A>> = (0..nodes).map(|me| Node::start(&system.site(me))).collect();
+        if plan.check {
+            for (me, node) in (0..).zip(&nodes) {
+                node.count(&system.site(me), &mut run.census);
             }
         }
-        if self.plan.rounds() {
-            self.plan_round(0);
-        } else {
-            for node in 0..nodes {
-                for _ in 0..self.plan.clients {
-                    let at = self.load.first(node);
-                    self.agenda.plan(at, Event::Request(node));
-                }
-            }
-        }
-        for (index, fault) in (0..).zip(&self.plan.faults.verbs) {
-            self.agenda.plan(fault.at, Event::Fault(index));
-        }
+        Engine { system, nodes, network, effects: Vec::new(), run }
     }
 
     /// The description of the algorithm.
@@ -223,20 +132,20 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     /// Handles events until [`Engine::is_over`]; returns the violation, if any. There is one such loop, because
     /// the handlers of all events are compiled into it.
     pub(crate) fn run_until_over(&mut self) -> Result<Option<Violation>, SettingError> {
-        let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.plan.setting.nodes));
+        let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.run.plan.setting.nodes));
         while !self.is_over() {
-            let Some((time, event)) = self.agenda.next() else { return Ok(Some(self.stuck())) };
-            debug_assert!(time >= self.now);
-            self.now = time;
+            let Some((time, event)) = self.run.agenda.next() else { return Ok(Some(self.run.stuck())) };
+            debug_assert!(time >= self.run.now);
+            self.run.now = time;
             self.handle(event);
-            if self.violation.is_some() {
-                return Ok(self.violation.take());
+            if self.run.violation.is_some() {
+                return Ok(self.run.violation.take());
             }
-            self.quiet_events += 1;
-            if self.quiet_events > most_quiet {
-                return Ok(Some(self.livelock(most_quiet)));
+            self.run.quiet_events += 1;
+            if self.run.quiet_events > most_quiet {
+                return Ok(Some(self.run.livelock(most_quiet)));
             }
-            if self.network.most_under_way() > MOST_UNDER_WAY && !self.settling {
+            if self.network.most_under_way() > MOST_UNDER_WAY && !self.run.settling {
                 let most = MOST_UNDER_WAY / 1_000_000;
                 let hint = "take fewer nodes, a lower rate or the workload single";
                 return Err(SettingError(format!(
@@ -250,30 +159,12 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     /// Whether all entries have been measured; a single round runs to its last message, and a run that settles
     /// until no client waits or is inside.
     fn is_over(&self) -> bool {
-        self.entered >= self.last
-            && match self.plan.workload {
-                _ if self.settling => self.present == 0,
-                Workload::Once(_) => self.present == 0 && self.network.silent(),
+        self.run.entered >= self.run.last
+            && match self.run.plan.workload {
+                _ if self.run.settling => self.run.present == 0,
+                Workload::Once(_) => self.run.present == 0 && self.network.silent(),
                 _ => true,
             }
-    }
-
-    /// No client has entered for this many events.
-    fn livelock(&self, events: u64) -> Violation {
-        if self.settling {
-            return self.stuck();
-        }
-        Violation::new(Property::EndReachable, format!("nobody has entered for {events} events"))
-    }
-
-    /// Nothing more can happen, and some clients have not been served.
-    pub(crate) fn stuck(&self) -> Violation {
-        let waits = |&node: &usize| self.processors[node].clients.iter().any(|client| client.waits);
-        let waiting: Vec<usize> = (0..self.processors.len()).filter(waits).collect();
-        let names: Vec<String> = waiting.iter().take(10).map(ToString::to_string).collect();
-        let more = if waiting.len() > 10 { ", …" } else { "" };
-        let detail = format!("nothing more can happen and node {}{more} waits", names.join(", "));
-        Violation::new(Property::NobodyLeftWaiting, detail)
     }
 
     #[inline(always)]
@@ -282,10 +173,10 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             Event::Arrive(letter) => self.arrive(letter),
             Event::Handle(letter, incarnation) => self.handled(letter, incarnation),
             Event::Wake(node) => {
-                self.processors[node as usize].wake_planned = false;
+                self.run.processors[node as usize].wake_planned = false;
                 self.next_message(node);
             }
-            Event::Request(_) | Event::Round | Event::Fault(_) if self.settling => {}
+            Event::Request(_) | Event::Round | Event::Fault(_) if self.run.settling => {}
             Event::Request(node) => self.client_requests(node),
             Event::Exit(node, client, incarnation) => self.exit(node, client, incarnation),
             Event::Expire(node, timer, count) => self.expire(node, timer.into(), count),
@@ -302,35 +193,35 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             return;
         }
         let to = self.network.receiver(letter);
-        let processor = &mut self.processors[to as usize];
+        let processor = &mut self.run.processors[to as usize];
         if processor.down {
             self.deliver(letter);
-        } else if processor.paused(self.now).is_some() || !processor.inbox.is_empty() {
+        } else if processor.paused(self.run.now).is_some() || !processor.inbox.is_empty() {
             processor.inbox.push_back(letter);
-            self.wake_when_free(to);
+            self.run.wake_when_free(to);
         } else if let Some(deadline) = self.network.deadline(letter) {
             // Where an algorithm relies on bounded delays, the processor's queue must not make a message
             // late.
-            let handled = (self.now.max(processor.busy_until) + self.receive).min(deadline);
+            let handled = (self.run.now.max(processor.busy_until) + self.run.receive).min(deadline);
             processor.busy_until = processor.busy_until.max(handled);
-            self.agenda.plan(handled, Event::Handle(letter, processor.incarnation));
-        } else if processor.is_free(self.now) {
+            self.run.agenda.plan(handled, Event::Handle(letter, processor.incarnation));
+        } else if processor.is_free(self.run.now) {
             self.begin_receiving(to, letter);
         } else {
             processor.inbox.push_back(letter);
-            self.wake_when_free(to);
+            self.run.wake_when_free(to);
         }
     }
 
     /// Starts with the next waiting message, if there is one and the processor is free.
     fn next_message(&mut self, node: NodeId) {
-        while self.violation.is_none() {
-            let processor = &mut self.processors[node as usize];
+        while self.run.violation.is_none() {
+            let processor = &mut self.run.processors[node as usize];
             if processor.inbox.is_empty() || processor.receiving {
                 return;
             }
-            if processor.busy_until > self.now || processor.paused(self.now).is_some() {
-                return self.wake_when_free(node);
+            if processor.busy_until > self.run.now || processor.paused(self.run.now).is_some() {
+                return self.run.wake_when_free(node);
             }
             if let Some(letter) = processor.inbox.pop_front() {
                 self.begin_receiving(node, letter);
@@ -338,77 +229,64 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         }
     }
 
-    fn wake_when_free(&mut self, node: NodeId) {
-        let processor = &mut self.processors[node as usize];
-        if !processor.receiving && !processor.wake_planned {
-            processor.wake_planned = true;
-            let at = processor.busy_until.max(processor.paused_until).max(self.now);
-            self.agenda.plan(at, Event::Wake(node));
-        }
-    }
-
     #[inline(always)]
     fn begin_receiving(&mut self, node: NodeId, letter: u32) {
-        if self.receive == 0 {
+        if self.run.receive == 0 {
             return self.deliver(letter);
         }
-        let processor = &mut self.processors[node as usize];
+        let processor = &mut self.run.processors[node as usize];
         processor.receiving = true;
-        processor.busy_until = self.now + self.receive;
-        self.agenda.plan(processor.busy_until, Event::Handle(letter, processor.incarnation));
+        processor.busy_until = self.run.now + self.run.receive;
+        self.run.agenda.plan(processor.busy_until, Event::Handle(letter, processor.incarnation));
     }
 
     #[inline(always)]
     fn handled(&mut self, letter: u32, incarnation: u32) {
         let node = self.network.receiver(letter);
-        let processor = &mut self.processors[node as usize];
+        let processor = &mut self.run.processors[node as usize];
         if processor.incarnation != incarnation {
             // It had arrived, and its receiver crashed before handling it.
-            return self.network.lose(letter, self.plan.check.then_some(&mut self.census));
+            return self.network.lose(letter, self.run.plan.check.then_some(&mut self.run.census));
         }
-        if let Some(until) = processor.paused(self.now) {
-            return self.agenda.plan(until, Event::Handle(letter, incarnation));
+        if let Some(until) = processor.paused(self.run.now) {
+            return self.run.agenda.plan(until, Event::Handle(letter, incarnation));
         }
         processor.receiving = false;
-        self.deliver(letter);
+        self.deliver_inlined(letter);
         self.next_message(node);
     }
 
-    #[inline(always)]
+    /// Delivers a letter. Its most frequent caller inlines [`Engine::deliver_inlined`]; all others share this.
+    #[inline(never)]
     pub(crate) fn deliver(&mut self, letter: u32) {
+        self.deliver_inlined(letter);
+    }
+
+    #[inline(always)]
+    fn deliver_inlined(&mut self, letter: u32) {
         let envelope = self.network.envelope(letter);
         let Envelope { from, to, .. } = envelope;
         let Some(message) = self.network.take(letter) else { return };
-        self.measures.last_message = self.now;
-        if self.plan.check {
-            self.census.take_back();
-            A::count_message(&message, to, &mut self.census);
-            self.census.count_up();
+        self.run.measures.last_message = self.run.now;
+        if self.run.plan.check {
+            self.run.census.take_back();
+            A::count_message(&message, to, &mut self.run.census);
+            self.run.census.count_up();
         }
         self.network.record(Action::Deliver(envelope));
         self.step(to, NodeEvent::Input(Input::Deliver { from, message }));
     }
 
     fn expire(&mut self, node: NodeId, timer: Timer, count: u32) {
-        let processor = &self.processors[node as usize];
+        let processor = &self.run.processors[node as usize];
         if processor.timers[timer] != count || !self.nodes[node as usize].armed.contains(&timer) {
             return;
         }
-        if let Some(until) = processor.paused(self.now) {
-            return self.agenda.plan(until, Event::Expire(node, timer as u8, count));
+        if let Some(until) = processor.paused(self.run.now) {
+            return self.run.agenda.plan(until, Event::Expire(node, timer as u8, count));
         }
         self.network.record(Action::Expire { node, timer });
         self.step(node, NodeEvent::Input(Input::Expire(timer)));
-    }
-
-    fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
-        if !self.timers_run {
-            return;
-        }
-        let count = &mut self.processors[node as usize].timers[timer];
-        *count = count.wrapping_add(1);
-        let lasts = self.hop * u64::from(wait.hops) + self.section_bound * u64::from(wait.sections);
-        self.agenda.plan(self.now + lasts, Event::Expire(node, timer as u8, *count));
     }
 
     /// Applies an event to a node (the caller has recorded it), carries out the effects, and checks the
@@ -417,17 +295,17 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     pub(crate) fn step(&mut self, me: NodeId, event: NodeEvent<A>) {
         let site = self.site(me);
         let node = &mut self.nodes[me as usize];
-        if self.plan.check {
-            self.census.take_back();
-            node.count(&site, &mut self.census);
-            self.census.count_up();
+        if self.run.plan.check {
+            self.run.census.take_back();
+            node.count(&site, &mut self.run.census);
+            self.run.census.count_up();
         }
-        node.handle(&site, event, &mut Outbox::new(&mut self.effects, &mut self.picks));
+        node.handle(&site, event, &mut Outbox::new(&mut self.effects, &mut self.run.picks));
         self.carry_out_all(&site);
     }
 
     fn carry_out_all(&mut self, site: &Site<'p, A>) {
-        self.network.record_picks(&mut self.picks.picks);
+        self.network.record_picks(&mut self.run.picks.picks);
         let recorded = self.network.recorded();
         for index in 0..self.effects.len() {
             // Most effects are messages, which need no work at the node itself.
@@ -438,11 +316,11 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         }
         self.effects.clear();
         self.network.queue_twins();
-        if self.plan.check {
-            self.nodes[site.me as usize].count(site, &mut self.census);
-            self.check();
+        if self.run.plan.check {
+            self.nodes[site.me as usize].count(site, &mut self.run.census);
+            self.run.check();
         }
-        if self.violation.is_some() {
+        if self.run.violation.is_some() {
             // A trace ends with the violating step, not with the fate of its messages.
             self.network.forget_after(recorded);
         }
@@ -450,38 +328,32 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     fn carry_out(&mut self, site: &Site<'p, A>, effect: &Effect<A>) {
         if let Some(wrong) = self.nodes[site.me as usize].carry_out(site, effect) {
-            self.violation.get_or_insert(wrong);
+            self.run.violation.get_or_insert(wrong);
             return;
         }
         match effect {
             Effect::Enter(grant) => {
-                if self.plan.check
-                    && let Some(wrong) = self.fences.violated(site.me, grant)
+                if self.run.plan.check
+                    && let Some(wrong) = self.run.fences.violated(site.me, grant)
                 {
-                    self.violation.get_or_insert(wrong);
+                    self.run.violation.get_or_insert(wrong);
                     return;
                 }
-                self.entered(site.me, *grant);
+                self.run.entered(site.me, *grant);
             }
-            Effect::Arm(timer, wait) => self.arm(site.me, *timer, *wait),
+            Effect::Arm(timer, wait) => self.run.arm(site.me, *timer, *wait),
             _ => {}
         }
     }
 
-    fn check(&mut self) {
-        if let Some(property) = self.terms.violated(&self.census) {
-            let detail = format!("{} (at {})", self.terms.detail(property, &self.census), units(self.now));
-            self.violation.get_or_insert(Violation::new(property, detail));
-        }
-    }
-
     fn send(&mut self, from: NodeId, to: NodeId, message: A::Message) {
-        self.measures.sent(from, A::kind(&message), A::words(&message));
-        let processor = &mut self.processors[from as usize];
-        processor.busy_until = processor.busy_until.max(self.now) + self.network.send;
+        self.run.measures.sent(from, A::kind(&message), A::words(&message));
+        let processor = &mut self.run.processors[from as usize];
+        processor.busy_until = processor.busy_until.max(self.run.now) + self.network.send;
         let leaves = processor.busy_until;
-        let count = self.plan.check.then_some(&mut self.census);
-        let tampered = self.network.post(&mut self.agenda, self.now, leaves, (from, to), message, count);
-        self.measures.tampered += u64::from(tampered);
+        let count = self.run.plan.check.then_some(&mut self.run.census);
+        let tampered =
+            self.network.post(&mut self.run.agenda, self.run.now, leaves, (from, to), message, count);
+        self.run.measures.tampered += u64::from(tampered);
     }
 }

@@ -13,52 +13,44 @@ impl<A: Algorithm> Engine<'_, A> {
     /// After a run with faults: no client makes requests, no more faults happen, and messages under way are
     /// handled. A client that still waits then would wait for ever, though others were served.
     pub(crate) fn settle(&mut self) -> Result<Option<Violation>, SettingError> {
-        if self.plan.faults.is_empty() {
+        if self.run.plan.faults.is_empty() {
             return Ok(None);
         }
-        self.settling = true;
-        self.quiet_events = 0;
+        self.run.settling = true;
+        self.run.quiet_events = 0;
         self.network.end_faults();
         self.run_until_over()
     }
 
     /// A fault begins.
     pub(crate) fn fault(&mut self, index: u32) {
-        let fault = &self.plan.faults.verbs[index as usize];
+        let fault = &self.run.plan.faults.verbs[index as usize];
         if let Some(every) = fault.every {
-            self.agenda.plan(self.now + every, Event::Fault(index));
+            self.run.agenda.plan(self.run.now + every, Event::Fault(index));
         }
-        let nodes = u64::from(self.plan.setting.nodes);
+        let nodes = u64::from(self.run.plan.setting.nodes);
         let (first, last) = fault.nodes.unwrap_or_else(|| {
-            let node = self.faults.below(nodes) as NodeId;
+            let node = self.run.faults.below(nodes) as NodeId;
             (node, node)
         });
-        let (verb, until) = (fault.verb, self.now + fault.lasts);
+        let (verb, until) = (fault.verb, self.run.now + fault.lasts);
         if verb == Verb::Partition {
-            let now = self.now;
+            let now = self.run.now;
             self.network.partitions.retain(|&(_, _, healed)| healed > now);
             return self.network.partitions.push((first, last, until));
         }
         for node in first..=last {
             match verb {
-                Verb::Pause => self.pause(node, until),
+                Verb::Pause => self.run.pause(node, until),
                 _ => self.crash(node, until),
             }
         }
     }
 
-    /// Pauses a node, unless it has crashed.
-    fn pause(&mut self, node: NodeId, until: Ticks) {
-        let processor = &mut self.processors[node as usize];
-        if !processor.down {
-            processor.paused_until = processor.paused_until.max(until);
-        }
-    }
-
     /// A crashed node restarts, unless it has crashed again.
     pub(crate) fn restart(&mut self, node: NodeId) {
-        let processor = &mut self.processors[node as usize];
-        if !processor.down || processor.down_until > self.now {
+        let processor = &mut self.run.processors[node as usize];
+        if !processor.down || processor.down_until > self.run.now {
             return;
         }
         processor.down = false;
@@ -66,19 +58,20 @@ impl<A: Algorithm> Engine<'_, A> {
         self.network.record(Action::Restart { node });
         self.step(node, NodeEvent::Restart);
         for _ in 0..clients {
-            self.think(node);
+            self.run.think(node);
         }
     }
 
     fn crash(&mut self, node: NodeId, until: Ticks) {
-        let processor = &mut self.processors[node as usize];
+        let processor = &mut self.run.processors[node as usize];
         processor.down_until = processor.down_until.max(until);
-        self.agenda.plan(until, Event::Restart(node));
+        self.run.agenda.plan(until, Event::Restart(node));
         if std::mem::replace(&mut processor.down, true) {
             return;
         }
         processor.incarnation += 1;
-        (processor.busy_until, processor.paused_until, processor.receiving) = (self.now, self.now, false);
+        (processor.busy_until, processor.paused_until, processor.receiving) =
+            (self.run.now, self.run.now, false);
         // Its state is gone; its clients make their requests again after the restart.
         let (waiting, inside) = processor.present();
         processor.clients.fill(ClientState::default());
@@ -86,14 +79,15 @@ impl<A: Algorithm> Engine<'_, A> {
         processor.postponed += waiting + inside + behind;
         processor.queue.clear();
         let inbox: Vec<u32> = processor.inbox.drain(..).collect();
-        (0..waiting + behind).for_each(|_| self.measures.waiter_lost());
-        (0..inside).for_each(|_| self.measures.holder_lost(self.now));
-        self.present -= waiting + inside;
+        (0..waiting + behind).for_each(|_| self.run.measures.waiter_lost());
+        (0..inside).for_each(|_| self.run.measures.holder_lost(self.run.now));
+        self.run.present -= waiting + inside;
         self.network.record(Action::Crash { node });
         self.step(node, NodeEvent::Crash);
         // Messages that had arrived are lost, and so are those that it had not sent yet.
         inbox.into_iter().for_each(|letter| self.deliver(letter));
-        let unsent = self.network.lose_unsent(node, self.now, self.plan.check.then_some(&mut self.census));
-        self.measures.tampered += unsent;
+        let unsent =
+            self.network.lose_unsent(node, self.run.now, self.run.plan.check.then_some(&mut self.run.census));
+        self.run.measures.tampered += unsent;
     }
 }

@@ -21,6 +21,7 @@ mod network;
 pub mod plan;
 mod processor;
 pub mod random;
+mod run;
 pub mod summary;
 pub mod time;
 pub mod workload;

@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn what_a_plan_says_of_itself_makes_the_same_plan() {
         let info = algorithms::registry::info("bulgannawar-vaidya").unwrap();
-        let mut plan = Plan::of(&info);
+        let mut plan = Plan::of(info);
         let values = [
             ("nodes", "7"),
             ("rate", "0.3"),
@@ -343,15 +343,15 @@ mod tests {
             ("inform", "2"),
         ];
         for (name, value) in values {
-            plan.set(&info, name, value).unwrap();
+            plan.set(info, name, value).unwrap();
         }
-        let mut again = Plan::of(&info);
-        for column in plan.parameters(&info) {
+        let mut again = Plan::of(info);
+        for column in plan.parameters(info) {
             if column.value == Cell::Nothing {
                 assert_eq!(plan.setting.option(&column.name), None);
                 continue;
             }
-            again.set(&info, &column.name, &column.value.to_string()).unwrap();
+            again.set(info, &column.name, &column.value.to_string()).unwrap();
         }
         assert_eq!(plan, again);
     }

@@ -175,7 +175,7 @@ fn with_losses_duplicates_crashes_and_timers() {
 }
 
 #[test]
-fn with_several_clients_who_give_up() {
+fn with_several_clients_that_cancel() {
     compare("forest", &Scope::new(2, 1, 2).clients(2));
     compare("forest", &Scope::new(2, 2, 2).clients(2).firings(1, 1));
     compare("forest", &Scope::new(3, 1, 1).clients(1).with(&[("forget", "yes")]).firings(1, 1));

@@ -42,8 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     let name = arguments.name.as_deref().unwrap_or_default();
     let info = registry::info(name)?;
-    let job = arguments.job(&info)?;
-    if let Some(random) = arguments.random_runs(&info) {
+    let job = arguments.job(info)?;
+    if let Some(random) = arguments.random_runs(info) {
         return random::run(name, &job, &random, arguments.format);
     }
     let checked = check(name, job)?;
@@ -83,7 +83,7 @@ pub(crate) fn check(name: &str, job: Job) -> Result<Checked> {
     let finding =
         checker::check(name, &job, &|progress| line.show(|| progress_text(info.name, started, progress)))?;
     line.clear();
-    let reorders = job.case.reorders(&info);
+    let reorders = job.case.reorders(info);
     let seconds = started.elapsed().as_secs_f64();
     Ok(Checked { name: name.to_string(), job, reorders, finding, seconds })
 }

@@ -108,22 +108,22 @@ fn common_plan(arguments: &Arguments) -> Result<Plan> {
     let [single, grouped] = ["bulgannawar-vaidya", "drs-gme"].map(registry::info);
     let (single, grouped) = (single?, grouped?);
     let asked_for = arguments.plan.given().any(|name| name == "groups");
-    let several = asked_for && arguments.plan.plan(&grouped)?.setting.groups > 1;
+    let several = asked_for && arguments.plan.plan(grouped)?.setting.groups > 1;
     let info = if several { grouped } else { single };
-    let plan = arguments.plan.plan(&info)?;
-    plan.validate(&info)?;
+    let plan = arguments.plan.plan(info)?;
+    plan.validate(info)?;
     Ok(plan)
 }
 
 /// Simulates a candidate; the inner error is why it cannot be used.
 fn measure(arguments: &Arguments, candidate: &Candidate) -> Result<Result<(Info, Summary), String>> {
     let info = registry::info(&candidate.algorithm)?;
-    let mut plan = arguments.plan.plan(&info)?;
+    let mut plan = arguments.plan.plan(info)?;
     plan.setting.tokens = candidate.tokens;
     for (name, value) in &candidate.options {
-        plan.set(&info, name, value)?;
+        plan.set(info, name, value)?;
     }
-    if let Some(reason) = unfit(&info, &plan) {
+    if let Some(reason) = unfit(info, &plan) {
         return Ok(Err(reason));
     }
     let mut point = Point { algorithm: candidate.algorithm.clone(), plan, seed: arguments.seed, seeds: 1 };
@@ -135,7 +135,7 @@ fn measure(arguments: &Arguments, candidate: &Candidate) -> Result<Result<(Info,
     let trial = point.run()?;
     let messages = trial.messages_per_entry.mean.max(1.0) * arguments.seeds as f64;
     let affordable = ((MOST_MESSAGES / messages) as u64).max(LEAST_ENTRIES);
-    point.plan.warmup = arguments.plan.plan(&info)?.warmup.min(affordable);
+    point.plan.warmup = arguments.plan.plan(info)?.warmup.min(affordable);
     (point.plan.entries, point.seeds) = (wanted.min(affordable), arguments.seeds);
     let summary = if trial.violation.is_some() { trial } else { point.run()? };
     Ok(match &summary.violation {
@@ -146,7 +146,7 @@ fn measure(arguments: &Arguments, candidate: &Candidate) -> Result<Result<(Info,
 
 /// Why an algorithm does not fit the network and the faults, by what it declares.
 fn unfit(info: &Info, plan: &Plan) -> Option<String> {
-    let (needs, faults) = (&info.needs, &plan.faults);
+    let (needs, faults) = (info.needs, &plan.faults);
     let verb = |verb: Verb| faults.verbs.iter().any(|fault| fault.verb == verb);
     let lost = (faults.loss > 0.0 || verb(Verb::Partition)) && !needs.tolerates_loss;
     let reordered = (!plan.fifo || faults.reorder > 0.0) && needs.fifo(plan.setting.tokens);

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let info = registry::info(&arguments.name)?;
-    let mut plan = arguments.plan.plan(&info)?;
+    let mut plan = arguments.plan.plan(info)?;
     plan.check = !arguments.no_check;
     let point =
         Point { algorithm: arguments.name.clone(), plan, seed: arguments.seed, seeds: arguments.seeds };

@@ -209,7 +209,7 @@ fn workloads() {
 #[test]
 fn runs_that_the_clock_cannot_hold_are_refused() {
     let info = registry::info("naimi-trehel").unwrap();
-    let refusal = |parameters: &str| match plan("naimi-trehel", parameters).validate(&info) {
+    let refusal = |parameters: &str| match plan("naimi-trehel", parameters).validate(info) {
         Ok(()) => String::new(),
         Err(refusal) => refusal.to_string(),
     };

@@ -7,10 +7,10 @@ use simulator::{Plan, Point, Summary};
 
 fn point(algorithm: &str, parameters: &[(&str, &str)]) -> Point {
     let info = registry::info(algorithm).unwrap();
-    let mut plan = Plan::of(&info);
+    let mut plan = Plan::of(info);
     let usual = [("send", "0"), ("receive", "0"), ("transit", "10"), ("cs", "50")];
     for (name, value) in usual.iter().chain(parameters) {
-        plan.set(&info, name, value).unwrap();
+        plan.set(info, name, value).unwrap();
     }
     Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds: 1 }
 }

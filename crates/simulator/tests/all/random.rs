@@ -11,7 +11,7 @@ fn once(info: &Info, job: &RandomJob, seed: u64) -> RandomRun {
 }
 
 #[test]
-fn no_violation_and_nobody_stuck() {
+fn no_violation_and_no_client_stuck() {
     for info in registry::ALL {
         let jobs = standard(info);
         for job in &jobs {

@@ -8,11 +8,11 @@ use simulator::{Plan, Point};
 #[test]
 fn a_token_that_is_kept_for_one_more_entry_does_not_shift_all_later_delays() {
     let info = registry::info("raymond-tree").unwrap();
-    let mut plan = Plan::of(&info);
+    let mut plan = Plan::of(info);
     let parameters =
         [("nodes", "31"), ("send", "0"), ("receive", "0"), ("transit", "1"), ("cs", "1"), ("rate", "100")];
     for (name, value) in parameters.iter().chain(&[("entries", "500"), ("warmup", "200")]) {
-        plan.set(&info, name, value).unwrap();
+        plan.set(info, name, value).unwrap();
     }
     for seed in 1..=20 {
         let point = Point { algorithm: info.name.to_string(), plan: plan.clone(), seed, seeds: 1 };

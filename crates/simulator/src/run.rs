@@ -1,0 +1,204 @@
+//! The state of a run that does not depend on the algorithm: the time, the pending events, the processors, the
+//! clients and the measures. It is compiled once.
+
+use algorithms::properties::{Fences, Terms};
+use algorithms::{Census, Grant, Info, Kind, NodeId, Property, Timer, Violation, Wait};
+
+use random::{Random, RecordedPicks};
+
+use crate::agenda::{Agenda, Event};
+use crate::measures::Measures;
+use crate::plan::Plan;
+use crate::processor::Processor;
+use crate::time::{Draws, Ticks, ticks, units};
+use crate::workload::{Load, Workload};
+
+pub(crate) struct Run<'p> {
+    pub(crate) plan: &'p Plan,
+    pub(crate) now: Ticks,
+    pub(crate) agenda: Agenda,
+    pub(crate) processors: Vec<Processor>,
+    pub(crate) load: Load,
+    pub(crate) picks: RecordedPicks,
+    section: Draws,
+    sections: Random,
+    pub(crate) faults: Random,
+    pub(crate) measures: Measures,
+    terms: Terms,
+    pub(crate) fences: Fences,
+    pub(crate) census: Census,
+    timers_run: bool,
+    pub(crate) receive: Ticks,
+    /// The longest delay of a message that timers allow for.
+    hop: Ticks,
+    section_bound: Ticks,
+    pub(crate) entered: u64,
+    /// Measuring begins after this many entries.
+    warmup: u64,
+    /// Measuring ends after this many entries.
+    pub(crate) last: u64,
+    /// How many clients wait or are inside; bursts and single requests begin when none does.
+    pub(crate) present: u32,
+    pub(crate) round_planned: bool,
+    pub(crate) quiet_events: u64,
+    /// The run is over: no client makes requests and no faults happen any more.
+    pub(crate) settling: bool,
+    pub(crate) violation: Option<Violation>,
+}
+
+impl<'p> Run<'p> {
+    /// A run at its start, with its first events planned. `hop` is the longest delay of a message that timers
+    /// allow for.
+    pub(crate) fn new(plan: &'p Plan, info: &Info, seed: u64, hop: Ticks) -> Run<'p> {
+        let nodes = plan.setting.nodes;
+        let (warmup, last) = match plan.workload {
+            Workload::Once(_) => (0, plan.workload.askers(nodes).len() as u64),
+            _ => (plan.warmup, plan.warmup + plan.entries),
+        };
+        let in_groups = info.kind == Kind::GroupMutex;
+        let mut run = Run {
+            plan,
+            now: 0,
+            agenda: Agenda::new(),
+            processors: (0..nodes).map(|_| Processor::new(info.timers.len())).collect(),
+            load: Load::new(plan, seed),
+            picks: RecordedPicks::new(Random::stream(seed, 3)),
+            section: Draws::new(plan.section),
+            sections: Random::stream(seed, 4),
+            faults: Random::stream(seed, 5),
+            measures: Measures::new(nodes, last - warmup, plan.setting.tokens, in_groups),
+            terms: Terms::new(info, plan.setting.tokens, plan.faulty(info)),
+            fences: Fences::new(info),
+            census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
+            timers_run: plan.timers_run(info),
+            receive: ticks(plan.receive),
+            hop,
+            section_bound: plan.section.bound(),
+            entered: 0,
+            warmup,
+            last,
+            present: 0,
+            round_planned: false,
+            quiet_events: 0,
+            settling: false,
+            violation: None,
+        };
+        run.plan_first_events();
+        if run.warmup == 0 {
+            run.measures.begin(0);
+        }
+        run
+    }
+
+    fn plan_first_events(&mut self) {
+        if self.plan.rounds() {
+            self.plan_round(0);
+        } else {
+            for node in 0..self.plan.setting.nodes {
+                for _ in 0..self.plan.clients {
+                    let at = self.load.first(node);
+                    self.agenda.plan(at, Event::Request(node));
+                }
+            }
+        }
+        for (index, fault) in (0..).zip(&self.plan.faults.verbs) {
+            self.agenda.plan(fault.at, Event::Fault(index));
+        }
+    }
+
+    /// The measures at this moment, with the waits that have not ended.
+    pub(crate) fn measured(&mut self) -> Measures {
+        for client in self.processors.iter().flat_map(|processor| &processor.clients) {
+            if client.waits {
+                self.measures.still_waits(self.now - client.asked_at);
+            }
+        }
+        self.measures.end(self.now);
+        self.measures.clone()
+    }
+
+    /// No client has entered for this many events.
+    pub(crate) fn livelock(&self, events: u64) -> Violation {
+        if self.settling {
+            return self.stuck();
+        }
+        Violation::new(Property::EndReachable, format!("nobody has entered for {events} events"))
+    }
+
+    /// Nothing more can happen, and some clients have not been served.
+    pub(crate) fn stuck(&self) -> Violation {
+        let waits = |&node: &usize| self.processors[node].clients.iter().any(|client| client.waits);
+        let waiting: Vec<usize> = (0..self.processors.len()).filter(waits).collect();
+        let names: Vec<String> = waiting.iter().take(10).map(ToString::to_string).collect();
+        let more = if waiting.len() > 10 { ", …" } else { "" };
+        let detail = format!("nothing more can happen and node {}{more} waits", names.join(", "));
+        Violation::new(Property::NobodyLeftWaiting, detail)
+    }
+
+    pub(crate) fn wake_when_free(&mut self, node: NodeId) {
+        let processor = &mut self.processors[node as usize];
+        if !processor.receiving && !processor.wake_planned {
+            processor.wake_planned = true;
+            let at = processor.busy_until.max(processor.paused_until).max(self.now);
+            self.agenda.plan(at, Event::Wake(node));
+        }
+    }
+
+    pub(crate) fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
+        if !self.timers_run {
+            return;
+        }
+        let count = &mut self.processors[node as usize].timers[timer];
+        *count = count.wrapping_add(1);
+        let lasts = self.hop * u64::from(wait.hops) + self.section_bound * u64::from(wait.sections);
+        self.agenda.plan(self.now + lasts, Event::Expire(node, timer as u8, *count));
+    }
+
+    pub(crate) fn check(&mut self) {
+        if let Some(property) = self.terms.violated(&self.census) {
+            let detail = format!("{} (at {})", self.terms.detail(property, &self.census), units(self.now));
+            self.violation.get_or_insert(Violation::new(property, detail));
+        }
+    }
+
+    pub(crate) fn entered(&mut self, node: NodeId, Grant { client, group, .. }: Grant) {
+        let processor = &mut self.processors[node as usize];
+        let state = &mut processor.clients[client as usize];
+        (state.waits, state.inside) = (false, true);
+        self.measures.entered(node, group, state, self.now);
+        self.entered += 1;
+        self.quiet_events = 0;
+        if self.entered == self.warmup {
+            self.measures.begin(self.now);
+        }
+        let until = self.now + self.section.draw(&mut self.sections);
+        self.agenda.plan(until, Event::Exit(node, client, processor.incarnation));
+    }
+
+    /// A client that has left decides when to make its next request.
+    pub(crate) fn think(&mut self, node: NodeId) {
+        // After a crash, a client that makes one request still has to.
+        if matches!(self.plan.workload, Workload::Burst | Workload::Single) {
+            if self.present == 0 && !self.round_planned {
+                let at = self.now + self.load.think(node);
+                self.plan_round(at);
+            }
+        } else {
+            let at = self.now + self.load.think(node);
+            self.agenda.plan(at, Event::Request(node));
+        }
+    }
+
+    pub(crate) fn plan_round(&mut self, at: Ticks) {
+        self.round_planned = true;
+        self.agenda.plan(at, Event::Round);
+    }
+
+    /// Pauses a node, unless it has crashed.
+    pub(crate) fn pause(&mut self, node: NodeId, until: Ticks) {
+        let processor = &mut self.processors[node as usize];
+        if !processor.down {
+            processor.paused_until = processor.paused_until.max(until);
+        }
+    }
+}
