@@ -206,7 +206,7 @@ impl<'a> Leader<'a> {
                 self.renewing.insert((renewal.identity, renewal.sequence), answer);
                 self.step(Input::Renew(renewal));
             }
-            ForLeader::Enter { id, member } => self.lets_in(id, member, answer),
+            ForLeader::Enter { id, member } => self.request_membership(id, member, answer),
             ForLeader::Goodbye(identity) => {
                 self.step(Input::Goodbye(identity));
                 _ = answer.send(Response::Noted);
@@ -240,7 +240,7 @@ impl<'a> Leader<'a> {
     }
 
     /// A node wants to become a member. It has to be known, and is reached where it says.
-    fn lets_in(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
+    fn request_membership(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
         if let Err(invalid) = member.validate() {
             _ = answer.send(Response::Refused(invalid.to_string()));
             return;

@@ -39,7 +39,7 @@ mod renewing;
 pub use connections::ConnectionId;
 use connections::Connections;
 pub use environment::{ControlPlane, ControlPlaneError, Environment, NoEnvironment};
-use leaving::Departure;
+use leaving::LeaveProgress;
 pub use peers::Breach;
 pub use renewing::LeaderReply;
 use renewing::Renewing;
@@ -154,7 +154,7 @@ enum Standing {
     /// The member serves, or asks to become a member.
     Serving,
     /// The member is to leave.
-    Leaving(Departure),
+    Leaving(LeaveProgress),
     /// The member has left.
     Left,
 }
@@ -243,7 +243,7 @@ impl Member {
     pub fn wakes_at(&self) -> Option<Time> {
         let renewing = (!self.has_left()).then_some(self.renewing.next());
         let leaving = match &self.standing {
-            Standing::Leaving(departure) => Some(departure.looks_at()),
+            Standing::Leaving(progress) => Some(progress.looks_at()),
             Standing::Serving | Standing::Left => None,
         };
         [self.core.wakes_at(), renewing, leaving].into_iter().flatten().min()
@@ -256,7 +256,7 @@ impl Member {
             self.pass_on(effects);
         }
         self.renew_if_due(environment, now, effects);
-        self.look_at_departure(now, effects);
+        self.continue_leaving(now, effects);
     }
 
     /// The registry has changed: to be called with each state of it, in the order of the log. States in
@@ -294,7 +294,7 @@ impl Member {
         self.barred.clear();
         self.core.enter(view, now, &mut self.out);
         self.pass_on(effects);
-        self.renewing.hurry(now);
+        self.renewing.renew_by(now);
     }
 
     /// The cluster continues without this incarnation: everything that it had may be granted elsewhere by

@@ -42,7 +42,7 @@ pub struct Session {
     /// How long it lives without a keep-alive; `None` for clients in this process, which end with it.
     pub ttl: Option<Duration>,
     /// Until then the client may hold its grants, whatever its clock.
-    believed_until: Time,
+    promised_until: Time,
     /// Until then what it holds is kept for it, even if less could be promised.
     kept_until: Time,
     /// It ends then, for a client in this process that was told.
@@ -80,7 +80,7 @@ impl Session {
         Session {
             account: None,
             ttl,
-            believed_until: Time(0),
+            promised_until: Time(0),
             kept_until: Time(0),
             over_at: None,
             revoked: Vec::new(),
@@ -120,7 +120,7 @@ impl Session {
             self.revoked.push(request);
         }
         match self.ttl {
-            Some(_) => self.believed_until,
+            Some(_) => self.promised_until,
             // It hears of it at once, and has a moment to stop.
             None => self.over_at.unwrap_or(now + TIME_TO_STOP),
         }
@@ -204,7 +204,7 @@ impl Session {
             (ttl, _) => ttl.unwrap_or(lease_left).min(lease_left),
         };
         let certainly = |time| if defect == Some(Defect::NoMargin) { time } else { certainly(time) };
-        self.believed_until = self.believed_until.max(now + certainly(lasts));
+        self.promised_until = self.promised_until.max(now + certainly(lasts));
         self.kept_until = self.kept_until.max(now + certainly(self.ttl.unwrap_or(lasts)));
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Promise { sequence, lasts: nanos(lasts), kept: nanos(self.ttl.unwrap_or(lasts)) }
@@ -217,7 +217,7 @@ impl Session {
 
     /// Whether all promises to the client have certainly run out.
     pub(crate) fn is_over_for_client(&self, now: Time) -> bool {
-        self.over_at.unwrap_or(self.believed_until) <= now
+        self.over_at.unwrap_or(self.promised_until) <= now
     }
 }
 

@@ -175,8 +175,8 @@ impl Run {
             }
             self.now = time;
             let event = self.events.remove(&number).expect("what is planned is there");
-            let node = event.node(&self.clients).map(|node| self.processes[node].clock.stands_until());
-            let client = event.client().map(|client| self.clients[client].clock.stands_until());
+            let node = event.node(&self.clients).map(|node| self.processes[node].clock.paused_until());
+            let client = event.client().map(|client| self.clients[client].clock.paused_until());
             let stands = node.or(client).unwrap_or(Time(0));
             if stands > self.now {
                 self.plan_in(stands.0 - self.now.0, event);

@@ -69,7 +69,7 @@ impl World {
         }
         for (number, client) in self.clients.iter().enumerate() {
             let here = &self.nodes[client.node];
-            if client.believes {
+            if client.promised {
                 actions.push(Action::Release(number));
             } else if client.rounds > 0 && !client.waits && here.core().is_some() && !here.lapsed {
                 actions.push(Action::Ask(number));

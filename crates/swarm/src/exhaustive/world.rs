@@ -58,7 +58,7 @@ pub(crate) struct Client {
     request: u64,
     pub(crate) waits: bool,
     /// Whether it holds the grant in `holds`, as far as it knows.
-    pub(crate) believes: bool,
+    pub(crate) promised: bool,
     pub(crate) holds: Option<Given>,
 }
 
@@ -110,7 +110,7 @@ impl World {
             session: None,
             request: 0,
             waits: false,
-            believes: false,
+            promised: false,
             holds: None,
         });
         let first = (0..size.nodes).map(|node| (node, 1));
@@ -353,7 +353,7 @@ impl World {
 
     fn release(&mut self, number: usize) -> Result<(), Violation> {
         let client = &mut self.clients[number];
-        client.believes = false;
+        client.promised = false;
         let (Some((session, _)), Some(given)) = (client.session, client.holds.take()) else { return Ok(()) };
         let (node, request) = (client.node, client.request);
         // A client of a node that is gone cannot send its release.
@@ -380,7 +380,7 @@ impl World {
     /// No grant to a client of a node outlasts the node's lease.
     fn drop_grants_at(&mut self, node: usize) {
         for client in self.clients.iter_mut().filter(|client| client.node == node) {
-            (client.believes, client.waits, client.holds, client.session) = (false, false, None, None);
+            (client.promised, client.waits, client.holds, client.session) = (false, false, None, None);
         }
     }
 
