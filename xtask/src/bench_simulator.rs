@@ -21,7 +21,7 @@ const ENTRIES: u64 = 20_000;
 const WARMUP: u64 = 2_000;
 
 pub(crate) fn run() -> Result<()> {
-    crate::cargo("build --release --package tokenwood")?;
+    crate::cargo("build --profile dist --package tokenwood-cli")?;
     let rate = speed()?;
     growth()?;
     against_simpy(rate)
@@ -181,7 +181,9 @@ fn succeeds(program: &Path, arguments: &[&str]) -> bool {
 
 /// One `tokenwood simulate` on one core.
 fn simulate(flags: &str) -> Result<Value> {
-    let all = format!("run --release --quiet --package tokenwood -- simulate {MODEL} {flags} --format json");
+    let all = format!(
+        "run --profile dist --quiet --package tokenwood-cli -- simulate {MODEL} {flags} --format json"
+    );
     let mut command = Command::new("cargo");
     let output = command.args(all.split_whitespace()).env("RAYON_NUM_THREADS", "1").output()?;
     if !output.status.success() {

@@ -99,8 +99,9 @@ fn pure_targets() -> Result<()> {
 fn rewrite() -> Result<()> {
     for test in [
         "test --quiet --package tokenwood-algorithms transcripts",
-        "test --quiet --package tokenwood errata",
+        "test --quiet --package tokenwood-cli errata",
         "test --quiet --package tokenwood-checker --test all standard_suite",
+        "test --quiet --package tokenwood-service --test wire_page",
     ] {
         run(Command::new("cargo").args(test.split(' ')).env("TOKENWOOD_REWRITE", "1"))?;
     }

@@ -21,7 +21,7 @@ use core::hash::Hash;
 
 use crate::census::Census;
 use crate::info::Info;
-use crate::seat::Seat;
+use crate::node::Node;
 use crate::setting::{Setting, SettingError};
 
 /// A node, numbered from 0.
@@ -32,6 +32,9 @@ pub type Group = u32;
 
 /// A client of a node, numbered by the driver. Where a node has one client it is number 0.
 pub type ClientId = u32;
+
+/// A token, numbered from 0; where a token gives a slot, its number is the slot.
+pub type TokenId = u32;
 
 /// A timer, as an index into [`Info::timers`].
 pub type Timer = usize;
@@ -69,7 +72,7 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// How many bytes a node takes, without what its state owns on the heap.
     fn node_bytes(rules: &Self::Rules) -> usize {
         let _ = rules;
-        size_of::<Seat<Self>>()
+        size_of::<Node<Self>>()
     }
 
     /// The state of a node when the system starts.
@@ -188,6 +191,11 @@ pub enum Input<A: Algorithm> {
     Expire(Timer),
 }
 
+/// What [`Outbox::never`] reports for inputs that [`Info`] rules out: of an algorithm without timers, or without
+/// clients that cancel.
+pub const UNUSED_INPUT: &str =
+    "a timer expires or a client cancels, and there are no timers or no such clients";
+
 /// What an algorithm tells its driver to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect<A: Algorithm> {
@@ -199,7 +207,7 @@ pub enum Effect<A: Algorithm> {
         message: A::Message,
     },
     /// A local client enters.
-    Enter(Pass),
+    Enter(Grant),
     /// Start a timer, or restart it.
     Arm(Timer, Wait),
     /// Stop a timer.
@@ -214,7 +222,7 @@ pub enum Effect<A: Algorithm> {
 
 /// A client's right to be in the critical section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pass {
+pub struct Grant {
     /// The client that holds it.
     pub client: ClientId,
     /// The group it is for.
@@ -276,12 +284,12 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
 
     /// Lets the only local client enter in this group.
     pub fn enter_group(&mut self, group: Group) {
-        self.admit(Pass { group, ..Pass::default() });
+        self.grant(Grant { group, ..Grant::default() });
     }
 
-    /// Lets a local client enter with this pass.
-    pub fn admit(&mut self, pass: Pass) {
-        self.effects.push(Effect::Enter(pass));
+    /// Grants entry to a local client.
+    pub fn grant(&mut self, grant: Grant) {
+        self.effects.push(Effect::Enter(grant));
     }
 
     /// Starts a timer, or restarts it.
@@ -334,15 +342,15 @@ impl<'a, A: Algorithm> Outbox<'a, A> {
         let mut gone: Vec<u32> = Vec::with_capacity(count.min(others));
         let mut picked = Vec::with_capacity(count.min(others));
         while picked.len() < count.min(others) {
-            let mut place = self.pick((others - picked.len()) as u32);
+            let mut rank = self.pick((others - picked.len()) as u32);
             let before = gone.iter().take_while(|&&earlier| {
-                let passed = earlier <= place;
-                place += u32::from(passed);
+                let passed = earlier <= rank;
+                rank += u32::from(passed);
                 passed
             });
             let index = before.count();
-            gone.insert(index, place);
-            picked.push(if place < site.me { place } else { place + 1 });
+            gone.insert(index, rank);
+            picked.push(if rank < site.me { rank } else { rank + 1 });
         }
         picked
     }

@@ -7,26 +7,22 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, TokenId, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Tokens};
+use crate::pointers::Pointers;
 use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
 mod paper;
-mod pointers;
 mod rules;
 #[cfg(test)]
 mod tuning;
 
-pub use defects::Printed;
-use pointers::Pointers;
+pub use defects::Defect;
 use rules::Choose;
 pub use rules::Rules;
-
-/// A token, numbered from 0.
-pub type TokenId = u32;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,8 +33,9 @@ pub struct BulgannawarVaidya {
     holding: bool,
     /// The token that this node has requested.
     wait: Option<TokenId>,
-    /// For each token the next node on the way to it; a holder points to itself.
-    pointer: Pointers,
+    /// For each token the next node on the path to it: at the start the node with its number. A holder points
+    /// to itself.
+    pointers: Pointers,
     /// Nodes that request the token that this node waits for.
     node_queue: Vec<NodeId>,
     /// The token last received or announced, or another one if too many nodes waited for that.
@@ -92,11 +89,11 @@ impl Algorithm for BulgannawarVaidya {
         kind: Kind::KMutex,
         source: "001 ch. IV; 003",
         cost: "0 if a token is here; 2 at saturation (last-seen); about log n at light load",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs { order: Order::FifoIfSeveral, ..Needs::RELIABLE_FIFO },
         clients: Clients::OneEach,
         unique_requests: true,
-        options: Rules::CHOICES,
+        options: Rules::OPTIONS,
         timers: &[],
         sometimes: &[
             "a request was turned into one for another token",
@@ -116,7 +113,7 @@ impl Algorithm for BulgannawarVaidya {
             Scope::new(4, 2, 3).with(&[("choose", "fair-share"), ("first", "same")]),
             Scope::new(4, 2, 2),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
@@ -129,7 +126,7 @@ impl Algorithm for BulgannawarVaidya {
             token: has_token.then_some(Token { id: site.me, queue: Vec::new() }),
             holding: false,
             wait: None,
-            pointer: Pointers::default(),
+            pointers: Pointers::default(),
             node_queue: Vec::new(),
             seen: site.rules.first(site),
             again: 0,
@@ -152,18 +149,15 @@ impl Algorithm for BulgannawarVaidya {
             Input::Deliver { from, message: Message::Inform { token, clock } } => {
                 self.on_inform(site, from, token, clock, out);
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.node_queue.len());
-        self.node_queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.node_queue.iter().copied());
         if let Some(token) = &self.token {
             census.token_here();
-            census.queue(token.queue.len());
-            token.queue.iter().for_each(|entry| census.request_of(entry.node));
+            census.queue_of(token.queue.iter().map(|entry| entry.node));
         }
     }
 
@@ -201,7 +195,7 @@ type Out<'a> = Outbox<'a, BulgannawarVaidya>;
 impl BulgannawarVaidya {
     fn request(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         if self.token.is_some() {
-            self.holding = site.rules.printed != Some(Printed::HoldingNotSet);
+            self.holding = !site.has_defect(Defect::HoldingNotSet);
             self.again = (self.again + 1).min(site.rules.repeats);
             out.enter();
             return;
@@ -220,7 +214,7 @@ impl BulgannawarVaidya {
     }
 
     fn exit(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        self.holding = site.rules.printed == Some(Printed::HoldingNotCleared);
+        self.holding = site.has_defect(Defect::HoldingNotCleared);
         let Some(token) = self.token.take() else {
             return out.never("a client leaves and there is no token");
         };
@@ -237,7 +231,7 @@ impl BulgannawarVaidya {
         if self.again < site.rules.repeats {
             return;
         }
-        let by_version = site.rules.printed == Some(Printed::InformByVersion);
+        let by_version = site.has_defect(Defect::InformByVersion);
         let clock = if by_version { self.stamp[token as usize] } else { self.clock };
         for to in out.pick_others(site, site.rules.inform) {
             out.send(to, Message::Inform { token, clock });
@@ -252,7 +246,7 @@ impl BulgannawarVaidya {
             out.note("a node turned away from a token with too many nodes");
             let other = out.pick(site.tokens - 1);
             self.seen = if other < token.id { other } else { other + 1 };
-            if site.rules.printed == Some(Printed::OverflowSentOn) {
+            if site.has_defect(Defect::OverflowSentOn) {
                 for Entry { node, .. } in token.queue.drain(share.max(2) - 1..) {
                     self.send_on(node, self.seen, out);
                 }
@@ -261,10 +255,9 @@ impl BulgannawarVaidya {
         // Later requests of this node go to the last node that gets this token because it asked for it. An
         // entry that was turned aside says nothing about this token's forest.
         let untagged = token.queue.iter().rev().find(|entry| entry.tag.is_none());
-        let last =
-            if site.rules.printed == Some(Printed::ExitPointsToLast) { token.queue.last() } else { untagged };
+        let last = if site.has_defect(Defect::ExitPointsToLast) { token.queue.last() } else { untagged };
         let head = token.queue[0];
-        self.pointer.set(token.id, last.unwrap_or(&head).node);
+        self.point(token.id, last.unwrap_or(&head).node);
         self.send_token(site, head.node, token, out);
     }
 
@@ -277,22 +270,22 @@ impl BulgannawarVaidya {
             if tag.is_some() {
                 out.note("a request was turned into one for another token");
             }
-            if self.holding || site.rules.printed != Some(Printed::IdleGrantNotQueued) {
+            if self.holding || !site.has_defect(Defect::IdleGrantNotQueued) {
                 token.queue.push(Entry { node: origin, tag });
             }
             if self.holding {
                 self.token = Some(token);
                 return;
             }
-            let wrong = site.rules.printed == Some(Printed::IdleGrantPointsAsked);
-            self.pointer.set(if wrong { asked } else { token.id }, origin);
+            let wrong = site.has_defect(Defect::IdleGrantPointsAsked);
+            self.point(if wrong { asked } else { token.id }, origin);
             self.send_token(site, origin, token, out);
         } else if self.wait == Some(asked) {
             self.node_queue.push(origin);
         } else {
             self.send_on(origin, asked, out);
-            if site.rules.printed != Some(Printed::ForwardKeepsPointer) {
-                self.pointer.set(asked, origin);
+            if !site.has_defect(Defect::ForwardKeepsPointer) {
+                self.point(asked, origin);
             }
         }
     }
@@ -318,19 +311,19 @@ impl BulgannawarVaidya {
             let Some(via) = tag else {
                 return out.never("another token comes than was asked for, without a tag");
             };
-            let wrong = site.rules.printed == Some(Printed::TokenPointsGot);
-            self.pointer.set(if wrong { id } else { asked }, via);
+            let wrong = site.has_defect(Defect::TokenPointsGot);
+            self.point(if wrong { id } else { asked }, via);
             self.stamp_now(site, asked);
         }
-        let tag = if site.rules.printed == Some(Printed::NullTagsForModified) { None } else { tag };
+        let tag = if site.has_defect(Defect::NullTagsForModified) { None } else { tag };
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, tag }));
-        if asked == id || site.rules.printed != Some(Printed::TokenPointsGot) {
-            self.pointer.set(id, site.me);
+        if asked == id || !site.has_defect(Defect::TokenPointsGot) {
+            self.point(id, site.me);
         }
         self.token = Some(Token { id, queue });
         self.holding = true;
-        self.see(site, id);
-        if site.rules.printed == Some(Printed::InformByVersion) {
+        self.record_seen(site, id);
+        if site.has_defect(Defect::InformByVersion) {
             self.stamp[id as usize] = clock;
         } else {
             self.stamp_now(site, id);
@@ -342,16 +335,16 @@ impl BulgannawarVaidya {
         let index = id as usize;
         let holds = self.token.as_ref().is_some_and(|token| token.id == id);
         let newer = !holds && self.wait != Some(id) && clock > self.stamp[index];
-        let take = match site.rules.printed {
-            Some(Printed::InformAlways) => true,
-            Some(Printed::InformUnlessWaiting) => self.wait != Some(id),
+        let take = match site.rules.defect {
+            Some(Defect::InformAlways) => true,
+            Some(Defect::InformUnlessWaiting) => self.wait != Some(id),
             _ => newer,
         };
         if take {
             out.note("an INFORM was taken");
-            self.pointer.set(id, from);
+            self.point(id, from);
             self.stamp[index] = clock;
-            self.see(site, id);
+            self.record_seen(site, id);
         } else {
             out.note("an INFORM was old");
         }
@@ -359,13 +352,21 @@ impl BulgannawarVaidya {
 
     fn send_on(&self, origin: NodeId, token: TokenId, out: &mut Out<'_>) {
         let message = Message::Request { origin, token, clock: self.clock };
-        out.send(self.pointer.to(token), message);
+        out.send(self.pointer(token), message);
+    }
+
+    fn pointer(&self, token: TokenId) -> NodeId {
+        self.pointers.to(token, token)
+    }
+
+    fn point(&mut self, token: TokenId, node: NodeId) {
+        self.pointers.set(token, node, token);
     }
 
     fn send_token(&mut self, site: &Context<'_>, to: NodeId, token: Token, out: &mut Out<'_>) {
         self.again = 0;
         let mut clock = self.clock;
-        if site.rules.printed == Some(Printed::InformByVersion) {
+        if site.has_defect(Defect::InformByVersion) {
             self.stamp[token.id as usize] += 1;
             clock = self.stamp[token.id as usize];
         }
@@ -373,7 +374,7 @@ impl BulgannawarVaidya {
         out.send(to, Message::Token { token: token.id, queue: token.queue, clock });
     }
 
-    fn see(&mut self, site: &Context<'_>, token: TokenId) {
+    fn record_seen(&mut self, site: &Context<'_>, token: TokenId) {
         if site.rules.choose != Choose::Random {
             self.seen = token;
         }
@@ -381,7 +382,7 @@ impl BulgannawarVaidya {
 
     /// Advances Lamport's clock, if INFORM messages need one.
     fn tick(&mut self, site: &Context<'_>, input: &Input<Self>) {
-        if site.rules.inform == 0 || site.rules.printed == Some(Printed::InformByVersion) {
+        if site.rules.inform == 0 || site.has_defect(Defect::InformByVersion) {
             return;
         }
         if let Input::Deliver { message, .. } = input {
@@ -395,7 +396,7 @@ impl BulgannawarVaidya {
 
     /// Stamps what this node knows about the token with the current clock.
     fn stamp_now(&mut self, site: &Context<'_>, token: TokenId) {
-        if site.rules.inform > 0 && site.rules.printed != Some(Printed::InformByVersion) {
+        if site.rules.inform > 0 && !site.has_defect(Defect::InformByVersion) {
             self.stamp[token as usize] = self.clock;
         }
     }

@@ -4,18 +4,21 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
+
+/// What nodes send: Ricart and Agrawala's messages. A reply gives the receiver the sender's permission until
+/// the receiver replies to a request of the sender.
+pub use crate::ricart_agrawala::Message;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,21 +33,8 @@ pub struct CarvalhoRoucairol {
     deferred: Vec<NodeId>,
 }
 
-/// What nodes send.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message {
-    /// The sender requests entry, at this time.
-    Request(u32),
-    /// The receiver holds the sender's permission until it replies to a request of the sender.
-    Reply,
-}
-
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    printed: Option<Printed>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for CarvalhoRoucairol {
     type Message = Message;
@@ -70,11 +60,11 @@ impl Algorithm for CarvalhoRoucairol {
             "a reply was deferred",
         ],
         suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 2), Scope::new(3, 1, 3)],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -91,30 +81,22 @@ impl Algorithm for CarvalhoRoucairol {
                 self.on_request(site, from, time, out);
             }
             Input::Deliver { from, message: Message::Reply } => self.on_reply(from, out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.deferred.len());
-        self.deferred.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.deferred.iter().copied());
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
 
     fn kind(message: &Message) -> &'static str {
-        match message {
-            Message::Request(_) => "REQUEST",
-            Message::Reply => "REPLY",
-        }
+        message.kind()
     }
 
     fn words(message: &Message) -> u32 {
-        match message {
-            Message::Request(_) => 4,
-            Message::Reply => 3,
-        }
+        message.words()
     }
 }
 
@@ -151,16 +133,16 @@ impl CarvalhoRoucairol {
         // A node that holds all permissions asked no other node, so a request that arrives while it is inside
         // may be older than its own.
         let inside = self.request.is_some() && self.all_permitted();
-        if older || inside && site.rules.printed != Some(Printed::InsideComparesTimes) {
+        if older || inside && !site.has_defect(Defect::InsideComparesTimes) {
             out.note("a reply was deferred");
-            let place = self.deferred.partition_point(|&node| node < from);
-            self.deferred.insert(place, from);
+            let index = self.deferred.partition_point(|&node| node < from);
+            self.deferred.insert(index, from);
             return;
         }
         let had = self.permitted[from as usize];
         self.give(site, from, out);
         // Without the permission, this node's own request is already on its way to the other node.
-        let asks_again = had && site.rules.printed != Some(Printed::NotAskedAgain);
+        let asks_again = had && !site.has_defect(Defect::NotAskedAgain);
         if let Some(mine) = self.request.filter(|_| asks_again) {
             out.note("a permission was given away and asked for again");
             out.send(from, Message::Request(mine));
@@ -178,7 +160,7 @@ impl CarvalhoRoucairol {
     }
 
     fn give(&mut self, site: &Context<'_>, to: NodeId, out: &mut Out<'_>) {
-        if site.rules.printed != Some(Printed::PermissionKept) {
+        if !site.has_defect(Defect::PermissionKept) {
             self.permitted[to as usize] = false;
         }
         out.send(to, Message::Reply);
@@ -186,14 +168,5 @@ impl CarvalhoRoucairol {
 
     fn all_permitted(&self) -> bool {
         self.permitted.iter().all(|&permitted| permitted)
-    }
-}
-
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Message::Request(time) => write!(f, "REQUEST(time {time})"),
-            Message::Reply => f.write_str("REPLY"),
-        }
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::algorithm::NodeId;
-use crate::seat::Client;
+use crate::node::Client;
 
 /// Counts over any part of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,6 +147,17 @@ impl Census {
         if node < self.places.len() {
             self.change(node, 0, self.unit);
         }
+    }
+
+    /// Requests of these nodes are queued here.
+    #[inline]
+    pub fn queue_of(&mut self, nodes: impl Iterator<Item = NodeId>) {
+        let mut length = 0;
+        for node in nodes {
+            self.request_of(node);
+            length += 1;
+        }
+        self.queue(length);
     }
 
     /// There is a queue of this length here.

@@ -4,7 +4,7 @@
 //! `docs/algorithms/chaudhuri-edward.md`.
 
 use crate::collectors::{COLLECT_TIMER, Grouped, LOCAL_GROUPS, Rules, Share, Variant, notes};
-use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
@@ -24,16 +24,16 @@ impl Variant for OneEach {
         kind: Kind::KMutex,
         source: "000 sec. II, III B (Chaudhuri and Edward)",
         cost: "0 to 6 for a single request; about 2 for many at once, plus 4 per group",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
         options: &[
-            Choice {
-                name: "share",
-                values: &["at-once", "collect"],
-                help: "serve a group as soon as it asks, or collect requests for a moment first",
-            },
+            OptionInfo::choice(
+                "share",
+                &["at-once", "collect"],
+                "serve a group as soon as it asks, or collect requests for a moment first",
+            ),
             LOCAL_GROUPS,
         ],
         timers: &[COLLECT_TIMER],

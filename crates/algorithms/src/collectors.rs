@@ -10,9 +10,9 @@ use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Wait};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT, Wait};
 use crate::census::Census;
-use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -21,7 +21,7 @@ mod message;
 #[cfg(test)]
 pub(crate) mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 pub use layout::{GLOBAL, Layout, LocalGroup};
 pub use message::Message;
 
@@ -99,7 +99,7 @@ pub struct Rules {
     collect: bool,
     /// Whether a token returns to the local collector after every critical section.
     redeal: bool,
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Rules {
@@ -111,16 +111,15 @@ impl Rules {
             SettingError(format!("local-groups must be at most the number of nodes ({nodes}), not {groups}"))
         })?;
         let collect = setting.option("share") == Some("collect");
-        Ok(Rules { layout, share, collect, redeal: false, printed: None })
+        Ok(Rules { layout, share, collect, redeal: false, defect: None })
     }
 }
 
 /// The option that all variants have.
-pub const LOCAL_GROUPS: Choice = Choice {
-    name: "local-groups",
-    values: Choice::NUMBER,
-    help: "how many local groups (0: the whole number nearest to the root of the number of nodes)",
-};
+pub const LOCAL_GROUPS: OptionInfo = OptionInfo::number(
+    "local-groups",
+    "how many local groups (0: the whole number nearest to the root of the number of nodes)",
+);
 
 /// The algorithm of 000.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -136,21 +135,21 @@ impl Variant for Dynamic {
         kind: Kind::KMutex,
         source: "000 sec. III",
         cost: "0 to 7 for a single request; for many at once 2 to 3, plus 2 per group and per token",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
         options: &[
-            Choice {
-                name: "share",
-                values: &["cap", "collect"],
-                help: "grant at most k/groups tokens at once, or collect requests for a moment first",
-            },
-            Choice {
-                name: "return",
-                values: &["queue", "collector"],
-                help: "where a token goes after each section: along its queue, or to the local collector",
-            },
+            OptionInfo::choice(
+                "share",
+                &["cap", "collect"],
+                "grant at most k/groups tokens at once, or collect requests for a moment first",
+            ),
+            OptionInfo::choice(
+                "return",
+                &["queue", "collector"],
+                "where a token goes after each section: along its queue, or to the local collector",
+            ),
             LOCAL_GROUPS,
         ],
         timers: &[COLLECT_TIMER],
@@ -180,14 +179,14 @@ impl Variant for Dynamic {
             Scope { firings: 2, ..Scope::new(6, 2, 1).with(&[("share", "collect")]) },
             Scope::new(6, 4, 1).with(&[("local-groups", "3")]),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         let collect = setting.option("share") == Some("collect");
         Ok(Rules {
             redeal: setting.option("return") == Some("collector"),
-            printed: Printed::of(setting),
+            defect: Defect::of(setting),
             ..Rules::new(setting, if collect { Share::Equal } else { Share::Capped })?
         })
     }
@@ -217,13 +216,13 @@ impl<V: Variant> Algorithm for Grouped<V> {
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
-        let printed_count = |tokens| if printed(site, Printed::GrantCountsOne) { 1 } else { tokens };
+        let printed_count = |tokens| if site.has_defect(Defect::GrantCountsOne) { 1 } else { tokens };
         match input {
             Input::Request { .. } => self.request(site, out),
             Input::Exit { .. } => self.exit(site, out),
             Input::Expire(COLLECT) if site.rules.collect => self.share_out(site, out),
             Input::Expire(_) => out.never("there is no such timer"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Cancel { .. } => out.never(UNUSED_INPUT),
             Input::Deliver { from, message } => match message {
                 Message::Request(origin) => self.on_request(site, origin, out),
                 Message::GroupRequest(group) => self.on_group_request(site, from, group, out),
@@ -238,12 +237,10 @@ impl<V: Variant> Algorithm for Grouped<V> {
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
         (0..self.available).for_each(|_| census.token_here());
         census.queue(self.asking.len());
-        census.queue(self.waiting.len());
-        self.waiting.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.waiting.iter().copied());
         if let Some(queue) = &self.held {
             census.token_here();
-            census.queue(queue.len());
-            queue.iter().for_each(|&node| census.request_of(node));
+            census.queue_of(queue.iter().copied());
         }
     }
 
@@ -263,22 +260,18 @@ impl<V: Variant> Algorithm for Grouped<V> {
 type Context<'a, V> = Site<'a, Grouped<V>>;
 type Out<'a, V> = Outbox<'a, Grouped<V>>;
 
-fn printed<V: Variant>(site: &Context<'_, V>, error: Printed) -> bool {
-    site.rules.printed == Some(error)
-}
-
 /// The rules of every node.
 impl<V: Variant> Grouped<V> {
     fn request(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
         let collector = site.rules.layout.collector_of(site.me);
-        let dangling = printed(site, Printed::DanglingElse);
+        let dangling = site.has_defect(Defect::DanglingElse);
         if if dangling { collector == site.me && site.me != GLOBAL } else { collector != site.me } {
             return out.send(collector, Message::Request(site.me));
         }
         // A waiting group comes first, so the global collector's client enters only if the queue is empty.
         if self.available > 0 && self.asking.is_empty() {
             self.available -= 1;
-            if printed(site, Printed::FastPathQueues) {
+            if site.has_defect(Defect::FastPathQueues) {
                 self.waiting.push(site.me);
             }
             return self.enter(Vec::new(), out);
@@ -316,7 +309,7 @@ impl<V: Variant> Grouped<V> {
         if to == site.me {
             return self.came_home(site, out);
         }
-        if printed(site, Printed::ForwardsTwice) && !site.rules.layout.is_collector(site.me) {
+        if site.has_defect(Defect::ForwardsTwice) && !site.rules.layout.is_collector(site.me) {
             out.send(to, message.clone());
         }
         out.send(to, message);
@@ -326,7 +319,7 @@ impl<V: Variant> Grouped<V> {
 /// The rules of a local collector.
 impl<V: Variant> Grouped<V> {
     fn on_request(&mut self, site: &Context<'_, V>, origin: NodeId, out: &mut Out<'_, V>) {
-        if site.me == GLOBAL && printed(site, Printed::OwnGroupDropped) {
+        if site.me == GLOBAL && site.has_defect(Defect::OwnGroupDropped) {
             return;
         }
         self.waiting.push(origin);
@@ -418,7 +411,7 @@ impl<V: Variant> Grouped<V> {
         if self.asking.contains(&group) {
             return out.never("a group asks and is in the queue already");
         }
-        if printed(site, Printed::QueuesItself) {
+        if site.has_defect(Defect::QueuesItself) {
             self.waiting.push(from);
             return self.enqueue(site, site.rules.layout.group_of(site.me), out);
         }
@@ -431,7 +424,7 @@ impl<V: Variant> Grouped<V> {
             if self.asking.len() == 1 {
                 out.arm(COLLECT, MOMENT);
             }
-        } else if self.available == 0 && !printed(site, Printed::SharesFromK) {
+        } else if self.available == 0 && !site.has_defect(Defect::SharesFromK) {
             out.note(notes::WAITS);
         } else {
             self.share_out(site, out);
@@ -445,10 +438,10 @@ impl<V: Variant> Grouped<V> {
 
     fn share_out(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
         let Some(&longest) = self.asking.first() else { return };
-        if printed(site, Printed::OwnGroupFirst) {
+        if site.has_defect(Defect::OwnGroupFirst) {
             self.asking.sort_by_key(|&group| site.rules.layout.collector(group) != GLOBAL);
         }
-        let pool = if printed(site, Printed::SharesFromK) { site.tokens } else { self.available };
+        let pool = if site.has_defect(Defect::SharesFromK) { site.tokens } else { self.available };
         let served: Vec<LocalGroup> = {
             let most = self.asking.len().min(pool as usize);
             self.asking.drain(..most).collect()

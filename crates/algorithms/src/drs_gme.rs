@@ -7,22 +7,22 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer};
+use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Order, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
 
-mod away;
 mod defects;
+mod effects;
 mod holder;
 mod message;
 #[cfg(test)]
 mod paper;
-mod plan;
+mod without_token;
 
-pub use defects::Printed;
+pub use defects::Defect;
+use effects::Effects;
 pub use message::Message;
-use plan::Plan;
 
 /// Runs while this node waits and does not have the token.
 const SUSPECT: Timer = 0;
@@ -72,6 +72,24 @@ enum Stage {
     Follower(NodeId),
 }
 
+/// When the token came to its holder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    /// In this step.
+    JustNow,
+    /// In an earlier step.
+    Earlier,
+}
+
+/// A captain's offer to follow it.
+#[derive(Clone, Copy)]
+struct Start {
+    captain: NodeId,
+    group: crate::Group,
+    /// The number of the request that the captain grants.
+    number: u32,
+}
+
 /// What survives a crash. It is stored whenever it changes, before anything leaves the node.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Durable {
@@ -80,20 +98,20 @@ pub struct Durable {
     /// The session of the last token accepted or handed over. A token is accepted only if it is newer: each
     /// session number is used once and goes to one node, so no two nodes ever hold a valid token.
     session: u32,
-    place: Place,
+    location: Location,
 }
 
 /// Where the token is, from this node's point of view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum Location {
     /// At another node. Holds the copy that this node handed over last, if it ever did.
     Away(Option<Token>),
     Here(Holding),
 }
 
-impl Default for Place {
-    fn default() -> Place {
-        Place::Away(None)
+impl Default for Location {
+    fn default() -> Location {
+        Location::Away(None)
     }
 }
 
@@ -132,11 +150,8 @@ pub struct Ask {
     pub groups: Groups,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    printed: Option<Printed>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 type Context<'a> = Site<'a, DrsGme>;
 
@@ -184,19 +199,19 @@ impl Algorithm for DrsGme {
             "a captain came back and waits for its followers",
         ],
         suite: SUITE,
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
         let first = site.me == 0;
         let token = Token { queue: Vec::new(), served: vec![0; site.nodes as usize] };
-        let place = if first { Place::Here(Holding::of(token)) } else { Place::default() };
+        let location = if first { Location::Here(Holding::of(token)) } else { Location::default() };
         DrsGme {
-            kept: Durable { place, ..Durable::default() },
+            kept: Durable { location, ..Durable::default() },
             stage: Stage::Idle,
             request_set: if first { BTreeSet::new() } else { site.others().collect() },
             heard: Vec::new(),
@@ -210,34 +225,32 @@ impl Algorithm for DrsGme {
             return node;
         }
         node.kept = saved.clone();
-        let mut plan = Plan::at_restart(&node);
-        node.come_back(site, &mut plan);
-        plan.carry_out(&node, site, out);
+        let mut effects = Effects::at_restart(&node);
+        node.come_back(site, &mut effects);
+        effects.carry_out(&node, site, out);
         node
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         let expired = if let Input::Expire(timer) = input { Some(timer) } else { None };
-        let mut plan = Plan::new(self, expired);
+        let mut effects = Effects::new(self, expired);
         match input {
-            Input::Request { groups, .. } => self.request(site, groups, &mut plan),
-            Input::Exit { .. } => self.exit(site, &mut plan),
-            Input::Cancel { .. } => plan.never("nobody gives up"),
-            Input::Deliver { from, message } => self.deliver(site, from, message, &mut plan),
-            Input::Expire(SUSPECT) => self.suspect(site, &mut plan),
-            Input::Expire(_) => self.ask_followers(&mut plan),
+            Input::Request { groups, .. } => self.request(site, groups, &mut effects),
+            Input::Exit { .. } => self.exit(site, &mut effects),
+            Input::Cancel { .. } => effects.never(UNUSED_INPUT),
+            Input::Deliver { from, message } => self.deliver(site, from, message, &mut effects),
+            Input::Expire(SUSPECT) => self.suspect(site, &mut effects),
+            Input::Expire(_) => self.ask_followers(&mut effects),
         }
-        plan.carry_out(self, site, out);
+        effects.carry_out(self, site, out);
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        if let Place::Here(holding) = &self.kept.place {
+        if let Location::Here(holding) = &self.kept.location {
             census.token_here();
-            census.queue(holding.token.queue.len());
-            holding.token.queue.iter().for_each(|ask| census.request_of(ask.node));
+            census.queue_of(holding.token.queue.iter().map(|ask| ask.node));
         }
-        census.queue(self.heard.len());
-        self.heard.iter().for_each(|ask| census.request_of(ask.node));
+        census.queue_of(self.heard.iter().map(|ask| ask.node));
     }
 
     fn count_message(message: &Message, _: NodeId, census: &mut Census) {
@@ -261,84 +274,84 @@ impl DrsGme {
 
     /// The queue of the token, if it is here.
     pub fn queue(&self) -> Option<&[Ask]> {
-        match &self.kept.place {
-            Place::Here(holding) => Some(&holding.token.queue),
-            Place::Away(_) => None,
+        match &self.kept.location {
+            Location::Here(holding) => Some(&holding.token.queue),
+            Location::Away(_) => None,
         }
     }
 
     /// The client requests entry.
-    fn request(&mut self, site: &Context<'_>, groups: Groups, plan: &mut Plan) {
+    fn request(&mut self, site: &Context<'_>, groups: Groups, effects: &mut Effects) {
         self.kept.number += 1;
         let ask = Ask { node: site.me, number: self.kept.number, groups };
         self.stage = Stage::Waiting(groups);
-        if matches!(self.kept.place, Place::Here(_)) {
-            return self.request_here(site, ask, plan);
+        if matches!(self.kept.location, Location::Here(_)) {
+            return self.request_here(site, ask, effects);
         }
         for &to in &self.request_set {
-            plan.send(to, Message::Request { number: ask.number, groups });
+            effects.send(to, Message::Request { number: ask.number, groups });
         }
     }
 
     /// The client leaves.
-    fn exit(&mut self, site: &Context<'_>, plan: &mut Plan) {
+    fn exit(&mut self, site: &Context<'_>, effects: &mut Effects) {
         match core::mem::replace(&mut self.stage, Stage::Idle) {
-            Stage::Captain => self.next_session(site, false, plan),
-            Stage::Follower(captain) => plan.send(captain, Message::Complete { number: self.kept.number }),
-            Stage::Idle | Stage::Waiting(_) => plan.never("a client leaves and is not inside"),
+            Stage::Captain => self.next_session(site, Arrival::Earlier, effects),
+            Stage::Follower(captain) => effects.send(captain, Message::Complete { number: self.kept.number }),
+            Stage::Idle | Stage::Waiting(_) => effects.never("a client leaves and is not inside"),
         }
     }
 
-    fn deliver(&mut self, site: &Context<'_>, from: NodeId, message: Message, plan: &mut Plan) {
+    fn deliver(&mut self, site: &Context<'_>, from: NodeId, message: Message, effects: &mut Effects) {
         match message {
             Message::Request { number, groups } => {
-                self.on_request(site, Ask { node: from, number, groups }, plan);
+                self.on_request(site, Ask { node: from, number, groups }, effects);
             }
-            Message::Token { session, token } => self.on_token(site, session, token, plan),
-            Message::Start { group, number } => self.on_start(site, from, group, number, plan),
-            Message::IsComplete { group, number } => self.on_is_complete(site, from, group, number, plan),
-            Message::Complete { number } => self.on_complete(site, from, number, plan),
+            Message::Token { session, token } => self.on_token(site, session, token, effects),
+            Message::Start { group, number } => {
+                self.on_start(site, Start { captain: from, group, number }, effects);
+            }
+            Message::IsComplete { group, number } => {
+                self.on_is_complete(site, Start { captain: from, group, number }, effects);
+            }
+            Message::Complete { number } => self.on_complete(site, from, number, effects),
             Message::GenToken { number, groups, session } => {
-                self.on_gen_token(site, Ask { node: from, number, groups }, session, plan);
+                self.on_gen_token(site, Ask { node: from, number, groups }, session, effects);
             }
-            Message::Hint => self.on_hint(site, from, plan),
+            Message::Hint => self.on_hint(site, from, effects),
         }
     }
 
-    fn on_request(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
-        match self.kept.place {
-            Place::Here(_) => self.request_at_holder(site, ask, plan),
-            Place::Away(_) => self.request_heard(site, ask, plan),
+    fn on_request(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
+        match self.kept.location {
+            Location::Here(_) => self.request_at_holder(site, ask, effects),
+            Location::Away(_) => self.request_heard(site, ask, effects),
         }
     }
 
     /// The node restarts. Its client and the requests it heard are gone; the timers of the other nodes repair
     /// that.
-    fn come_back(&mut self, site: &Context<'_>, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else {
+    fn come_back(&mut self, site: &Context<'_>, effects: &mut Effects) {
+        let Location::Here(holding) = &mut self.kept.location else {
             self.request_set = site.others().collect();
             return;
         };
         self.request_set.clear();
         holding.token.queue.retain(|ask| ask.node != site.me);
         if !holding.followers.is_empty() {
-            plan.note("a captain came back and waits for its followers");
+            effects.note("a captain came back and waits for its followers");
         }
-        self.next_session(site, false, plan);
+        self.next_session(site, Arrival::Earlier, effects);
     }
 
     /// Whether the timer that suspects a loss has to be armed.
     fn must_suspect(&self) -> bool {
-        matches!((&self.kept.place, self.stage), (Place::Away(_), Stage::Waiting(_)))
+        matches!((&self.kept.location, self.stage), (Location::Away(_), Stage::Waiting(_)))
     }
 
     /// Whether the timer for the followers has to be armed.
     fn must_ask_followers(&self) -> bool {
         let left = self.stage != Stage::Captain;
-        left && matches!(&self.kept.place, Place::Here(holding) if !holding.followers.is_empty())
+        left && matches!(&self.kept.location, Location::Here(holding) if !holding.followers.is_empty())
     }
-}
-
-fn printed(site: &Context<'_>, error: Printed) -> bool {
-    site.rules.printed == Some(error)
 }

@@ -119,7 +119,7 @@ fn open_input<A: Algorithm>(input: Input<Erased>) -> Input<A> {
 fn erase_effect<A: Algorithm>(effect: Effect<A>) -> Effect<Erased> {
     match effect {
         Effect::Send { to, message } => Effect::Send { to, message: Message::new::<A>(message) },
-        Effect::Enter(pass) => Effect::Enter(pass),
+        Effect::Enter(grant) => Effect::Enter(grant),
         Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         Effect::Disarm(timer) => Effect::Disarm(timer),
         Effect::Persist(durable) => Effect::Persist(Durable(Some(Box::new(durable)))),

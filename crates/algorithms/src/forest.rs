@@ -10,9 +10,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::Origin;
-use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, Wait};
+use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, TokenId, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
+use crate::pointers::Pointers;
 use crate::setting::{Setting, SettingError};
 use crate::waiters::Waiters;
 
@@ -22,26 +23,21 @@ mod forgetting;
 mod hunt;
 mod local;
 mod message;
-#[cfg(test)]
-mod paper;
-mod pointers;
 mod requests;
 mod resizing;
 mod rules;
 mod service;
+#[cfg(test)]
+mod tests;
 mod views;
 
 use clocks::Clocks;
-pub use defects::Printed;
+pub use defects::Defect;
 use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
-use pointers::Pointers;
 pub use rules::{ResizeDefect, Rules};
 pub use service::Before;
-pub use views::{Elsewhere, Kept, KeptToken};
-
-/// A token, numbered from 0; its number is its slot.
-pub type TokenId = u32;
+pub use views::{Frozen, FrozenToken, RemoteToken};
 
 /// Armed while a waiter here waits for a busy token and the home does not know.
 const HUNGRY: Timer = 0;
@@ -92,6 +88,8 @@ pub struct Forest {
     wait: Option<TokenId>,
     /// Nodes that request the token that this node waits for.
     node_queue: Vec<NodeId>,
+    /// For each token the next node on the path to it: the home, unless another one is recorded. The pointer
+    /// of a token that is here, or that this node waits for, is never used and leads home.
     pointers: Pointers,
     /// The token received last; unused if there is only one.
     seen: Option<TokenId>,
@@ -134,6 +132,15 @@ impl Held {
     }
 }
 
+/// Where a request joins a queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum QueueEnd {
+    /// Before all others: the request has waited for another token already.
+    Front,
+    /// Behind all others.
+    Back,
+}
+
 type Context<'a> = Site<'a, Forest>;
 type Out<'a> = Outbox<'a, Forest>;
 
@@ -148,11 +155,11 @@ impl Algorithm for Forest {
         kind: Kind::KMutex,
         source: "ours, from 001 and 003",
         cost: "0 if a token is here; 2 or less at saturation; about log n at light load",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE_FIFO,
         clients: Clients::Many,
         unique_requests: true,
-        options: Rules::CHOICES,
+        options: Rules::OPTIONS,
         timers: &[
             TimerInfo {
                 name: "hungry",
@@ -182,7 +189,7 @@ impl Algorithm for Forest {
             "a node forgot",
         ],
         suite: SUITE,
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
@@ -203,12 +210,10 @@ impl Algorithm for Forest {
         if self.wait.is_some() {
             census.asks(site.me);
         }
-        census.queue(self.node_queue.len());
-        self.node_queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.node_queue.iter().copied());
         for held in &self.held {
             census.token_of_slot_here(held.token);
-            census.queue(held.queue.len());
-            held.queue.iter().for_each(|entry| census.request_of(entry.node));
+            census.queue_of(held.queue.iter().map(|entry| entry.node));
         }
     }
 
@@ -262,7 +267,7 @@ impl Forest {
         let after = self.due(site);
         for timer in 0..TIMERS {
             match (before[timer], after[timer]) {
-                (false, true) => out.arm(timer, self.patience(site, timer)),
+                (false, true) => out.arm(timer, self.timeout(site, timer)),
                 (true, false) => out.disarm(timer),
                 _ => {}
             }
@@ -272,7 +277,7 @@ impl Forest {
     /// How long a timer runs. With several tokens the home hears of idle ones soon, because a waiter may need
     /// one. No waiter looks for a single token, so it lingers where it was used last. A retiring token does
     /// not linger.
-    fn patience(&self, site: &Context<'_>, timer: Timer) -> Wait {
+    fn timeout(&self, site: &Context<'_>, timer: Timer) -> Wait {
         let hops = match timer {
             HUNGRY => HUNT_AFTER,
             IDLE if self.size.tokens > 1 || self.has_retiring() => HUNT_AFTER,
@@ -294,7 +299,10 @@ impl Forest {
 
     fn receive(&mut self, site: &Context<'_>, from: NodeId, message: Message, out: &mut Out<'_>) {
         match message.body {
-            Body::Request { origin, token, front } => self.on_request(site, origin, token, front, out),
+            Body::Request { origin, token, front } => {
+                let end = if front { QueueEnd::Front } else { QueueEnd::Back };
+                self.on_request(site, origin, token, end, out);
+            }
             Body::Token { token, version, queue, size } => {
                 self.learn(site, size, out);
                 self.on_token(site, token, version, queue, out);
@@ -320,7 +328,12 @@ impl Forest {
             FETCH => self.fetch(site, out),
             FORGET if self.wants_to_forget(site) => {
                 self.forgetting = true;
-                self.send(site, site.rules.home, Body::Forget { tokens: self.pointers.elsewhere() }, out);
+                self.send(
+                    site,
+                    site.rules.home,
+                    Body::Forget { tokens: self.pointers.changed().collect() },
+                    out,
+                );
             }
             _ => {}
         }
@@ -374,7 +387,7 @@ impl Forest {
             out.never("a node points to itself");
         }
         let waits = self.wait.is_some_and(|token| token < self.size.tokens);
-        let ways = usable.len() + usize::from(waits) + self.pointers.count_elsewhere_below(self.size.tokens);
+        let ways = usable.len() + usize::from(waits) + self.pointers.count_changed_below(self.size.tokens);
         if site.me == site.rules.home && ways != self.size.tokens as usize {
             out.never("the home has lost the way to a token");
         }
@@ -391,11 +404,7 @@ impl Forest {
     }
 
     /// The index of a token in the list, if it is on this node.
-    fn place_of(&self, token: TokenId) -> Option<usize> {
+    fn index_of(&self, token: TokenId) -> Option<usize> {
         self.held.binary_search_by_key(&token, |held| held.token).ok()
     }
-}
-
-fn printed(site: &Context<'_>, error: Printed) -> bool {
-    site.rules.printed == Some(error)
 }

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::algorithm::{Algorithm, Site};
 use crate::properties::Property;
 
 /// Name, source, needs, options and known defects of an algorithm.
@@ -13,7 +14,7 @@ pub struct Info {
     pub title: &'static str,
     /// The kind of mutual exclusion it provides.
     pub kind: Kind,
-    /// Where it is published.
+    /// Where it is published; begins with [`Info::OURS`] if no text describes it.
     pub source: &'static str,
     /// Messages per entry, as the text states it or as measured here.
     pub cost: &'static str,
@@ -26,7 +27,7 @@ pub struct Info {
     /// Whether each outstanding request exists in exactly one place at any time.
     pub unique_requests: bool,
     /// The options it understands.
-    pub options: &'static [Choice],
+    pub options: &'static [OptionInfo],
     /// Its timers; a [`Timer`](crate::Timer) is an index into this list.
     pub timers: &'static [TimerInfo],
     /// Notes that must occur somewhere in the standard suite; otherwise the suite shows nothing. These are
@@ -35,10 +36,18 @@ pub struct Info {
     /// The standard suite: sizes at which the checker explores the whole state space.
     pub suite: &'static [Scope],
     /// Errors of printed texts, and mutants, that can be enabled.
-    pub defects: &'static [Defect],
+    pub defects: &'static [DefectInfo],
 }
 
 impl Info {
+    /// How the source of an algorithm begins that was designed here.
+    pub const OURS: &'static str = "ours";
+
+    /// Whether some text describes the algorithm.
+    pub fn is_published(&self) -> bool {
+        !self.source.starts_with(Info::OURS)
+    }
+
     /// Whether it has timers that it needs even if nothing goes wrong.
     pub const fn relies_on_timers(&self) -> bool {
         !self.timers.is_empty() && matches!(self.needs.timing, Timing::Asynchronous)
@@ -79,7 +88,7 @@ pub enum Tokens {
     /// A single one, whatever k is.
     One,
     /// One for each of the k slots.
-    PerRight,
+    PerSlot,
 }
 
 /// What an algorithm needs of channels and nodes. The checker explores exactly what is promised here, a
@@ -146,13 +155,37 @@ pub enum Timing {
 
 /// An option of an algorithm.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct OptionInfo {
     /// Its name.
     pub name: &'static str,
     /// The values it takes, the default first; or a description of them if they are numbers.
     pub values: &'static [&'static str],
     /// What the option decides.
     pub help: &'static str,
+}
+
+impl OptionInfo {
+    /// The values of an option that is a number.
+    pub const NUMBER: &'static [&'static str] = &["a number"];
+
+    /// An option with these values, the default first.
+    pub const fn choice(
+        name: &'static str,
+        values: &'static [&'static str],
+        help: &'static str,
+    ) -> OptionInfo {
+        OptionInfo { name, values, help }
+    }
+
+    /// An option that is a number.
+    pub const fn number(name: &'static str, help: &'static str) -> OptionInfo {
+        OptionInfo { name, values: OptionInfo::NUMBER, help }
+    }
+
+    /// Whether the option can have this value.
+    pub fn takes(&self, value: &str) -> bool {
+        if self.values == Self::NUMBER { value.parse::<u32>().is_ok() } else { self.values.contains(&value) }
+    }
 }
 
 /// A timer of an algorithm.
@@ -314,7 +347,7 @@ impl fmt::Display for Scope {
 
 /// An error of a printed text, or a mutant, that can be enabled to see what it does.
 #[derive(Clone, Copy, Debug)]
-pub struct Defect {
+pub struct DefectInfo {
     /// Its name on the command line.
     pub name: &'static str,
     /// The text and the place, or "mutant".
@@ -342,7 +375,32 @@ pub enum Shows {
     Dearer(u64),
 }
 
-/// Defines the defects of an algorithm: an enum for the code, and the table for [`Info::defects`].
+/// Rules by which a defect can be enabled.
+pub trait Defective {
+    /// The defects.
+    type Defect: PartialEq;
+
+    /// The defect that is enabled.
+    fn defect(&self) -> Option<Self::Defect>;
+}
+
+impl<A: Algorithm<Rules: Defective>> Site<'_, A> {
+    /// Whether this defect is enabled.
+    #[inline]
+    pub fn has_defect(&self, defect: <A::Rules as Defective>::Defect) -> bool {
+        self.rules.defect() == Some(defect)
+    }
+}
+
+/// The rules of an algorithm without options.
+#[derive(Clone, Copy, Debug)]
+pub struct OnlyDefect<D> {
+    /// The defect that is enabled.
+    pub defect: Option<D>,
+}
+
+/// Defines the defects of an algorithm: an enum for the code, the table for [`Info::defects`], and that its
+/// `Rules` name one of them.
 #[macro_export]
 macro_rules! defects {
     ($(#[$meta:meta])* pub enum $enum:ident { $($variant:ident => $defect:expr,)* }) => {
@@ -353,7 +411,7 @@ macro_rules! defects {
 
         impl $enum {
             /// Descriptions, in the order of the variants.
-            pub const TABLE: &'static [$crate::info::Defect] = &[$($defect,)*];
+            pub const TABLE: &'static [$crate::info::DefectInfo] = &[$($defect,)*];
 
             /// The defect that the setting enables.
             pub fn of(setting: &$crate::Setting) -> Option<$enum> {
@@ -361,6 +419,15 @@ macro_rules! defects {
                 let name = setting.defect.as_deref()?;
                 let index = Self::TABLE.iter().position(|defect| defect.name == name)?;
                 ALL.get(index).copied()
+            }
+        }
+
+        impl $crate::info::Defective for super::Rules {
+            type Defect = $enum;
+
+            #[inline]
+            fn defect(&self) -> Option<$enum> {
+                self.defect
             }
         }
     };

@@ -6,9 +6,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Choice, Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -16,7 +16,7 @@ mod defects;
 mod paper;
 mod root;
 
-pub use defects::Printed;
+pub use defects::Defect;
 pub use root::Root;
 
 /// A node's state.
@@ -27,7 +27,7 @@ pub struct Lacbt {
     /// If the token is here: the path by which it came from the root, both ends included.
     token: Option<Vec<NodeId>>,
     /// The position of this node in the tree. Only the printed form of requests needs it; 0 otherwise.
-    place: u32,
+    position: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,9 +52,9 @@ enum Client {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[allow(missing_docs)] // the fields are named after the text
 pub enum Message {
-    /// A node requests the token. The place is 0 except in the printed form, which has it instead of the
+    /// A node requests the token. The position is 0 except in the printed form, which has it instead of the
     /// origin.
-    Request { origin: NodeId, place: u32 },
+    Request { origin: NodeId, position: u32 },
     /// The token on its way from the root to the last node of the path.
     Token { way: Vec<NodeId> },
     /// The token on its way back.
@@ -69,7 +69,7 @@ pub enum Message {
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     swap: bool,
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for Lacbt {
@@ -87,11 +87,11 @@ impl Algorithm for Lacbt {
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: true,
-        options: &[Choice {
-            name: "swap",
-            values: &["yes", "no"],
-            help: "whether the root changes places after each section",
-        }],
+        options: &[OptionInfo::choice(
+            "swap",
+            &["yes", "no"],
+            "whether the root changes places after each section",
+        )],
         timers: &[],
         sometimes: &[
             "a swap passed over a waiting node",
@@ -108,20 +108,20 @@ impl Algorithm for Lacbt {
             Scope::new(4, 1, 2).with(&[("swap", "no")]),
             Scope::new(5, 1, 1),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { swap: setting.option("swap") != Some("no"), printed: Printed::of(setting) })
+        Ok(Rules { swap: setting.option("swap") != Some("no"), defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
-        let role = match root::parent(site.me, site.rules.printed) {
+        let role = match root::parent(site.me, site.rules.defect) {
             None => Role::Root(Root::start(site.nodes)),
             Some(parent) => Role::Below { parent, epoch: 0 },
         };
         let token = matches!(role, Role::Root(_)).then(|| vec![site.me]);
-        let mut node = Lacbt { role, client: Client::Idle, token, place: 0 };
+        let mut node = Lacbt { role, client: Client::Idle, token, position: 0 };
         node.move_to(site, site.me);
         node
     }
@@ -130,14 +130,14 @@ impl Algorithm for Lacbt {
         match input {
             Input::Request { .. } => {
                 self.client = Client::Waiting;
-                self.climb(site, site.me, self.place, out);
+                self.climb(site, site.me, self.position, out);
             }
             Input::Exit { .. } => self.exit(site, out),
-            Input::Deliver { message: Message::Request { origin, place }, .. } => {
+            Input::Deliver { message: Message::Request { origin, position }, .. } => {
                 if origin == site.me && !matches!(self.role, Role::Root(_)) {
                     out.note("a request came back to its sender, who sent it on");
                 }
-                self.climb(site, origin, place, out);
+                self.climb(site, origin, position, out);
             }
             Input::Deliver { message: Message::Token { way }, .. } => self.on_token(site, way, out),
             Input::Deliver { message: Message::Return { way }, .. } => self.on_return(site, way, out),
@@ -145,8 +145,7 @@ impl Algorithm for Lacbt {
             Input::Deliver { message: Message::Parent { parent, epoch }, .. } => {
                 self.on_parent(site, parent, epoch, out);
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
@@ -201,11 +200,11 @@ type Out<'a> = Outbox<'a, Lacbt>;
 
 impl Lacbt {
     /// Forwards a request, of this node or another, to the parent; at the root the request joins the queue.
-    fn climb(&mut self, site: &Context<'_>, origin: NodeId, place: u32, out: &mut Out<'_>) {
+    fn climb(&mut self, site: &Context<'_>, origin: NodeId, position: u32, out: &mut Out<'_>) {
         match &mut self.role {
-            Role::Below { parent, .. } => out.send(*parent, Message::Request { origin, place }),
+            Role::Below { parent, .. } => out.send(*parent, Message::Request { origin, position }),
             Role::Root(root) => {
-                root.enqueue(site, origin, place);
+                root.enqueue(site, origin, position);
                 self.serve(site, out);
             }
         }
@@ -301,16 +300,14 @@ impl Lacbt {
     }
 
     fn serve_next(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        if site.rules.printed != Some(Printed::ReleaseServesNobody) {
+        if !site.has_defect(Defect::ReleaseServesNobody) {
             self.serve(site, out);
         }
     }
 
     fn on_parent(&mut self, site: &Context<'_>, new: NodeId, swap: u32, out: &mut Out<'_>) {
         match &mut self.role {
-            Role::Below { parent, epoch }
-                if swap > *epoch || site.rules.printed == Some(Printed::OldNewsTaken) =>
-            {
+            Role::Below { parent, epoch } if swap > *epoch || site.has_defect(Defect::OldNewsTaken) => {
                 (*parent, *epoch) = (new, swap);
             }
             Role::Below { .. } | Role::Root(_) => out.note("news of a parent came too late"),
@@ -318,8 +315,8 @@ impl Lacbt {
     }
 
     fn move_to(&mut self, site: &Context<'_>, position: u32) {
-        if site.rules.printed == Some(Printed::PlacesInRequests) {
-            self.place = position;
+        if site.has_defect(Defect::PlacesInRequests) {
+            self.position = position;
         }
     }
 }
@@ -331,8 +328,8 @@ impl fmt::Display for Message {
             nodes.iter().try_for_each(|node| write!(f, " {node}"))
         };
         match self {
-            Message::Request { origin, place: 0 } => write!(f, "REQUEST({origin})"),
-            Message::Request { origin, place } => write!(f, "REQUEST({origin} at position {place})"),
+            Message::Request { origin, position: 0 } => write!(f, "REQUEST({origin})"),
+            Message::Request { origin, position } => write!(f, "REQUEST({origin} at position {position})"),
             Message::Token { way } => list(f, "TOKEN(way", way).and_then(|()| f.write_str(")")),
             Message::Return { way } => list(f, "RETURN(way", way).and_then(|()| f.write_str(")")),
             Message::Root(root) => {

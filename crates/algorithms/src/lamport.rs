@@ -5,19 +5,17 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
+use crate::stamp::Stamp;
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
-
-/// The time and the node of a request. Older ones are smaller; the node decides between equal times.
-type Stamp = (u32, NodeId);
+pub use defects::Defect;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,11 +41,8 @@ pub enum Message {
     Release,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    printed: Option<Printed>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for Lamport {
     type Message = Message;
@@ -71,11 +66,11 @@ impl Algorithm for Lamport {
             "two requests of the same time met",
         ],
         suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 1), Scope::new(3, 1, 2)],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(_: &Site<'_, Self>) -> Self {
@@ -91,14 +86,12 @@ impl Algorithm for Lamport {
             }
             Input::Deliver { message: Message::Reply, .. } => self.on_reply(site, out),
             Input::Deliver { from, message: Message::Release } => self.on_release(site, from, out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&(_, node)| census.request_of(node));
+        census.queue_of(self.queue.iter().map(|&(_, node)| node));
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
@@ -127,7 +120,7 @@ impl Lamport {
         self.clock += 1;
         self.enqueue((self.clock, site.me));
         out.broadcast(site, &Message::Request(self.clock));
-        if site.rules.printed != Some(Printed::RepliesNotAwaited) {
+        if !site.has_defect(Defect::RepliesNotAwaited) {
             self.missing = site.nodes - 1;
         }
         self.enter_if_first(site, out);
@@ -144,7 +137,7 @@ impl Lamport {
             out.note("two requests of the same time met");
         }
         // A request that this node makes after its reply must be later than the one it replied to.
-        if site.rules.printed != Some(Printed::ClockNotAdvanced) {
+        if !site.has_defect(Defect::ClockNotAdvanced) {
             self.clock = self.clock.max(time);
         }
         self.enqueue(stamp);
@@ -152,7 +145,7 @@ impl Lamport {
     }
 
     fn on_reply(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
-        if site.rules.printed == Some(Printed::RepliesNotAwaited) {
+        if site.has_defect(Defect::RepliesNotAwaited) {
             return;
         }
         let Some(missing) = self.missing.checked_sub(1) else {
@@ -183,14 +176,14 @@ impl Lamport {
     }
 
     fn enqueue(&mut self, stamp: Stamp) {
-        let place = self.queue.partition_point(|&older| older < stamp);
-        self.queue.insert(place, stamp);
+        let index = self.queue.partition_point(|&older| older < stamp);
+        self.queue.insert(index, stamp);
     }
 
     fn forget(&mut self, node: NodeId, out: &mut Out<'_>) {
         match self.queue.iter().position(|&(_, waiting)| waiting == node) {
-            Some(place) => {
-                self.queue.remove(place);
+            Some(index) => {
+                self.queue.remove(index);
             }
             None => out.never("a node leaves and its request is not in the queue"),
         }

@@ -20,14 +20,19 @@ mod bounds;
 pub mod census;
 pub mod erased;
 pub mod info;
+#[cfg(test)]
+mod light_load;
+pub mod node;
 mod origin;
+mod pointers;
 pub mod properties;
 pub mod registry;
 pub mod schedule;
-pub mod seat;
 pub mod setting;
 #[cfg(test)]
 mod shuffle;
+mod sorted;
+mod stamp;
 pub mod system;
 pub mod trace;
 #[cfg(test)]
@@ -57,8 +62,8 @@ pub mod srimani_reddy;
 pub mod suzuki_kasami;
 
 pub use algorithm::{
-    Algorithm, Chance, ClientId, Effect, Group, Groups, Input, NodeId, Outbox, Pass, Portable, Site, Timer,
-    Wait,
+    Algorithm, Chance, ClientId, Effect, Grant, Group, Groups, Input, NodeId, Outbox, Portable, Site, Timer,
+    TokenId, Wait,
 };
 pub use bounds::Bounds;
 pub use census::Census;

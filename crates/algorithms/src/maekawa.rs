@@ -7,19 +7,18 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
+use crate::sorted;
+use crate::stamp::Stamp;
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
-
-/// The time and the node of a request. Older ones are smaller; the node decides between equal times.
-type Stamp = (u32, NodeId);
+pub use defects::Defect;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +64,7 @@ pub enum Message {
 pub struct Rules {
     /// The quorum of each node.
     quorums: Vec<Vec<NodeId>>,
-    printed: Option<Printed>,
+    defect: Option<Defect>,
 }
 
 impl Algorithm for Maekawa {
@@ -99,12 +98,12 @@ impl Algorithm for Maekawa {
             Scope::new(3, 1, 3).fifo(),
             Scope::new(4, 1, 1),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
         let quorums = (0..setting.nodes).map(|node| quorum(setting.nodes, node)).collect();
-        Ok(Rules { quorums, printed: Printed::of(setting) })
+        Ok(Rules { quorums, defect: Defect::of(setting) })
     }
 
     fn start(_: &Site<'_, Self>) -> Self {
@@ -125,8 +124,7 @@ impl Algorithm for Maekawa {
             Input::Request { .. } => self.request(site, &mut post),
             Input::Exit { .. } => self.exit(site, &mut post),
             Input::Deliver { from, message } => self.receive(site, from, message, &mut post),
-            Input::Expire(_) => post.out.never("there are no timers"),
-            Input::Cancel { .. } => post.out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => post.out.never(UNUSED_INPUT),
         }
         while let Some(message) = post.local.pop_front() {
             self.receive(site, site.me, message, &mut post);
@@ -134,8 +132,7 @@ impl Algorithm for Maekawa {
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&(_, node)| census.request_of(node));
+        census.queue_of(self.queue.iter().map(|&(_, node)| node));
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
@@ -222,7 +219,7 @@ impl Maekawa {
             return post.out.never("a lock comes that was not asked for");
         }
         remove(&mut self.failed, from);
-        insert(&mut self.locked, from);
+        sorted::insert(&mut self.locked, from);
         if self.inside(site) {
             self.inquired.clear();
             post.out.enter();
@@ -234,24 +231,24 @@ impl Maekawa {
     fn on_failed(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
         // LOCKED always comes after FAILED, so a FAILED that comes after LOCKED was overtaken.
         let overtaken = self.request != Some(time) || self.locked.contains(&from);
-        if overtaken && site.rules.printed != Some(Printed::StaleFailedBelieved) {
+        if overtaken && !site.has_defect(Defect::StaleFailedBelieved) {
             return post.out.note("a FAILED was overtaken");
         }
         remove(&mut self.locked, from);
-        insert(&mut self.failed, from);
+        sorted::insert(&mut self.failed, from);
         self.give_way(post);
     }
 
     fn on_inquire(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
         let unasked = !self.failed.is_empty() && !self.locked.contains(&from);
-        if unasked && site.rules.printed == Some(Printed::StaleInquireAnswered) {
+        if unasked && site.has_defect(Defect::StaleInquireAnswered) {
             return post.send(from, Message::Relinquish);
         }
         if self.request != Some(time) || self.inside(site) {
             // The RELEASE that is on its way, or will be, is the answer.
             return post.out.note("an INQUIRE came too late");
         }
-        insert(&mut self.inquired, from);
+        sorted::insert(&mut self.inquired, from);
         self.give_way(post);
         if self.inquired.contains(&from) {
             post.out.note("an INQUIRE has to wait");
@@ -270,7 +267,7 @@ impl Maekawa {
             post.out.note("a lock was given back");
             remove(&mut self.inquired, node);
             remove(&mut self.locked, node);
-            insert(&mut self.failed, node);
+            sorted::insert(&mut self.failed, node);
             post.send(node, Message::Relinquish);
         }
     }
@@ -284,7 +281,7 @@ impl Maekawa {
 impl Maekawa {
     fn on_request(&mut self, site: &Context<'_>, new: Stamp, post: &mut Post<'_, '_>) {
         let (time, from) = new;
-        let printed = site.rules.printed;
+        let defect = site.rules.defect;
         self.clock = self.clock.max(time);
         let Some(lock) = self.lock else {
             self.lock = Some(new);
@@ -292,25 +289,25 @@ impl Maekawa {
         };
         let first = self.queue.first().copied();
         if new > lock || first.is_some_and(|first| new > first) {
-            if printed != Some(Printed::NeverFailed) {
+            if defect != Some(Defect::NeverFailed) {
                 post.send(from, Message::Failed(time));
             }
         } else if let Some((time, displaced)) = first.filter(|&first| first < lock) {
             // The lock has already been asked back; the request it was asked back for must learn that it is
             // no longer the first, or it would keep its locks elsewhere for ever.
             post.out.note("a request lost its place at the head");
-            if !matches!(printed, Some(Printed::DisplacedNotTold | Printed::NeverFailed)) {
+            if !matches!(defect, Some(Defect::DisplacedNotTold | Defect::NeverFailed)) {
                 post.send(displaced, Message::Failed(time));
             }
-        } else if printed != Some(Printed::NeverInquires) {
+        } else if defect != Some(Defect::NeverInquires) {
             post.send(lock.1, Message::Inquire(lock.0));
         }
-        insert(&mut self.queue, new);
+        sorted::insert(&mut self.queue, new);
     }
 
     fn on_relinquish(&mut self, from: NodeId, post: &mut Post<'_, '_>) {
         match self.lock {
-            Some(lock) if lock.1 == from => insert(&mut self.queue, lock),
+            Some(lock) if lock.1 == from => sorted::insert(&mut self.queue, lock),
             _ => return post.out.never("a lock comes back from a node that does not have it"),
         }
         self.lock_next(post);
@@ -333,12 +330,6 @@ impl Maekawa {
 
 fn own_quorum<'a>(site: &Context<'a>) -> &'a [NodeId] {
     &site.rules.quorums[site.me as usize]
-}
-
-fn insert<T: Ord>(sorted: &mut Vec<T>, new: T) {
-    if let Err(place) = sorted.binary_search(&new) {
-        sorted.insert(place, new);
-    }
 }
 
 fn remove(from: &mut Vec<NodeId>, node: NodeId) {

@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, Wait};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -133,17 +133,15 @@ impl Algorithm for Makki {
                 self.on_token(site, Token { queue, free }, out);
             }
             Input::Expire(_) => self.pass_on(site, out),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.collected.len());
-        self.collected.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.collected.iter().copied());
         if let Some(token) = &self.token {
             census.token_here();
-            census.queue(token.queue.len());
-            token.queue.iter().for_each(|&node| census.request_of(node));
+            census.queue_of(token.queue.iter().copied());
         }
     }
 
@@ -293,7 +291,7 @@ impl Makki {
     fn pass_on(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         self.collecting = false;
         let Some(token) = self.token.take() else {
-            return out.never("there is no token to pass on");
+            return out.never("there is no token to grant on");
         };
         if token.free != site.tokens {
             out.never("the token is passed on before its semaphore is back at k");

@@ -4,11 +4,11 @@
 
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Tokens};
 use crate::setting::{Setting, SettingError};
-use crate::tree::{SHAPE, Shape};
+use crate::tree::{self, SHAPE, Shape};
 
 #[cfg(test)]
 mod paper;
@@ -54,16 +54,7 @@ impl Algorithm for NeilsenMizuno {
         options: &[SHAPE],
         timers: &[],
         sometimes: &["a request was passed on", "a node got a successor while it waited"],
-        suite: &[
-            Scope::new(1, 1, 2),
-            Scope::new(2, 1, 3),
-            Scope::new(3, 1, 3),
-            Scope::new(3, 1, 2).with(&[("shape", "line")]),
-            Scope::new(4, 1, 3),
-            Scope::new(4, 1, 2).with(&[("shape", "star")]),
-            Scope::new(4, 1, 2).with(&[("shape", "line")]),
-            Scope::new(5, 1, 2),
-        ],
+        suite: tree::SUITE,
         defects: &[],
     };
 
@@ -85,8 +76,7 @@ impl Algorithm for NeilsenMizuno {
                 self.using = true;
                 out.enter();
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 

@@ -9,7 +9,7 @@ use alloc::string::ToString;
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::algorithm::{Algorithm, Effect, Input, NodeId, Outbox, Pass, Site};
+use crate::algorithm::{Algorithm, Effect, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::erased::{self, Erased};
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Timing, Tokens};
@@ -167,7 +167,7 @@ pub(crate) const fn info<A: Algorithm>() -> Info {
         kind: Kind::KMutex,
         tokens: match A::INFO.tokens {
             Tokens::None => Tokens::None,
-            Tokens::One | Tokens::PerRight => Tokens::PerRight,
+            Tokens::One | Tokens::PerSlot => Tokens::PerSlot,
         },
         needs: Needs {
             // Each cluster has one token.
@@ -244,10 +244,10 @@ fn translate(Cluster { base, size }: Cluster, info: &Info, effect: Effect<Erased
             Effect::Send { to: base + to, message: Message { base, inner } }
         }
         Effect::Send { .. } => Effect::Never("a message goes to a node outside the cluster"),
-        Effect::Enter(pass) if info.clients == Clients::Many => {
-            Effect::Enter(Pass { slot: base + pass.slot, ..pass })
+        Effect::Enter(grant) if info.clients == Clients::Many => {
+            Effect::Enter(Grant { slot: base + grant.slot, ..grant })
         }
-        Effect::Enter(pass) => Effect::Enter(pass),
+        Effect::Enter(grant) => Effect::Enter(grant),
         Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         Effect::Disarm(timer) => Effect::Disarm(timer),
         Effect::Persist(durable) => Effect::Persist(durable),

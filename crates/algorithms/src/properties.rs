@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use crate::algorithm::{Group, NodeId, Pass};
+use crate::algorithm::{Grant, Group, NodeId};
 use crate::census::{Census, SlotCount};
 use crate::info::{Clients, Info, Kind, Tokens};
 
@@ -144,17 +144,17 @@ impl Fences {
 
     /// Records an entry. Returns the violation if its fence is not high enough.
     #[inline]
-    pub fn violated(&mut self, me: NodeId, pass: &Pass) -> Option<Violation> {
+    pub fn violated(&mut self, me: NodeId, grant: &Grant) -> Option<Violation> {
         if !self.fenced {
             return None;
         }
-        let before = self.highest.insert(pass.slot, (pass.fence, pass.group));
+        let before = self.highest.insert(grant.slot, (grant.fence, grant.group));
         let (fence, group) = before.unwrap_or((0, 0));
-        if pass.fence > fence || (self.shared && pass.fence == fence && pass.group == group) {
+        if grant.fence > fence || (self.shared && grant.fence == fence && grant.group == group) {
             return None;
         }
         let detail =
-            format!("node {me} enters by slot {} with fence {} after {fence}", pass.slot, pass.fence);
+            format!("node {me} enters by slot {} with fence {} after {fence}", grant.slot, grant.fence);
         Some(Violation::new(Property::FencesRise, detail))
     }
 }
@@ -163,7 +163,7 @@ impl Fences {
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     group_mutex: bool,
-    rights: u32,
+    allowed: u32,
     tokens: Option<u32>,
     faulty: bool,
     unique_requests: bool,
@@ -176,11 +176,11 @@ impl Terms {
     pub fn new(info: &Info, tokens: u32, faulty: bool) -> Terms {
         Terms {
             group_mutex: info.kind == Kind::GroupMutex,
-            rights: tokens,
+            allowed: tokens,
             tokens: match info.tokens {
                 Tokens::None => None,
                 Tokens::One => Some(1),
-                Tokens::PerRight => Some(tokens),
+                Tokens::PerSlot => Some(tokens),
             },
             faulty,
             unique_requests: Property::OnePlacePerRequest.applies(info, faulty),
@@ -206,7 +206,7 @@ impl Terms {
             if groups > 1 && self.asks(Property::OneGroupAtATime) {
                 return Some(Property::OneGroupAtATime);
             }
-        } else if census.inside > self.rights && self.asks(Property::AtMostKInside) {
+        } else if census.inside > self.allowed && self.asks(Property::AtMostKInside) {
             return Some(Property::AtMostKInside);
         }
         // A token that was duplicated in the network does no harm before both copies have arrived.
@@ -228,7 +228,7 @@ impl Terms {
     /// What was observed when a property of the counts is violated, in one line.
     pub fn detail(&self, property: Property, census: &Census) -> String {
         match property {
-            Property::AtMostKInside => format!("{} inside, {} allowed", census.inside, self.rights),
+            Property::AtMostKInside => format!("{} inside, {} allowed", census.inside, self.allowed),
             Property::OneOfEachSlot => format!("clients and tokens by slot: {:?}", census.slots),
             Property::OneGroupAtATime => format!("inside by group: {:?}", census.inside_by_group),
             Property::TokensConserved => format!(

@@ -6,16 +6,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,11 +47,8 @@ pub enum Message {
     Reply(u32),
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    printed: Option<Printed>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for RaymondK {
     type Message = Message;
@@ -83,11 +80,11 @@ impl Algorithm for RaymondK {
             Scope::new(3, 2, 1),
             Scope::new(3, 3, 1),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -103,19 +100,13 @@ impl Algorithm for RaymondK {
                 self.on_request(site, from, number, out);
             }
             Input::Deliver { from, message: Message::Reply(count) } => self.on_reply(site, from, count, out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        let waiting = (0..).zip(&self.deferred).filter(|(_, count)| **count > 0);
-        let mut length = 0;
-        for (node, _) in waiting {
-            census.request_of(node);
-            length += 1;
-        }
-        census.queue(length);
+        let deferred = (0..).zip(&self.deferred).filter(|(_, count)| **count > 0);
+        census.queue_of(deferred.map(|(node, _)| node));
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
@@ -138,7 +129,7 @@ impl RaymondK {
         self.phase = Phase::Waiting(self.highest);
         for node in site.others() {
             let owed = &mut self.owed[node as usize];
-            *owed = if site.rules.printed == Some(Printed::RepliesPerAttempt) { 1 } else { *owed + 1 };
+            *owed = if site.has_defect(Defect::RepliesPerAttempt) { 1 } else { *owed + 1 };
         }
         out.broadcast(site, &Message::Request(self.highest));
         self.enter_if_allowed(site, out);
@@ -159,7 +150,7 @@ impl RaymondK {
 
     fn on_request(&mut self, site: &Site<'_, Self>, from: NodeId, number: u32, out: &mut Outbox<'_, Self>) {
         // A node that agrees to a request must not overtake it later with a smaller number.
-        if site.rules.printed != Some(Printed::OwnNumbersOnly) {
+        if !site.has_defect(Defect::OwnNumbersOnly) {
             self.highest = self.highest.max(number);
         }
         let ahead = match self.phase {
@@ -177,7 +168,7 @@ impl RaymondK {
     fn on_reply(&mut self, site: &Site<'_, Self>, from: NodeId, count: u32, out: &mut Outbox<'_, Self>) {
         let owed = &mut self.owed[from as usize];
         let rest = owed.checked_sub(count);
-        if rest.is_none() && site.rules.printed != Some(Printed::RepliesPerAttempt) {
+        if rest.is_none() && !site.has_defect(Defect::RepliesPerAttempt) {
             out.never("more replies come than are owed");
         }
         *owed = rest.unwrap_or(0);

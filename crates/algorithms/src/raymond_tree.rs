@@ -5,11 +5,11 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Tokens};
 use crate::setting::{Setting, SettingError};
-use crate::tree::{SHAPE, Shape};
+use crate::tree::{self, SHAPE, Shape};
 
 #[cfg(test)]
 mod paper;
@@ -58,16 +58,7 @@ impl Algorithm for RaymondTree {
             "a node joined a request that was under way already",
             "the privilege left and was asked back at once",
         ],
-        suite: &[
-            Scope::new(1, 1, 2),
-            Scope::new(2, 1, 3),
-            Scope::new(3, 1, 3),
-            Scope::new(3, 1, 2).with(&[("shape", "line")]),
-            Scope::new(4, 1, 3),
-            Scope::new(4, 1, 2).with(&[("shape", "star")]),
-            Scope::new(4, 1, 2).with(&[("shape", "line")]),
-            Scope::new(5, 1, 2),
-        ],
+        suite: tree::SUITE,
         defects: &[],
     };
 
@@ -91,8 +82,7 @@ impl Algorithm for RaymondTree {
                 }
                 (self.holder, self.asked) = (site.me, false);
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
         self.assign(site, out);
         self.ask(site, out);

@@ -5,16 +5,16 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,11 +39,8 @@ pub enum Message {
     Reply,
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    printed: Option<Printed>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for RicartAgrawala {
     type Message = Message;
@@ -68,11 +65,11 @@ impl Algorithm for RicartAgrawala {
             "the node number decided between equal times",
         ],
         suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 2), Scope::new(3, 1, 3)],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(_: &Site<'_, Self>) -> Self {
@@ -90,30 +87,22 @@ impl Algorithm for RicartAgrawala {
                 self.on_request(site, from, time, out);
             }
             Input::Deliver { message: Message::Reply, .. } => self.on_reply(out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        census.queue(self.deferred.len());
-        self.deferred.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.deferred.iter().copied());
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
 
     fn kind(message: &Message) -> &'static str {
-        match message {
-            Message::Request(_) => "REQUEST",
-            Message::Reply => "REPLY",
-        }
+        message.kind()
     }
 
     fn words(message: &Message) -> u32 {
-        match message {
-            Message::Request(_) => 4,
-            Message::Reply => 3,
-        }
+        message.words()
     }
 }
 
@@ -132,15 +121,15 @@ impl RicartAgrawala {
     }
 
     fn on_request(&mut self, site: &Context<'_>, from: NodeId, time: u32, out: &mut Out<'_>) {
-        if site.rules.printed != Some(Printed::TimeNotFromHighest) {
+        if !site.has_defect(Defect::TimeNotFromHighest) {
             self.highest = self.highest.max(time);
         }
         // A node that is inside keeps its request until it leaves, and that is older than any that arrives
         // now.
         if self.request.is_some_and(|mine| self.goes_first(site, mine, from, time, out)) {
             out.note("a reply was deferred");
-            let place = self.deferred.partition_point(|&node| node < from);
-            self.deferred.insert(place, from);
+            let index = self.deferred.partition_point(|&node| node < from);
+            self.deferred.insert(index, from);
             return;
         }
         if self.request.is_some() {
@@ -153,9 +142,9 @@ impl RicartAgrawala {
         if mine == time {
             out.note("the node number decided between equal times");
         }
-        match site.rules.printed {
-            Some(Printed::TiesGiveWay) => mine < time,
-            Some(Printed::TiesHoldOn) => mine <= time,
+        match site.rules.defect {
+            Some(Defect::TiesGiveWay) => mine < time,
+            Some(Defect::TiesHoldOn) => mine <= time,
             _ => (mine, site.me) < (time, from),
         }
     }
@@ -169,6 +158,22 @@ impl RicartAgrawala {
                     out.enter();
                 }
             }
+        }
+    }
+}
+
+impl Message {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Message::Request(_) => "REQUEST",
+            Message::Reply => "REPLY",
+        }
+    }
+
+    pub(crate) fn words(&self) -> u32 {
+        match self {
+            Message::Request(_) => 4,
+            Message::Reply => 3,
         }
     }
 }

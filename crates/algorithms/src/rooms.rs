@@ -2,13 +2,13 @@
 //! for a group and admits followers, as in DRS_GME. Requests find the token by path reversal, as in Naimi and
 //! Trehel's mutex. A node serves many clients, which may cancel. Ours. Page: `docs/algorithms/rooms.md`.
 //!
-//! The rules are written once, in [`Room`], for any kind of [`Wish`]; a node uses that directly. [`Rooms`]
+//! The rules are written once, in [`Room`], for any kind of [`Mode`]; a node uses that directly. [`Rooms`]
 //! wraps it for the workbench, whose groups are small numbers.
 
 use alloc::vec::Vec;
 
 use crate::Origin;
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Pass, Site};
+use crate::algorithm::{Algorithm, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -18,23 +18,23 @@ mod defects;
 mod forgetting;
 mod invariants;
 mod message;
-#[cfg(test)]
-mod paper;
+mod mode;
 mod room;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod views;
-mod wish;
 
-pub use defects::Printed;
+pub use defects::Defect;
 pub use message::{Effect, Entry, Message};
-pub use room::{Before, Room, Spot};
+pub use mode::{AnyOf, Mode};
+pub use room::{Before, Context, Room};
 pub use rules::{QueueOrder, Rules};
-pub use views::{Kept, KeptToken, Reported, ViewDefect};
-pub use wish::{Choice, Wish};
+pub use views::{Frozen, FrozenToken, RoomReports, ViewDefect};
 
 /// A room of the workbench.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Rooms(Room<Choice>);
+pub struct Rooms(Room<AnyOf>);
 
 const SUITE: &[Scope] = &[
     Scope::new(1, 1, 3).groups(2).clients(2),
@@ -58,7 +58,7 @@ const SUITE: &[Scope] = &[
 ];
 
 impl Algorithm for Rooms {
-    type Message = Message<Choice>;
+    type Message = Message<AnyOf>;
     type Durable = ();
     type Rules = Rules;
 
@@ -72,7 +72,7 @@ impl Algorithm for Rooms {
         needs: Needs::RELIABLE_FIFO,
         clients: Clients::Many,
         unique_requests: true,
-        options: Rules::CHOICES,
+        options: Rules::OPTIONS,
         timers: forgetting::TIMERS,
         sometimes: &[
             "a request was forwarded",
@@ -90,7 +90,7 @@ impl Algorithm for Rooms {
             "an INFORM came too late",
         ],
         suite: SUITE,
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
@@ -98,26 +98,25 @@ impl Algorithm for Rooms {
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
-        Rooms(Room::create(&spot(site), Origin::default()))
+        Rooms(Room::create(site, Origin::default()))
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
-        let (spot, room) = (spot(site), &mut self.0);
-        let mut effects = Vec::new();
+        let (room, mut effects) = (&mut self.0, Vec::new());
         match input {
             Input::Request { client, groups } => {
-                let wish = Choice::new(groups, site.rules.first_exclusive);
-                room.want(&spot, client, wish, &mut effects);
+                let mode = AnyOf::new(groups, site.rules.first_exclusive);
+                room.acquire(site, client, mode, &mut effects);
             }
-            Input::Cancel { client } => room.cancel(&spot, client, &mut effects),
-            Input::Exit { .. } => room.release(&spot, &mut effects),
-            Input::Deliver { from, message } => room.deliver(&spot, from, message, &mut effects),
-            Input::Expire(timer) => room.expire(&spot, timer, &mut effects),
+            Input::Cancel { client } => room.cancel(site, client, &mut effects),
+            Input::Exit { .. } => room.release(site, &mut effects),
+            Input::Deliver { from, message } => room.deliver(site, from, message, &mut effects),
+            Input::Expire(timer) => room.expire(site, timer, &mut effects),
         }
         for effect in effects {
             match effect {
                 Effect::Send { to, message } => out.send(to, message),
-                Effect::Enter { client, group, fence } => out.admit(Pass { client, group, slot: 0, fence }),
+                Effect::Enter { client, group, fence } => out.grant(Grant { client, group, slot: 0, fence }),
                 Effect::Arm(timer, wait) => out.arm(timer, wait),
                 Effect::Note(what) => out.note(what),
                 Effect::Never(what) => out.never(what),
@@ -125,10 +124,10 @@ impl Algorithm for Rooms {
         }
         // A droppable state is dropped at once, so that the drivers check that this is safe.
         if site.rules.forget
-            && let Some(floor) = room.droppable(&spot)
+            && let Some(floor) = room.droppable(site)
         {
-            let floor = if spot.printed(Printed::FloorForgotten) { 0 } else { floor };
-            *room = Room::create(&spot, Origin { floor, clock: 0 });
+            let floor = if site.has_defect(Defect::FloorForgotten) { 0 } else { floor };
+            *room = Room::create(site, Origin { floor, clock: 0 });
         }
     }
 
@@ -149,21 +148,15 @@ impl Algorithm for Rooms {
     }
 }
 
-fn spot<'a>(site: &Site<'a, Rooms>) -> Spot<'a> {
-    Spot { me: site.me, rules: site.rules }
-}
-
-impl<W: Wish> Room<W> {
+impl<M: Mode> Room<M> {
     fn count(&self, me: NodeId, census: &mut Census) {
         if self.asked {
             census.asks(me);
         }
-        census.queue(self.parked.len());
-        self.parked.iter().for_each(|entry| census.request_of(entry.node));
+        census.queue_of(self.parked.iter().map(|entry| entry.node));
         if let Some(token) = &self.token {
             census.token_here();
-            census.queue(token.queue.len());
-            token.queue.iter().for_each(|entry| census.request_of(entry.node));
+            census.queue_of(token.queue.iter().map(|entry| entry.node));
         }
     }
 }

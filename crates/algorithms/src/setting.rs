@@ -122,13 +122,16 @@ impl Setting {
             nodes: scope.nodes,
             tokens: scope.tokens,
             groups: scope.groups,
-            options: scope
-                .options
-                .iter()
-                .map(|(name, value)| (name.to_string(), value.to_string()))
-                .collect(),
+            options: Vec::new(),
             defect: defect.map(ToString::to_string),
         }
+        .with(scope.options)
+    }
+
+    /// The same with these options, as (name, value), in addition.
+    pub fn with(mut self, options: &[(&str, &str)]) -> Setting {
+        self.options.extend(options.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+        self
     }
 
     /// Refuses a setting that no algorithm of this kind can serve, unknown options and unknown defects.
@@ -190,14 +193,5 @@ impl Setting {
     /// The value of an option that is a number.
     pub fn number(&self, name: &str, default: u32) -> u32 {
         self.option(name).and_then(|value| value.parse().ok()).unwrap_or(default)
-    }
-}
-
-impl crate::info::Choice {
-    /// Marks an option whose value is a number.
-    pub const NUMBER: &'static [&'static str] = &["a number"];
-
-    fn takes(&self, value: &str) -> bool {
-        if self.values == Self::NUMBER { value.parse::<u32>().is_ok() } else { self.values.contains(&value) }
     }
 }

@@ -5,10 +5,12 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
+use random::Random;
+
 use crate::algorithm::{Algorithm, Groups};
 use crate::info::Scope;
+use crate::node::Client;
 use crate::schedule::{Action, Envelope, Step};
-use crate::seat::Client;
 use crate::world::World;
 
 /// Lets every client enter as often as the scope says, in an order that the seed decides, and returns the
@@ -16,18 +18,14 @@ use crate::world::World;
 pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, String> {
     let mut world: World<A> = World::of(scope, None).map_err(|error| format!("{error}"))?;
     let mut left = vec![scope.requests; scope.nodes as usize];
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = Random::new(seed);
     loop {
         let actions = possible(&world, scope.tokens, &left);
         if actions.is_empty() {
             let end = world.violated_at_end();
             return end.map_or(Ok(world), |violation| Err(format!("seed {seed}: {violation}")));
         }
-        // Marsaglia's xorshift: good enough to mix orders.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let action = actions[(state >> 33) as usize % actions.len()];
+        let action = *random.choose(&actions);
         if let Action::Request { node, .. } = action {
             left[node as usize] -= 1;
         }
@@ -41,12 +39,12 @@ pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, St
 
 fn possible<A: Algorithm>(world: &World<A>, tokens: u32, left: &[u32]) -> Vec<Action> {
     let mut actions = Vec::new();
-    for (node, seat) in (0..).zip(&world.seats) {
-        match seat.client {
-            Client::Idle if left[node as usize] > 0 => {
-                actions.push(Action::Request { node, client: 0, groups: Groups::one(0) });
+    for (id, node) in (0..).zip(&world.nodes) {
+        match node.client {
+            Client::Idle if left[id as usize] > 0 => {
+                actions.push(Action::Request { node: id, client: 0, groups: Groups::one(0) });
             }
-            Client::Inside { .. } => actions.push(Action::Exit { node, client: 0 }),
+            Client::Inside { .. } => actions.push(Action::Exit { node: id, client: 0 }),
             _ => {}
         }
     }

@@ -7,16 +7,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
 #[cfg(test)]
 mod paper;
 
-pub use defects::Printed;
+pub use defects::Defect;
 
 /// A node's state.
 ///
@@ -50,11 +50,8 @@ pub enum Message {
     Privilege { queue: Vec<NodeId>, served: Vec<u32> },
 }
 
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    printed: Option<Printed>,
-}
+/// The rules: there are no options.
+pub type Rules = OnlyDefect<Defect>;
 
 impl Algorithm for SrimaniReddy {
     type Message = Message;
@@ -67,7 +64,7 @@ impl Algorithm for SrimaniReddy {
         kind: Kind::KMutex,
         source: "001 ch. III and app. A (Srimani and Reddy 1992)",
         cost: "0 if a privilege is here, else at most n+k−1",
-        tokens: Tokens::PerRight,
+        tokens: Tokens::PerSlot,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: false,
@@ -88,11 +85,11 @@ impl Algorithm for SrimaniReddy {
             Scope::new(3, 3, 1),
             Scope::new(4, 2, 1),
         ],
-        defects: Printed::TABLE,
+        defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { printed: Printed::of(setting) })
+        Ok(Rules { defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -103,7 +100,7 @@ impl Algorithm for SrimaniReddy {
             idle: u32::from(site.me < site.tokens),
             inside: None,
             waiting: false,
-            printed_last: if site.rules.only_the_next() { none } else { Vec::new() },
+            printed_last: if site.has_defect(Defect::OnlyTheNextNumber) { none } else { Vec::new() },
         }
     }
 
@@ -120,8 +117,7 @@ impl Algorithm for SrimaniReddy {
             Input::Deliver { message: Message::Privilege { queue, served }, .. } => {
                 self.on_privilege(site, queue, &served, out);
             }
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
         if self.idle > 0 && site.others().any(|node| self.waits(node)) {
             out.never("a privilege stays idle and a request is known here");
@@ -132,14 +128,14 @@ impl Algorithm for SrimaniReddy {
         (0..self.idle).for_each(|_| census.token_here());
         if let Some(queue) = &self.inside {
             census.token_here();
-            count_queue(queue, census);
+            census.queue_of(queue.iter().copied());
         }
     }
 
     fn count_message(message: &Message, _: NodeId, census: &mut Census) {
         if let Message::Privilege { queue, .. } = message {
             census.token_moving();
-            count_queue(queue, census);
+            census.queue_of(queue.iter().copied());
         }
     }
 
@@ -172,7 +168,7 @@ impl SrimaniReddy {
         }
         self.waiting = true;
         let number = &mut self.asked[site.me as usize];
-        if site.rules.printed != Some(Printed::NumberNotRaised) {
+        if !site.has_defect(Defect::NumberNotRaised) {
             *number += 1;
         }
         out.broadcast(site, &Message::Request(*number));
@@ -193,7 +189,7 @@ impl SrimaniReddy {
         };
         if self.idle > 0 && due {
             self.idle -= 1;
-            let shadowed = site.rules.printed == Some(Printed::LoopShadowsRequester);
+            let shadowed = site.has_defect(Defect::LoopShadowsRequester);
             let to = if shadowed { site.others().last().unwrap_or(from) } else { from };
             self.send_privilege(to, Vec::new(), out);
         }
@@ -220,7 +216,7 @@ impl SrimaniReddy {
             self.hand_on(site, queue, out);
             if self.idle == idle {
                 out.note("a privilege that was not needed went on");
-                if site.rules.printed == Some(Printed::BranchWithoutBlock) {
+                if site.has_defect(Defect::BranchWithoutBlock) {
                     self.idle += 1;
                 }
             }
@@ -231,7 +227,7 @@ impl SrimaniReddy {
     fn learn(&mut self, site: &Context<'_>, node: usize, served: u32, out: &mut Out<'_>) {
         if served > self.asked[node] {
             out.note("a privilege knew of a request before it came");
-            if site.rules.printed == Some(Printed::RecordGoesBack) {
+            if site.has_defect(Defect::RecordGoesBack) {
                 return;
             }
         }
@@ -249,7 +245,7 @@ impl SrimaniReddy {
         }
         if queue.is_empty() {
             self.idle += 1;
-            if site.rules.only_the_next() {
+            if site.has_defect(Defect::OnlyTheNextNumber) {
                 self.printed_last = self.served.clone();
             }
         } else {
@@ -269,17 +265,6 @@ impl SrimaniReddy {
         let node = node as usize;
         self.asked[node] > self.served[node]
     }
-}
-
-impl Rules {
-    fn only_the_next(&self) -> bool {
-        self.printed == Some(Printed::OnlyTheNextNumber)
-    }
-}
-
-fn count_queue(queue: &[NodeId], census: &mut Census) {
-    census.queue(queue.len());
-    queue.iter().for_each(|&node| census.request_of(node));
 }
 
 impl fmt::Display for Message {

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site};
+use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
@@ -85,8 +85,7 @@ impl Algorithm for SuzukiKasami {
             Input::Exit { .. } => self.exit(site, out),
             Input::Deliver { from, message: Message::Request(number) } => self.on_request(from, number, out),
             Input::Deliver { message: Message::Token(token), .. } => self.on_token(site, token, out),
-            Input::Expire(_) => out.never("there are no timers"),
-            Input::Cancel { .. } => out.never("nobody gives up"),
+            Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
     }
 
@@ -188,8 +187,7 @@ impl SuzukiKasami {
 
 impl Token {
     fn count(&self, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.queue.iter().copied());
     }
 }
 

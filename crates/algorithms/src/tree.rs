@@ -1,12 +1,12 @@
 //! Trees over the nodes 0 to n − 1, node 0 at the root: the shapes that the tree algorithms share.
 
 use crate::algorithm::NodeId;
-use crate::info::Choice;
+use crate::info::{OptionInfo, Scope};
 use crate::setting::Setting;
 
 /// The option that chooses a shape.
-pub const SHAPE: Choice =
-    Choice { name: "shape", values: &["binary", "star", "line"], help: "the tree that joins the nodes" };
+pub const SHAPE: OptionInfo =
+    OptionInfo::choice("shape", &["binary", "star", "line"], "the tree that joins the nodes");
 
 /// The shape of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,18 @@ impl Shape {
     }
 }
 
+/// The sizes at which the checker explores an algorithm on a tree.
+pub(crate) const SUITE: &[Scope] = &[
+    Scope::new(1, 1, 2),
+    Scope::new(2, 1, 3),
+    Scope::new(3, 1, 3),
+    Scope::new(3, 1, 2).with(&[("shape", "line")]),
+    Scope::new(4, 1, 3),
+    Scope::new(4, 1, 2).with(&[("shape", "star")]),
+    Scope::new(4, 1, 2).with(&[("shape", "line")]),
+    Scope::new(5, 1, 2),
+];
+
 /// The positions below a position of the almost complete binary tree of this size.
 pub(crate) fn children(position: u32, nodes: u32) -> impl Iterator<Item = u32> {
     [2 * position + 1, 2 * position + 2].into_iter().filter(move |&child| child < nodes)
@@ -50,6 +62,23 @@ pub(crate) mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::algorithm::Algorithm;
+    use crate::light_load::enter_alone;
+    use crate::world::World;
+
+    /// A system on a tree of this shape.
+    pub(crate) fn system<A: Algorithm>(shape: Shape, nodes: u32) -> World<A> {
+        World::new(&Setting::new(nodes, 1).with(&[("shape", shape.name())]), false).unwrap()
+    }
+
+    /// Messages of an entry of `to` when `from` was the last to enter and nothing is under way.
+    pub(crate) fn cost<A: Algorithm>(shape: Shape, nodes: u32, from: u32, to: u32) -> u64 {
+        let mut world = system::<A>(shape, nodes);
+        enter_alone(&mut world, from);
+        let before = world.sent;
+        enter_alone(&mut world, to);
+        world.sent - before
+    }
 
     pub(crate) const SHAPES: [Shape; 3] = [Shape::Binary, Shape::Star, Shape::Line];
 

@@ -110,8 +110,8 @@ impl<T: Clone> Waiters<T> {
     /// Removes a client. Returns its value, if it waited.
     pub fn remove(&mut self, client: ClientId) -> Option<T> {
         let Some(many) = &mut self.many else {
-            let place = self.few.iter().position(|(waiter, _)| *waiter == client)?;
-            return self.few.remove(place).map(|(_, what)| what);
+            let index = self.few.iter().position(|(waiter, _)| *waiter == client)?;
+            return self.few.remove(index).map(|(_, what)| what);
         };
         let turn = *many.turns.get(&client)?;
         let (_, what) = many.take(turn)?;
@@ -240,23 +240,15 @@ impl<T: fmt::Debug> fmt::Debug for Waiters<T> {
 
 #[cfg(test)]
 mod tests {
+    use random::Random;
+
     use super::*;
 
     /// The reference model of [`Waiters`].
     type Model = VecDeque<(ClientId, u32)>;
 
-    /// Pseudo-random numbers.
-    struct Numbers(u64);
-
-    impl Numbers {
-        fn below(&mut self, end: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (self.0 >> 33) % end
-        }
-    }
-
-    fn change(waiters: &mut Waiters<u32>, model: &mut Model, numbers: &mut Numbers, next: &mut ClientId) {
-        match numbers.below(8) {
+    fn change(waiters: &mut Waiters<u32>, model: &mut Model, random: &mut Random, next: &mut ClientId) {
+        match random.below(8) {
             0..4 => {
                 *next += 1;
                 waiters.push_back(*next, *next % 5);
@@ -264,14 +256,14 @@ mod tests {
             }
             4 => assert_eq!(waiters.pop_front(), model.pop_front()),
             5 | 6 => {
-                let client = numbers.below(u64::from(*next) + 2) as ClientId;
-                let place = model.iter().position(|(other, _)| *other == client);
+                let client = random.below(u64::from(*next) + 2) as ClientId;
+                let index = model.iter().position(|(other, _)| *other == client);
                 assert_eq!(
                     waiters.remove(client),
-                    place.and_then(|place| model.remove(place)).map(|it| it.1)
+                    index.and_then(|index| model.remove(index)).map(|it| it.1)
                 );
             }
-            _ if numbers.below(20) == 0 => {
+            _ if random.below(20) == 0 => {
                 waiters.retain(|_, what| *what != 3);
                 model.retain(|(_, what)| *what != 3);
                 waiters.for_each(|what| *what += 1);
@@ -294,9 +286,9 @@ mod tests {
     fn it_is_a_queue_however_many_wait() {
         for seed in 0..20 {
             let (mut waiters, mut model) = (Waiters::new(), Model::new());
-            let (mut numbers, mut next) = (Numbers(seed), 0);
+            let (mut random, mut next) = (Random::new(seed), 0);
             for step in 0..600 {
-                change(&mut waiters, &mut model, &mut numbers, &mut next);
+                change(&mut waiters, &mut model, &mut random, &mut next);
                 if step % 10 == 0 {
                     check(&waiters, &model);
                 }
@@ -312,14 +304,14 @@ mod tests {
     fn everything_since_a_mark_can_be_undone() {
         for seed in 0..200 {
             let (mut waiters, mut model) = (Waiters::new(), Model::new());
-            let (mut numbers, mut next) = (Numbers(seed), 0);
-            for _ in 0..numbers.below(500) {
-                change(&mut waiters, &mut model, &mut numbers, &mut next);
+            let (mut random, mut next) = (Random::new(seed), 0);
+            for _ in 0..random.below(500) {
+                change(&mut waiters, &mut model, &mut random, &mut next);
             }
             let mark = waiters.mark();
             let mut after = model.clone();
-            for _ in 0..numbers.below(100) {
-                change(&mut waiters, &mut after, &mut numbers, &mut next);
+            for _ in 0..random.below(100) {
+                change(&mut waiters, &mut after, &mut random, &mut next);
             }
             check(&waiters, &after);
             if seed % 2 == 0 {
@@ -330,7 +322,7 @@ mod tests {
             }
             check(&waiters, &model);
             for _ in 0..200 {
-                change(&mut waiters, &mut model, &mut numbers, &mut next);
+                change(&mut waiters, &mut model, &mut random, &mut next);
             }
             check(&waiters, &model);
         }

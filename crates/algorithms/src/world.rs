@@ -10,19 +10,19 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Chance, ClientId, Effect, Input, NodeId, Site, Timer};
 use crate::census::Census;
 use crate::info::{Clients, Info, Scope};
+use crate::node::{Client, Event, Node};
 use crate::properties::{Fences, Property, Terms, Violation};
 use crate::schedule::{Action, Envelope, NotAStep, Script, Step, parse_schedule};
-use crate::seat::{Client, Event, Seat};
 use crate::setting::{Setting, SettingError};
 use crate::system::System;
 
-/// All nodes of a system and the messages between them.
+/// The nodes of a system and the messages between them.
 #[derive(Clone, Debug)]
 pub struct World<A: Algorithm> {
     system: System<A>,
     terms: Terms,
     /// The nodes.
-    pub seats: Vec<Seat<A>>,
+    pub nodes: Vec<Node<A>>,
     /// The messages under way, oldest first, by (from, to), without empty entries.
     pub channels: BTreeMap<(NodeId, NodeId), Vec<A::Message>>,
     /// How many messages have been sent so far.
@@ -164,7 +164,7 @@ impl<A: Algorithm> World<A> {
         let (info, nodes, tokens) = (system.info(), system.setting().nodes, system.setting().tokens);
         World {
             terms: Terms::new(info, tokens, faulty),
-            seats: (0..nodes).map(|me| Seat::start(&system.site(me))).collect(),
+            nodes: (0..nodes).map(|me| Node::start(&system.site(me))).collect(),
             channels: BTreeMap::new(),
             sent: 0,
             entries: 0,
@@ -191,8 +191,8 @@ impl<A: Algorithm> World<A> {
     /// Counts everything.
     pub fn census(&self) -> Census {
         let mut census = Census::new(self.system.setting().nodes, self.system.setting().groups);
-        for (me, seat) in (0..).zip(&self.seats) {
-            seat.count(&self.site(me), &mut census);
+        for (me, node) in (0..).zip(&self.nodes) {
+            node.count(&self.site(me), &mut census);
         }
         for ((_, to), messages) in &self.channels {
             for message in messages {
@@ -229,7 +229,7 @@ impl<A: Algorithm> World<A> {
             let (effects, picks) = (Vec::new(), Vec::new());
             return Ok(StepOutcome { info, node, heading, effects, picks, violation: None });
         };
-        let reaction = self.seats[me as usize].apply(&self.system.site(me), event, chance);
+        let reaction = self.nodes[me as usize].apply(&self.system.site(me), event, chance);
         let mut violation = reaction.violation;
         for effect in &reaction.effects {
             match effect {
@@ -237,9 +237,9 @@ impl<A: Algorithm> World<A> {
                     self.sent += 1;
                     self.channels.entry((me, *to)).or_default().push(message.clone());
                 }
-                Effect::Enter(pass) => {
+                Effect::Enter(grant) => {
                     self.entries += 1;
-                    violation = violation.or_else(|| self.fences.violated(me, pass));
+                    violation = violation.or_else(|| self.fences.violated(me, grant));
                 }
                 _ => {}
             }
@@ -277,37 +277,37 @@ impl<A: Algorithm> World<A> {
         let input = |input| Some(Event::Input(input));
         let (info, groups_known) = (self.info(), self.system.setting().groups);
         Ok(match action {
-            Action::Request { node, client, groups } => {
-                let seat = self.seat(node)?;
+            Action::Request { node: id, client, groups } => {
+                let node = self.node(id)?;
                 if client > 0 && info.clients == Clients::OneEach {
                     return Err(StepError::OneClient(info.name));
                 }
                 if client > MOST_CLIENTS {
                     return Err(StepError::ClientNumber);
                 }
-                if seat.node.is_none() || seat.client(client) != Client::Idle {
-                    return Err(StepError::CannotRequest(node));
+                if node.state.is_none() || node.client(client) != Client::Idle {
+                    return Err(StepError::CannotRequest(id));
                 }
                 if groups.iter().any(|group| group >= groups_known) {
                     return Err(StepError::NoGroup(groups_known));
                 }
-                (Some(node), String::new(), input(Input::Request { client, groups }))
+                (Some(id), String::new(), input(Input::Request { client, groups }))
             }
             Action::Cancel { node, client } => {
-                if info.clients == Clients::OneEach || !self.seat(node)?.client(client).is_waiting() {
+                if info.clients == Clients::OneEach || !self.node(node)?.client(client).is_waiting() {
                     return Err(StepError::CannotCancel(node));
                 }
                 (Some(node), String::new(), input(Input::Cancel { client }))
             }
             Action::Exit { node, client } => {
-                if !self.seat(node)?.client(client).is_inside() {
+                if !self.node(node)?.client(client).is_inside() {
                     return Err(StepError::NotInside(node));
                 }
                 (Some(node), String::new(), input(Input::Exit { client }))
             }
             Action::Deliver(Envelope { from, to, overtakes }) => {
                 let message = self.take_message(from, to, overtakes)?;
-                let lost = if self.seats[to as usize].node.is_none() { " and is down" } else { "" };
+                let lost = if self.nodes[to as usize].state.is_none() { " and is down" } else { "" };
                 let heading = format!("{to} receives {message} from {from}{lost}");
                 (Some(to), heading, input(Input::Deliver { from, message }))
             }
@@ -323,20 +323,20 @@ impl<A: Algorithm> World<A> {
                 (None, format!("{message} from {from} to {to} will arrive twice"), None)
             }
             Action::Expire { node, timer } => {
-                if !self.seat(node)?.armed.contains(&timer) {
+                if !self.node(node)?.armed.contains(&timer) {
                     return Err(StepError::NotArmed { node, timer });
                 }
                 let name = info.timers[timer].name;
                 (Some(node), format!("timer {name} of {node} runs out"), input(Input::Expire(timer)))
             }
             Action::Crash { node } => {
-                if self.seat(node)?.node.is_none() {
+                if self.node(node)?.state.is_none() {
                     return Err(StepError::Down(node));
                 }
                 (Some(node), format!("{node} crashes"), Some(Event::Crash))
             }
             Action::Restart { node } => {
-                if self.seat(node)?.node.is_some() {
+                if self.node(node)?.state.is_some() {
                     return Err(StepError::NotDown(node));
                 }
                 (Some(node), format!("{node} comes back"), Some(Event::Restart))
@@ -344,8 +344,8 @@ impl<A: Algorithm> World<A> {
         })
     }
 
-    fn seat(&self, node: NodeId) -> Result<&Seat<A>, StepError> {
-        self.seats.get(node as usize).ok_or(StepError::NoNode(node))
+    fn node(&self, id: NodeId) -> Result<&Node<A>, StepError> {
+        self.nodes.get(id as usize).ok_or(StepError::NoNode(id))
     }
 
     fn take_message(&mut self, from: NodeId, to: NodeId, overtakes: usize) -> Result<A::Message, StepError> {
@@ -374,6 +374,6 @@ impl<A: Algorithm> World<A> {
 
     /// Whether a client of a node is inside.
     pub fn inside(&self, node: NodeId) -> bool {
-        self.seats[node as usize].clients().any(|(_, client)| client.is_inside())
+        self.nodes[node as usize].clients().any(|(_, client)| client.is_inside())
     }
 }

@@ -1,4 +1,4 @@
-//! Every algorithm has a page that covers all its options and defects, paper tests and transcripts.
+//! Every algorithm has a page that covers all its options and defects, and tests of its claims.
 
 use std::fs;
 use std::path::Path;
@@ -11,24 +11,23 @@ fn every_algorithm_has_its_page() {
     for info in registry::ALL {
         let page = here.join(format!("../../docs/algorithms/{}.md", info.name));
         let text = fs::read_to_string(&page).unwrap_or_else(|_| panic!("{} is missing", page.display()));
-        for defect in info.defects {
-            assert!(
-                text.contains(defect.name),
-                "{} does not speak of defect {}",
-                page.display(),
-                defect.name
-            );
+        let defects = info.defects.iter().map(|defect| ("defect", defect.name));
+        let options = info.options.iter().map(|option| ("option", option.name));
+        for (what, name) in defects.chain(options) {
+            assert!(text.contains(name), "{} does not speak of {what} {name}", page.display());
         }
-        for option in info.options {
-            assert!(
-                text.contains(option.name),
-                "{} does not speak of option {}",
-                page.display(),
-                option.name
-            );
-        }
-        let paper = here.join(format!("src/{}/paper.rs", info.name.replace('-', "_")));
-        assert!(fs::read_to_string(&paper).is_ok_and(|text| text.contains("#[test]")), "{}", paper.display());
+    }
+}
+
+/// The claims of a paper are tested in `paper.rs`, those of an algorithm that no text describes in `tests.rs`.
+#[test]
+fn every_algorithm_has_tests_of_its_claims() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for info in registry::ALL {
+        let file = if info.is_published() { "paper.rs" } else { "tests.rs" };
+        let claims = sources.join(info.name.replace('-', "_")).join(file);
+        let text = fs::read_to_string(&claims).unwrap_or_else(|_| panic!("{} is missing", claims.display()));
+        assert!(text.contains("#[test]"), "{} has no test", claims.display());
     }
 }
 

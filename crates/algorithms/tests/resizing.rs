@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use algorithms::Origin;
 use algorithms::forest::{Body, Forest, Message, ResizeDefect, Rules};
 use algorithms::{Algorithm, Chance, Effect, Groups, Input, Outbox, Site, Timer};
+use random::Random;
 
 /// What to explore.
 #[derive(Clone, Copy)]
@@ -56,19 +57,15 @@ struct State {
 }
 
 /// Picks the first option, or as the seed says.
-struct Dice(Option<u64>);
+struct Picks(Option<Random>);
 
-impl Dice {
+impl Picks {
     fn below(&mut self, bound: u64) -> u64 {
-        let Some(state) = &mut self.0 else { return 0 };
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        (*state >> 11) % bound.max(1)
+        self.0.as_mut().map_or(0, |random| random.below(bound))
     }
 }
 
-impl Chance for Dice {
+impl Chance for Picks {
     fn pick(&mut self, options: u32) -> u32 {
         self.below(u64::from(options)) as u32
     }
@@ -126,10 +123,10 @@ impl Plan {
     }
 
     /// Takes a step. The error names the violated rule.
-    fn take(&self, state: &mut State, step: &Move, dice: &mut Dice) -> Result<(), String> {
+    fn take(&self, state: &mut State, step: &Move, picks: &mut Picks) -> Result<(), String> {
         let rules = self.rules();
         let mut effects = Vec::new();
-        let mut out = Outbox::new(&mut effects, dice);
+        let mut out = Outbox::new(&mut effects, picks);
         let (node, input) = match *step {
             Move::Resize(tokens) => {
                 state.sizes.pop_front();
@@ -180,17 +177,17 @@ impl Plan {
         for effect in effects {
             match effect {
                 Effect::Send { to, message } => state.links.entry((node, to)).or_default().push_back(message),
-                Effect::Enter(pass) => {
-                    let client = &mut state.clients[node as usize][pass.client as usize];
+                Effect::Enter(grant) => {
+                    let client = &mut state.clients[node as usize][grant.client as usize];
                     *client = Client::Inside(client.asks());
-                    if pass.slot >= state.nodes[node as usize].size().tokens {
-                        return Err(format!("node {node} grants the retiring slot {}", pass.slot));
+                    if grant.slot >= state.nodes[node as usize].size().tokens {
+                        return Err(format!("node {node} grants the retiring slot {}", grant.slot));
                     }
-                    let highest = state.fences.entry(pass.slot).or_default();
-                    if pass.fence <= *highest {
-                        return Err(format!("fence {} of slot {} after {highest}", pass.fence, pass.slot));
+                    let highest = state.fences.entry(grant.slot).or_default();
+                    if grant.fence <= *highest {
+                        return Err(format!("fence {} of slot {} after {highest}", grant.fence, grant.slot));
                     }
-                    *highest = pass.fence;
+                    *highest = grant.fence;
                 }
                 Effect::Arm(timer, _) => state.armed[node as usize][timer] = true,
                 Effect::Disarm(timer) => state.armed[node as usize][timer] = false,
@@ -244,7 +241,7 @@ impl Plan {
             }
             for step in moves {
                 let mut next = state.clone();
-                self.take(&mut next, &step, &mut Dice(None))?;
+                self.take(&mut next, &step, &mut Picks(None))?;
                 if seen.insert(next.clone()) {
                     open.push(next);
                 }
@@ -256,17 +253,17 @@ impl Plan {
 
     /// One random run, to its end.
     fn run(&self, seed: u64) -> Result<(), String> {
-        let mut dice = Dice(Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
-        let changes = dice.below(6);
-        let sizes: Vec<u32> = (0..changes).map(|_| 1 + dice.below(4) as u32).collect();
+        let mut picks = Picks(Some(Random::new(seed)));
+        let changes = picks.below(6);
+        let sizes: Vec<u32> = (0..changes).map(|_| 1 + picks.below(4) as u32).collect();
         let mut state = self.start(&sizes, u32::MAX);
         for _ in 0..20_000 {
             let moves = self.moves(&state);
             if moves.is_empty() {
                 return self.judge_end(&state);
             }
-            let step = moves[dice.below(moves.len() as u64) as usize].clone();
-            self.take(&mut state, &step, &mut dice)?;
+            let step = moves[picks.below(moves.len() as u64) as usize].clone();
+            self.take(&mut state, &step, &mut picks)?;
         }
         Err(format!("no end: {:?}", self.moves(&state)))
     }

@@ -1,21 +1,23 @@
 //! A cluster in this process, with sockets between its nodes and for clients.
 
-use client::Tokenwood;
 use node::LocalCluster;
 use service::Config;
+use tokenwood::Tokenwood;
 use tokio::runtime::{Builder, Runtime};
+
+use crate::error::Error;
 
 /// A running cluster.
 pub(crate) struct Cluster(LocalCluster);
 
 impl Cluster {
-    pub(crate) async fn start(nodes: u32) -> Result<Cluster, String> {
+    pub(crate) async fn start(nodes: u32) -> Result<Cluster, Error> {
         Cluster::start_with(nodes, |_| {}).await
     }
 
-    pub(crate) async fn start_with(nodes: u32, tune: fn(&mut Config)) -> Result<Cluster, String> {
+    pub(crate) async fn start_with(nodes: u32, tune: fn(&mut Config)) -> Result<Cluster, Error> {
         let started = LocalCluster::start_with(nodes, tune).await;
-        started.map(Cluster).map_err(|error| format!("cannot listen on loopback: {error}"))
+        started.map(Cluster).map_err(Error::at("cannot listen on loopback"))
     }
 
     /// A client in the process of this node.
@@ -24,8 +26,8 @@ impl Cluster {
     }
 
     /// A client with a connection to this node.
-    pub(crate) async fn client(&self, node: usize) -> Result<Tokenwood, String> {
-        Tokenwood::connect([self.0.endpoints[node].clone()]).await.map_err(|error| error.to_string())
+    pub(crate) async fn client(&self, node: usize) -> Result<Tokenwood, Error> {
+        Ok(Tokenwood::connect([self.0.endpoints[node].clone()]).await?)
     }
 
     /// How many messages nodes have sent each other.
@@ -44,7 +46,7 @@ impl Cluster {
 }
 
 /// A runtime for a scenario: two threads, so that figures of machines with many cores can be compared.
-pub(crate) fn runtime() -> Result<Runtime, String> {
+pub(crate) fn runtime() -> Result<Runtime, Error> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.map_err(|error| format!("no threads can be started: {error}"))
+    runtime.map_err(Error::at("no threads can be started"))
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use client::{Lock, Tokenwood};
+use tokenwood::{Lock, Tokenwood};
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 
 use crate::cluster::{Cluster, runtime};
+use crate::error::Error;
 use crate::figure::{jain, quantile};
 use crate::floor::micros;
 use crate::{Effort, Figure};
@@ -26,7 +27,7 @@ struct Run {
     longest_wait: f64,
 }
 
-pub(crate) fn three(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn three(effort: &Effort) -> Result<Vec<Figure>, Error> {
     let run = run(3, one_lock, effort)?;
     Ok(run
         .figures()
@@ -37,11 +38,11 @@ pub(crate) fn three(effort: &Effort) -> Result<Vec<Figure>, String> {
         .to_vec())
 }
 
-pub(crate) fn nine(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn nine(effort: &Effort) -> Result<Vec<Figure>, Error> {
     Ok(run(9, one_lock, effort)?.figures().to_vec())
 }
 
-pub(crate) fn thirty(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn thirty(effort: &Effort) -> Result<Vec<Figure>, Error> {
     let run = run(30, one_lock, effort)?;
     Ok(run
         .figures()
@@ -53,22 +54,22 @@ pub(crate) fn thirty(effort: &Effort) -> Result<Vec<Figure>, String> {
         .to_vec())
 }
 
-pub(crate) fn hundred(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn hundred(effort: &Effort) -> Result<Vec<Figure>, Error> {
     Ok(run(100, one_lock, effort)?.figures().to_vec())
 }
 
-pub(crate) fn semaphore(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn semaphore(effort: &Effort) -> Result<Vec<Figure>, Error> {
     Ok(run(30, |tokenwood, _, _| tokenwood.semaphore("semaphore", 3), effort)?.figures().to_vec())
 }
 
-pub(crate) fn rooms(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn rooms(effort: &Effort) -> Result<Vec<Figure>, Error> {
     let group = |tokenwood: &Tokenwood, client: usize, _| {
         tokenwood.room("room").group(if client.is_multiple_of(2) { "even" } else { "odd" })
     };
     Ok(run(30, group, effort)?.figures().to_vec())
 }
 
-pub(crate) fn many_names(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn many_names(effort: &Effort) -> Result<Vec<Figure>, Error> {
     let any = |tokenwood: &Tokenwood, client: usize, time: u64| {
         // Spread by a fixed hash, so that every run uses the same names.
         let mixed =
@@ -96,7 +97,7 @@ impl Run {
     }
 }
 
-fn run(clients: usize, choice: Choice, effort: &Effort) -> Result<Run, String> {
+fn run(clients: usize, choice: Choice, effort: &Effort) -> Result<Run, Error> {
     runtime()?.block_on(async {
         let cluster = Cluster::start(NODES as u32).await?;
         let (begin, over) = (Arc::new(Barrier::new(clients + 1)), Arc::new(AtomicBool::new(false)));
@@ -105,7 +106,7 @@ fn run(clients: usize, choice: Choice, effort: &Effort) -> Result<Run, String> {
             let tokenwood = cluster.client(client % NODES).await?;
             // Once before it counts, so that every node knows the lock.
             let first = choice(&tokenwood, client, 0).acquire().await;
-            first.map_err(|error| error.to_string())?.release();
+            first?.release();
             let (begin, over) = (begin.clone(), over.clone());
             tasks.push(tokio::spawn(async move {
                 begin.wait().await;
@@ -118,7 +119,7 @@ fn run(clients: usize, choice: Choice, effort: &Effort) -> Result<Run, String> {
         over.store(true, Ordering::Relaxed);
         let (mut entries, mut waits) = (Vec::new(), Vec::new());
         for task in tasks {
-            let times = task.await.map_err(|error| error.to_string())??;
+            let times = task.await??;
             entries.push(times.len() as u64);
             waits.extend(times);
         }
@@ -140,12 +141,12 @@ async fn live(
     client: usize,
     choice: Choice,
     over: &AtomicBool,
-) -> Result<Vec<f64>, String> {
+) -> Result<Vec<f64>, Error> {
     let mut waits = Vec::new();
     while !over.load(Ordering::Relaxed) {
         let lock = choice(tokenwood, client, waits.len() as u64);
         let asked = Instant::now();
-        let guard = lock.acquire().await.map_err(|error| error.to_string())?;
+        let guard = lock.acquire().await?;
         waits.push(micros(asked));
         guard.release();
     }

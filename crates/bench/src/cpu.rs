@@ -5,14 +5,18 @@ use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use crate::error::Error;
+
 /// The unit of the kernel's counts: a hundredth of a second on every Linux.
 const TICK_MICROS: f64 = 10_000.0;
 
 /// Microseconds that this process has used, user and system, threads that have ended included.
-pub fn used_by(process: u32) -> Result<f64, String> {
+pub fn used_by(process: u32) -> Result<f64, Error> {
     let file = format!("/proc/{process}/stat");
-    let stat = fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
-    ticks(&stat).map(|ticks| ticks as f64 * TICK_MICROS).ok_or_else(|| format!("{file} makes no sense"))
+    let stat = fs::read_to_string(&file).map_err(Error::at(format!("cannot read {file}")))?;
+    ticks(&stat)
+        .map(|ticks| ticks as f64 * TICK_MICROS)
+        .ok_or_else(|| Error::Measurement(format!("{file} makes no sense")))
 }
 
 /// User and system time in the text of `/proc/PID/stat`.

@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
-use client::{Lock, Tokenwood};
+use tokenwood::{Lock, Tokenwood};
 use tokio::sync::mpsc;
 use tokio::time::{Duration, sleep};
 
 use crate::cluster::{Cluster, runtime};
+use crate::error::Error;
 use crate::figure::{median, quantile};
-use crate::floor::Floor;
+use crate::floor::{BesideFloor, Way, beside_floor};
 use crate::{Effort, Figure};
 
 /// Floor and figure are measured alternately, this many at a time.
@@ -17,7 +18,7 @@ const TURN: u32 = 100;
 /// have to wake up.
 const PAUSE: Duration = Duration::from_millis(1);
 
-pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, Error> {
     runtime()?.block_on(async {
         let cluster = Cluster::start(2).await?;
         let clients = [cluster.embedded(0), cluster.embedded(1)];
@@ -25,7 +26,7 @@ pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, String> {
     })
 }
 
-pub(crate) fn between_clients(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn between_clients(effort: &Effort) -> Result<Vec<Figure>, Error> {
     runtime()?.block_on(async {
         let cluster = Cluster::start(2).await?;
         let clients = [cluster.client(0).await?, cluster.client(1).await?];
@@ -38,23 +39,14 @@ async fn measure(
     clients: [Tokenwood; 2],
     limit: f64,
     effort: &Effort,
-) -> Result<Vec<Figure>, String> {
+) -> Result<Vec<Figure>, Error> {
     let [first, second] = clients.map(|client| client.mutex("hand-off"));
-    let time = effort.time;
-    let measured = tokio::spawn(async move {
-        let mut floor = Floor::start().await?;
-        let (mut bare, mut all, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        let begun = Instant::now();
-        while begun.elapsed() < time {
-            let mut floors = floor.round_trips(TURN, PAUSE).await?;
-            let mut times = turn(&first, &second).await?;
-            ratios.push(median(&mut times) / (median(&mut floors) / 2.0));
-            bare.extend(floors.iter().map(|time| time / 2.0));
-            all.extend(times);
-        }
-        Ok::<_, String>((bare, all, ratios))
-    });
-    let (mut bare, mut all, mut ratios) = measured.await.map_err(|error| error.to_string())??;
+    let ours = move || {
+        let (first, second) = (first.clone(), second.clone());
+        async move { turn(&first, &second).await }
+    };
+    let measured = beside_floor(effort.time, (TURN, PAUSE, Way::There), ours).await?;
+    let BesideFloor { mut bare, ours: mut all, mut ratios } = measured;
     cluster.stop().await;
     Ok(vec![
         Figure::new("bare one way", median(&mut bare), "µs"),
@@ -65,24 +57,25 @@ async fn measure(
 }
 
 /// Hands the lock to and fro. Returns how many microseconds each hand-off took.
-async fn turn(first: &Lock, second: &Lock) -> Result<Vec<f64>, String> {
+async fn turn(first: &Lock, second: &Lock) -> Result<Vec<f64>, Error> {
     let mut times = Vec::new();
     for round in 0..TURN {
         let (giver, taker) = if round % 2 == 0 { (first, second) } else { (second, first) };
-        let guard = giver.acquire().await.map_err(|error| error.to_string())?;
+        let guard = giver.acquire().await?;
         let taker = taker.clone();
         let (granted, mut grant) = mpsc::channel(1);
         let waiter = tokio::spawn(async move {
-            let guard = taker.acquire().await.map_err(|error| error.to_string())?;
+            let guard = taker.acquire().await?;
             _ = granted.try_send(Instant::now());
             drop(guard);
-            Ok::<(), String>(())
+            Ok::<(), Error>(())
         });
         sleep(PAUSE).await;
         let released = Instant::now();
         guard.release();
-        waiter.await.map_err(|error| error.to_string())??;
-        let granted = grant.recv().await.ok_or("no grant was received")?;
+        waiter.await??;
+        let granted =
+            grant.recv().await.ok_or_else(|| Error::Measurement("no grant was received".to_string()))?;
         times.push(granted.duration_since(released).as_secs_f64() * 1e6);
     }
     Ok(times)

@@ -9,16 +9,17 @@
 mod cluster;
 mod contended;
 pub mod cpu;
+mod error;
 mod figure;
 mod floor;
 mod handoff;
 mod names;
 pub mod peers;
-pub mod storm;
 mod uncontended;
 
 use std::time::Duration;
 
+pub use error::Error;
 pub use figure::{Bound, Figure, Outcome};
 
 /// A benchmark scenario.
@@ -30,7 +31,7 @@ pub struct Scenario {
     run: Run,
 }
 
-type Run = fn(&Effort) -> Result<Vec<Figure>, String>;
+type Run = fn(&Effort) -> Result<Vec<Figure>, Error>;
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
@@ -44,13 +45,13 @@ pub struct Effort {
 }
 
 impl Scenario {
-    /// Runs the scenario. The error is one line.
-    pub fn run(&self, effort: &Effort) -> Result<Outcome, String> {
+    /// Runs the scenario.
+    pub fn run(&self, effort: &Effort) -> Result<Outcome, Error> {
         let mut rounds = Vec::new();
         for _ in 0..effort.rounds.max(1) {
             rounds.push(Outcome { scenario: self.name.to_string(), figures: (self.run)(effort)? });
         }
-        Outcome::of_rounds(rounds).ok_or_else(|| "nothing was measured".to_string())
+        Outcome::of_rounds(rounds).ok_or_else(|| Error::Measurement("nothing was measured".to_string()))
     }
 }
 

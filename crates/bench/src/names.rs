@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 use crate::cluster::{Cluster, runtime};
+use crate::error::Error;
 use crate::{Effort, Figure};
 
 /// Names must be forgotten after this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, Error> {
     let names = effort.names;
     runtime()?.block_on(async {
         // Soon enough not to be waited for, and late enough that none is forgotten before all are there.
@@ -20,12 +21,12 @@ pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, String> {
         let begun = Instant::now();
         for number in 0..names {
             let lock = tokenwood.mutex(&format!("jobs/nightly/{number}"));
-            lock.acquire().await.map_err(|error| error.to_string())?.release();
+            lock.acquire().await?.release();
         }
         let (span, used) = (begun.elapsed(), resident()?.saturating_sub(before));
         while cluster.resources() > 0 {
             if begun.elapsed() > span + PATIENCE {
-                return Err(format!("{} names are never forgotten", cluster.resources()));
+                return Err(Error::Measurement(format!("{} names are never forgotten", cluster.resources())));
             }
             sleep(Duration::from_millis(50)).await;
         }
@@ -50,9 +51,10 @@ pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, String> {
 }
 
 /// The resident memory of this process, in bytes.
-fn resident() -> Result<u64, String> {
+fn resident() -> Result<u64, Error> {
     let cannot = "how much memory this process has cannot be found out: there is no /proc/self/statm";
-    let text = std::fs::read_to_string("/proc/self/statm").map_err(|_| cannot)?;
-    let pages: u64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).ok_or(cannot)?;
+    let cannot = || Error::Measurement(cannot.to_string());
+    let text = std::fs::read_to_string("/proc/self/statm").map_err(|_| cannot())?;
+    let pages: u64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).ok_or_else(cannot)?;
     Ok(pages * 4096)
 }

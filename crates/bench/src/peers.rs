@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::cpu;
+use crate::error::Error;
 use crate::floor::micros;
 pub use bare::bare_round_trip;
 pub use tally::{FIGURES, HAND_OFF, HAND_OFF_RATIO, Sample, Versus, compare};
@@ -133,10 +134,10 @@ pub const WORKLOADS: [Workload; 4] = [
 /// A client of a lock service. Holds at most one lock at a time.
 trait Locker: Send + Sized + 'static {
     /// Waits until it holds this lock.
-    fn acquire(&mut self, name: &str) -> impl Future<Output = Result<(), String>> + Send;
+    fn acquire(&mut self, name: &str) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Releases what it holds.
-    fn release(&mut self) -> impl Future<Output = Result<(), String>> + Send;
+    fn release(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Releases the lock it holds, and waits until it holds this one. `released` is called just before the
     /// release is written.
@@ -144,7 +145,7 @@ trait Locker: Send + Sized + 'static {
         &mut self,
         name: &str,
         released: impl Fn() + Send,
-    ) -> impl Future<Output = Result<Instant, String>> + Send {
+    ) -> impl Future<Output = Result<Instant, Error>> + Send {
         async move {
             released();
             self.release().await?;
@@ -156,7 +157,7 @@ trait Locker: Send + Sized + 'static {
 }
 
 /// Runs the clients of this peer for `time`.
-pub async fn measure(peer: &Peer, workload: &Workload, time: Duration) -> Result<Sample, String> {
+pub async fn measure(peer: &Peer, workload: &Workload, time: Duration) -> Result<Sample, Error> {
     let measured = match peer.kind {
         Kind::Tokenwood => run(tokenwood::clients(peer, workload, false).await?, peer, workload, time).await,
         Kind::TokenwoodJoined => {
@@ -167,12 +168,13 @@ pub async fn measure(peer: &Peer, workload: &Workload, time: Duration) -> Result
         Kind::Etcd => run(etcd::clients(peer, workload).await?, peer, workload, time).await,
         Kind::ZooKeeper => run(zookeeper::clients(peer, workload).await?, peer, workload, time).await,
     };
-    measured.map_err(|error| format!("{}, {}: {error}", peer.kind.name(), workload.name))
+    let (peer, workload) = (peer.kind.name(), workload.name);
+    measured.map_err(|why| Error::At { peer, workload, why: Box::new(why) })
 }
 
 /// Whether this peer serves: one client acquires a lock and releases it. The error says why not.
-pub async fn answers(peer: &Peer) -> Result<(), String> {
-    async fn once<L: Locker>(clients: Vec<L>) -> Result<(), String> {
+pub async fn answers(peer: &Peer) -> Result<(), Error> {
+    async fn once<L: Locker>(clients: Vec<L>) -> Result<(), Error> {
         for mut client in clients {
             client.acquire(&name_of(&FIRST, 0)).await?;
             client.release().await?;
@@ -216,7 +218,7 @@ async fn run<L: Locker>(
     peer: &Peer,
     workload: &Workload,
     time: Duration,
-) -> Result<Sample, String> {
+) -> Result<Sample, Error> {
     let shared = Arc::new(Shared {
         begin: Barrier::new(clients.len() + 1),
         over: AtomicBool::new(false),
@@ -225,7 +227,7 @@ async fn run<L: Locker>(
     });
     let mut tasks = JoinSet::new();
     for (number, client) in clients.into_iter().enumerate() {
-        tasks.spawn(live(client, number, *workload, shared.clone()));
+        tasks.spawn(run_client(client, number, *workload, shared.clone()));
     }
     shared.begin.wait().await;
     let (servers, mine, begun) = (used_by_servers(peer)?, used_by_clients()?, Instant::now());
@@ -234,37 +236,37 @@ async fn run<L: Locker>(
     let (servers, mine, span) =
         (used_by_servers(peer)? - servers, used_by_clients()? - mine, begun.elapsed());
     shared.over.store(true, Ordering::Relaxed);
-    let mut lives = Vec::new();
-    while let Some(life) = tasks.join_next().await {
-        lives.push(life.map_err(|error| error.to_string())??);
+    let mut all = Vec::new();
+    while let Some(measured) = tasks.join_next().await {
+        all.push(measured??);
     }
-    Ok(Sample::new(&lives, span, servers, mine))
+    Ok(Sample::new(&all, span, servers, mine))
 }
 
-fn used_by_servers(peer: &Peer) -> Result<f64, String> {
+fn used_by_servers(peer: &Peer) -> Result<f64, Error> {
     peer.processes.iter().map(|process| cpu::used_by(*process)).sum()
 }
 
-fn used_by_clients() -> Result<f64, String> {
+fn used_by_clients() -> Result<f64, Error> {
     cpu::used_by(std::process::id())
 }
 
 /// The measurements of a client, in microseconds.
 #[derive(Default)]
-struct Life {
+struct Measured {
     waits: Vec<f64>,
     /// From the release of any client to the next grant.
     hand_offs: Vec<f64>,
 }
 
 /// Acquires one lock after the other until the time is up.
-async fn live<L: Locker>(
+async fn run_client<L: Locker>(
     mut client: L,
     number: usize,
     workload: Workload,
     shared: Arc<Shared>,
-) -> Result<Life, String> {
-    let mut life = Life::default();
+) -> Result<Measured, Error> {
+    let mut measured = Measured::default();
     // The first lock is acquired before it counts, so that connections and names are warm.
     client.acquire(&name(&workload, number, 0)).await?;
     client.release().await?;
@@ -273,7 +275,7 @@ async fn live<L: Locker>(
     client.acquire(&name(&workload, number, 1)).await?;
     let mut time = 1;
     if !shared.over.load(Ordering::Relaxed) {
-        life.waits.push(micros(asked));
+        measured.waits.push(micros(asked));
     }
     while !shared.over.load(Ordering::Relaxed) {
         time += 1;
@@ -284,14 +286,14 @@ async fn live<L: Locker>(
             // Granted after the end: it does not count.
             break;
         }
-        life.waits.push(micros(asked));
+        measured.waits.push(micros(asked));
         if workload.name == CONTENDED {
             let since = shared.nanos().saturating_sub(shared.released.load(Ordering::Relaxed));
-            life.hand_offs.push(since as f64 / 1e3);
+            measured.hand_offs.push(since as f64 / 1e3);
         }
     }
     client.release().await?;
-    Ok(life)
+    Ok(measured)
 }
 
 /// The lock that a client takes next, spread by a fixed hash, so that every run uses the same names.

@@ -3,11 +3,12 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use client::Lock;
+use tokenwood::Lock;
 
 use crate::cluster::{Cluster, runtime};
+use crate::error::Error;
 use crate::figure::{median, quantile};
-use crate::floor::{Floor, micros};
+use crate::floor::{BesideFloor, Way, beside_floor, micros};
 use crate::{Effort, Figure};
 
 /// This many cycles are timed together where one is too short for the clock.
@@ -15,7 +16,7 @@ const TOGETHER: u32 = 1_000;
 /// Floor and figure are measured alternately, this many at a time.
 const TURN: u32 = 500;
 
-pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, Error> {
     runtime()?.block_on(async {
         let cluster = Cluster::start(3).await?;
         let tokenwood = cluster.embedded(0);
@@ -40,39 +41,33 @@ pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, String> {
     })
 }
 
-async fn cycle(lock: &Lock) -> Result<(), String> {
-    let guard = lock.acquire().await.map_err(|error| error.to_string())?;
+async fn cycle(lock: &Lock) -> Result<(), Error> {
+    let guard = lock.acquire().await?;
     black_box(guard).release();
     Ok(())
 }
 
-pub(crate) fn through_client(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn through_client(effort: &Effort) -> Result<Vec<Figure>, Error> {
     runtime()?.block_on(async {
         let cluster = Cluster::start(3).await?;
         let tokenwood = cluster.client(0).await?;
         let lock = tokenwood.mutex("client");
-        // In a task, as in real programs: waking the task of `block_on` costs more.
-        let time = effort.time;
-        let measured = tokio::spawn(async move {
-            let mut floor = Floor::start().await?;
-            cycle(&lock).await?;
-            let (mut bare, mut all, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-            let begun = Instant::now();
-            while begun.elapsed() < time {
-                let mut floors = floor.round_trips(TURN, Duration::ZERO).await?;
+        cycle(&lock).await?;
+        let ours = move || {
+            let lock = lock.clone();
+            async move {
                 let mut times = Vec::new();
                 for _ in 0..TURN {
                     let started = Instant::now();
                     cycle(&lock).await?;
                     times.push(micros(started));
                 }
-                ratios.push(median(&mut times) / median(&mut floors));
-                bare.extend(floors);
-                all.extend(times);
+                Ok(times)
             }
-            Ok::<_, String>((bare, all, ratios))
-        });
-        let (mut bare, mut all, mut ratios) = measured.await.map_err(|error| error.to_string())??;
+        };
+        let how = (TURN, Duration::ZERO, Way::ThereAndBack);
+        let BesideFloor { mut bare, ours: mut all, mut ratios } =
+            beside_floor(effort.time, how, ours).await?;
         cluster.stop().await;
         Ok(vec![
             Figure::new("bare round trip", median(&mut bare), "µs"),
@@ -83,7 +78,7 @@ pub(crate) fn through_client(effort: &Effort) -> Result<Vec<Figure>, String> {
     })
 }
 
-pub(crate) fn own_locks(effort: &Effort) -> Result<Vec<Figure>, String> {
+pub(crate) fn own_locks(effort: &Effort) -> Result<Vec<Figure>, Error> {
     runtime()?.block_on(async {
         let cluster = Cluster::start(3).await?;
         let (mut locks, mut tasks) = (Vec::new(), Vec::new());
@@ -100,12 +95,12 @@ pub(crate) fn own_locks(effort: &Effort) -> Result<Vec<Figure>, String> {
                     cycle(&lock).await?;
                     count += 1;
                 }
-                Ok::<u64, String>(count)
+                Ok::<u64, Error>(count)
             }));
         }
         let mut entries = 0;
         for task in tasks {
-            entries += task.await.map_err(|error| error.to_string())??;
+            entries += task.await??;
         }
         let sent = cluster.messages() - messages;
         cluster.stop().await;

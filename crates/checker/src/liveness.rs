@@ -43,7 +43,7 @@ pub(crate) fn stuck_state(
 ) -> Option<StateId> {
     let offsets = store.offsets();
     let mut good = vec![false; store.len() as usize];
-    // Links mostly lead from earlier to later states, so one backward pass settles nearly everything. Passes
+    // Links mostly lead from earlier to later states, so one backward grant settles nearly everything. Passes
     // repeat until nothing changes, for the links that lead back.
     let mut changed = true;
     while changed {

@@ -6,8 +6,8 @@ use std::hash::Hash;
 
 use algorithms::erased::Message;
 use algorithms::info::{Clients, Pace};
+use algorithms::node::{Client, Event, Node};
 use algorithms::schedule::Script;
-use algorithms::seat::{Client, Event, Seat};
 use algorithms::{
     Algorithm, Case, Census, ClientId, Effect, Erased, Groups, Input, NodeId, Site, System, Timer, Violation,
 };
@@ -77,8 +77,8 @@ pub(crate) struct InboxInfo {
 /// The state of a node, with what it may still do in the search.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct NodePart {
-    node: NodeId,
-    seat: Seat<Erased>,
+    me: NodeId,
+    node: Node<Erased>,
     requests_left: u8,
     /// How often each timer has expired while messages were under way.
     fired: Vec<u8>,
@@ -194,15 +194,15 @@ impl Model {
 
     fn tick_node(&mut self, part: &NodePart) -> Option<u32> {
         let section = self.pace?.section as u8;
-        let inside = part.seat.client.is_inside();
+        let inside = part.node.client.is_inside();
         if (inside && part.inside_for == section)
-            || part.seat.armed.iter().any(|&timer| part.runs_for[timer] == 0)
+            || part.node.armed.iter().any(|&timer| part.runs_for[timer] == 0)
         {
             return None;
         }
         let mut part = part.clone();
         part.inside_for += u8::from(inside);
-        for &timer in &part.seat.armed {
+        for &timer in &part.node.armed {
             part.runs_for[timer] -= 1;
         }
         Some(self.nodes.number(part))
@@ -249,8 +249,8 @@ impl Model {
         loop {
             let mut part = self.nodes.values[part as usize].clone();
             prepare(&mut part);
-            let me = part.node;
-            let reaction = part.seat.apply(&self.site(me), event.clone(), &mut script);
+            let me = part.me;
+            let reaction = part.node.apply(&self.site(me), event.clone(), &mut script);
             let mut outcome = Outcome {
                 node: 0,
                 sends: Box::default(),
@@ -313,7 +313,7 @@ impl Model {
     /// The moves of a node's clients.
     fn client_moves(&mut self, id: u32, part: &NodePart, moves: &mut Vec<Move>) {
         // Clients are interchangeable, so the idle one with the lowest number makes the request.
-        let asker = part.seat.idle_client();
+        let asker = part.node.idle_client();
         if part.requests_left > 0 && asker < self.clients {
             for groups in self.groups_wanted.clone() {
                 self.moves(
@@ -326,7 +326,7 @@ impl Model {
             }
         }
         let may_leave = self.pace.is_none_or(|pace| u32::from(part.inside_for) == pace.section);
-        for (number, client) in part.seat.clients() {
+        for (number, client) in part.node.clients() {
             match client {
                 Client::Inside { .. } if may_leave => {
                     self.moves(id, Cause::Exit(number), Budget::NONE, |part| part.inside_for = 0, moves);
@@ -346,12 +346,12 @@ impl Model {
     pub(crate) fn start(&mut self) -> RowBuffer {
         let nodes = self.system.setting().nodes;
         let states: Vec<u32> = (0..nodes)
-            .map(|node| {
-                let seat = Seat::start(&self.site(node));
+            .map(|me| {
+                let node = Node::start(&self.site(me));
                 let timers = self.system.info().timers.len();
                 let (fired, runs_for) = (vec![0; timers], vec![0; timers]);
                 let requests_left = self.requests;
-                self.nodes.number(NodePart { node, seat, requests_left, fired, inside_for: 0, runs_for })
+                self.nodes.number(NodePart { me, node, requests_left, fired, inside_for: 0, runs_for })
             })
             .collect();
         // The empty inbox of a node gets the node's number, as the layout of rows requires.
@@ -363,12 +363,12 @@ impl Model {
     pub(crate) fn node(&mut self, id: u32) -> NodeInfo {
         let part = self.nodes.values[id as usize].clone();
         let (mut moves, mut when_busy, mut when_silent) = (Vec::new(), Vec::new(), Vec::new());
-        if part.seat.node.is_some() {
+        if part.node.state.is_some() {
             self.client_moves(id, &part, &mut moves);
         } else {
             self.moves(id, Cause::Restart, Budget::NONE, |_| {}, &mut moves);
         }
-        let timers: &[Timer] = if self.firings > 0 || self.pace.is_some() { &part.seat.armed } else { &[] };
+        let timers: &[Timer] = if self.firings > 0 || self.pace.is_some() { &part.node.armed } else { &[] };
         for &timer in timers {
             if self.pace.is_some() {
                 if part.runs_for[timer] == 0 {
@@ -382,13 +382,13 @@ impl Model {
                 self.moves(id, Cause::Expire(timer), Budget::ONE_EARLY, count, &mut when_busy);
             }
         }
-        if self.crashes && part.seat.node.is_some() {
+        if self.crashes && part.node.state.is_some() {
             self.moves(id, Cause::Crash, Budget::ONE_CRASH, |_| {}, &mut moves);
         }
         let mut census = self.census();
-        part.seat.count(&self.site(part.node), &mut census);
-        let idle = part.seat.clients().all(|(_, client)| client == Client::Idle);
-        let done = idle && part.requests_left == 0 && part.seat.node.is_some();
+        part.node.count(&self.site(part.me), &mut census);
+        let idle = part.node.clients().all(|(_, client)| client == Client::Idle);
+        let done = idle && part.requests_left == 0 && part.node.state.is_some();
         let fresh = part.requests_left == self.requests;
         let ticked = self.tick_node(&part);
         NodeInfo { moves, when_busy, when_silent, census, done, fresh, ticked }

@@ -1,7 +1,9 @@
 //! The behaviour of the numbered parts, cached per thread, and the successors of a state. A cached answer
 //! needs no lock.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use sync::IgnorePoison;
 
 use crate::fast_hash::FastMap;
 use crate::model::{Cause, InboxInfo, Model, Move, NodeInfo, Outcome};
@@ -51,7 +53,7 @@ fn pair(first: u32, second: u32) -> u64 {
 
 fn ask(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
     // A thread that panics here ends the whole search, so a poisoned lock is never used for long.
-    model.lock().unwrap_or_else(PoisonError::into_inner)
+    model.lock().ignore_poison()
 }
 
 fn known<T>(list: &mut Vec<Option<Box<T>>>, id: u32, find: impl FnOnce() -> T) -> &T {

@@ -1,9 +1,10 @@
 //! Turns a path through the numbered states into steps that any driver can take.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use algorithms::schedule::Envelope;
 use algorithms::{Action, Erased, Step, System, World};
+use sync::IgnorePoison;
 
 use crate::job::Job;
 use crate::model::{Cause, Model};
@@ -13,7 +14,7 @@ use crate::search::Path;
 /// The steps of a path.
 pub(crate) fn steps(model: &Mutex<Model>, system: System<Erased>, job: &Job, path: &Path) -> Vec<Step> {
     let causes = causes(model, path);
-    let model = model.lock().unwrap_or_else(PoisonError::into_inner);
+    let model = model.lock().ignore_poison();
     let mut world = World::start(system, job.case.faulty());
     let mut steps = Vec::new();
     for (node, cause, picks) in causes {
@@ -55,7 +56,7 @@ enum StepCause {
 
 /// The cause of each step, with its node and picks.
 fn causes(model: &Mutex<Model>, path: &Path) -> Vec<(usize, StepCause, Vec<u32>)> {
-    let layout = model.lock().unwrap_or_else(PoisonError::into_inner).layout();
+    let layout = model.lock().ignore_poison().layout();
     let mut parts = Parts::new(model, layout);
     let mut causes = Vec::new();
     for (index, state) in path.states.iter().enumerate() {

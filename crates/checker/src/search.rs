@@ -1,11 +1,12 @@
 //! Breadth-first search over all states, so that the first violation found is one of the nearest.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use algorithms::properties::Terms;
 use algorithms::{Census, Property, Violation};
+use sync::IgnorePoison;
 
 use crate::job::{Job, Progress};
 use crate::liveness::{Log, stuck_state};
@@ -231,7 +232,7 @@ pub(crate) fn search(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> SearchResult {
     let (start, layout) = {
-        let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut model = model.lock().ignore_poison();
         (model.start(), model.layout())
     };
     let store = Store::new(layout.width());

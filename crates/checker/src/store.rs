@@ -1,7 +1,9 @@
 //! The states found so far: fixed rows of numbers in shards, each behind its own lock, so that several
 //! threads can add to it at once.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use sync::IgnorePoison;
 
 use crate::fast_hash::hash_words;
 use crate::row::Rows;
@@ -99,7 +101,7 @@ impl Store {
 
     fn shard(&self, index: usize) -> MutexGuard<'_, Shard> {
         // A thread that panics here ends the whole search, so a poisoned lock is never used for long.
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[index].lock().ignore_poison()
     }
 
     /// Adds a state unless it is already there.

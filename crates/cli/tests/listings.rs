@@ -5,10 +5,10 @@ mod folder;
 
 use std::collections::BTreeSet;
 
-use client::{Guard, Tokenwood};
 use cluster::{Cluster, SOON, error, kill};
 use folder::{code, text};
 use serde_json::Value;
+use tokenwood::{Guard, Tokenwood};
 use tokio::task::JoinSet;
 
 const MANY: usize = 30_000;

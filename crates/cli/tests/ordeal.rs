@@ -1,15 +1,16 @@
 //! Short ordeals of real nodes. The long form is `tokenwood ordeal`.
 
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::Value;
+use sync::IgnorePoison;
 
 /// One after the other, so that they do not slow each other down.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn ordeal(scenarios: &[&str], settings: &[&str]) -> (Option<i32>, Value) {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock().ignore_poison();
     let output = Command::new(env!("CARGO_BIN_EXE_tokenwood"))
         .arg("ordeal")
         .args(scenarios)

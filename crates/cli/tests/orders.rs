@@ -3,9 +3,9 @@
 mod cluster;
 mod folder;
 
-use client::Tokenwood;
 use cluster::{Cluster, SOON, error};
 use folder::code;
+use tokenwood::Tokenwood;
 
 #[test]
 fn a_lock_that_is_taken_away_ends_its_command_and_goes_to_the_next() {

@@ -9,9 +9,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use client::Tokenwood;
 use cluster::{Cluster, SOON, ended_within, kill};
 use nodes::{Nodes, until};
+use tokenwood::Tokenwood;
 
 #[test]
 fn a_suspended_watcher_stops_nobody() {

@@ -16,7 +16,7 @@ const ENTRIES_PER_MESSAGE: u64 = 64;
 /// Snapshots travel in pieces of this many bytes: each fits into a frame.
 const SNAPSHOT_PIECE: u64 = 512 * 1024;
 
-/// A node of the control plane.
+/// A node of the control shared.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The name of the cluster.
@@ -57,14 +57,14 @@ impl Timing {
         Timing { heartbeat: lease / 30, election: lease / 5 }
     }
 
-    /// What has not been committed for this long may never be.
-    pub(crate) fn patience(&self) -> Duration {
+    /// How long a node waits for a commit or for the answer of another node: what takes longer may never come.
+    pub(crate) fn request_timeout(&self) -> Duration {
         2 * self.election
     }
 
     /// A connection that receives nothing for this long is opened again, before a node stands for election
     /// because of it.
-    pub(crate) fn silence(&self) -> Duration {
+    pub(crate) fn silence_timeout(&self) -> Duration {
         self.election / 2
     }
 }
@@ -110,7 +110,7 @@ impl Config {
             // to disk before.
             election_timeout_min: millis(election / 2),
             election_timeout_max: millis(election * 3 / 4),
-            install_snapshot_timeout: millis(self.timing.patience()),
+            install_snapshot_timeout: millis(self.timing.request_timeout()),
             max_payload_entries: ENTRIES_PER_MESSAGE,
             // A node further behind gets the snapshot; this has to be more than what lies between two of
             // them.

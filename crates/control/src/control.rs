@@ -12,6 +12,7 @@ use service::Identity;
 use service::Time;
 use service::leases::{Renewal, Support, Votes};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
+use sync::IgnorePoison;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -22,10 +23,10 @@ use crate::error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, 
 use crate::folder::{self, Folder};
 use crate::invitation::Invitation;
 use crate::leading;
-use crate::machine::Machine;
 use crate::network::{Local, Peers};
-use crate::plane::Plane;
-use crate::refused::OnRefused;
+use crate::refused_call::OnRefusedCall;
+use crate::shared::Shared;
+use crate::state_machine::StateMachine;
 use crate::store::LogStore;
 use crate::types::{self, Raft};
 use crate::voters;
@@ -44,7 +45,7 @@ const ASKS: usize = 1024;
 /// when it has been told to ([`Control::admit`]), and they hear from it. After a restart all nodes only
 /// start.
 pub struct Control {
-    plane: Plane,
+    shared: Shared,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -65,7 +66,7 @@ impl Control {
             disk.stop();
             StartError::Raft(error)
         };
-        let machine = Machine::new(disk.clone(), found.snapshot.take());
+        let machine = StateMachine::new(disk.clone(), found.snapshot.take());
         let machine = machine.map_err(|error| stopped(format!("the snapshot is damaged: {error}")))?;
         let registry = machine.registry();
         let local = Arc::new(Local {
@@ -73,7 +74,7 @@ impl Control {
             node: config.node,
             mark,
             cluster_id: tokio::sync::Mutex::new(cluster_id),
-            patience: config.timing.silence(),
+            silence_timeout: config.timing.silence_timeout(),
             pause: config.timing.heartbeat,
             clock: config.clock,
             voting: Mutex::new((Support::new((config.clock)()), Votes::default())),
@@ -87,13 +88,13 @@ impl Control {
         tasks.spawn(tell_leadership(raft.metrics(), sender));
         let (asks, asked) = mpsc::channel(ASKS);
         let config = Arc::new(config);
-        let plane = Plane { config, local, raft, disk: disk.clone(), peers, registry, leadership, asks };
-        tasks.spawn(leading::lead(plane.clone(), asked));
-        let control = Control { plane, tasks: Mutex::new(tasks) };
-        if cluster_id.is_none() && control.plane.is_initialized().await {
+        let shared = Shared { config, local, raft, disk: disk.clone(), peers, registry, leadership, asks };
+        tasks.spawn(leading::lead(shared.clone(), asked));
+        let control = Control { shared, tasks: Mutex::new(tasks) };
+        if cluster_id.is_none() && control.shared.is_initialized().await {
             // Founding was interrupted before another node heard of it.
             let drawn = control.draw_cluster_id().await.map_err(|error| stopped(error.to_string()))?;
-            *control.plane.local.cluster_id.lock().await = Some(drawn);
+            *control.shared.local.cluster_id.lock().await = Some(drawn);
         }
         control.lead_alone().await.map_err(|error| stopped(error.to_string()))?;
         Ok(control)
@@ -104,18 +105,18 @@ impl Control {
         if !voters::NUMBERS.contains(&voters.len()) {
             return Err(FoundError::Voters(voters.len()));
         }
-        if !voters.contains_key(&self.plane.config.node) {
+        if !voters.contains_key(&self.shared.config.node) {
             return Err(FoundError::NotAmong);
         }
         // No node is called before the number of the cluster is on disk, and no caller gives us another one
         // meanwhile.
-        let mut cluster_id = self.plane.local.cluster_id.lock().await;
-        if cluster_id.is_some() || self.plane.is_initialized().await {
+        let mut cluster_id = self.shared.local.cluster_id.lock().await;
+        if cluster_id.is_some() || self.shared.is_initialized().await {
             return Err(FoundError::Already);
         }
         let nodes: BTreeMap<u64, BasicNode> =
             voters.iter().map(|(id, address)| (u64::from(*id), BasicNode::new(address))).collect();
-        match self.plane.raft.initialize(nodes).await {
+        match self.shared.raft.initialize(nodes).await {
             Ok(()) => {}
             Err(RaftError::APIError(InitializeError::NotAllowed(_))) => return Err(FoundError::Already),
             Err(error) => return Err(FoundError::Stopped(error.to_string())),
@@ -127,78 +128,78 @@ impl Control {
 
     /// Serves all connections to this listener, until the control plane is stopped.
     pub fn listen(&self, listener: TcpListener) {
-        let mut tasks = self.tasks.lock().expect("nobody panics while holding it");
-        tasks.spawn(self.plane.clone().listen(listener));
+        let mut tasks = self.tasks.lock().ignore_poison();
+        tasks.spawn(self.shared.clone().listen(listener));
     }
 
     /// Serves a connection of a port that is shared, until it ends. `read` was read from it already, to find
-    /// out whether it [is for us](crate::is_for_us); `place` is dropped when the caller has identified
+    /// out whether it [is for us](crate::is_for_us); `permit` is dropped when the caller has identified
     /// itself. `refused` is called with what was refused to it.
     pub async fn serve(
         &self,
         stream: TcpStream,
         read: &[u8],
-        place: impl Send,
-        refused: &OnRefused,
+        permit: impl Send,
+        refused: &OnRefusedCall,
     ) -> io::Result<()> {
-        self.plane.serve(stream, read, place, refused).await
+        self.shared.serve(stream, read, permit, refused).await
     }
 
     /// What is committed, as far as it was applied here.
     pub fn registry(&self) -> watch::Receiver<Arc<Registry>> {
-        self.plane.registry.clone()
+        self.shared.registry.clone()
     }
 
     /// The leadership under which this node leads, if it does. It is set only when everything that was
     /// committed before is applied here, and may stay set for a while after another node was elected: see
     /// [`Control::prove_leadership`].
     pub fn leadership(&self) -> watch::Receiver<Option<Leadership>> {
-        self.plane.leadership.clone()
+        self.shared.leadership.clone()
     }
 
     /// Until when another leader may have confirmed leases, for a node that leads under this leadership: see
     /// [`service::leases::Votes`].
     pub fn others_led_until(&self, leadership: Leadership) -> Time {
-        self.plane.local.others_led_until(leadership.term, (self.plane.config.clock)())
+        self.shared.local.others_led_until(leadership.term, (self.shared.config.clock)())
     }
 
     /// The leader, as far as this node knows.
     pub fn leader(&self) -> Option<u32> {
-        self.plane.leader()
+        self.shared.leader()
     }
 
     /// The voters, as far as this node knows.
     pub fn voters(&self) -> BTreeSet<u32> {
-        self.plane.voters()
+        self.shared.voters()
     }
 
     /// All nodes that receive the log, with their addresses, as far as this node knows.
     pub fn nodes(&self) -> BTreeMap<u32, String> {
-        self.plane.nodes()
+        self.shared.nodes()
     }
 
     /// Those that could not be reached when they were last called, and why.
     pub fn unreachable(&self) -> BTreeMap<u32, String> {
-        let troubles = self.plane.peers.troubles().into_iter();
+        let troubles = self.shared.peers.troubles().into_iter();
         troubles.filter_map(|(node, why)| Some((u32::try_from(node).ok()?, why))).collect()
     }
 
     /// Whether this node belongs to a cluster that it knows something of.
     pub async fn belongs(&self) -> bool {
-        self.plane.is_initialized().await
+        self.shared.is_initialized().await
     }
 
     /// Why consensus has stopped at this node, if it has: most likely it cannot write to its folder. It has
     /// to be restarted.
     pub fn failure(&self) -> Option<String> {
-        let metrics = self.plane.raft.metrics();
+        let metrics = self.shared.raft.metrics();
         let running = &metrics.borrow().running_state;
         running.as_ref().err().map(ToString::to_string)
     }
 
     /// Waits until consensus has stopped at this node, and says why.
     pub async fn failed(&self) -> String {
-        let mut metrics = self.plane.raft.metrics();
+        let mut metrics = self.shared.raft.metrics();
         let stopped = metrics.wait_for(|metrics| metrics.running_state.is_err()).await;
         let why = stopped.map(|metrics| metrics.running_state.as_ref().err().map(ToString::to_string));
         why.ok().flatten().unwrap_or_else(|| "it has ended".to_owned())
@@ -207,18 +208,18 @@ impl Control {
     /// Proposes an entry and waits until it is committed and applied here. Definitions are forwarded to the
     /// leader; what was decided under a leadership is proposed only by its leader.
     pub async fn propose(&self, entry: Entry) -> Result<Applied, ProposeError> {
-        self.plane.propose(entry).await
+        self.shared.propose(entry).await
     }
 
     /// Proves that this node led, under this leadership, at some time after this was called, and that
     /// everything committed up to then is applied here. Asks a majority of the voters; writes nothing.
     pub async fn prove_leadership(&self, leadership: Leadership) -> Result<(), NotLeading> {
-        self.plane.prove_leadership(leadership).await
+        self.shared.prove_leadership(leadership).await
     }
 
     /// Renews this node's lease at the leader: how long it lasts from when the renewal was made, if it does.
     pub async fn renew(&self, renewal: Renewal) -> Result<Option<Duration>, AskError> {
-        match self.plane.ask_leader(ForLeader::Renew(renewal)).await {
+        match self.shared.ask_leader(ForLeader::Renew(renewal)).await {
             Response::Renewed { lasts } => Ok(lasts),
             other => Err(AskError::of(other)),
         }
@@ -226,7 +227,7 @@ impl Control {
 
     /// Asks the leader to make this node a member. To be repeated until it is one.
     pub async fn enter(&self, member: MemberEntry) -> Result<(), AskError> {
-        self.tell_leader(ForLeader::Enter { id: self.plane.config.node, member }).await
+        self.tell_leader(ForLeader::Enter { id: self.shared.config.node, member }).await
     }
 
     /// Tells the leader that this incarnation grants nothing any more and holds nothing.
@@ -242,9 +243,9 @@ impl Control {
     /// Invites a node that does not belong to the cluster yet. The invitation counts once, and expires after
     /// `lasts`.
     pub async fn invite(&self, lasts: Duration) -> Result<Invitation, AskError> {
-        match self.plane.ask_leader(ForLeader::Invite { lasts }).await {
+        match self.shared.ask_leader(ForLeader::Invite { lasts }).await {
             Response::Invited { id, secret, cluster_id, nodes } => {
-                Ok(Invitation { cluster: self.plane.config.cluster.clone(), cluster_id, id, secret, nodes })
+                Ok(Invitation { cluster: self.shared.config.cluster.clone(), cluster_id, id, secret, nodes })
             }
             other => Err(AskError::of(other)),
         }
@@ -252,9 +253,9 @@ impl Control {
 
     /// Joins the cluster that it was invited to, reached by the others at this address. Saying it again does no harm.
     pub async fn join(&self, invitation: &Invitation, address: &str) -> Result<(), AskError> {
-        let mut cluster_id = self.plane.local.cluster_id.lock().await;
+        let mut cluster_id = self.shared.local.cluster_id.lock().await;
         if cluster_id.is_none() {
-            let belongs = self.plane.disk.belongs_to(invitation.cluster_id).await;
+            let belongs = self.shared.disk.belongs_to(invitation.cluster_id).await;
             belongs.map_err(|error| AskError::Refused(format!("the data folder: {error}")))?;
             *cluster_id = Some(invitation.cluster_id);
         }
@@ -262,7 +263,7 @@ impl Control {
         let mut last = AskError::NoLeader;
         for (node, at) in &invitation.nodes {
             let (id, secret, address) = (invitation.id, invitation.secret, address.to_owned());
-            match self.plane.call_at(*node, at, ForLeader::Join { id, secret, address }).await {
+            match self.shared.call_at(*node, at, ForLeader::Join { id, secret, address }).await {
                 Response::Noted => return Ok(()),
                 Response::Refused(why) => return Err(AskError::Refused(why)),
                 other => last = AskError::of(other),
@@ -277,7 +278,7 @@ impl Control {
     }
 
     async fn tell_leader(&self, question: ForLeader) -> Result<(), AskError> {
-        match self.plane.ask_leader(question).await {
+        match self.shared.ask_leader(question).await {
             Response::Noted => Ok(()),
             other => Err(AskError::of(other)),
         }
@@ -286,37 +287,37 @@ impl Control {
     /// Admits a node at this address, so that it receives the log; or changes the address of a node that
     /// does. At the leader only. Waits until the node has received everything.
     pub async fn admit(&self, node: u32, address: &str) -> Result<(), ChangeError> {
-        self.plane.admit(node, address).await
+        self.shared.admit(node, address).await
     }
 
     /// Makes these nodes the voters; all other nodes still receive the log. At the leader only. All have been
     /// admitted before.
     pub async fn change_voters(&self, voters: &BTreeSet<u32>) -> Result<(), ChangeError> {
-        self.plane.change_voters(voters).await
+        self.shared.change_voters(voters).await
     }
 
     /// Stops sending the log to a node that does not vote. At the leader only.
     pub async fn dismiss(&self, node: u32) -> Result<(), ChangeError> {
-        self.plane.dismiss(node).await
+        self.shared.dismiss(node).await
     }
 
     /// Stops taking part, closes the files and releases the folder.
     pub async fn stop(&self) {
         // What it waits for has then ended, whether well or not.
-        _ = self.plane.raft.shutdown().await;
-        let mut tasks = std::mem::take(&mut *self.tasks.lock().expect("nobody panics while holding it"));
+        _ = self.shared.raft.shutdown().await;
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().ignore_poison());
         tasks.shutdown().await;
-        self.plane.peers.clear();
-        let disk = self.plane.disk.clone();
+        self.shared.peers.clear();
+        let disk = self.shared.disk.clone();
         tokio::task::spawn_blocking(move || disk.stop()).await.expect("closing does not panic");
     }
 
     /// If no other node votes, no other node can lead: there is nothing to wait for.
     async fn lead_alone(&self) -> Result<(), Fatal<u64>> {
-        let raft = &self.plane.raft;
+        let raft = &self.shared.raft;
         let voters = raft
             .with_raft_state(|state| state.membership_state.effective().voter_ids().collect::<Vec<u64>>());
-        if voters.await? == [u64::from(self.plane.config.node)] {
+        if voters.await? == [u64::from(self.shared.config.node)] {
             raft.trigger().elect().await?;
         }
         Ok(())
@@ -325,7 +326,7 @@ impl Control {
     /// Draws a number for the cluster. It is on disk before another node hears of it.
     async fn draw_cluster_id(&self) -> io::Result<u64> {
         let drawn = folder::drawn()?;
-        self.plane.disk.belongs_to(drawn).await?;
+        self.shared.disk.belongs_to(drawn).await?;
         Ok(drawn)
     }
 }

@@ -3,6 +3,7 @@
 //! Everything that waits is written in one transaction, so a burst costs one flush; callers are answered only
 //! after the flush. The file is read only once, when it is opened.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::mpsc;
@@ -15,6 +16,7 @@ use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use service::frame;
+use sync::IgnorePoison;
 use tokio::sync::oneshot;
 
 use crate::folder::{Folder, FolderError};
@@ -108,7 +110,7 @@ impl Disk {
         }
         check_a_copy(&folder)?;
         let database = Database::open(&path).map_err(|error| folder.damaged(error.to_string()))?;
-        let found = read(&database, folder.mark).map_err(|what| folder.damaged(what))?;
+        let found = read(&database, folder.mark).map_err(|damage| folder.damaged(damage.to_string()))?;
         let (jobs, waiting) = mpsc::channel();
         let run = move || work(&database, folder, &waiting);
         let thread = thread::Builder::new().name("control disk".to_owned()).spawn(run);
@@ -139,7 +141,7 @@ impl Disk {
     pub(crate) fn stop(&self) {
         // The thread may have ended already.
         _ = self.jobs.send(Job::Stop);
-        if let Some(thread) = self.thread.lock().expect("nobody panics here").take() {
+        if let Some(thread) = self.thread.lock().ignore_poison().take() {
             thread.join().expect("the thread that writes does not panic");
         }
     }
@@ -198,9 +200,10 @@ fn work(database: &Database, mut folder: Folder, waiting: &mpsc::Receiver<Job>) 
             next = if stop { None } else { waiting.try_recv().ok() };
         }
         if broken.is_none() {
-            let flush = stop || writes.iter().any(|write| !matches!(write, Write::Committed(_)));
-            slow.filter(|_| flush).into_iter().for_each(thread::sleep);
-            broken = commit(database, &writes, flush).err();
+            let can_wait = |write: &Write| matches!(write, Write::Committed(_));
+            let flush = if stop || !writes.iter().all(can_wait) { Flush::Now } else { Flush::Later };
+            slow.filter(|_| flush == Flush::Now).into_iter().for_each(thread::sleep);
+            broken = commit(database, &writes, flush).err().map(|error| error.to_string());
         }
         for tell in tells {
             tell.tell(broken.as_ref().map_or(Ok(()), |error| Err(io::Error::other(error.clone()))));
@@ -211,42 +214,47 @@ fn work(database: &Database, mut folder: Folder, waiting: &mpsc::Receiver<Job>) 
     }
 }
 
-/// Writes all of this or nothing, and flushes unless that can wait.
-fn commit(database: &Database, writes: &[Write], flush: bool) -> Result<(), String> {
-    let commit = || -> Result<(), redb::Error> {
-        let mut transaction = database.begin_write()?;
-        if !flush {
-            transaction.set_durability(Durability::None)?;
-        }
-        {
-            let mut log = transaction.open_table(LOG)?;
-            let mut single = transaction.open_table(SINGLE)?;
-            let mut bytes = Vec::new();
-            for write in writes {
-                bytes.clear();
-                match write {
-                    Write::Vote(vote) => _ = single.insert(VOTE, encoded(vote, &mut bytes))?,
-                    Write::Committed(id) => _ = single.insert(COMMITTED, encoded(id, &mut bytes))?,
-                    Write::Append(entries) => {
-                        for entry in entries {
-                            bytes.clear();
-                            log.insert(entry.log_id.index, encoded(entry, &mut bytes))?;
-                        }
+/// Whether a transaction is flushed to disk before it is acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flush {
+    Now,
+    /// With the next transaction that is.
+    Later,
+}
+
+/// Writes all of this or nothing.
+fn commit(database: &Database, writes: &[Write], flush: Flush) -> Result<(), redb::Error> {
+    let mut transaction = database.begin_write()?;
+    if flush == Flush::Later {
+        transaction.set_durability(Durability::None)?;
+    }
+    {
+        let mut log = transaction.open_table(LOG)?;
+        let mut single = transaction.open_table(SINGLE)?;
+        let mut bytes = Vec::new();
+        for write in writes {
+            bytes.clear();
+            match write {
+                Write::Vote(vote) => _ = single.insert(VOTE, encoded(vote, &mut bytes))?,
+                Write::Committed(id) => _ = single.insert(COMMITTED, encoded(id, &mut bytes))?,
+                Write::Append(entries) => {
+                    for entry in entries {
+                        bytes.clear();
+                        log.insert(entry.log_id.index, encoded(entry, &mut bytes))?;
                     }
-                    Write::Truncate(from) => log.retain_in(*from.., |_, _| false)?,
-                    Write::Purge(upto) => {
-                        log.retain_in(..=upto.index, |_, _| false)?;
-                        single.insert(PURGED, encoded(upto, &mut bytes))?;
-                    }
-                    Write::Snapshot(kept) if is_older(kept, single.get(SNAPSHOT)?) => {}
-                    Write::Snapshot(kept) => _ = single.insert(SNAPSHOT, encoded(kept, &mut bytes))?,
                 }
+                Write::Truncate(from) => log.retain_in(*from.., |_, _| false)?,
+                Write::Purge(upto) => {
+                    log.retain_in(..=upto.index, |_, _| false)?;
+                    single.insert(PURGED, encoded(upto, &mut bytes))?;
+                }
+                Write::Snapshot(kept) if is_older(kept, single.get(SNAPSHOT)?) => {}
+                Write::Snapshot(kept) => _ = single.insert(SNAPSHOT, encoded(kept, &mut bytes))?,
             }
         }
-        transaction.commit()?;
-        Ok(())
-    };
-    commit().map_err(|error| error.to_string())
+    }
+    transaction.commit()?;
+    Ok(())
 }
 
 /// Whether a later snapshot exists: one that came from the leader while this one was made.
@@ -279,37 +287,32 @@ fn check_a_copy(folder: &Folder) -> Result<(), FolderError> {
     let path = folder.database();
     let bytes = std::fs::read(&path).map_err(|error| io_error("read", &path, error))?;
     let mark = folder.mark;
-    let check = move || -> Result<(), String> {
+    let check = move || -> Result<(), Damage> {
         let copy = InMemoryBackend::new();
-        let filled = copy.set_len(bytes.len() as u64).and_then(|()| copy.write(0, &bytes));
-        filled.map_err(|error| error.to_string())?;
-        let mut database =
-            Database::builder().create_with_backend(copy).map_err(|error| error.to_string())?;
-        if !database.check_integrity().map_err(|error| error.to_string())? {
-            return Err("its checksums are wrong".to_owned());
+        copy.set_len(bytes.len() as u64).and_then(|()| copy.write(0, &bytes)).map_err(Damage::Copy)?;
+        let mut database = Database::builder().create_with_backend(copy)?;
+        if !database.check_integrity()? {
+            return Err(Damage::Checksums);
         }
         read(&database, mark).map(|_| ())
     };
     // Bytes that make no sense at all may panic in there; in a thread of its own that is an answer too.
     let thread = thread::Builder::new().name(MAY_PANIC.to_owned()).spawn(check);
     let thread = thread.map_err(|error| io_error("start the thread that checks", &path, error))?;
-    let checked = thread.join().unwrap_or_else(|_| Err("it cannot be read".to_owned()));
-    checked.map_err(|what| folder.damaged(what))
+    let checked = thread.join().unwrap_or(Err(Damage::Unreadable));
+    checked.map_err(|damage| folder.damaged(damage.to_string()))
 }
 
 /// Reads everything.
-fn read(database: &Database, mark: u64) -> Result<Found, String> {
-    let tables = || -> Result<_, redb::Error> {
-        let transaction = database.begin_read()?;
-        Ok((transaction.open_table(LOG)?, transaction.open_table(SINGLE)?))
-    };
-    let (log, single) = tables().map_err(|error| error.to_string())?;
+fn read(database: &Database, mark: u64) -> Result<Found, Damage> {
+    let transaction = database.begin_read()?;
+    let (log, single) = (transaction.open_table(LOG)?, transaction.open_table(SINGLE)?);
     let get = |key: &str| {
-        let value = single.get(key).map_err(|error| error.to_string())?;
-        Ok::<_, String>(value.map(|value| value.value().to_owned()))
+        let value = single.get(key)?;
+        Ok::<_, Damage>(value.map(|value| value.value().to_owned()))
     };
     if get(MARK)?.as_deref() != Some(mark.to_le_bytes().as_slice()) {
-        return Err("it belongs to another folder".to_owned());
+        return Err(Damage::OtherFolder);
     }
     let mut found = Found {
         vote: decoded(get(VOTE)?)?,
@@ -319,11 +322,11 @@ fn read(database: &Database, mark: u64) -> Result<Found, String> {
         snapshot: decoded(get(SNAPSHOT)?)?,
     };
     let mut expected = found.purged.map(|id| id.index + 1);
-    for item in log.iter().map_err(|error| error.to_string())? {
-        let (index, entry) = item.map_err(|error| error.to_string())?;
-        let entry: LogEntry = whole(entry.value())?;
+    for item in log.iter()? {
+        let (index, entry) = item?;
+        let entry: LogEntry = frame::whole(entry.value()).map_err(Damage::Malformed)?;
         if index.value() != entry.log_id.index || expected.is_some_and(|expected| expected != index.value()) {
-            return Err(format!("its log has a gap before entry {}", index.value()));
+            return Err(Damage::Gap { before: index.value() });
         }
         expected = Some(index.value() + 1);
         found.log.push(entry);
@@ -331,10 +334,54 @@ fn read(database: &Database, mark: u64) -> Result<Found, String> {
     Ok(found)
 }
 
-fn decoded<T: DeserializeOwned>(bytes: Option<Vec<u8>>) -> Result<Option<T>, String> {
-    bytes.map(|bytes| whole(&bytes)).transpose()
+fn decoded<T: DeserializeOwned>(bytes: Option<Vec<u8>>) -> Result<Option<T>, Damage> {
+    bytes.map(|bytes| frame::whole(&bytes).map_err(Damage::Malformed)).transpose()
 }
 
-fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    frame::whole(bytes).map_err(|error| error.to_string())
+/// Why a database cannot be used.
+#[derive(Debug)]
+enum Damage {
+    /// The database library reports an error.
+    Database(redb::Error),
+    /// The copy to check could not be made.
+    Copy(io::Error),
+    /// Pages do not have the checksums that they should have.
+    Checksums,
+    /// The bytes make so little sense that reading them panics.
+    Unreadable,
+    /// The database was made for another folder.
+    OtherFolder,
+    /// A value is malformed.
+    Malformed(frame::FrameError),
+    /// The log lacks an entry.
+    Gap {
+        /// The index of the entry after it.
+        before: u64,
+    },
+}
+
+macro_rules! from_database_errors {
+    ($($error:ident),*) => {
+        $(impl From<redb::$error> for Damage {
+            fn from(error: redb::$error) -> Damage {
+                Damage::Database(error.into())
+            }
+        })*
+    };
+}
+
+from_database_errors!(DatabaseError, StorageError, TableError, TransactionError);
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Damage::Database(error) => error.fmt(f),
+            Damage::Copy(error) => error.fmt(f),
+            Damage::Checksums => f.write_str("its checksums are wrong"),
+            Damage::Unreadable => f.write_str("it cannot be read"),
+            Damage::OtherFolder => f.write_str("it belongs to another folder"),
+            Damage::Malformed(error) => error.fmt(f),
+            Damage::Gap { before } => write!(f, "its log has a gap before entry {before}"),
+        }
+    }
 }

@@ -1,10 +1,10 @@
-//! Errors of the control plane. Each says in a line what to do.
+//! Errors of the control shared. Each says in a line what to do.
 
 use std::fmt;
 
 use crate::config::ConfigError;
 use crate::folder::FolderError;
-use crate::plane::LONGEST_ENTRY;
+use crate::shared::LONGEST_ENTRY;
 use crate::wire::Response;
 
 /// Why the control plane of a node does not start. Nothing was changed.

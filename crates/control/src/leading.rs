@@ -17,9 +17,9 @@ use service::{Identity, Time};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::error::ChangeError;
+use crate::error::{ChangeError, NotLeading};
 use crate::folder;
-use crate::plane::Plane;
+use crate::shared::Shared;
 use crate::voters;
 use crate::wire::{ForLeader, Response};
 
@@ -35,12 +35,12 @@ pub(crate) struct Ask {
 }
 
 /// Leads whenever this node does, until it is dropped.
-pub(crate) async fn lead(plane: Plane, mut asks: mpsc::Receiver<Ask>) {
-    let mut leadership = plane.leadership.clone();
+pub(crate) async fn lead(shared: Shared, mut asks: mpsc::Receiver<Ask>) {
+    let mut leadership = shared.leadership.clone();
     loop {
         let current = *leadership.borrow_and_update();
         if let Some(current) = current {
-            Reign::new(&plane, current).last(&mut asks).await;
+            Leader::new(&shared, current).lead(&mut asks).await;
             continue;
         }
         tokio::select! {
@@ -51,46 +51,50 @@ pub(crate) async fn lead(plane: Plane, mut asks: mpsc::Receiver<Ask>) {
             }
             ask = asks.recv() => {
                 let Some(Ask { answer, .. }) = ask else { return };
-                _ = answer.send(Response::NotLeading(plane.leader().filter(|it| *it != plane.config.node)));
+                _ = answer.send(Response::NotLeading(shared.leader().filter(|it| *it != shared.config.node)));
             }
         }
     }
 }
 
-/// Something that was begun has ended.
-enum Done {
-    Round(u64, bool),
+/// The result of a job that a leader began.
+enum Finished {
+    /// The round of this number proved that this node leads.
+    Proven(u64),
+    /// The round of this number did not.
+    Unproven(u64),
+    /// A proposal was committed or not: the registry says.
     Proposed,
     /// The voters are in order, as far as possible.
     Upkeep,
-    /// Something whose answer has been sent.
+    /// The answer to a question has been sent.
     Answered,
 }
 
 /// A renewal that waits for its answer: of which incarnation, and its number.
 type Renewing = (Identity, u64);
 
-/// One leadership.
-struct Reign<'a> {
-    plane: &'a Plane,
+/// What this node does and knows under one leadership.
+struct Leader<'a> {
+    shared: &'a Shared,
     leadership: Leadership,
     leases: Leases,
     renewing: BTreeMap<Renewing, oneshot::Sender<Response>>,
-    /// Since when nodes that could be members are none.
+    /// Since when each node that could be a member is not one.
     absent: BTreeMap<u32, Time>,
-    /// What was begun. It ends with this.
-    jobs: JoinSet<Done>,
+    /// The jobs that are running. They end with the leadership.
+    jobs: JoinSet<Finished>,
     upkeep_at: Time,
     upkeep_runs: bool,
 }
 
-impl<'a> Reign<'a> {
-    fn new(plane: &'a Plane, leadership: Leadership) -> Reign<'a> {
-        let now = (plane.config.clock)();
-        let registry = plane.registry.borrow().clone();
-        let since = plane.local.others_led_until(leadership.term, now);
-        Reign {
-            plane,
+impl<'a> Leader<'a> {
+    fn new(shared: &'a Shared, leadership: Leadership) -> Leader<'a> {
+        let now = (shared.config.clock)();
+        let registry = shared.registry.borrow().clone();
+        let since = shared.local.others_led_until(leadership.term, now);
+        Leader {
+            shared,
             leadership,
             leases: Leases::new(leadership, since, now, &registry),
             renewing: BTreeMap::new(),
@@ -102,18 +106,18 @@ impl<'a> Reign<'a> {
     }
 
     fn now(&self) -> Time {
-        (self.plane.config.clock)()
+        (self.shared.config.clock)()
     }
 
     fn registry(&self) -> Arc<Registry> {
-        self.plane.registry.borrow().clone()
+        self.shared.registry.borrow().clone()
     }
 
-    /// Leads until it is over.
-    async fn last(mut self, asks: &mut mpsc::Receiver<Ask>) {
-        let (mut leadership, mut registry) = (self.plane.leadership.clone(), self.plane.registry.clone());
+    /// Leads until the leadership is over.
+    async fn lead(mut self, asks: &mut mpsc::Receiver<Ask>) {
+        let (mut leadership, mut registry) = (self.shared.leadership.clone(), self.shared.registry.clone());
         registry.mark_changed();
-        if let Some(lease) = self.plane.config.lease.filter(|_| registry.borrow().epoch == 0) {
+        if let Some(lease) = self.shared.config.lease.filter(|_| registry.borrow().epoch == 0) {
             // Before any node has a lease.
             self.step(Input::Lasts(lease));
         }
@@ -141,11 +145,11 @@ impl<'a> Reign<'a> {
                     self.step(Input::Tick);
                 }
                 Some(done) = self.jobs.join_next(), if !self.jobs.is_empty() => match done {
-                    Ok(Done::Round(round, true)) => self.step(Input::Proven(round)),
-                    Ok(Done::Round(round, false)) => self.step(Input::Unproven(round)),
-                    Ok(Done::Proposed) => self.step(Input::Proposed),
-                    Ok(Done::Upkeep) => self.upkeep_runs = false,
-                    Ok(Done::Answered) | Err(_) => {}
+                    Ok(Finished::Proven(round)) => self.step(Input::Proven(round)),
+                    Ok(Finished::Unproven(round)) => self.step(Input::Unproven(round)),
+                    Ok(Finished::Proposed) => self.step(Input::Proposed),
+                    Ok(Finished::Upkeep) => self.upkeep_runs = false,
+                    Ok(Finished::Answered) | Err(_) => {}
                 },
                 () = pause => {
                     self.step(Input::Tick);
@@ -161,18 +165,21 @@ impl<'a> Reign<'a> {
         let mut out = Vec::new();
         self.leases.step(now, &registry, input, &mut out);
         for output in out {
-            let (plane, leadership) = (self.plane.clone(), self.leadership);
+            let (shared, leadership) = (self.shared.clone(), self.leadership);
             match output {
                 Output::Prove(round) => {
                     self.jobs.spawn(async move {
-                        Done::Round(round, plane.prove_leadership(leadership).await.is_ok())
+                        match shared.prove_leadership(leadership).await {
+                            Ok(()) => Finished::Proven(round),
+                            Err(NotLeading) => Finished::Unproven(round),
+                        }
                     });
                 }
                 Output::Propose(entry) => {
                     self.jobs.spawn(async move {
                         // What became of it is in the registry.
-                        _ = plane.propose_here(entry).await;
-                        Done::Proposed
+                        _ = shared.propose_here(entry).await;
+                        Finished::Proposed
                     });
                 }
                 Output::RenewOk { identity, sequence, lasts } => {
@@ -212,11 +219,11 @@ impl<'a> Reign<'a> {
                 self.step(Input::Lasts(lasts));
                 _ = answer.send(Response::Noted);
             }
-            ForLeader::Invite { lasts } => self.answer_by(answer, invite(self.plane.clone(), lasts)),
+            ForLeader::Invite { lasts } => self.answer_by(answer, invite(self.shared.clone(), lasts)),
             ForLeader::Join { id, secret, address } => {
-                self.answer_by(answer, join(self.plane.clone(), id, secret, address));
+                self.answer_by(answer, join(self.shared.clone(), id, secret, address));
             }
-            ForLeader::Remove { id } => self.answer_by(answer, remove(self.plane.clone(), id)),
+            ForLeader::Remove { id } => self.answer_by(answer, remove(self.shared.clone(), id)),
         }
     }
 
@@ -228,17 +235,17 @@ impl<'a> Reign<'a> {
     ) {
         self.jobs.spawn(async move {
             _ = answer.send(answering.await);
-            Done::Answered
+            Finished::Answered
         });
     }
 
     /// A node wants to become a member. It has to be known, and is reached where it says.
     fn lets_in(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
-        if let Err(why) = member.validate() {
-            _ = answer.send(Response::Refused(why));
+        if let Err(invalid) = member.validate() {
+            _ = answer.send(Response::Refused(invalid.to_string()));
             return;
         }
-        match self.plane.nodes().get(&id) {
+        match self.shared.nodes().get(&id) {
             Some(_) if self.leases.keeps_out(self.now(), id) => {
                 let why = format!(
                     "node {id} did not reach all other members: it has to wait before it joins again"
@@ -250,9 +257,9 @@ impl<'a> Reign<'a> {
                 _ = answer.send(Response::Noted);
             }
             Some(_) => {
-                let plane = self.plane.clone();
+                let shared = self.shared.clone();
                 self.answer_by(answer, async move {
-                    let moved = plane.admit(id, &member.address).await;
+                    let moved = shared.admit(id, &member.address).await;
                     moved.map_or_else(|error| Response::Refused(error.to_string()), |()| Response::Noted)
                 });
             }
@@ -264,7 +271,7 @@ impl<'a> Reign<'a> {
 
     fn note_absence(&mut self) {
         let (now, registry) = (self.now(), self.registry());
-        let nodes = self.plane.nodes();
+        let nodes = self.shared.nodes();
         self.absent.retain(|id, _| nodes.contains_key(id) && !registry.members.contains_key(id));
         for id in nodes.keys().filter(|id| !registry.members.contains_key(id)) {
             self.absent.entry(*id).or_insert(now);
@@ -288,17 +295,17 @@ impl<'a> Reign<'a> {
             .iter()
             .filter(|(_, since)| now - **since >= registry.lease.saturating_mul(MISSED_AFTER));
         let missed: BTreeSet<u32> = missed.map(|(id, _)| *id).collect();
-        let nodes = self.plane.nodes();
+        let nodes = self.shared.nodes();
         let present = registry.members.keys().copied().filter(|id| nodes.contains_key(id)).collect();
         let nobody = BTreeSet::new();
-        let (voters, leader) = (self.plane.voters(), self.leadership.node);
+        let (voters, leader) = (self.shared.voters(), self.leadership.node);
         if let Some(voters) = voters::wanted(&voters, &present, &missed, &nobody, leader) {
-            let plane = self.plane.clone();
+            let shared = self.shared.clone();
             self.upkeep_runs = true;
             self.jobs.spawn(async move {
                 // If it fails, it is tried again.
-                _ = plane.change_voters(&voters).await;
-                Done::Upkeep
+                _ = shared.change_voters(&voters).await;
+                Finished::Upkeep
             });
         }
     }
@@ -309,13 +316,13 @@ fn unix_seconds() -> u64 {
 }
 
 /// Invites a node: it gets the next id, and a secret.
-async fn invite(plane: Plane, lasts: Duration) -> Response {
+async fn invite(shared: Shared, lasts: Duration) -> Response {
     if let Err(refusal) = validate_invitation(lasts) {
         return Response::Refused(refusal.to_string());
     }
-    withdraw_expired(&plane).await;
-    let registry = plane.registry.borrow().clone();
-    let known = plane.nodes().keys().next_back().map_or(0, |id| id.saturating_add(1));
+    withdraw_expired(&shared).await;
+    let registry = shared.registry.borrow().clone();
+    let known = shared.nodes().keys().next_back().map_or(0, |id| id.saturating_add(1));
     let id = registry.next_id().max(known);
     let secret = match (folder::drawn(), folder::drawn()) {
         (Ok(high), Ok(low)) => u128::from(high) << 64 | u128::from(low),
@@ -324,10 +331,10 @@ async fn invite(plane: Plane, lasts: Duration) -> Response {
         }
     };
     let invitation = Invitation { secret, until: unix_seconds().saturating_add(lasts.as_secs()) };
-    match plane.propose_here(Entry::Invite { id, invitation: Some(invitation) }).await {
+    match shared.propose_here(Entry::Invite { id, invitation: Some(invitation) }).await {
         Response::Proposed(Applied::Yes) => {
-            let cluster_id = plane.local.cluster_id.lock().await.unwrap_or(0);
-            Response::Invited { id, secret, cluster_id, nodes: plane.nodes() }
+            let cluster_id = shared.local.cluster_id.lock().await.unwrap_or(0);
+            Response::Invited { id, secret, cluster_id, nodes: shared.nodes() }
         }
         Response::Proposed(Applied::OutOfBounds) => Response::Refused(format!(
             "{MOST_INVITATIONS} invitations are open already, or all ids are used: wait until some have expired"
@@ -338,25 +345,25 @@ async fn invite(plane: Plane, lasts: Duration) -> Response {
 }
 
 /// Withdraws the invitations that are too old, so that they do not count against the bound.
-async fn withdraw_expired(plane: &Plane) {
-    let registry = plane.registry.borrow().clone();
+async fn withdraw_expired(shared: &Shared) {
+    let registry = shared.registry.borrow().clone();
     let now = unix_seconds();
     let expired = registry.invitations.iter().filter(|(_, invitation)| invitation.until < now);
     for (id, _) in expired {
         // What is not withdrawn now is withdrawn with the next invitation.
-        _ = plane.propose_here(Entry::Invite { id: *id, invitation: None }).await;
+        _ = shared.propose_here(Entry::Invite { id: *id, invitation: None }).await;
     }
 }
 
 /// A node joins with an invitation. The invitation counts once, but its user may repeat the request.
-async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response {
-    if let Err(why) = MemberEntry::new(0, &address, "").validate() {
-        return Response::Refused(why);
+async fn join(shared: Shared, id: u32, secret: u128, address: String) -> Response {
+    if let Err(invalid) = MemberEntry::new(0, &address, "").validate() {
+        return Response::Refused(invalid.to_string());
     }
-    if plane.nodes().get(&id).is_some_and(|known| *known == address) {
+    if shared.nodes().get(&id).is_some_and(|known| *known == address) {
         return Response::Noted;
     }
-    let invitation = plane.registry.borrow().invitations.get(&id).cloned();
+    let invitation = shared.registry.borrow().invitations.get(&id).cloned();
     if invitation.as_ref().is_none_or(|invitation| invitation.secret != secret) {
         return Response::Refused(
             "this invitation is not known: it was used or withdrawn, ask for a new one".to_owned(),
@@ -365,14 +372,14 @@ async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response 
     if invitation.is_some_and(|invitation| invitation.until < unix_seconds()) {
         return Response::Refused("this invitation has expired: ask for a new one".to_owned());
     }
-    match plane.propose_here(Entry::Invite { id, invitation: None }).await {
+    match shared.propose_here(Entry::Invite { id, invitation: None }).await {
         Response::Proposed(Applied::Yes) => {}
         Response::Proposed(_) => {
             return Response::Refused("this invitation was just used: ask for a new one".to_owned());
         }
         other => return other,
     }
-    match plane.admit(id, &address).await {
+    match shared.admit(id, &address).await {
         // It will hear as soon as it can be reached.
         Ok(()) | Err(ChangeError::Unheard(_)) => Response::Noted,
         Err(error) => Response::Refused(error.to_string()),
@@ -381,25 +388,25 @@ async fn join(plane: Plane, id: u32, secret: u128, address: String) -> Response 
 
 /// Removes a node for good. It is not a member any more. If it is a voter, another node replaces it where
 /// possible.
-async fn remove(plane: Plane, id: u32) -> Response {
+async fn remove(shared: Shared, id: u32) -> Response {
     let refused = |why: String| Response::Refused(why);
-    let registry = plane.registry.borrow().clone();
+    let registry = shared.registry.borrow().clone();
     if registry.members.contains_key(&id) {
         return refused(format!("node {id} is running as a member: stop it first, then remove it"));
     }
-    if !plane.nodes().contains_key(&id) {
+    if !shared.nodes().contains_key(&id) {
         return refused(format!("there is no node {id}"));
     }
-    let (current, leader) = (plane.voters(), plane.config.node);
+    let (current, leader) = (shared.voters(), shared.config.node);
     if current.contains(&id) {
         let present = registry.members.keys().copied().collect();
         let wanted = voters::wanted(&current, &present, &BTreeSet::new(), &BTreeSet::from([id]), leader);
         let Some(wanted) = wanted else {
             return refused(format!("node {id} is the last voter: it cannot be removed"));
         };
-        if let Err(error) = plane.change_voters(&wanted).await {
+        if let Err(error) = shared.change_voters(&wanted).await {
             return refused(error.to_string());
         }
     }
-    plane.dismiss(id).await.map_or_else(|error| refused(error.to_string()), |()| Response::Noted)
+    shared.dismiss(id).await.map_or_else(|error| refused(error.to_string()), |()| Response::Noted)
 }

@@ -1,4 +1,4 @@
-//! The control plane: what Tokenwood's nodes agree on, by consensus, kept on disk. Nothing per lock.
+//! The control shared: what Tokenwood's nodes agree on, by consensus, kept on disk. Nothing per lock.
 //!
 //! The registry is `service::registry`, which is pure; consensus is openraft's part. This crate puts files
 //! and sockets around both: a data folder that names its owner ([`folder`]), a log that is flushed before
@@ -16,14 +16,14 @@ mod error;
 pub mod folder;
 mod invitation;
 mod leading;
-mod machine;
 mod network;
-mod plane;
-mod refused;
+mod refused_call;
 mod server;
+mod shared;
+mod state_machine;
 mod store;
 #[cfg(test)]
-mod temporary;
+mod test_folder;
 mod types;
 pub mod voters;
 mod wire;
@@ -33,7 +33,7 @@ pub use control::Control;
 pub use disk::{MAY_PANIC, SLOW_DISK};
 pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
 pub use invitation::{Invitation, NoInvitation};
-pub use refused::{OnRefused, Refused};
+pub use refused_call::{OnRefusedCall, RefusedCall};
 pub use wire::{CallRefusal, FIRST_BYTES, Hello, MAGIC, is_for_us};
 
 /// Whether this build has faults that can be provoked, for tests.

@@ -19,6 +19,7 @@ use openraft::raft::{
 use service::Time;
 use service::frame::{Incoming, LENGTH_BYTES, LONGEST_BODY};
 use service::leases::{Support, Votes};
+use sync::IgnorePoison;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -41,7 +42,7 @@ pub(crate) struct Local {
     /// The number of the cluster, once it is known and on disk.
     pub(crate) cluster_id: tokio::sync::Mutex<Option<u64>>,
     /// A connection that receives nothing for this long is closed.
-    pub(crate) patience: Duration,
+    pub(crate) silence_timeout: Duration,
     /// How long to leave a peer alone that could not be reached.
     pub(crate) pause: Duration,
     /// What leases are counted on.
@@ -52,7 +53,7 @@ pub(crate) struct Local {
 
 impl Local {
     fn voting(&self) -> MutexGuard<'_, (Support, Votes)> {
-        self.voting.lock().expect("nobody panics while holding it")
+        self.voting.lock().ignore_poison()
     }
 
     /// This node supports a leader, or is about to: see [`Support::given`].
@@ -98,11 +99,11 @@ struct Known {
 
 impl Known {
     fn is_the_same(&self, node: u64, mark: u64) -> bool {
-        *self.marks.lock().expect("nobody panics while holding it").entry(node).or_insert(mark) == mark
+        *self.marks.lock().ignore_poison().entry(node).or_insert(mark) == mark
     }
 
     fn called(&self, node: u64, trouble: Option<String>) {
-        let mut troubles = self.troubles.lock().expect("nobody panics while holding it");
+        let mut troubles = self.troubles.lock().ignore_poison();
         match trouble {
             Some(trouble) => _ = troubles.insert(node, trouble),
             None => _ = troubles.remove(&node),
@@ -117,7 +118,7 @@ impl Peers {
 
     /// The peer at this address.
     pub(crate) fn peer(&self, target: u64, address: &str) -> Arc<Peer> {
-        let mut peers = self.peers.lock().expect("nobody panics while holding it");
+        let mut peers = self.peers.lock().ignore_poison();
         let peer = peers.entry(target).or_insert_with(|| self.new_peer(target, address));
         if peer.address != address {
             *peer = self.new_peer(target, address);
@@ -127,12 +128,12 @@ impl Peers {
 
     /// Those that could not be reached when they were last called, and why.
     pub(crate) fn troubles(&self) -> BTreeMap<u64, String> {
-        self.known.troubles.lock().expect("nobody panics while holding it").clone()
+        self.known.troubles.lock().ignore_poison().clone()
     }
 
     /// Gives up all connections.
     pub(crate) fn clear(&self) {
-        self.peers.lock().expect("nobody panics while holding it").clear();
+        self.peers.lock().ignore_poison().clear();
     }
 
     fn new_peer(&self, target: u64, address: &str) -> Arc<Peer> {
@@ -208,7 +209,7 @@ impl Peer {
         let mut line = self.line.lock().await;
         if line.as_ref().is_none_or(|line| line.outgoing.is_closed()) {
             *line = None;
-            let made = timeout(self.local.patience, self.connect()).await;
+            let made = timeout(self.local.silence_timeout, self.connect()).await;
             let made =
                 made.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer")));
             self.known.called(self.target, made.as_ref().err().map(ToString::to_string));
@@ -231,17 +232,17 @@ impl Peer {
             return Err(io::Error::other("it lost its folder: it has to join again under a new id"));
         }
         let (outgoing, waiting) = mpsc::channel(WAITING);
-        let (pending, patience) = (Pending::default(), self.local.patience);
+        let (pending, silence_timeout) = (Pending::default(), self.local.silence_timeout);
         let mut task = JoinSet::new();
         let answers = pending.clone();
         task.spawn(async move {
             let (reading, writing) = stream.into_split();
             tokio::select! {
-                () = read_answers(reading, &answers, patience) => {}
-                () = write_questions(writing, waiting, patience) => {}
+                () = read_answers(reading, &answers, silence_timeout) => {}
+                () = write_questions(writing, waiting, silence_timeout) => {}
             }
             // No caller waits any longer for an answer from here.
-            answers.lock().expect("nobody panics while holding it").waiting.clear();
+            answers.lock().ignore_poison().waiting.clear();
         });
         Ok(Line { outgoing, pending, _task: task })
     }
@@ -255,7 +256,7 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     fn begin(pending: &Pending, number: u64, sender: oneshot::Sender<Response>) -> Waiting<'_> {
-        let mut questions = pending.lock().expect("nobody panics while holding it");
+        let mut questions = pending.lock().ignore_poison();
         questions.waiting.insert(number, sender);
         questions.unanswered_since.get_or_insert_with(Instant::now);
         Waiting { pending, number }
@@ -264,18 +265,22 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.pending.lock().expect("nobody panics while holding it").waiting.remove(&self.number);
+        self.pending.lock().ignore_poison().waiting.remove(&self.number);
     }
 }
 
-async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, patience: Duration) {
-    let questions = || pending.lock().expect("nobody panics while holding it");
+async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, silence_timeout: Duration) {
+    let questions = || pending.lock().ignore_poison();
     let mut incoming = Incoming::default();
     loop {
-        match timeout(patience / 4, stream.read_buf(incoming.buffer())).await {
+        match timeout(silence_timeout / 4, stream.read_buf(incoming.buffer())).await {
             Ok(Ok(1..)) => questions().unanswered_since = None,
             Ok(_) => return,
-            Err(_) if questions().unanswered_since.is_some_and(|since| since.elapsed() >= patience) => return,
+            Err(_)
+                if questions().unanswered_since.is_some_and(|since| since.elapsed() >= silence_timeout) =>
+            {
+                return;
+            }
             Err(_) => continue,
         }
         loop {
@@ -295,10 +300,10 @@ async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, patience: Du
 async fn write_questions(
     mut stream: OwnedWriteHalf,
     mut waiting: mpsc::Receiver<Vec<u8>>,
-    patience: Duration,
+    silence_timeout: Duration,
 ) {
     while let Some(bytes) = waiting.recv().await {
-        if !matches!(timeout(patience, stream.write_all(&bytes)).await, Ok(Ok(()))) {
+        if !matches!(timeout(silence_timeout, stream.write_all(&bytes)).await, Ok(Ok(()))) {
             return;
         }
     }

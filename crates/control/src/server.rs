@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::network::Local;
-use crate::plane::Plane;
-use crate::refused::{OnRefused, Refused};
+use crate::refused_call::{OnRefusedCall, RefusedCall};
+use crate::shared::Shared;
 use crate::wire::{self, CallRefusal, Hello, Request, Response, VERSION};
 
 /// How many connections are served at once. Each peer needs one.
@@ -26,14 +26,14 @@ const AT_ONCE: usize = 32;
 /// A caller that has been silent for this long is disconnected; it connects again when it needs to.
 const IDLE: Duration = Duration::from_secs(120);
 
-impl Plane {
+impl Shared {
     /// Serves all callers, until it is dropped.
     pub(crate) async fn listen(self, listener: TcpListener) {
         let mut connections = JoinSet::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS));
-        let refused: OnRefused = Arc::new(|_| {});
+        let refused: OnRefusedCall = Arc::new(|_| {});
         loop {
-            let place = room.clone().acquire_owned().await.expect("never closed");
+            let permit = room.clone().acquire_owned().await.expect("never closed");
             let Ok((stream, _)) = listener.accept().await else {
                 // Out of file descriptors, most likely: some will come back.
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -42,7 +42,7 @@ impl Plane {
             while connections.try_join_next().is_some() {}
             let (server, refused) = (self.clone(), refused.clone());
             connections.spawn(async move {
-                let _place = place;
+                let _permit = permit;
                 // How a connection ends concerns only the caller.
                 _ = server.serve(stream, &[], (), &refused).await;
             });
@@ -54,26 +54,26 @@ impl Plane {
         &self,
         mut stream: TcpStream,
         read: &[u8],
-        place: impl Send,
-        refused: &OnRefused,
+        permit: impl Send,
+        refused: &OnRefusedCall,
     ) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let from_start = &mut read.chain(&mut stream);
-        let hello = timeout(self.local.patience, wire::read_hello(from_start)).await;
+        let hello = timeout(self.local.silence_timeout, wire::read_hello(from_start)).await;
         let hello = match hello.unwrap_or_else(|late| Err(late.into())) {
             Ok(hello) => hello,
             Err(error) => {
-                refused(Refused::NoGreeting(error));
+                refused(RefusedCall::NoGreeting(error));
                 return Ok(());
             }
         };
         let judged = self.judge(&hello).await;
-        drop(place);
+        drop(permit);
         let from = hello.from;
         if let Err(why) = &judged {
-            refused(Refused::Caller { hello, why: why.clone() });
+            refused(RefusedCall::Caller { hello, why: why.clone() });
         }
-        timeout(self.local.patience, wire::answer(&mut stream, &judged)).await??;
+        timeout(self.local.silence_timeout, wire::answer(&mut stream, &judged)).await??;
         if judged.is_err() {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl Plane {
         let (answers, mut waiting) = mpsc::channel::<Vec<u8>>(AT_ONCE);
         let write = async {
             while let Some(bytes) = waiting.recv().await {
-                timeout(self.local.patience, writing.write_all(&bytes)).await??;
+                timeout(self.local.silence_timeout, writing.write_all(&bytes)).await??;
             }
             Ok(())
         };
@@ -119,7 +119,7 @@ impl Plane {
         &self,
         mut stream: OwnedReadHalf,
         answers: mpsc::Sender<Vec<u8>>,
-        (from, refused): (u32, &OnRefused),
+        (from, refused): (u32, &OnRefusedCall),
     ) -> io::Result<()> {
         let mut incoming = Incoming::default();
         let mut tasks = JoinSet::new();
@@ -130,18 +130,18 @@ impl Plane {
                     Ok(Some(question)) => question,
                     Ok(None) => break,
                     Err(why) => {
-                        refused(Refused::Frame { from, why });
+                        refused(RefusedCall::Frame { from, why });
                         return Ok(());
                     }
                 };
-                let place = room.clone().acquire_owned().await.expect("never closed");
+                let permit = room.clone().acquire_owned().await.expect("never closed");
                 while tasks.try_join_next().is_some() {}
                 let (server, answers, refused) = (self.clone(), answers.clone(), refused.clone());
                 tasks.spawn(async move {
-                    let _place = place;
+                    let _permit = permit;
                     let response = server.respond(request).await;
                     if let Response::Failed(why) | Response::Refused(why) = &response {
-                        refused(Refused::Question { from, why: why.clone() });
+                        refused(RefusedCall::Question { from, why: why.clone() });
                     }
                     // The connection may have ended.
                     _ = answers.send(wire::encode(number, &response)).await;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use openraft::storage::{LogFlushed, LogState, RaftLogReader, RaftLogStorage};
 use openraft::{OptionalSend, RaftLogId, StorageIOError};
+use sync::IgnorePoison;
 
 use crate::disk::{Disk, Found, Tell, Write};
 use crate::types::{LogEntry, LogId, StorageError, Types, Vote};
@@ -47,7 +48,7 @@ impl LogStore {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().expect("nobody panics while holding it")
+        self.memory.lock().ignore_poison()
     }
 }
 

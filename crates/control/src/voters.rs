@@ -8,7 +8,7 @@ use openraft::impls::BasicNode;
 use tokio::time::timeout;
 
 use crate::error::{ChangeError, ProposeError};
-use crate::plane::Plane;
+use crate::shared::Shared;
 
 /// How many voters there can be. The highest number that there are nodes for is used: a minority of them may
 /// fail. More voters would make commits slower and little safer.
@@ -59,7 +59,7 @@ pub(crate) fn wanted(
     makes_sense.then_some(wanted)
 }
 
-impl Plane {
+impl Shared {
     /// See [`crate::Control::admit`].
     pub(crate) async fn admit(&self, node: u32, address: &str) -> Result<(), ChangeError> {
         let id = u64::from(node);
@@ -73,7 +73,7 @@ impl Plane {
             Some(to) => to.get(&id).is_some_and(|upto| upto.map(|upto| upto.index) >= admitted),
             None => true,
         });
-        match timeout(self.config.timing.patience(), heard).await {
+        match timeout(self.config.timing.request_timeout(), heard).await {
             Ok(Ok(now)) if now.replication.is_some() || id == now.id => Ok(()),
             Ok(_) => Err(ChangeError::Propose(ProposeError::NotLeading { leader: self.leader() })),
             Err(_) => Err(ChangeError::Unheard(node)),
@@ -96,7 +96,7 @@ impl Plane {
 
     async fn change(&self, change: ChangeMembers<u64, BasicNode>) -> Result<(), ChangeError> {
         let change = self.raft.change_membership(change, true);
-        match timeout(self.config.timing.patience(), change).await {
+        match timeout(self.config.timing.request_timeout(), change).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(RaftError::APIError(ClientWriteError::ForwardToLeader(to)))) => {
                 let leader = to.leader_id.and_then(|leader| u32::try_from(leader).ok());

@@ -22,10 +22,9 @@ use crate::types::Types;
 
 /// The version of what follows the greeting.
 pub(crate) const VERSION: u8 = 1;
-/// What every greeting begins with: other bytes than greetings between the nodes of a view, so that one port can serve
-/// both.
-pub const MAGIC: [u8; 8] = *b"tokenwc\n";
-/// So many bytes of a connection say whether it is for the control plane.
+/// What every greeting begins with.
+pub const MAGIC: [u8; 8] = frame::CONSENSUS_MAGIC;
+/// So many bytes of a connection say whether it is for the control shared.
 pub const FIRST_BYTES: usize = LENGTH_BYTES + 1 + MAGIC.len();
 
 /// Whether a connection that begins with these bytes is for the control plane; `None` if that takes more of them.
@@ -224,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_layout_of_greetings_stays_as_it_is() {
-        let expected = b"\x10\0\0\0\0tokenwc\n\x01\x01c\xac\x02\x01\x02";
+        let expected = b"\x10\0\0\0\0tokenwr\n\x01\x01c\xac\x02\x01\x02";
         assert_eq!(hello().encode(), expected);
         assert_eq!(Hello::decode(&expected[4..]), Ok(hello()));
     }
@@ -246,9 +245,9 @@ mod tests {
 
     #[test]
     fn what_is_not_a_greeting_is_an_error() {
-        for body in [&b""[..], b"\0tokenwd\n\x01\x01c\xac\x02\x01\x02", b"\x01tokenwc\n", b"GET / HTTP/1.1"] {
+        for body in [&b""[..], b"\0tokenwd\n\x01\x01c\xac\x02\x01\x02", b"\x01tokenwr\n", b"GET / HTTP/1.1"] {
             assert_eq!(Hello::decode(body), Err(FrameError::NotTokenwood));
         }
-        assert!(matches!(Hello::decode(b"\0tokenwc\n\x01\xffc"), Err(FrameError::Malformed(_))));
+        assert!(matches!(Hello::decode(b"\0tokenwr\n\x01\xffc"), Err(FrameError::Malformed(_))));
     }
 }

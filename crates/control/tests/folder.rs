@@ -13,14 +13,14 @@ use service::Definition;
 use service::Time;
 use service::registry::{Applied, Entry};
 
-#[path = "../src/temporary.rs"]
-mod temporary;
+#[path = "../src/test_folder.rs"]
+mod test_folder;
 
-use temporary::Temporary;
+use test_folder::TestFolder;
 
 const QUICK: Timing = Timing { heartbeat: Duration::from_millis(50), election: Duration::from_millis(300) };
 
-fn config(folder: &Temporary, cluster: &str, node: u32) -> Config {
+fn config(folder: &TestFolder, cluster: &str, node: u32) -> Config {
     Config {
         cluster: cluster.to_owned(),
         node,
@@ -32,8 +32,8 @@ fn config(folder: &Temporary, cluster: &str, node: u32) -> Config {
 }
 
 /// A cluster of one, with something committed, that was stopped.
-async fn used_folder() -> Temporary {
-    let folder = Temporary::new();
+async fn used_folder() -> TestFolder {
+    let folder = TestFolder::new();
     let control = Control::start(config(&folder, "prod", 1)).await.unwrap();
     control.found(&BTreeMap::from([(1, "127.0.0.1:1".to_owned())])).await.unwrap();
     control.leadership().wait_for(Option::is_some).await.unwrap();
@@ -49,7 +49,7 @@ async fn define(control: &Control, name: &str, slots: u32) {
     assert_eq!(control.propose(entry).await, Ok(Applied::Yes));
 }
 
-async fn refused(folder: &Temporary, cluster: &str, node: u32) -> FolderError {
+async fn refused(folder: &TestFolder, cluster: &str, node: u32) -> FolderError {
     let before = contents(&folder.0);
     let error = match Control::start(config(folder, cluster, node)).await {
         Ok(_) => panic!("the folder was taken"),
@@ -74,7 +74,7 @@ async fn a_folder_of_another_node_is_refused() {
     assert!(matches!(refused(&folder, "test", 1).await, FolderError::OtherCluster { .. }));
     assert!(matches!(refused(&folder, "prod", 2).await, FolderError::OtherNode { .. }));
 
-    let strangers = Temporary::new();
+    let strangers = TestFolder::new();
     fs::create_dir_all(&strangers.0).unwrap();
     fs::write(strangers.0.join("photo.jpg"), b"not ours").unwrap();
     assert!(matches!(refused(&strangers, "prod", 1).await, FolderError::NotOurs(_)));
@@ -102,7 +102,7 @@ async fn a_folder_of_a_newer_program_is_refused() {
 
 #[tokio::test]
 async fn a_folder_in_use_is_refused() {
-    let folder = Temporary::new();
+    let folder = TestFolder::new();
     let control = Control::start(config(&folder, "prod", 1)).await.unwrap();
     let again = Control::start(config(&folder, "prod", 1)).await;
     assert!(matches!(again, Err(StartError::Folder(FolderError::InUse(_)))));
@@ -172,7 +172,7 @@ async fn a_damaged_database_is_refused_or_unharmed() {
     assert!(matches!(refused(&folder, "prod", 1).await, FolderError::Damaged { .. }));
 }
 
-async fn registry_of(folder: &Temporary) -> BTreeMap<Arc<str>, Definition> {
+async fn registry_of(folder: &TestFolder) -> BTreeMap<Arc<str>, Definition> {
     let control = Control::start(config(folder, "prod", 1)).await.unwrap();
     control.leadership().wait_for(Option::is_some).await.unwrap();
     let definitions = control.registry().borrow().definitions.clone();
@@ -182,7 +182,7 @@ async fn registry_of(folder: &Temporary) -> BTreeMap<Arc<str>, Definition> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn thousands_of_entries_leave_a_small_file_and_a_quick_start() {
-    let folder = Temporary::new();
+    let folder = TestFolder::new();
     let control = Control::start(config(&folder, "prod", 1)).await.unwrap();
     control.found(&BTreeMap::from([(1, "127.0.0.1:1".to_owned())])).await.unwrap();
     control.leadership().wait_for(Option::is_some).await.unwrap();
@@ -205,7 +205,7 @@ async fn thousands_of_entries_leave_a_small_file_and_a_quick_start() {
 
 #[tokio::test]
 async fn a_cluster_is_founded_once_and_by_a_number_of_voters_that_can_decide() {
-    let folder = Temporary::new();
+    let folder = TestFolder::new();
     let control = Control::start(config(&folder, "prod", 1)).await.unwrap();
     let voters = |ids: &[u32]| ids.iter().map(|id| (*id, "127.0.0.1:1".to_owned())).collect();
     assert_eq!(control.found(&voters(&[])).await, Err(FoundError::Voters(0)));

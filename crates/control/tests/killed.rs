@@ -11,15 +11,15 @@ use service::Definition;
 use service::Time;
 use service::registry::{Entry, Leadership, MemberEntry};
 
-#[path = "../src/temporary.rs"]
-mod temporary;
+#[path = "../src/test_folder.rs"]
+mod test_folder;
 
-use temporary::Temporary;
+use test_folder::TestFolder;
 
 /// In the environment of the process that is killed: its folder.
 const FOLDER: &str = "TOKENWOOD_TEST_CONTROL_FOLDER";
 
-fn config(folder: &Temporary) -> Config {
+fn config(folder: &TestFolder) -> Config {
     let timing = Timing { heartbeat: Duration::from_millis(50), election: Duration::from_millis(300) };
     Config {
         cluster: "prod".to_owned(),
@@ -36,7 +36,7 @@ fn config(folder: &Temporary) -> Config {
 async fn the_process_that_comes_to_an_end() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     // The folder stays for the other process.
-    let folder = std::mem::ManuallyDrop::new(Temporary(folder.into()));
+    let folder = std::mem::ManuallyDrop::new(TestFolder(folder.into()));
     let control = Control::start(config(&folder)).await.unwrap();
     // It has been founded by an earlier one that was killed too.
     _ = control.found(&BTreeMap::from([(1, "127.0.0.1:1".to_owned())])).await;
@@ -70,7 +70,7 @@ fn say(line: &str) {
 }
 
 /// Starts this program again to run only that.
-fn the_process(folder: &Temporary, before: &str) -> Child {
+fn the_process(folder: &TestFolder, before: &str) -> Child {
     let program = std::env::current_exe().unwrap();
     Command::new("sh")
         .args(["-c", &format!("{before} exec \"$0\" --exact the_process_that_comes_to_an_end --nocapture")])
@@ -90,7 +90,7 @@ fn number(line: &str) -> Option<usize> {
 }
 
 /// How many names are defined, once everything is applied.
-async fn known(folder: &Temporary) -> usize {
+async fn known(folder: &TestFolder) -> usize {
     let control = Control::start(config(folder)).await.unwrap();
     control.leadership().wait_for(Option::is_some).await.unwrap();
     let known = control.registry().borrow().definitions.len();
@@ -100,7 +100,7 @@ async fn known(folder: &Temporary) -> usize {
 
 #[tokio::test]
 async fn what_was_acknowledged_survives_kill() {
-    let folder = Temporary::new();
+    let folder = TestFolder::new();
     for kills in 1..=5 {
         let mut child = the_process(&folder, "");
         // Some way into it, each time elsewhere.
@@ -115,7 +115,7 @@ async fn what_was_acknowledged_survives_kill() {
 /// A limit on the size of files does what a full disk does.
 #[tokio::test]
 async fn what_was_acknowledged_survives_a_full_disk() {
-    let folder = Temporary::new();
+    let folder = TestFolder::new();
     let mut child = the_process(&folder, "trap '' XFSZ; ulimit -f 4096;");
     let lines: Vec<String> = lines(&mut child).collect();
     assert!(child.wait().unwrap().success(), "it ends in good order");

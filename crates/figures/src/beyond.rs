@@ -1,9 +1,9 @@
 //! Ours: the three decision mechanisms that the thesis leaves as future work (001 ch. IV sec. C, ch. VII; 003
 //! sec. 5): which token to ask for, how many nodes to inform and when, and which ones.
 
-mod lasting;
 mod paired;
-mod winner;
+mod tuning;
+mod uneven_start;
 
 use simulator::time::Span;
 use simulator::{Plan, Point};
@@ -12,7 +12,7 @@ use crate::{Effort, Exhibit};
 
 /// The exhibits of this module, in the order of the report.
 pub fn exhibits() -> Vec<Exhibit> {
-    vec![winner::EXHIBIT, lasting::EXHIBIT]
+    vec![tuning::EXHIBIT, uneven_start::EXHIBIT]
 }
 
 const RATES: [f64; 11] = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0];
@@ -38,8 +38,7 @@ fn point(effort: &Effort, instance: Instance, rate: f64) -> Point {
     // Fewer entries than this would show little more than the initial state.
     let entries = effort.entries(5000).max(2000);
     let mut plan = Plan { rate, entries, warmup: 500, ..Plan::default() };
-    let options = instance.options.iter();
-    plan.setting.options = options.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    plan.setting = plan.setting.with(instance.options);
     Point { algorithm: "bulgannawar-vaidya".to_string(), plan, seed: 1, seeds: effort.seeds }
 }
 

@@ -13,7 +13,7 @@ mod table;
 
 use simulator::{Estimate, Point, Summary};
 
-use crate::beside::{formula, series, short};
+use crate::compare::{formula, short};
 use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series, Verdict};
 use crate::{Effort, Exhibit, Results};
 use formulas::{Formula, TABLE};
@@ -87,7 +87,7 @@ fn high_points(effort: &Effort) -> Vec<Point> {
         points.push(heavy("lacbt", nodes, effort));
         points.extend(OTHERS.map(|name| heavy(name, nodes, effort)));
     }
-    points.extend(loads::duty(effort).into_iter().flatten());
+    points.extend(loads::shares_of_work(effort).into_iter().flatten());
     points
 }
 
@@ -111,12 +111,12 @@ fn all(summary: &Summary) -> Estimate {
 
 fn by_formula(label: &str, sizes: &[u32], formula: Formula) -> Series {
     let dots = sizes.iter().map(|&nodes| Dot::exact(f64::from(nodes), formula(nodes)));
-    series(label, Origin::Formula, dots.collect())
+    Series::new(label, Origin::Formula, dots.collect())
 }
 
 fn simulated(label: &str, sizes: &[u32], estimate: impl Fn(u32) -> Estimate) -> Series {
     let dots = sizes.iter().map(|&nodes| Dot::measured(f64::from(nodes), estimate(nodes)));
-    series(label, Origin::Simulated, dots.collect())
+    Series::new(label, Origin::Simulated, dots.collect())
 }
 
 fn chart(suffix: &'static str, title: &str, series: Vec<Series>) -> Part {

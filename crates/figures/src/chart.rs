@@ -3,8 +3,8 @@
 mod scale;
 mod style;
 
-use crate::page::{Chart, Dot, Origin, Series};
-use crate::scene::{Anchor, Colour, Place, Scene, Shape, Text, font, png, svg};
+use crate::page::{Axis, Chart, Dot, Origin, Series, Spacing};
+use crate::scene::{Anchor, Colour, Position, Scene, Shape, Text, font, png, svg};
 pub(crate) use scale::grouped;
 use scale::{Ends, Scale};
 use style::Style;
@@ -77,8 +77,9 @@ fn lay_out(chart: &Chart) -> Scene {
 
 /// Whether a dot can be drawn: it has finite coordinates, positive ones on a logarithmic axis.
 fn drawable(chart: &Chart, dot: &Dot) -> bool {
-    let fits = |value: f64, logarithmic: bool| value.is_finite() && (value > 0.0 || !logarithmic);
-    fits(dot.x, chart.x.logarithmic) && fits(dot.y, chart.y.logarithmic)
+    let fits =
+        |value: f64, axis: &Axis| value.is_finite() && (value > 0.0 || axis.spacing == Spacing::Linear);
+    fits(dot.x, &chart.x) && fits(dot.y, &chart.y)
 }
 
 /// The lower and the upper end of a dot's error bar; none if it has no error.
@@ -96,8 +97,8 @@ fn field(chart: &Chart, top: f64) -> Field {
     let bars = || dots().filter_map(error_bar);
     y.extend(bars().map(|(_, high)| high));
     y.extend(bars().map(|(low, _)| low).filter(|_| below));
-    let x = Scale::of(&x, chart.x.logarithmic, Ends::Values);
-    let y = Scale::of(&y, chart.y.logarithmic, Ends::Zero);
+    let x = Scale::of(&x, chart.x.spacing, Ends::Values);
+    let y = Scale::of(&y, chart.y.spacing, Ends::Zero);
     let labels = y.ticks.iter().map(|tick| font::width(&tick.label, TICK_SIZE)).fold(0.0, f64::max);
     let left = EDGE + 18.0 * upward_label(chart).len() as f64 + 10.0 + labels + 8.0;
     Field { left, right: WIDTH - EDGE - 14.0, top, bottom: top + FIELD, x, y }
@@ -154,8 +155,8 @@ fn draw_curves(scene: &mut Scene, chart: &Chart, field: &Field, styles: &[Style]
         for (series, style) in chart.series.iter().zip(styles).filter(|(series, _)| series.origin == drawn) {
             // A value that cannot be drawn leaves a gap.
             for piece in series.dots.split(|dot| !drawable(chart, dot)).filter(|piece| piece.len() > 1) {
-                let places: Vec<Place> = piece.iter().map(place).collect();
-                style.draw_line(scene, &places);
+                let positions: Vec<Position> = piece.iter().map(place).collect();
+                style.draw_line(scene, &positions);
             }
         }
     }
@@ -173,7 +174,13 @@ fn draw_curves(scene: &mut Scene, chart: &Chart, field: &Field, styles: &[Style]
     }
 }
 
-fn draw_bar(scene: &mut Scene, field: &Field, (x, middle): Place, (low, high): (f64, f64), colour: Colour) {
+fn draw_bar(
+    scene: &mut Scene,
+    field: &Field,
+    (x, middle): Position,
+    (low, high): (f64, f64),
+    colour: Colour,
+) {
     const HALF: f64 = 3.5;
     let top = field.up(high).max(field.top);
     // A bar inside the mark would only blur its shape.

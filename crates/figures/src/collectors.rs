@@ -24,7 +24,6 @@ use simulator::time::{Shape, Span};
 use simulator::workload::Workload;
 use simulator::{Point, Summary};
 
-use crate::beside::series;
 use crate::page::{Axis, Chart, Dot, Origin, Page, Part, Series};
 use crate::{Effort, Exhibit, Results};
 use formulas::{MESSAGE, Round, SECTION, equal, halved};
@@ -219,7 +218,11 @@ impl Figure {
         let curves = self.curves(effort, results);
         let mut drawn = self.series(&curves);
         if self.shows_chance() {
-            drawn.push(series("collectors, exponential M and E", Origin::Simulated, curves.chance.clone()));
+            drawn.push(Series::new(
+                "collectors, exponential M and E",
+                Origin::Simulated,
+                curves.chance.clone(),
+            ));
         }
         let chart = Chart {
             suffix: "",
@@ -237,19 +240,26 @@ impl Figure {
     fn series(self, curves: &Curves) -> Vec<Series> {
         let queue = if self.case == Case::One { "collectors" } else { "collectors, return=queue" };
         let mut drawn = vec![
-            series("proposed, formula", Origin::Formula, curves.printed.clone()),
-            series("Chaudhuri–Edward, formula", Origin::Formula, curves.edward.clone()),
-            series(&format!("{queue}, formula of ours"), Origin::Formula, curves.ours.clone()),
-            series(queue, Origin::Simulated, curves.queue.clone()),
+            Series::new("proposed, formula", Origin::Formula, curves.printed.clone()),
+            Series::new("Chaudhuri–Edward, formula", Origin::Formula, curves.edward.clone()),
+            Series::new(format!("{queue}, formula of ours"), Origin::Formula, curves.ours.clone()),
+            Series::new(queue, Origin::Simulated, curves.queue.clone()),
         ];
         if self.case == Case::Two {
-            drawn.push(series("collectors, return=collector", Origin::Simulated, curves.collector.clone()));
+            drawn.push(Series::new(
+                "collectors, return=collector",
+                Origin::Simulated,
+                curves.collector.clone(),
+            ));
         }
         if (self.case, self.measure) == (Case::Two, Measure::Messages) {
             let mended = curves.rounds.iter().map(|round| Dot::exact(round.x, round.messages_2_mended()));
-            drawn.insert(1, series("proposed, formula with the K put in", Origin::Formula, mended.collect()));
+            drawn.insert(
+                1,
+                Series::new("proposed, formula with the K put in", Origin::Formula, mended.collect()),
+            );
         }
-        drawn.push(series("chaudhuri-edward", Origin::Simulated, curves.simulated_edward.clone()));
+        drawn.push(Series::new("chaudhuri-edward", Origin::Simulated, curves.simulated_edward.clone()));
         drawn
     }
 
@@ -316,10 +326,8 @@ impl Contender {
 
 /// A round in a system of this size, with M and E as in the text.
 fn round_of(nodes: u32, tokens: u32, options: &[(&str, &str)], workload: Workload) -> Plan {
-    let mut setting = Setting::new(nodes, tokens);
-    setting.options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     Plan {
-        setting,
+        setting: Setting::new(nodes, tokens).with(options),
         section: Span::constant(SECTION),
         send: 0.0,
         receive: 0.0,

@@ -54,11 +54,7 @@ fn rates(effort: &Effort, groups: u32) -> Vec<(f64, Point)> {
     rates.into_iter().map(|rate| (rate, point(effort, plan(effort, NODES, groups, rate)))).collect()
 }
 
-fn series(label: String, origin: Origin, dots: Vec<Dot>) -> Series {
-    Series { label, origin, dots }
-}
-
 /// A constant curve.
 fn level(label: &str, value: f64, from: f64, to: f64) -> Series {
-    series(label.to_string(), Origin::Formula, vec![Dot::exact(from, value), Dot::exact(to, value)])
+    Series::new(label, Origin::Formula, vec![Dot::exact(from, value), Dot::exact(to, value)])
 }

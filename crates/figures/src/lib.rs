@@ -7,18 +7,18 @@
 
 #![forbid(unsafe_code)]
 
-mod beside;
 pub mod beyond;
 pub mod binary_tree;
 pub mod chart;
 pub mod collectors;
+mod compare;
 pub mod csv;
 mod escape;
 pub mod group_mutex;
+pub mod growth;
 pub mod page;
 pub mod report;
 pub mod results;
-pub mod scale;
 mod scene;
 pub mod thesis;
 
@@ -74,7 +74,7 @@ pub fn exhibits() -> Vec<Exhibit> {
         collectors::exhibits,
         binary_tree::exhibits,
         group_mutex::exhibits,
-        scale::exhibits,
+        growth::exhibits,
         beyond::exhibits,
     ];
     parts.into_iter().flat_map(|part| part()).collect()

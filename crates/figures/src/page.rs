@@ -42,8 +42,17 @@ pub struct Chart {
 pub struct Axis {
     /// Its quantity, with its unit.
     pub label: String,
-    /// Whether the scale is logarithmic.
-    pub logarithmic: bool,
+    /// How its values are spaced.
+    pub spacing: Spacing,
+}
+
+/// How the values of an axis are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Equal differences are equally far apart.
+    Linear,
+    /// Equal ratios are equally far apart.
+    Logarithmic,
 }
 
 /// A curve.
@@ -138,12 +147,12 @@ impl std::fmt::Display for Verdict {
 impl Axis {
     /// An axis with equal steps.
     pub fn linear(label: &str) -> Axis {
-        Axis { label: label.to_string(), logarithmic: false }
+        Axis { label: label.to_string(), spacing: Spacing::Linear }
     }
 
     /// An axis with logarithmic steps.
     pub fn logarithmic(label: &str) -> Axis {
-        Axis { label: label.to_string(), logarithmic: true }
+        Axis { label: label.to_string(), spacing: Spacing::Logarithmic }
     }
 }
 
@@ -169,6 +178,13 @@ impl Claim {
     /// The same with a reason.
     pub fn because(self, reason: &str) -> Claim {
         Claim { reason: reason.to_string(), ..self }
+    }
+}
+
+impl Series {
+    /// A curve through these points.
+    pub fn new(label: impl Into<String>, origin: Origin, dots: Vec<Dot>) -> Series {
+        Series { label: label.into(), origin, dots }
     }
 }
 

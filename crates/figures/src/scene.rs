@@ -6,8 +6,8 @@ pub(crate) mod png;
 mod raster;
 pub(crate) mod svg;
 
-/// A place: to the right and downwards.
-pub(crate) type Place = (f64, f64);
+/// A position: to the right and downwards.
+pub(crate) type Position = (f64, f64);
 
 /// Red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Colour {
     }
 }
 
-/// Which part of a text is at its place.
+/// Which part of a text is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -35,10 +35,10 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// A line of text; its place is on the baseline.
+/// A line of text; its position is on the baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
-    pub(crate) at: Place,
+    pub(crate) at: Position,
     pub(crate) text: String,
     pub(crate) size: f64,
     pub(crate) anchor: Anchor,
@@ -50,12 +50,12 @@ pub(crate) struct Text {
 /// Something to draw. Later shapes cover earlier ones.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// A line through places, with dashes and gaps of these lengths; solid if there are none.
-    Line { places: Vec<Place>, width: f64, colour: Colour, dash: &'static [f64] },
+    /// A line through positions, with dashes and gaps of these lengths; solid if there are none.
+    Line { positions: Vec<Position>, width: f64, colour: Colour, dash: &'static [f64] },
     /// A filled polygon without holes.
-    Area { places: Vec<Place>, colour: Colour },
+    Area { positions: Vec<Position>, colour: Colour },
     /// A filled disc.
-    Disc { centre: Place, radius: f64, colour: Colour },
+    Disc { centre: Position, radius: f64, colour: Colour },
     /// A text.
     Text(Text),
     /// The tooltip of the next shapes, this many of them; only in SVG.
@@ -73,11 +73,11 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    pub(crate) fn line(&mut self, places: Vec<Place>, width: f64, colour: Colour) {
-        self.shapes.push(Shape::Line { places, width, colour, dash: &[] });
+    pub(crate) fn line(&mut self, positions: Vec<Position>, width: f64, colour: Colour) {
+        self.shapes.push(Shape::Line { positions, width, colour, dash: &[] });
     }
 
-    pub(crate) fn text(&mut self, at: Place, text: &str, size: f64, anchor: Anchor, colour: Colour) {
+    pub(crate) fn text(&mut self, at: Position, text: &str, size: f64, anchor: Anchor, colour: Colour) {
         let text = text.to_string();
         self.shapes.push(Shape::Text(Text { at, text, size, anchor, colour, upwards: false }));
     }

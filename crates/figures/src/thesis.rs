@@ -4,18 +4,18 @@
 //! All figures of chapter V are views of the same few hundred points (`model`); a figure asks for its own
 //! curves and for those that its claims compare them with, and every point is simulated once.
 
+mod conference_paper;
 mod drawing;
 mod experiment;
+mod message_length;
 mod messages;
 mod model;
-mod paper;
 mod partitions;
 mod socket_claims;
 pub mod sockets;
 mod verdicts;
 mod wait_claims;
 mod waits;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +27,12 @@ pub fn exhibits() -> Vec<Exhibit> {
     let parts = [
         waits::short_sections(),
         messages::short_sections(),
-        words::exhibits(),
+        message_length::exhibits(),
         waits::long_sections(),
         messages::long_sections(),
         partitions::exhibits(),
         experiment::exhibits(),
-        paper::exhibits(),
+        conference_paper::exhibits(),
     ];
     parts.into_iter().flatten().collect()
 }

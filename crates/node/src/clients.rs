@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use mio::net::TcpStream;
 use service::Refusal;
@@ -17,7 +17,8 @@ use service::member::ConnectionId;
 use service::protocol::{self, ToClient};
 
 use crate::host::Shared;
-use crate::reactor::Outbound;
+use sync::IgnorePoison;
+use transport::reactor::Outbound;
 
 mod conversation;
 mod port;
@@ -65,9 +66,9 @@ struct Pen {
     written: usize,
 }
 
-/// What came of telling a client something.
+/// The result of queueing a frame for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Queued {
     /// The connection has to be written to, and no other thread is about to.
     pub(crate) to_flush: bool,
     /// The client has much to read already: the member has to know.
@@ -90,9 +91,9 @@ impl ClientLink {
     }
 
     /// Queues a frame. Never waits for the socket.
-    pub(crate) fn tell(&self, what: &ToClient, shared: &Shared) -> Told {
+    pub(crate) fn tell(&self, what: &ToClient, shared: &Shared) -> Queued {
         if self.is_over() {
-            return Told { to_flush: false, behind: false };
+            return Queued { to_flush: false, behind: false };
         }
         let version = self.version.load(Ordering::Relaxed);
         let mut queue = self.queue();
@@ -109,7 +110,7 @@ impl ClientLink {
         }
         let behind = !queue.behind && unread > MOST_UNWATCHED;
         queue.behind |= behind;
-        Told { to_flush: !std::mem::replace(&mut queue.dirty, true), behind }
+        Queued { to_flush: !std::mem::replace(&mut queue.dirty, true), behind }
     }
 
     /// Queues bytes that go out before any frame.
@@ -144,13 +145,13 @@ impl ClientLink {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().ignore_poison()
     }
 
     /// The socket has room again: writes, after any thread that is at it. Only the reactor waits here, for the length of a
     /// write that does not block; otherwise its only news of the room could get lost.
     fn has_room(&self) {
-        let pen = self.pen.lock().unwrap_or_else(PoisonError::into_inner);
+        let pen = self.pen.lock().ignore_poison();
         self.write_all(pen);
     }
 
@@ -163,11 +164,8 @@ impl ClientLink {
             if !goes_on || self.queue().bytes.is_empty() {
                 break;
             }
-            match self.pen.try_lock() {
-                Ok(again) => pen = again,
-                Err(TryLockError::Poisoned(poisoned)) => pen = poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return,
-            }
+            let Some(again) = self.pen.try_lock().ignore_poison() else { return };
+            pen = again;
         }
         self.note_catching_up();
     }
@@ -217,18 +215,16 @@ impl ClientLink {
         if let (true, Some(connection), Some(shared)) =
             (caught_up, self.connection.get(), self.shared.upgrade())
         {
-            shared.happen(|turn| turn.member.keeps_up(*connection, true, turn.effects));
+            shared.with_member(|turn| turn.member.client_caught_up(*connection, turn.effects));
         }
     }
 }
 
 impl Outbound for ClientLink {
     fn flush(&self) {
-        match self.pen.try_lock() {
-            Ok(pen) => self.write_all(pen),
-            Err(TryLockError::Poisoned(poisoned)) => self.write_all(poisoned.into_inner()),
-            // Its thread looks at the queue again.
-            Err(TryLockError::WouldBlock) => {}
+        // A thread that has the pen looks at the queue again.
+        if let Some(pen) = self.pen.try_lock().ignore_poison() {
+            self.write_all(pen);
         }
     }
 }
@@ -244,11 +240,11 @@ impl Drop for ClientLink {
 fn instead_of(what: &ToClient, error: &FrameError) -> ToClient {
     let why = || format!("the answer does not fit into a frame ({error}): ask for less at once");
     match what {
-        ToClient::Told { number, .. } => {
-            ToClient::Told { number: *number, what: protocol::Told::NotDone(why()) }
+        ToClient::QuestionAnswer { number, .. } => {
+            ToClient::QuestionAnswer { number: *number, answer: protocol::QuestionAnswer::NotDone(why()) }
         }
-        ToClient::Done { number, .. } => {
-            ToClient::Done { number: *number, result: Err(Refusal::NotAgreed(why())) }
+        ToClient::OrderResult { number, .. } => {
+            ToClient::OrderResult { number: *number, result: Err(Refusal::NotAgreed(why())) }
         }
         // Everything else is much shorter; a watcher at least learns that there was something.
         _ => ToClient::Missed(1),

@@ -1,12 +1,13 @@
 //! Clients in the same process: no connection, no message, no waiting where the token is here.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 
-use client::{Asked, Backend, Error, Grant, Losses, Refusal, Waiters, Waits};
 use service::member::ConnectionId;
 use service::protocol::ToClient;
-use service::{Acquire, Answer, Reply, SessionId};
+use service::{Acquire, Reply, RequestOutcome, SessionId};
+use sync::IgnorePoison;
+use tokenwood::{Asked, Backend, Error, Grant, Losses, Refusal, Waiters, Waits};
 use tokio::sync::watch;
 
 use crate::host::{Shared, Sink, Turn};
@@ -31,7 +32,7 @@ struct Waiting {
 impl Near {
     /// Opens a session that ends when what is returned is dropped, or with the node's lease.
     pub(crate) fn open(shared: &Arc<Shared>) -> Result<Arc<dyn Backend>, Error> {
-        let near = shared.happen(|Turn { member, now, sinks, .. }| {
+        let near = shared.with_member(|Turn { member, now, sinks, .. }| {
             let (session, connection) = member.open_here(*now)?;
             let near = Arc::new(Near {
                 shared: Arc::downgrade(shared),
@@ -49,25 +50,25 @@ impl Near {
     /// What the member tells this session.
     pub(crate) fn hear(&self, frame: ToClient) {
         match frame {
-            ToClient::Answer(answer) => self.answered(answer),
+            ToClient::Reply(reply) => self.replied(reply),
             ToClient::SessionGone { .. } => self.end(),
             _ => {}
         }
     }
 
-    /// An answer that did not come at once.
-    fn answered(&self, answer: Answer) {
-        if answer.reply == Reply::Revoked {
-            return self.lost.send_modify(|losses| losses.lose(answer.request));
+    /// A reply that did not come at once.
+    fn replied(&self, reply: Reply) {
+        if reply.outcome == RequestOutcome::Revoked {
+            return self.lost.send_modify(|losses| losses.lose(reply.request));
         }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = waiting.settle(answer.request, answer.reply);
-        waiting.waiters.answer(answer.request, result);
+        let mut waiting = self.waiting.lock().ignore_poison();
+        let result = waiting.settle(reply.request, reply.outcome);
+        waiting.waiters.answer(reply.request, result);
     }
 
     /// Everything is lost: the node stops, is about to lose its lease, or was excluded.
     pub(crate) fn end(&self) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).waiters.lose_all();
+        self.waiting.lock().ignore_poison().waiters.lose_all();
         self.lost.send_modify(Losses::lose_all);
     }
 }
@@ -78,7 +79,7 @@ struct Owned(Arc<Near>);
 impl Drop for Owned {
     fn drop(&mut self) {
         let Some(shared) = self.0.shared.upgrade() else { return };
-        shared.happen(|Turn { member, now, effects, sinks, .. }| {
+        shared.with_member(|Turn { member, now, effects, sinks, .. }| {
             sinks.remove(&self.0.connection);
             member.close((self.0.session, self.0.connection), *now, effects);
         });
@@ -117,14 +118,14 @@ impl Backend for Owned {
 }
 
 impl Waiting {
-    fn settle(&mut self, request: u64, reply: Reply) -> Result<Grant, Refusal> {
-        match reply {
-            Reply::Granted(grant) => {
+    fn settle(&mut self, request: u64, outcome: RequestOutcome) -> Result<Grant, Refusal> {
+        match outcome {
+            RequestOutcome::Granted(grant) => {
                 self.held.push((request, grant.fence));
                 Ok(grant)
             }
-            Reply::Refused(refusal) => Err(refusal),
-            Reply::Revoked => Err(Refusal::ForceReleased),
+            RequestOutcome::Refused(refusal) => Err(refusal),
+            RequestOutcome::Revoked => Err(Refusal::ForceReleased),
         }
     }
 }
@@ -132,13 +133,13 @@ impl Waiting {
 impl Near {
     fn acquire(&self, mut ask: Acquire) -> Result<(u64, Asked), Error> {
         let shared = self.shared.upgrade().ok_or(Error::Lost)?;
-        shared.happen(|Turn { member, around, now, effects, .. }| {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.with_member(|Turn { member, environment, now, effects, .. }| {
+            let mut waiting = self.waiting.lock().ignore_poison();
             waiting.last_request += 1;
             let request = waiting.last_request;
             ask.request = request;
             let reply =
-                member.acquire(self.session, &ask, *around, *now, effects).map_err(|_| Error::Lost)?;
+                member.acquire(self.session, &ask, *environment, *now, effects).map_err(|_| Error::Lost)?;
             match reply {
                 Some(reply) => Ok((request, Asked::Granted(waiting.settle(request, reply)?))),
                 None => {
@@ -150,7 +151,7 @@ impl Near {
     }
 
     fn poll_answer(&self, request: u64, context: &mut Context<'_>) -> Poll<Result<Grant, Error>> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock().ignore_poison();
         match waiting.waiters.fetch(request) {
             Waits::Answered(answer) => Poll::Ready(answer.map_err(Error::Refused)),
             Waits::NotAnyMore => Poll::Ready(Err(Error::Lost)),
@@ -163,8 +164,8 @@ impl Near {
 
     fn leave(&self, request: u64) {
         let Some(shared) = self.shared.upgrade() else { return };
-        shared.happen(|Turn { member, now, effects, .. }| {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.with_member(|Turn { member, now, effects, .. }| {
+            let mut waiting = self.waiting.lock().ignore_poison();
             let place = waiting.held.iter().position(|(held, _)| *held == request);
             let left = match place.map(|place| waiting.held.swap_remove(place)) {
                 Some((_, fence)) => member.release(self.session, (request, fence), *now, effects),

@@ -1,14 +1,15 @@
 //! What a member wants of the control plane: each errand runs in a task of its own, and its reply is the member's next input.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use control::AskError;
 use service::leases::Renewal;
-use service::member::{Effect, LeaderReply};
-use service::protocol::{Question, Told};
+use service::member::{ControlPlaneError, Effect, LeaderReply};
+use service::protocol::{Question, QuestionAnswer};
 use service::registry::MemberEntry;
+use sync::IgnorePoison;
 use tokio::time::timeout;
 
 use crate::host::Shared;
@@ -36,7 +37,7 @@ pub(crate) async fn follow_registry(shared: Arc<Shared>) {
     let mut registry = shared.control.registry();
     loop {
         let current = registry.borrow_and_update().clone();
-        shared.happen(|turn| turn.member.agreed(&current, fresh(), turn.now, turn.effects));
+        shared.with_member(|turn| turn.member.agreed(&current, fresh(), turn.now, turn.effects));
         if registry.changed().await.is_err() {
             // Consensus has stopped here: the owner of the node learns that from the control plane.
             return std::future::pending().await;
@@ -47,7 +48,7 @@ pub(crate) async fn follow_registry(shared: Arc<Shared>) {
 /// Begins an errand. Every effect that is not carried out at once is one.
 pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
     let it = shared.clone();
-    let mut errands = shared.errands.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut errands = shared.errands.lock().ignore_poison();
     while let Some(ended) = errands.try_join_next() {
         if ended.is_err() {
             shared.failures.note("errand", ended);
@@ -69,15 +70,21 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
         }
         Effect::Propose { connection, number, entry } => {
             let proposes = async move {
-                let applied = it.control.propose(entry.clone()).await.map_err(|error| error.to_string());
-                it.happen(|turn| turn.member.proposed((connection, number), &entry, applied, turn.effects));
+                let applied = it
+                    .control
+                    .propose(entry.clone())
+                    .await
+                    .map_err(|error| ControlPlaneError(error.to_string()));
+                it.with_member(|turn| {
+                    turn.member.proposed((connection, number), &entry, applied, turn.effects)
+                });
             };
             errands.spawn_on(proposes, runtime);
         }
         Effect::Arrange { connection, number, question } => {
             let arranges = async move {
-                let what = it.arrange(question).await.map_err(|error| error.to_string());
-                it.happen(|turn| turn.member.arranged((connection, number), what, turn.effects));
+                let what = it.arrange(question).await.map_err(|error| ControlPlaneError(error.to_string()));
+                it.with_member(|turn| turn.member.arranged((connection, number), what, turn.effects));
             };
             errands.spawn_on(arranges, runtime);
         }
@@ -115,7 +122,7 @@ impl Shared {
             Ok(Err(_)) | Err(_) => LeaderReply::Silence,
         };
         self.to_leader.renewals.fetch_sub(1, Ordering::Relaxed);
-        self.happen(|turn| turn.member.leader_replied(reply, turn.now, turn.effects));
+        self.with_member(|turn| turn.member.leader_replied(reply, turn.now, turn.effects));
     }
 
     async fn renew(&self, renewal: Renewal) -> Result<LeaderReply, AskError> {
@@ -131,16 +138,16 @@ impl Shared {
     }
 
     /// Sees to what an operator asks of the control plane.
-    async fn arrange(&self, question: Question) -> Result<Told, AskError> {
+    async fn arrange(&self, question: Question) -> Result<QuestionAnswer, AskError> {
         match question {
             Question::Invite(lasts) => {
                 let invitation = self.control.invite(lasts).await?;
-                return Ok(Told::Invited(invitation.to_string()));
+                return Ok(QuestionAnswer::Invited(invitation.to_string()));
             }
             Question::Remove(node) => self.control.remove(node).await?,
             Question::Lease(lasts) => self.control.change_lease(lasts).await?,
             _ => {}
         }
-        Ok(Told::Done)
+        Ok(QuestionAnswer::Done)
     }
 }

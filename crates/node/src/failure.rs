@@ -76,9 +76,9 @@ impl Default for OnFailure {
 
 /// Whether a node has failed. Clones are the same.
 #[derive(Clone)]
-pub(crate) struct Failures(Arc<Told>);
+pub(crate) struct Failures(Arc<FailureState>);
 
-struct Told {
+struct FailureState {
     node: u32,
     failed: AtomicBool,
     on_failure: OnFailure,
@@ -86,7 +86,7 @@ struct Told {
 
 impl Failures {
     pub(crate) fn new(node: u32, on_failure: OnFailure) -> Failures {
-        Failures(Arc::new(Told { node, failed: AtomicBool::new(false), on_failure }))
+        Failures(Arc::new(FailureState { node, failed: AtomicBool::new(false), on_failure }))
     }
 
     /// Whether there was one.

@@ -24,20 +24,20 @@ pub(crate) fn plan(shared: &Arc<Shared>) {
     let (what, after) = planned.unwrap_or_else(|| panic!("{FAULT}: '{text}' is no WHAT@500ms"));
     let it = shared.clone();
     if what == "end-task" {
-        return shared.employ("one that is to end", tokio::spawn(tokio::time::sleep(after)));
+        return shared.watch_task("one that is to end", tokio::spawn(tokio::time::sleep(after)));
     }
     tokio::spawn(async move {
         tokio::time::sleep(after).await;
-        happen(&it, &what);
+        provoke(&it, &what);
     });
 }
 
 #[cfg(feature = "faults")]
-fn happen(shared: &Arc<Shared>, what: &str) {
+fn provoke(shared: &Arc<Shared>, what: &str) {
     match what {
         "panic-task" => panic!("a task was told to panic"),
-        "panic-member" => shared.happen(|_| panic!("the member was told to panic")),
-        "hold-member" => shared.happen(|_| block()),
+        "panic-member" => shared.with_member(|_| panic!("the member was told to panic")),
+        "hold-member" => shared.with_member(|_| block()),
         "block-thread" => block(),
         "block-runtime" => (0..64).for_each(|_| drop(tokio::spawn(async { block() }))),
         _ => panic!("{FAULT}: there is no fault '{what}'"),

@@ -8,10 +8,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-use client::clock;
 use control::Control;
 use service::core::Config;
 use service::limits::Limits;
@@ -20,10 +19,12 @@ use service::protocol::ToClient;
 use service::view::View;
 use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
+use sync::IgnorePoison;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+use transport::clock;
 
 use crate::clients::{ClientLink, ClientPort};
 use crate::embedded::Near;
@@ -31,14 +32,14 @@ use crate::errands::ToLeader;
 use crate::failure::{self, Failure, Failures, Lasting};
 use crate::links::{Around, Links};
 use crate::log::{self, Log};
-use crate::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
-use crate::transport::{Inbox, Notice, Outbox};
 use crate::watchdog::{Hearts, Waits};
 use crate::{errands, faults, memory, port, start};
+use transport::peers::{Inbox, Notice, Outbox};
+use transport::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
 
 mod config;
 
-pub use config::{First, HostConfig, StartError, Tune};
+pub use config::{Bootstrap, HostConfig, StartError, Tune};
 
 /// A part of the node that gives no sign of life for this long hangs.
 const LONGEST_HANG: Duration = Duration::from_secs(1);
@@ -94,7 +95,7 @@ pub(crate) enum Sink {
 /// One input to the member: what it takes to decide, and what comes of it.
 pub(crate) struct Turn<'a> {
     pub(crate) member: &'a mut Member,
-    pub(crate) around: &'a Around<'a>,
+    pub(crate) environment: &'a Around<'a>,
     pub(crate) now: Time,
     pub(crate) effects: &'a mut Vec<Effect>,
     pub(crate) sinks: &'a mut BTreeMap<ConnectionId, Sink>,
@@ -109,9 +110,9 @@ impl Host {
         for_clients: TcpListener,
     ) -> Result<Host, StartError> {
         let lease = config.lease;
-        let (host, first, folder) = Host::prepare(config).await?;
+        let (host, bootstrap, folder) = Host::prepare(config).await?;
         let shared = &host.shared;
-        if let Err(error) = host.serve(first, folder, for_peers, for_clients).await {
+        if let Err(error) = host.serve(bootstrap, folder, for_peers, for_clients).await {
             host.stop().await;
             return Err(error);
         }
@@ -121,8 +122,8 @@ impl Host {
     }
 
     /// Starts consensus, the reactor and the member. The node cannot be reached yet.
-    async fn prepare(config: HostConfig) -> Result<(Host, First, PathBuf), StartError> {
-        let HostConfig { cluster, id, folder, first, lease, hearts, .. } = config;
+    async fn prepare(config: HostConfig) -> Result<(Host, Bootstrap, PathBuf), StartError> {
+        let HostConfig { cluster, id, folder, bootstrap, lease, hearts, .. } = config;
         let control = control::Config {
             cluster: cluster.clone(),
             node: id,
@@ -133,7 +134,7 @@ impl Host {
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
         let heart = hearts.heart("sockets", LONGEST_HANG, Waits::ForTurns);
-        let reactor = match Reactor::start(config.sockets, Some(heart)) {
+        let reactor = match Reactor::start(config.sockets, Some(heart.into())) {
             Ok(reactor) => reactor,
             Err(error) => {
                 control.stop().await;
@@ -175,20 +176,20 @@ impl Host {
         };
         let (effects, sinks) = (Vec::new(), BTreeMap::new());
         _ = shared.state.set(Mutex::new(State { member, effects, links, sinks, planned: None }));
-        Ok((Host { shared }, first, folder))
+        Ok((Host { shared }, bootstrap, folder))
     }
 
     /// Comes to its cluster, and lets peers and clients in.
     async fn serve(
         &self,
-        first: First,
+        bootstrap: Bootstrap,
         folder: PathBuf,
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> Result<(), StartError> {
         let shared = &self.shared;
-        shared.employ("port for peers", tokio::spawn(port::listen(for_peers, shared.clone())));
-        start::first(shared, first, folder).await?;
+        shared.watch_task("port for peers", tokio::spawn(port::listen(for_peers, shared.clone())));
+        start::join_cluster(shared, bootstrap, folder).await?;
         let for_clients = ClientPort::new(for_clients, shared).map_err(StartError::Sockets)?;
         shared.reactor.adopt(Box::new(for_clients));
         shared.reactor.adopt(Box::new(Alarm(shared.clone())));
@@ -198,7 +199,7 @@ impl Host {
             ("memory", tokio::spawn(memory::keep_giving_back(shared.clone()))),
             ("log", tokio::spawn(log::keep_counting(shared.clone()))),
         ];
-        tasks.into_iter().for_each(|(name, task)| shared.employ(name, task));
+        tasks.into_iter().for_each(|(name, task)| shared.watch_task(name, task));
         Ok(())
     }
 
@@ -223,9 +224,9 @@ impl Host {
     }
 
     /// A way in for this process: locks of this node without a connection.
-    pub fn embedded(&self) -> client::Tokenwood {
+    pub fn embedded(&self) -> tokenwood::Tokenwood {
         let shared = self.shared.clone();
-        client::Tokenwood::embedded(Box::new(move || Near::open(&shared)))
+        tokenwood::Tokenwood::embedded(Box::new(move || Near::open(&shared)))
     }
 
     /// How the node is doing.
@@ -241,7 +242,7 @@ impl Host {
     /// Leaves the others in good order, and stops.
     pub async fn leave(&self) {
         let mut left = self.shared.left.subscribe();
-        self.shared.happen(|turn| turn.member.leave(turn.now, turn.effects));
+        self.shared.with_member(|turn| turn.member.leave(turn.now, turn.effects));
         _ = left.wait_for(|left| *left).await;
         if self.shared.control.leadership().borrow().is_some() {
             // The other nodes learn from the leader's next heartbeat that the next view is committed.
@@ -253,12 +254,11 @@ impl Host {
 
     /// Ends all tasks and connections, as if the process had died.
     pub async fn stop(&self) {
-        let tasks = std::mem::take(&mut *self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.shared.tasks.lock().ignore_poison());
         for task in tasks {
             task.end().await;
         }
-        let mut errands =
-            std::mem::take(&mut *self.shared.errands.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut errands = std::mem::take(&mut *self.shared.errands.lock().ignore_poison());
         errands.shutdown().await;
         let sinks = std::mem::take(&mut self.shared.lock().sinks);
         for sink in sinks.into_values() {
@@ -294,9 +294,9 @@ impl Shared {
     }
 
     /// A task that ends with the node, and not before.
-    pub(crate) fn employ(&self, name: &'static str, task: JoinHandle<()>) {
+    pub(crate) fn watch_task(&self, name: &'static str, task: JoinHandle<()>) {
         let task = Lasting::watch(name, task, self.failures.clone(), &self.runtime);
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+        self.tasks.lock().ignore_poison().push(task);
     }
 
     /// The runtime and the member show that they are alive.
@@ -305,35 +305,36 @@ impl Shared {
         // A turn that takes longer than a lease has cost the node its lease.
         let member = self.hearts.heart("member", LONGEST_HANG.max(lease), Waits::ForNothing);
         let shared = self.clone();
-        self.employ("heart of the runtime", tokio::spawn(failure::keep_beating(runtime, || {})));
+        self.watch_task("heart of the runtime", tokio::spawn(failure::keep_beating(runtime, || {})));
         let look = move || drop(shared.lock());
-        self.employ("heart of the member", tokio::spawn(failure::keep_beating(member, look)));
+        self.watch_task("heart of the member", tokio::spawn(failure::keep_beating(member, look)));
     }
 
     /// Gives the member an input, carries out what it wants, and writes what comes of it.
-    pub(crate) fn happen<R>(self: &Arc<Shared>, input: impl FnOnce(&mut Turn<'_>) -> R) -> R {
+    pub(crate) fn with_member<R>(self: &Arc<Shared>, input: impl FnOnce(&mut Turn<'_>) -> R) -> R {
         let mut dirty = Dirty::new();
-        let result = self.happen_in(&mut dirty, input);
+        let result = self.step_in(&mut dirty, input);
         dirty.iter().for_each(|outbound| outbound.flush());
         result
     }
 
     /// Gives the member an input, and carries out what it wants; what comes of it is written when `dirty` is flushed.
-    pub(crate) fn happen_in<R>(
+    pub(crate) fn step_in<R>(
         self: &Arc<Shared>,
         dirty: &mut Dirty,
         input: impl FnOnce(&mut Turn<'_>) -> R,
     ) -> R {
         let mut state = self.lock();
-        self.hearts.turn(true);
+        self.hearts.turn_begins();
         let State { member, effects, links, sinks, .. } = &mut *state;
-        let around = Around { peers: &links.peers, control: &self.control };
-        let result = input(&mut Turn { member, around: &around, now: clock::now(), effects, sinks });
+        let environment = Around { peers: &links.peers, control: &self.control };
+        let result =
+            input(&mut Turn { member, environment: &environment, now: clock::now(), effects, sinks });
         if !state.effects.is_empty() {
             self.carry_out(&mut state, dirty);
         }
         self.plan_wake(&mut state);
-        self.hearts.turn(false);
+        self.hearts.turn_ends();
         drop(state);
         log::say_notes(self);
         result
@@ -350,7 +351,7 @@ impl Shared {
                 }
                 Effect::Tell { connection, frame } => state.tell(connection, frame, self, dirty),
                 Effect::EnterView(view) => _ = state.links.peers.enter(view),
-                Effect::BeginIncarnation(identity) => state.links.begin_anew(self, identity),
+                Effect::BeginIncarnation(identity) => state.links.restart(self, identity),
                 Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
                 Effect::Left => _ = self.left.send_replace(true),
                 Effect::Note(note) => self.log.keep(note),
@@ -385,7 +386,7 @@ impl State {
             dirty.push(link.clone());
         }
         if told.behind {
-            self.member.keeps_up(connection, false, &mut self.effects);
+            self.member.client_fell_behind(connection);
         }
     }
 }
@@ -411,7 +412,7 @@ pub(crate) struct Door {
 impl Inbox for Door {
     fn received(&self, from: NodeId, _epoch: u64, payloads: &[&[u8]], outbox: &mut Outbox<'_>) {
         let messages: Vec<_> = payloads.iter().map(|payload| frame::whole::<PeerMessage>(payload)).collect();
-        self.shared.happen_in(outbox.0, |Turn { member, now, effects, .. }| {
+        self.shared.step_in(outbox.0, |Turn { member, now, effects, .. }| {
             for message in messages {
                 // What comes before may have ended this incarnation.
                 if member.identity() != self.me {
@@ -444,7 +445,7 @@ impl Source for Alarm {
     }
 
     fn visit(&mut self, _ready: Ready, round: &mut Round<'_>) -> Next {
-        self.0.happen_in(round.dirty, |turn| turn.member.wake(turn.around, turn.now, turn.effects));
+        self.0.step_in(round.dirty, |turn| turn.member.wake(turn.environment, turn.now, turn.effects));
         Next::Wait
     }
 

@@ -1,47 +1,31 @@
-//! Tokenwood's networked driver: what carries messages between processes.
+//! A node of the lock service: sockets, a clock and the control plane around the member that decides.
 //!
-//! The crate is layered, and only the last layer touches sockets and clocks:
-//!
-//! - [`link`]: one ordered, exactly-once link to one peer in one view, as a state machine without IO or clock;
-//! - [`wire`]: the bytes of handshakes and frames, and typed errors for bytes that are neither;
-//! - [`handshake`]: which nodes may talk to each other, decided without IO;
-//! - [`transport`]: TCP connections that come and go below links that lose nothing.
-//!
-//! To these, payloads are bytes. On them stands a node of the lock service ([`Host`]): it drives [`service::Member`], which
-//! decides everything, with sockets, the clock and the control plane. One thread, the reactor, owns the sockets of clients
-//! and peers. Begin with [`link`], then read [`transport::Peers`] and `reactor.rs`, then `host.rs`, `clients.rs`, `links.rs`
-//! and `errands.rs`.
+//! [`Host`] drives [`service::Member`], which decides everything. One thread, the reactor of the crate
+//! `transport`, owns the sockets of clients and peers. Begin with `host.rs`, then read `clients.rs` (clients with
+//! a connection), `embedded.rs` (clients in this process), `links.rs` (peers) and `errands.rs` (the control plane).
+//! [`failure`] and [`watchdog`] notice that a node cannot go on.
 
 mod clients;
 mod embedded;
 mod errands;
 pub mod failure;
 pub mod faults;
-pub mod handshake;
 pub mod host;
 mod limiter;
-pub mod link;
 mod links;
 mod local;
 mod log;
 mod memory;
 mod port;
-mod reactor;
 mod start;
-pub mod transport;
 pub mod watchdog;
-pub mod wire;
 
 pub use control::Invitation;
 pub use failure::{Failure, OnFailure};
-pub use host::{First, Host, HostConfig, StartError};
-pub use link::{Limits, Link};
+pub use host::{Bootstrap, Host, HostConfig, StartError};
 pub use local::LocalCluster;
-pub use reactor::Sockets;
-pub use service::Identity;
-pub use service::view::{View, ViewMember};
-pub use transport::{Inbox, Notice, Outbox, Peers};
+pub use transport::Sockets;
 pub use watchdog::{Heart, Hearts, Waits, Watchdog};
 
 /// Whether this build has faults that can be provoked, for tests.
-pub const FAULTS: bool = cfg!(feature = "faults") && client::FAULTS && control::FAULTS;
+pub const FAULTS: bool = cfg!(feature = "faults") && tokenwood::FAULTS && control::FAULTS;

@@ -1,8 +1,10 @@
 //! How many lines strangers may cause: a bucket of tokens for each kind of line, and a count of the lines
 //! left out.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use sync::IgnorePoison;
 
 /// This many lines may come at once.
 const BURST: u32 = 10;
@@ -25,7 +27,7 @@ struct Bucket {
 impl Limiter {
     /// Whether a line may be written now. If not, it is counted.
     pub(crate) fn allows(&self, now: Instant) -> bool {
-        let mut bucket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bucket = self.0.lock().ignore_poison();
         bucket.refill(now);
         if bucket.taken == BURST {
             bucket.left_out += 1;
@@ -38,7 +40,7 @@ impl Limiter {
 
     /// How many lines were left out, if that may be written now.
     pub(crate) fn left_out(&self, now: Instant) -> Option<u64> {
-        let mut bucket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bucket = self.0.lock().ignore_poison();
         bucket.refill(now);
         if bucket.left_out == 0 || bucket.taken == BURST {
             return None;

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use control::Control;
 use service::Identity;
-use service::member::{ControlPlane, Surroundings};
+use service::member::{ControlPlane, Environment};
 use service::view::{View, ViewMember};
 use tokio::sync::mpsc;
 
 use crate::host::{Door, Shared};
-use crate::link::Limits;
-use crate::transport::callers::Call;
-use crate::transport::{self, Peers, ReactorOf};
+use transport::link::Limits;
+use transport::peers::callers::Call;
+use transport::peers::{Peers, ReactorOf};
 
 /// So many calls of peers wait to be greeted.
 const CALLS: usize = 64;
@@ -42,7 +42,7 @@ impl Links {
     }
 
     /// Drops all links, and begins with those of the next incarnation.
-    pub(crate) fn begin_anew(&mut self, shared: &Arc<Shared>, me: Identity) {
+    pub(crate) fn restart(&mut self, shared: &Arc<Shared>, me: Identity) {
         let links = Links::start(shared, me).expect("a node that has started can start again");
         let before = std::mem::replace(self, links);
         shared.runtime.spawn(async move { before.peers.stop().await });
@@ -55,7 +55,7 @@ pub(crate) struct Around<'a> {
     pub(crate) control: &'a Control,
 }
 
-impl Surroundings for Around<'_> {
+impl Environment for Around<'_> {
     fn unreachable(&self) -> BTreeMap<u32, Duration> {
         self.peers.unreachable()
     }

@@ -10,9 +10,9 @@ use service::Config;
 use tokio::net::TcpListener;
 
 use crate::failure::OnFailure;
-use crate::host::{First, Host, HostConfig};
-use crate::reactor::Sockets;
+use crate::host::{Bootstrap, Host, HostConfig};
 use crate::watchdog::Hearts;
+use transport::reactor::Sockets;
 
 /// Nodes that run in this process, on ports that were free.
 pub struct LocalCluster {
@@ -50,7 +50,7 @@ impl LocalCluster {
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let cluster = node::LocalCluster::start(3).await?;
-    /// let client = client::Tokenwood::connect(cluster.endpoints.clone()).await?;
+    /// let client = tokenwood::Tokenwood::connect(cluster.endpoints.clone()).await?;
     /// let guard = client.mutex("orders/17").acquire().await?;
     /// let other = cluster.hosts[2].embedded();
     /// assert!(other.mutex("orders/17").try_acquire().await.is_err());
@@ -94,7 +94,7 @@ impl LocalCluster {
                 peers: members[&id].clone(),
                 clients,
                 folder: cluster.folder.0.join(id.to_string()),
-                first: First::Together(members.clone()),
+                bootstrap: Bootstrap::Together(members.clone()),
                 lease,
                 tune: Box::new(tune),
                 sockets: Sockets::Runtime,

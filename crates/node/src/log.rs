@@ -6,17 +6,18 @@
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use control::Refused;
+use control::RefusedCall;
 use service::member::Note;
+use sync::IgnorePoison;
 use tracing::{error, info, warn};
 
 use crate::host::Shared;
 use crate::limiter::Limiter;
-use crate::transport::{Notice, Trouble};
-use crate::wire::HelloRefusal;
+use transport::peers::{Notice, Trouble};
+use transport::wire::HelloRefusal;
 
 /// This much of a stranger's text is shown.
 const MOST_LETTERS: usize = 200;
@@ -42,7 +43,7 @@ impl Log {
 
     /// Keeps a note of the member, which is locked.
     pub(crate) fn keep(&self, note: Note) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+        self.notes.lock().ignore_poison().push(note);
         self.any.store(true, Ordering::Release);
     }
 
@@ -81,16 +82,16 @@ impl Log {
     }
 
     /// The control plane refused a caller, or a question of one.
-    pub(crate) fn refused(&self, address: SocketAddr, refused: &Refused) {
+    pub(crate) fn refused(&self, address: SocketAddr, refused: &RefusedCall) {
         let (node, now) = (self.node, Instant::now());
         match refused {
-            Refused::Question { .. } => {
+            RefusedCall::Question { .. } => {
                 if self.questions.allows(now) {
                     let why = shown(refused);
                     warn!(target: "node", node, %address, "request from {address} refused: {why}");
                 }
             }
-            Refused::NoGreeting(_) | Refused::Caller { .. } | Refused::Frame { .. } => {
+            RefusedCall::NoGreeting(_) | RefusedCall::Caller { .. } | RefusedCall::Frame { .. } => {
                 if self.callers.allows(now) {
                     let why = shown(refused);
                     warn!(target: "node", node, %address, "connection from {address} rejected: {why}");
@@ -128,7 +129,7 @@ impl Log {
 pub(crate) fn say_notes(shared: &Shared) {
     let log = &shared.log;
     if log.any.load(Ordering::Relaxed) && log.any.swap(false, Ordering::Acquire) {
-        let notes = std::mem::take(&mut *log.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        let notes = std::mem::take(&mut *log.notes.lock().ignore_poison());
         notes.into_iter().for_each(|note| say(shared, note));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::OnRefused;
+use control::OnRefusedCall;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::host::Shared;
-use crate::transport::callers::{Call, Callers};
-use crate::transport::{Notice, Trouble};
+use transport::peers::callers::{Call, Callers};
+use transport::peers::{Notice, Trouble};
 
 /// So many connections of the control plane are open at once: each peer needs one, and the callers that have not said who
 /// they are leave room.
@@ -59,14 +59,14 @@ async fn serve(mut call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result
             Ok(()) | Err(TrySendError::Closed(_)) => Ok(()),
         };
     }
-    let Call { stream, address, read, place, mut eviction } = call;
+    let Call { stream, address, read, entry, mut eviction } = call;
     // The peer calls again.
     let _connection = room.try_acquire().map_err(|_| Trouble::Crowded)?;
     let log_of = shared.clone();
-    let refused: OnRefused = Arc::new(move |refused| log_of.log.refused(address, &refused));
+    let refused: OnRefusedCall = Arc::new(move |refused| log_of.log.refused(address, &refused));
     tokio::select! {
         // What was refused is logged; how a connection ends otherwise concerns only the caller.
-        _ = shared.control.serve(stream, &read, place, &refused) => Ok(()),
+        _ = shared.control.serve(stream, &read, entry, &refused) => Ok(()),
         () = eviction.comes() => Err(Trouble::Evicted),
     }
 }

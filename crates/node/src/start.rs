@@ -2,26 +2,31 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use control::AskError;
+use sync::IgnorePoison;
 use tokio::time::sleep;
 
-use crate::host::{First, Shared, StartError};
+use crate::host::{Bootstrap, Shared, StartError};
 
 /// How often to try to join, and how long to wait in between.
 const JOIN_TRIES: u32 = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(500);
 
 /// Joins a cluster, if the node does not belong to one.
-pub(crate) async fn first(shared: &Arc<Shared>, first: First, folder: PathBuf) -> Result<(), StartError> {
+pub(crate) async fn join_cluster(
+    shared: &Arc<Shared>,
+    bootstrap: Bootstrap,
+    folder: PathBuf,
+) -> Result<(), StartError> {
     let (control, id) = (&shared.control, shared.id);
     let belongs = control.belongs().await;
-    match first {
-        First::No if belongs => Ok(()),
-        First::No => Err(StartError::Nowhere(folder)),
-        First::Together(members) => {
+    match bootstrap {
+        Bootstrap::Existing if belongs => Ok(()),
+        Bootstrap::Existing => Err(StartError::NoCluster(folder)),
+        Bootstrap::Together(members) => {
             let mut voters = members.clone();
             let vote = control::voters::of(members.keys().copied());
             voters.retain(|id, _| vote.contains(id));
@@ -32,12 +37,12 @@ pub(crate) async fn first(shared: &Arc<Shared>, first: First, folder: PathBuf) -
                 control.found(&voters).await.map_err(StartError::Found)?;
             }
             // It ends when all are admitted.
-            let mut errands = shared.errands.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut errands = shared.errands.lock().ignore_poison();
             errands.spawn(admit_all(shared.clone(), members));
             Ok(())
         }
-        First::Invited(_) if belongs => Ok(()),
-        First::Invited(invitation) => {
+        Bootstrap::Invited(_) if belongs => Ok(()),
+        Bootstrap::Invited(invitation) => {
             if invitation.id != id {
                 return Err(StartError::OtherId { invited: invitation.id, started: id });
             }

@@ -14,11 +14,13 @@
 //! ([`Hearts::watch_threads`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use sync::IgnorePoison;
 use tokio::runtime::{Handle, RuntimeMetrics};
+use transport::reactor::Heartbeat;
 
 use crate::failure::Failure;
 
@@ -73,17 +75,28 @@ impl Heart {
     }
 }
 
+impl From<Heart> for Heartbeat {
+    fn from(heart: Heart) -> Heartbeat {
+        Heartbeat { every: BEAT, beat: Box::new(move || heart.beat()) }
+    }
+}
+
 impl Hearts {
     /// The heart of a part that has this name. The part hangs if it has not beaten for this long.
     pub fn heart(&self, of: &'static str, limit: Duration, waits: Waits) -> Heart {
         let heart = Arc::new(Beats { of, limit, waits, beaten: AtomicBool::new(true) });
-        self.0.hearts.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&heart));
+        self.0.hearts.lock().ignore_poison().push(Arc::downgrade(&heart));
         Heart(heart)
     }
 
-    /// A turn of the member begins or ends: one store, without any order.
-    pub(crate) fn turn(&self, lasts: bool) {
-        self.0.turn.store(lasts, Ordering::Relaxed);
+    /// A turn of the member begins: one store, without any order.
+    pub(crate) fn turn_begins(&self) {
+        self.0.turn.store(true, Ordering::Relaxed);
+    }
+
+    /// The turn of the member is over.
+    pub(crate) fn turn_ends(&self) {
+        self.0.turn.store(false, Ordering::Relaxed);
     }
 
     /// Watches also the threads of this runtime: one that a task blocks for [`LONGEST_BLOCK`] hangs. For programs whose tasks
@@ -94,7 +107,7 @@ impl Hearts {
 
     /// Those that are there.
     fn alive(&self) -> Vec<Arc<Beats>> {
-        let mut hearts = self.0.hearts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hearts = self.0.hearts.lock().ignore_poison();
         hearts.retain(|heart| heart.strong_count() > 0);
         hearts.iter().filter_map(Weak::upgrade).collect()
     }
@@ -231,7 +244,7 @@ mod tests {
         let (hearts, mut watchdog) = watchdog();
         let _runtime = hearts.heart("runtime", SECOND, Waits::ForTurns);
         let _member = hearts.heart("member", 3 * SECOND, Waits::ForNothing);
-        hearts.turn(true);
+        hearts.turn_begins();
         assert!((0..30).all(|_| watchdog.tick(TICK).is_none()));
         assert_eq!(watchdog.tick(TICK), Some(("member", 3 * SECOND)));
     }
@@ -266,9 +279,9 @@ mod tests {
         let (end, ended) = std::sync::mpsc::channel::<()>();
         threads.spawn(async move { ended.recv() });
         // A turn of the member is why it is blocked.
-        hearts.turn(true);
+        hearts.turn_begins();
         assert_eq!(ticks(60), None);
-        hearts.turn(false);
+        hearts.turn_ends();
         assert_eq!(ticks(60), Some(("runtime, on one of its threads,", LONGEST_BLOCK)));
         drop(end);
         assert_eq!(ticks(25), None, "it goes on");

@@ -4,15 +4,16 @@
 //! and the CPU time of the process is that of the nodes and clients under test.
 
 use std::future::Future;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use client::{Filter, Guard, Options, Tokenwood};
 use node::LocalCluster;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
 use service::session::Promise;
-use service::{Answer, Reply, SessionId};
+use service::{Reply, RequestOutcome, SessionId};
+use sync::IgnorePoison;
+use tokenwood::{Filter, Guard, Options, Tokenwood};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::unconstrained;
@@ -55,7 +56,7 @@ fn questions_are_not_taken_in_while_their_answers_are_not_read() {
         // The client was not given up on: it reads now, and gets every answer.
         for expected in 0..QUESTIONS {
             match timeout(LONG, next(&mut stream, &mut incoming)).await.expect("there is an answer") {
-                ToClient::Told { number, .. } => assert_eq!(number, expected),
+                ToClient::QuestionAnswer { number, .. } => assert_eq!(number, expected),
                 other => panic!("{other:?}"),
             }
         }
@@ -127,7 +128,7 @@ fn questions() -> Vec<ToNode> {
 /// Runs a test on a thread of its own. If that never yields, the test fails all the same.
 fn on_one_thread<F: Future>(test: impl FnOnce() -> F + Send + 'static) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock().ignore_poison();
     let (sender, ended) = mpsc::channel();
     let runs = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -214,8 +215,8 @@ async fn grant(stream: &mut TcpStream, ttl: Duration) {
     let promise = Promise { sequence: 0, lasts, kept: lasts };
     frame::put(VERSION, &ToClient::Opened { session, promise }, &mut bytes);
     says(stream, VERSION, &mut bytes).await;
-    let reply = Reply::Granted(service::Grant { slot: 0, fence: 1, group: 0 });
-    frame::put(VERSION, &ToClient::Answer(Answer { session, request: 1, reply }), &mut bytes);
+    let outcome = RequestOutcome::Granted(service::Grant { slot: 0, fence: 1, group: 0 });
+    frame::put(VERSION, &ToClient::Reply(Reply { session, request: 1, outcome }), &mut bytes);
     stream.write_all(&bytes).await.unwrap();
 }
 

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use service::core::Patience;
+use service::core::Timeout;
 use service::view::View;
-use service::{Acquire, Config, Core, Definition, Out, Time, Want};
+use service::{Acquire, Config, Core, Definition, Effects, Time, Want};
 
 fn main() {
     let groups: std::sync::Arc<str> = "a".into();
@@ -25,27 +25,27 @@ fn main() {
 }
 
 /// Calls the core until there is nothing left to do.
-fn finish(core: &mut Core, now: Time, out: &mut Out, begin: Instant) -> (u32, Duration) {
+fn finish(core: &mut Core, now: Time, out: &mut Effects, begin: Instant) -> (u32, Duration) {
     let (mut calls, mut longest) = (1, begin.elapsed());
     while core.wakes_at().is_some_and(|at| at <= now) {
         let call = Instant::now();
         core.wake(now, out);
         (calls, longest) = (calls + 1, longest.max(call.elapsed()));
         // As a driver does. What comes of a call is its to carry away.
-        (out.messages, out.answers, out.ended) = Default::default();
+        (out.messages, out.replies, out.ended) = Default::default();
     }
     (calls, longest)
 }
 
 fn ask(request: u64, name: &str) -> Acquire {
-    let patience = Patience::Forever;
-    Acquire { request, name: name.into(), definition: Definition::MUTEX, want: Want::Slot, patience }
+    let timeout = Timeout::Never;
+    Acquire { request, name: name.into(), definition: Definition::MUTEX, want: Want::Slot, timeout }
 }
 
 /// All wait for one name, and expire in another order than they came in.
 fn sessions_run_out(waiters: u64) {
     let mut core = Core::new(Config::new(0, View::of(1, [0])));
-    let mut out = Out::default();
+    let mut out = Effects::default();
     let (holder, _) = core.open(None, Time(1)).expect("it opens");
     core.acquire(holder, &ask(1, "x"), Time(1), &mut out).expect("it is there");
     let ttl = |number: u64| Duration::from_millis(10_000 + number * 7_919 % 5_000);
@@ -67,7 +67,7 @@ fn sessions_run_out(waiters: u64) {
 /// A node that is alone has this many names when another one joins it.
 fn change_views(names: u64) {
     let mut core = Core::new(Config::new(0, View::of(1, [0])));
-    let mut out = Out::default();
+    let mut out = Effects::default();
     for session in 0..names.div_ceil(100_000) {
         let (id, _) = core.open(Some(Duration::from_secs(60)), Time(1)).expect("it opens");
         for request in 1..=names.min(100_000) {
@@ -75,7 +75,7 @@ fn change_views(names: u64) {
             core.acquire(id, &ask(request, &name), Time(1), &mut out).expect("it is there");
         }
     }
-    out = Out::default();
+    out = Effects::default();
     let begin = Instant::now();
     core.enter(View::of(2, [0, 1]), Time(2), &mut out);
     let (calls, longest) = finish(&mut core, Time(2), &mut out, begin);
@@ -87,13 +87,13 @@ fn change_views(names: u64) {
 
 fn measure(what: &str, definition: Definition, want: &Want, waiters: u64) {
     let mut core = Core::new(Config::new(0, View::of(1, [0])));
-    let mut out = Out::default();
+    let mut out = Effects::default();
     let ttl = Some(Duration::from_secs(10));
     let (holder, _) = core.open(ttl, Time(1)).expect("it opens");
     let (session, _) = core.open(ttl, Time(1)).expect("it opens");
     let mut ask = |core: &mut Core, session, request, want: &Want| {
-        let patience = Patience::For(Duration::from_secs(100));
-        let ask = Acquire { request, name: "x".into(), definition, want: want.clone(), patience };
+        let timeout = Timeout::After(Duration::from_secs(100));
+        let ask = Acquire { request, name: "x".into(), definition, want: want.clone(), timeout };
         core.acquire(session, &ask, Time(1), &mut out).expect("it is there");
     };
     let other = if let Want::AnyOf(_) = want { Want::AnyOf(["b".into()].into()) } else { want.clone() };

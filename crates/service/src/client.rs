@@ -10,12 +10,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::core::{Acquire, Reply};
+use crate::core::{Acquire, RequestOutcome};
 use crate::defect::Defect;
 pub use crate::grant::Grant;
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
-use crate::session::{Promise, SHORTEST_LIFE, SessionId};
+use crate::session::{Promise, SHORTEST_TTL, SessionId};
 use crate::time::Time;
 
 /// Holders are told this long before a promise ends, or a twentieth of it if that is longer: telling them
@@ -68,7 +68,7 @@ impl Client {
         Client {
             defect: None,
             ttl,
-            promised: SHORTEST_LIFE,
+            promised: SHORTEST_TTL,
             session: None,
             sent: BTreeMap::new(),
             sequence: 0,
@@ -224,8 +224,8 @@ impl Client {
                 self.end();
                 Some(News::Lost)
             }
-            ToClient::Answer(answer) if Some(answer.session) == self.session => {
-                self.answered(answer.request, &answer.reply)
+            ToClient::Reply(reply) if Some(reply.session) == self.session => {
+                self.replied(reply.request, &reply.outcome)
             }
             _ => None,
         }
@@ -246,15 +246,15 @@ impl Client {
         }
     }
 
-    fn answered(&mut self, request: u64, reply: &Reply) -> Option<News> {
-        if *reply == Reply::Revoked {
+    fn replied(&mut self, request: u64, outcome: &RequestOutcome) -> Option<News> {
+        if *outcome == RequestOutcome::Revoked {
             return self.was_revoked(request);
         }
         self.asked.remove(&request)?;
-        match reply {
-            Reply::Revoked => None,
-            Reply::Refused(refusal) => Some(News::Refused(request, refusal.clone())),
-            Reply::Granted(grant) => {
+        match outcome {
+            RequestOutcome::Revoked => None,
+            RequestOutcome::Refused(refusal) => Some(News::Refused(request, refusal.clone())),
+            RequestOutcome::Granted(grant) => {
                 self.held.insert(request, *grant);
                 Some(News::Granted(request, *grant))
             }
@@ -284,9 +284,9 @@ pub fn believed_until(sent: Time, lasts: u64) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{Answer, Patience};
+    use crate::core::{Reply, Timeout};
     use crate::name::Definition;
-    use crate::wish::Want;
+    use crate::want::Want;
 
     const SECOND: u64 = 1_000_000_000;
     const ID: SessionId = SessionId { node: 0, incarnation: 1, number: 1 };
@@ -305,14 +305,14 @@ mod tests {
 
     fn ask() -> Acquire {
         let (name, definition) = ("x".into(), Definition::MUTEX);
-        Acquire { request: 0, name, definition, want: Want::Slot, patience: Patience::Forever }
+        Acquire { request: 0, name, definition, want: Want::Slot, timeout: Timeout::Never }
     }
 
     fn granted(request: u64) -> ToClient {
-        ToClient::Answer(Answer {
+        ToClient::Reply(Reply {
             session: ID,
             request,
-            reply: Reply::Granted(Grant { slot: 0, fence: 7, group: 0 }),
+            outcome: RequestOutcome::Granted(Grant { slot: 0, fence: 7, group: 0 }),
         })
     }
 

@@ -1,7 +1,7 @@
 //! The core of a node: its inputs, and the effects of each.
 //!
 //! **The contract.** A driver calls one method for each input, with the time of its clock, and then empties
-//! [`Out`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
+//! [`Effects`]: messages go to peers in order, each exactly once, and answers to the sessions they are for. When
 //! [`Core::wakes_at`] comes, it calls [`Core::wake`]. The same calls give the same answers, in every driver.
 //!
 //! Sessions and grants follow one rule: the next client is granted a slot only when the holder has released
@@ -11,7 +11,7 @@
 //! `core/`, one file for each topic.
 
 use self::state::{
-    Accounts, Admission, Agenda, Chores, Due, Membership, Names, Requests, Sessions, ViewChange,
+    Accounts, Admission, Backlog, Deadlines, Due, Membership, Names, Requests, Sessions, ViewChange,
 };
 use crate::defect::Defect;
 use crate::leases::Lease;
@@ -19,12 +19,12 @@ use crate::resource::{Policy, Workspace};
 use crate::time::Time;
 use crate::view::View;
 
-mod chores;
+mod backlog;
 mod config;
 mod definitions;
 mod effects;
 mod events;
-mod exploring;
+mod exploration;
 mod forgetting;
 mod lease;
 mod leaving;
@@ -41,9 +41,10 @@ mod views;
 pub(crate) use state::AccountId;
 
 pub use config::Config;
-pub use messages::{Acquire, Answer, Counts, Out, Patience, PeerMessage, Reply, Said};
+pub use messages::{Acquire, Counts, Effects, PeerContent, PeerMessage, Reply, RequestOutcome, Timeout};
 pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
+pub use revoking::Revocation;
 
 /// This much that is due is done in one call, so that no client waits for all of it.
 const AT_ONCE: usize = 1024;
@@ -52,7 +53,7 @@ const AT_ONCE: usize = 1024;
 ///
 /// What connects the parts: each session lists the requests that are in `requests` for it, each request is about a
 /// resource in `names`, and what has a time (sessions, waiters, revoked grants, timers, idle names, the lease) is in
-/// `agenda`.
+/// `deadlines`.
 #[derive(Clone)]
 pub struct Core {
     config: Config,
@@ -62,10 +63,10 @@ pub struct Core {
     sessions: Sessions,
     requests: Requests,
     names: Names,
-    agenda: Agenda,
+    deadlines: Deadlines,
     workspace: Workspace,
     accounts: Accounts,
-    chores: Chores,
+    backlog: Backlog,
     change: ViewChange,
     /// This many clients receive every event.
     watchers: usize,
@@ -94,10 +95,10 @@ impl Core {
             sessions: Sessions::new(&config),
             requests: Requests::new(),
             names: Names::new(policy, epoch),
-            agenda: Agenda::default(),
+            deadlines: Deadlines::default(),
             workspace: Workspace::new(config.seed),
             accounts: Accounts::new(&config.limits),
-            chores: Chores::default(),
+            backlog: Backlog::default(),
             change: ViewChange::default(),
             watchers: 0,
             counts: Counts::default(),
@@ -117,25 +118,25 @@ impl Core {
 
     /// When [`Core::wake`] has to be called next.
     pub fn wakes_at(&self) -> Option<Time> {
-        match self.chores.is_empty() && self.change.is_done() {
-            true => self.agenda.next(),
+        match self.backlog.is_empty() && self.change.is_done() {
+            true => self.deadlines.next(),
             // The rest of what was begun comes before anything else.
             false => Some(Time(0)),
         }
     }
 
     /// Does what is due by now, or a part of it: then it has to be called again at once.
-    pub fn wake(&mut self, now: Time, out: &mut Out) {
+    pub fn wake(&mut self, now: Time, out: &mut Effects) {
         self.check_lease(now, out);
         self.go_on_changing_views(now, out);
-        self.do_chores(now, out);
+        self.work_off_backlog(now, out);
         let begun = self.requests.len();
         for _ in 0..AT_ONCE {
             if begun.saturating_sub(self.requests.len()) >= self.slice() {
                 // Sessions that expire together may have many requests together.
                 return;
             }
-            let Some(due) = self.agenda.take_due(now) else { return };
+            let Some(due) = self.deadlines.take_due(now) else { return };
             match due {
                 Due::Session(number) => self.session_due(number, now, out),
                 Due::Request(number) => self.stop_waiting(number, now, out),

@@ -11,7 +11,7 @@ use crate::limits::{Bound, Limits};
 use crate::name::{Definition, LONGEST_NAME};
 use crate::refusal::Refusal;
 use crate::session::SessionId;
-use crate::wish::Want;
+use crate::want::Want;
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

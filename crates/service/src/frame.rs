@@ -16,6 +16,14 @@ const USUAL_BYTES: usize = 16 << 10;
 /// How many bytes the length before a body has.
 pub const LENGTH_BYTES: usize = 4;
 
+/// What greetings between the nodes of a view begin with.
+pub const PEER_MAGIC: [u8; 8] = *b"tokenwd\n";
+/// What the greeting of a client begins with.
+pub const CLIENT_MAGIC: [u8; 8] = *b"tokenwc\n";
+/// What greetings of the control plane begin with. All three differ: a port that serves two protocols tells them
+/// apart by these bytes, and a caller at the wrong port is refused by its first bytes.
+pub const CONSENSUS_MAGIC: [u8; 8] = *b"tokenwr\n";
+
 /// What is wrong with bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameError {
@@ -198,6 +206,13 @@ impl Incoming {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn protocols_begin_differently() {
+        assert_ne!(super::PEER_MAGIC, super::CLIENT_MAGIC);
+        assert_ne!(super::PEER_MAGIC, super::CONSENSUS_MAGIC);
+        assert_ne!(super::CLIENT_MAGIC, super::CONSENSUS_MAGIC);
+    }
+
     use super::*;
 
     #[test]
@@ -246,17 +261,10 @@ mod tests {
 
     #[test]
     fn random_bytes_are_never_more_than_an_error() {
-        let mut state = 0x1234_5678_9abc_def1_u64;
+        let (mut random, mut bytes) = (random::Random::new(1), [0; 40]);
         for _ in 0..20_000 {
-            let bytes: Vec<u8> = (0..40)
-                .map(|_| {
-                    state ^= state << 13;
-                    state ^= state >> 7;
-                    state ^= state << 17;
-                    (state >> 24) as u8
-                })
-                .collect();
-            for body in [&bytes[..], &bytes[..(state % 40) as usize]] {
+            random.fill(&mut bytes);
+            for body in [&bytes[..], &bytes[..random.below(40) as usize]] {
                 _ = whole::<crate::protocol::ToNode>(body);
                 _ = whole::<crate::protocol::ToClient>(body);
                 _ = whole::<crate::PeerMessage>(body);

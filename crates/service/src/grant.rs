@@ -16,12 +16,12 @@ pub struct Grant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::Reply;
+    use crate::core::RequestOutcome;
 
     /// Clients of earlier versions read an answer as a number for its kind, then slot, fence and group.
     #[test]
     fn the_bytes_of_a_granted_answer_do_not_change() {
-        let granted = Reply::Granted(Grant { slot: 1, fence: 2, group: 3 });
+        let granted = RequestOutcome::Granted(Grant { slot: 1, fence: 2, group: 3 });
         assert_eq!(postcard::to_extend(&granted, Vec::new()).unwrap(), [0, 1, 2, 3]);
     }
 }

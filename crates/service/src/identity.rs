@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a node, in all its incarnations. Algorithms know members by their places in a view instead.
+/// The id of a node, in all its incarnations. Algorithms know members by their indices in a view instead.
 pub type NodeId = u32;
 
 /// One incarnation of a node: each start of its process is another incarnation of the same node.

@@ -222,7 +222,7 @@ impl Leases {
             Input::Proposed => (self.proposing, self.propose_after) = (false, now + EXCLUSIONS_WITHIN),
             Input::Tick => {}
         }
-        self.give_up_the_lost(now, registry);
+        self.refuse_lost_members(now, registry);
         self.propose(now, registry, out);
     }
 
@@ -319,7 +319,7 @@ impl Leases {
 
     /// Refuses every member whose lease must have run out, for good, and one of two that cannot reach each
     /// other.
-    fn give_up_the_lost(&mut self, now: Time, registry: &Registry) {
+    fn refuse_lost_members(&mut self, now: Time, registry: &Registry) {
         let wait = match self.defect {
             Some(Defect::NoDrift) => registry.lease,
             Some(Defect::ExcludesOnSuspicion) => registry.lease / 3,

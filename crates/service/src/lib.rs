@@ -13,7 +13,6 @@
 pub mod client;
 pub mod core;
 mod defect;
-mod dice;
 pub mod event;
 pub mod frame;
 pub mod grant;
@@ -31,9 +30,9 @@ pub mod session;
 mod slab;
 pub mod time;
 pub mod view;
-pub mod wish;
+pub mod want;
 
-pub use crate::core::{Acquire, Answer, Config, Core, Out, PeerMessage, Reply};
+pub use crate::core::{Acquire, Config, Core, Effects, PeerMessage, Reply, RequestOutcome};
 pub use defect::Defect;
 pub use grant::Grant;
 pub use identity::{Identity, NodeId};
@@ -43,4 +42,4 @@ pub use name::Definition;
 pub use refusal::Refusal;
 pub use session::SessionId;
 pub use time::Time;
-pub use wish::Want;
+pub use want::Want;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// A session with a longer ttl than this is a long one: there may be no client left to end it.
-pub const LONG_LIFE: Duration = Duration::from_secs(600);
+pub const LONG_TTL: Duration = Duration::from_secs(600);
 
 /// How much a node keeps for clients: each field is a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Limits {
     pub client_sessions: u64,
     /// Sessions that listen over one connection.
     pub connection_sessions: u64,
-    /// Sessions with a ttl longer than [`LONG_LIFE`].
+    /// Sessions with a ttl longer than [`LONG_TTL`].
     pub long_sessions: u64,
     /// Such sessions of one client.
     pub client_long_sessions: u64,

@@ -16,7 +16,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::core::{Config, Core, Out, PeerMessage};
+use crate::core::{Config, Core, Effects, PeerMessage};
 use crate::defect::Defect;
 use crate::event::ForceReleased;
 use crate::identity::Identity;
@@ -30,19 +30,19 @@ use crate::view::View;
 mod answers;
 mod clients;
 mod connections;
-mod exploring;
+mod environment;
+mod exploration;
 mod leaving;
 mod peers;
 mod renewing;
-mod surroundings;
 
 pub use connections::ConnectionId;
 use connections::Connections;
+pub use environment::{ControlPlane, ControlPlaneError, Environment, NoEnvironment};
 use leaving::Departure;
 pub use peers::Breach;
 pub use renewing::LeaderReply;
 use renewing::Renewing;
-pub use surroundings::{ControlPlane, Nowhere, Surroundings};
 
 /// The configuration of a member, when its process starts.
 #[derive(Clone, Debug)]
@@ -166,7 +166,7 @@ pub struct Member {
     incarnation: u64,
     core: Core,
     /// What the core writes into; empty between two calls.
-    out: Out,
+    out: Effects,
     renewing: Renewing,
     standing: Standing,
     /// The registry, as far as this node has heard.
@@ -187,7 +187,7 @@ impl Member {
         let incarnation = incarnation(setup.core.id, &registry, fresh);
         Member {
             core: new_core(&setup.core, incarnation),
-            out: Out::default(),
+            out: Effects::default(),
             renewing: Renewing::at_once(now),
             standing: Standing::Serving,
             registry,
@@ -250,12 +250,12 @@ impl Member {
     }
 
     /// Does what is due by now.
-    pub fn wake(&mut self, around: &dyn Surroundings, now: Time, effects: &mut Vec<Effect>) {
+    pub fn wake(&mut self, environment: &dyn Environment, now: Time, effects: &mut Vec<Effect>) {
         if self.core.wakes_at().is_some_and(|at| at <= now) {
             self.core.wake(now, &mut self.out);
             self.pass_on(effects);
         }
-        self.renew_if_due(around, now, effects);
+        self.renew_if_due(environment, now, effects);
         self.look_at_departure(now, effects);
     }
 
@@ -331,12 +331,12 @@ impl Member {
         if self.out.is_empty() {
             return;
         }
-        for (place, message) in self.out.messages.drain(..) {
-            effects.push(Effect::Send { to: self.core.view().id(place), message });
+        for (index, message) in self.out.messages.drain(..) {
+            effects.push(Effect::Send { to: self.core.view().id(index), message });
         }
-        for answer in self.out.answers.drain(..) {
-            if let Some(connection) = self.connections.of_session(answer.session.number) {
-                effects.push(Effect::Tell { connection, frame: ToClient::Answer(answer) });
+        for reply in self.out.replies.drain(..) {
+            if let Some(connection) = self.connections.of_session(reply.session.number) {
+                effects.push(Effect::Tell { connection, frame: ToClient::Reply(reply) });
             }
         }
         for session in self.out.ended.drain(..) {
@@ -347,8 +347,8 @@ impl Member {
         if let Some(events) = &mut self.out.events {
             events.drain(..).for_each(|event| self.connections.tell_watchers(&event, effects));
         }
-        while let Some((place, what)) = self.out.contradictions.pop() {
-            let peer = self.core.view().id(place);
+        while let Some((index, what)) = self.out.contradictions.pop() {
+            let peer = self.core.view().id(index);
             if !self.barred.contains(&peer) {
                 self.bar(peer, Breach::Contradiction(what), effects);
             }

@@ -7,16 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use algorithms::forest::{self, Elsewhere, Size};
-use algorithms::rooms::{self, Reported};
+use algorithms::forest::{self, RemoteToken, Size};
+use algorithms::rooms::{self, RoomReports};
 use algorithms::{Bounds, ClientId};
 use serde::{Deserialize, Serialize};
 
 use crate::defect::Defect;
 use crate::name::Definition;
-use crate::resource::{Content, Input, Setup};
-use crate::view::Place;
-use crate::wish::Numbered;
+use crate::resource::{Input, ResourceMessage, Setup};
+use crate::view::MemberIndex;
+use crate::want::Numbered;
 
 /// What a node has of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,17 +54,17 @@ impl Report {
 /// What a node has of a resource between two views.
 #[derive(Clone, Debug)]
 pub(crate) enum Kept {
-    Slots(forest::Kept),
-    Room(rooms::Kept<Numbered>),
+    Slots(forest::Frozen),
+    Room(rooms::Frozen<Numbered>),
 }
 
 impl Kept {
     pub(crate) fn nothing(definition: Definition) -> Kept {
         match definition {
             Definition::Slots(tokens) => {
-                Kept::Slots(forest::Kept { size: Size { stamp: 0, tokens }, ..forest::Kept::default() })
+                Kept::Slots(forest::Frozen { size: Size { stamp: 0, tokens }, ..forest::Frozen::default() })
             }
-            Definition::RwLock | Definition::Room => Kept::Room(rooms::Kept::nothing()),
+            Definition::RwLock | Definition::Room => Kept::Room(rooms::Frozen::nothing()),
         }
     }
 
@@ -83,7 +83,7 @@ impl Kept {
                 let slots = kept.tokens.iter().map(|token| (token.token, token.version)).collect();
                 Some(Report::Slots(slots, kept.size))
             }
-            Kept::Room(kept) => match (kept.token, kept.former) {
+            Kept::Room(kept) => match (kept.token, kept.earlier_opening) {
                 (Some(token), _) => Some(Report::Captain(token.counter, token.opening)),
                 (None, Some((group, fence))) => Some(Report::Insider(group, fence)),
                 (None, None) => None,
@@ -102,14 +102,14 @@ impl Kept {
     fn has_token(&self) -> bool {
         match self {
             Kept::Slots(kept) => !kept.tokens.is_empty(),
-            Kept::Room(kept) => kept.token.is_some() || kept.former.is_some(),
+            Kept::Room(kept) => kept.token.is_some() || kept.earlier_opening.is_some(),
         }
     }
 
-    fn want(&mut self, client: ClientId, wish: Option<Numbered>) {
-        match (self, wish) {
+    fn acquire(&mut self, client: ClientId, mode: Option<Numbered>) {
+        match (self, mode) {
             (Kept::Slots(kept), _) => kept.waiters.push_back(client, ()),
-            (Kept::Room(kept), Some(wish)) => kept.want(client, wish),
+            (Kept::Room(kept), Some(mode)) => kept.acquire(client, mode),
             (Kept::Room(_), None) => {}
         }
     }
@@ -132,8 +132,8 @@ impl Kept {
 /// What the home has heard.
 #[derive(Clone, Debug)]
 pub(crate) struct Reports {
-    pub(crate) elsewhere: Vec<Elsewhere>,
-    pub(crate) room: Reported<u64>,
+    pub(crate) elsewhere: Vec<RemoteToken>,
+    pub(crate) room: RoomReports<u64>,
 }
 
 /// A resource at its home while it is not known where everything is.
@@ -142,9 +142,9 @@ pub(crate) struct Opening {
     kept: Kept,
     reports: Reports,
     /// The messages of other nodes meanwhile.
-    parked: Vec<(Place, Content)>,
+    parked: Vec<(MemberIndex, ResourceMessage)>,
     /// For how long the oldest waiter of each node has waited.
-    ages: BTreeMap<Place, u64>,
+    ages: BTreeMap<MemberIndex, u64>,
     /// The numbers of slots that other nodes take for right.
     taken_for: BTreeSet<u32>,
 }
@@ -154,14 +154,23 @@ pub(crate) struct Opened {
     pub(crate) kept: Kept,
     pub(crate) reported: Reports,
     /// The messages of other nodes meanwhile, those of the node with the oldest waiter first.
-    pub(crate) parked: Vec<(Place, Content)>,
+    pub(crate) parked: Vec<(MemberIndex, ResourceMessage)>,
     /// Whether a node takes another number of slots for right.
     pub(crate) differs: bool,
 }
 
+/// The members that have reported when a resource opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportedBy {
+    /// All of them: what none of them has is nowhere.
+    All,
+    /// As many as are needed to know where everything is.
+    Enough,
+}
+
 impl Opening {
     pub(crate) fn new(kept: Kept) -> Opening {
-        let room = Reported { holder: None, inside: Vec::new(), opening: None, all: false };
+        let room = RoomReports { holder: None, inside: Vec::new(), opening: None, all: false };
         let reports = Reports { elsewhere: Vec::new(), room };
         let (ages, taken_for) = (BTreeMap::new(), BTreeSet::new());
         Opening { kept, reports, parked: Vec::new(), ages, taken_for }
@@ -174,18 +183,18 @@ impl Opening {
     /// Takes an input. Returns what is wrong with it, if anything is.
     pub(crate) fn step(&mut self, input: Input) -> Option<&'static str> {
         match input {
-            Input::Request(client, wish) => self.kept.want(client, wish),
+            Input::Request(client, mode) => self.kept.acquire(client, mode),
             Input::Cancel(client) => self.kept.cancel(client),
             Input::Exit(client) => self.kept.release(client),
-            Input::Deliver(from, Content::Report(report)) => return self.reported(from, report),
-            Input::Deliver(from, Content::Age(age)) => _ = self.ages.insert(from, age),
-            Input::Deliver(from, content) => self.parked.push((from, content)),
+            Input::Deliver(from, ResourceMessage::Report(report)) => return self.reported(from, report),
+            Input::Deliver(from, ResourceMessage::Age(age)) => _ = self.ages.insert(from, age),
+            Input::Deliver(from, message) => self.parked.push((from, message)),
             Input::Expire(_) | Input::AllReported => {}
         }
         None
     }
 
-    fn reported(&mut self, from: Place, report: Report) -> Option<&'static str> {
+    fn reported(&mut self, from: MemberIndex, report: Report) -> Option<&'static str> {
         let Reports { elsewhere, room } = &mut self.reports;
         match report {
             Report::Slots(slots, size) => {
@@ -197,7 +206,7 @@ impl Opening {
                     if here || elsewhere.iter().any(|other| other.token == token) {
                         return Some("a slot is at two nodes");
                     }
-                    elsewhere.push(Elsewhere { token, holder: from.0, version });
+                    elsewhere.push(RemoteToken { token, holder: from.0, version });
                 }
             }
             Report::Captain(_, opening) => {
@@ -211,8 +220,8 @@ impl Opening {
                     return Some("a room is open for two groups");
                 }
                 room.opening = Some((group, fence));
-                if let Err(place) = room.inside.binary_search(&from.0) {
-                    room.inside.insert(place, from.0);
+                if let Err(index) = room.inside.binary_search(&from.0) {
+                    room.inside.insert(index, from.0);
                 }
             }
         }
@@ -233,8 +242,8 @@ impl Opening {
     }
 
     /// Requests that are kept.
-    pub(crate) fn parked(&self) -> impl Iterator<Item = Content> {
-        self.parked.iter().map(|(_, content)| content.clone())
+    pub(crate) fn parked(&self) -> impl Iterator<Item = ResourceMessage> {
+        self.parked.iter().map(|(_, message)| message.clone())
     }
 
     /// Whether no member has reported to have anything of it as this kind.
@@ -257,11 +266,11 @@ impl Opening {
         }
     }
 
-    /// It is known where everything is, or if `all`, that the rest is nowhere.
-    pub(crate) fn open(self, all: bool, definition: Definition, setup: Setup) -> Opened {
+    /// It is known where everything is, or that the rest is nowhere.
+    pub(crate) fn open(self, reported_by: ReportedBy, definition: Definition, setup: Setup) -> Opened {
         let Opening { kept, mut reports, mut parked, ages, taken_for } = self;
         let differs = taken_for.iter().any(|slots| definition.slots().is_some_and(|right| right != *slots));
-        reports.room.all = all;
+        reports.room.all = reported_by == ReportedBy::All;
         match setup.policy.defect {
             Some(Defect::RoomMadeEmpty) => {
                 reports.room.opening = None;

@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::{Acquire, Answer, Cursor, Page, Status};
+use crate::core::{Acquire, Cursor, Page, Reply, Status};
 use crate::event::{Event, Filter, ForceReleased};
+use crate::frame::CLIENT_MAGIC;
 use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::session::{Promise, SessionId};
 
 /// What every connection of a client begins with.
-pub const MAGIC: [u8; 8] = *b"tokenwc\n";
+pub const MAGIC: [u8; 8] = CLIENT_MAGIC;
 
 /// The version of greetings: their layout is the same in all versions, or no version could be agreed on.
 pub const GREETING: u8 = 0;
@@ -156,9 +157,9 @@ pub enum Order {
     },
 }
 
-/// What became of an order.
+/// The result of an order that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Done {
+pub enum OrderDone {
     /// It is committed.
     Agreed,
     /// These grants are revoked.
@@ -253,8 +254,8 @@ pub enum ToClient {
         /// Which one.
         session: SessionId,
     },
-    /// What became of a request.
-    Answer(Answer),
+    /// The reply to a request.
+    Reply(Reply),
     /// A release was refused, and changed nothing.
     NotReleased {
         /// Whose session.
@@ -264,25 +265,25 @@ pub enum ToClient {
         /// Why.
         refusal: Refusal,
     },
-    /// What was asked.
-    Told {
+    /// The answer to a question.
+    QuestionAnswer {
         /// The number of the question.
         number: u64,
         /// The answer.
-        what: Told,
+        answer: QuestionAnswer,
     },
     /// The client receives events from now on.
     Watching,
     /// An event.
-    Happened(Event),
+    Event(Event),
     /// This many events were dropped, because the client did not keep up.
     Missed(u64),
-    /// What became of an order.
-    Done {
+    /// The result of an order.
+    OrderResult {
         /// The number of the order.
         number: u64,
-        /// What became of it.
-        result: Result<Done, Refusal>,
+        /// What was done, or why nothing was.
+        result: Result<OrderDone, Refusal>,
     },
     /// The client does not receive events, for this reason.
     NotWatching(Refusal),
@@ -290,7 +291,7 @@ pub enum ToClient {
 
 /// An answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Told {
+pub enum QuestionAnswer {
     /// How the node is doing.
     Status {
         /// The node itself.

@@ -9,7 +9,7 @@ use crate::leases::{LONGEST_LEASE, SHORTEST_LEASE};
 use crate::limits::Bound;
 use crate::name::{Definition, LONGEST_NAME, MOST_SLOTS};
 use crate::registry::{LONGEST_INVITATION, SHORTEST_INVITATION};
-use crate::session::{LONGEST_LIFE, SHORTEST_LIFE};
+use crate::session::{LONGEST_TTL, SHORTEST_TTL};
 
 /// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,8 +135,8 @@ impl fmt::Display for Refusal {
             Refusal::TimeToLive => write!(
                 f,
                 "the ttl of a session is at least {} ms and at most {} hours",
-                SHORTEST_LIFE.as_millis(),
-                LONGEST_LIFE.as_secs() / 3600
+                SHORTEST_TTL.as_millis(),
+                LONGEST_TTL.as_secs() / 3600
             ),
             Refusal::Overloaded => f.write_str(
                 "another node is unreachable or slow, and too many messages wait to be sent to it: try later",

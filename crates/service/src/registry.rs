@@ -6,6 +6,7 @@
 //! leader, or after another view. So an entry says what it was based on, and applying it checks that.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,13 +60,13 @@ impl MemberEntry {
     }
 
     /// Refuses what cannot be a member, and says why.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), InvalidMember> {
         let longest = self.address.len().max(self.clients.len());
         if longest > LONGEST_ADDRESS {
-            return Err(format!("an address has {longest} bytes, and the limit is {LONGEST_ADDRESS}"));
+            return Err(InvalidMember::AddressTooLong(longest));
         }
         if self.incarnation > LAST_INCARNATION {
-            return Err(format!("incarnations end at {LAST_INCARNATION}: check the clock of this node"));
+            return Err(InvalidMember::Incarnation);
         }
         Ok(())
     }
@@ -75,6 +76,30 @@ impl MemberEntry {
         Identity { id, incarnation: self.incarnation }
     }
 }
+
+/// Why a node cannot be a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidMember {
+    /// An address has this many bytes, more than [`LONGEST_ADDRESS`].
+    AddressTooLong(usize),
+    /// The incarnation is beyond [`LAST_INCARNATION`].
+    Incarnation,
+}
+
+impl fmt::Display for InvalidMember {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InvalidMember::AddressTooLong(bytes) => {
+                write!(f, "an address has {bytes} bytes, and the limit is {LONGEST_ADDRESS}")
+            }
+            InvalidMember::Incarnation => {
+                write!(f, "incarnations end at {LAST_INCARNATION}: check the clock of this node")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InvalidMember {}
 
 /// A node that may join the cluster, once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -346,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_has_joined_when_its_life_first_was_in_a_view() {
+    fn a_member_has_joined_when_its_incarnation_first_was_in_a_view() {
         let mut registry = Registry::default();
         registry.apply(&view(0, &[(0, 5), (1, 5)]), FIRST);
         registry.apply(&view(1, &[(0, 5)]), FIRST);

@@ -6,16 +6,16 @@
 use std::sync::Arc;
 
 use algorithms::forest::{self, Forest, Size};
-use algorithms::rooms::{self, Room, Spot};
-use algorithms::{Bounds, Origin, Site};
+use algorithms::rooms::{self, Room};
+use algorithms::{Algorithm, Bounds, Origin, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Definition, Kind};
 pub use crate::opening::Report;
 use crate::opening::{Kept, Opening};
 use crate::time::Time;
-use crate::view::Place;
-use crate::wish::Numbered;
+use crate::view::MemberIndex;
+use crate::want::Numbered;
 
 mod resizing;
 mod setup;
@@ -25,14 +25,14 @@ mod undoing;
 mod views;
 mod workspace;
 
-pub(crate) use setup::{Policy, Position, Setup};
+pub(crate) use setup::{Policy, Position, Setup, Start};
 pub(crate) use step::{Effect, Input};
 pub(crate) use timers::{Looked, Planned, Timers};
 pub(crate) use workspace::Workspace;
 
 /// What nodes say to each other about a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Content {
+pub enum ResourceMessage {
     /// A message of the algorithm for mutexes and semaphores.
     Slots(forest::Message),
     /// A message of the algorithm for rooms and read-write locks.
@@ -48,49 +48,51 @@ pub enum Content {
     Age(u64),
 }
 
-impl Content {
+impl ResourceMessage {
     /// The node that asks for something with this, if it is a request.
-    pub(crate) fn asks_for(&self) -> Option<Place> {
+    pub(crate) fn asks_for(&self) -> Option<MemberIndex> {
         match self {
-            Content::Slots(message) => message.origin().map(Place),
-            Content::Rooms(rooms::Message::Request(entry)) => Some(Place(entry.node)),
-            Content::Rooms(_) | Content::Refused { .. } | Content::Report(_) | Content::Age(_) => None,
+            ResourceMessage::Slots(message) => message.origin().map(MemberIndex),
+            ResourceMessage::Rooms(rooms::Message::Request(entry)) => Some(MemberIndex(entry.node)),
+            ResourceMessage::Rooms(_)
+            | ResourceMessage::Refused { .. }
+            | ResourceMessage::Report(_)
+            | ResourceMessage::Age(_) => None,
         }
     }
 
     /// Whether it is about this kind of resource.
     pub(crate) fn fits(&self, kind: Kind) -> bool {
         match self {
-            Content::Slots(_) | Content::Report(Report::Slots(..)) => kind == Kind::Slots,
-            Content::Rooms(_) | Content::Report(Report::Captain(..) | Report::Insider(..)) => {
-                kind != Kind::Slots
-            }
-            Content::Refused { .. } | Content::Age(_) => true,
+            ResourceMessage::Slots(_) | ResourceMessage::Report(Report::Slots(..)) => kind == Kind::Slots,
+            ResourceMessage::Rooms(_)
+            | ResourceMessage::Report(Report::Captain(..) | Report::Insider(..)) => kind != Kind::Slots,
+            ResourceMessage::Refused { .. } | ResourceMessage::Age(_) => true,
         }
     }
 
     /// Whether everything that it names can be.
     pub(crate) fn is_within(&self, bounds: &Bounds) -> bool {
         match self {
-            Content::Slots(message) => message.is_within(bounds),
-            Content::Rooms(message) => {
-                message.is_within(bounds) && message.wishes().all(Numbered::is_within_limits)
+            ResourceMessage::Slots(message) => message.is_within(bounds),
+            ResourceMessage::Rooms(message) => {
+                message.is_within(bounds) && message.modes().all(Numbered::is_within_limits)
             }
-            Content::Refused { defined } => defined.validate().is_ok(),
-            Content::Report(report) => report.is_within(bounds),
-            Content::Age(_) => true,
+            ResourceMessage::Refused { defined } => defined.validate().is_ok(),
+            ResourceMessage::Report(report) => report.is_within(bounds),
+            ResourceMessage::Age(_) => true,
         }
     }
 
     /// Whether it only says how many slots there are.
     pub(crate) fn is_resized(&self) -> bool {
-        matches!(self, Content::Slots(message) if matches!(message.body, forest::Body::Resized { .. }))
+        matches!(self, ResourceMessage::Slots(message) if matches!(message.body, forest::Body::Resized { .. }))
     }
 
     /// What it says about how many slots there are.
     fn size(&self) -> Option<Size> {
         match self {
-            Content::Slots(message) => message.size(),
+            ResourceMessage::Slots(message) => message.size(),
             _ => None,
         }
     }
@@ -104,7 +106,7 @@ pub(crate) struct Resource {
     definition: Definition,
     /// What its name is defined as, if it is.
     defined: Option<Definition>,
-    home: Place,
+    home: MemberIndex,
     run_by: RunBy,
     timers: Timers,
     /// When it was last used.
@@ -124,17 +126,18 @@ enum RunBy {
 }
 
 impl Resource {
-    /// A resource that this node has not heard of, as `definition`; `defined` is what its name is defined as. If
-    /// `opening`, this is its home, and other nodes may have something of it.
+    /// A resource that this node has not heard of, as `definition`; `defined` is what its name is defined as.
     pub(crate) fn new(
         name: Arc<str>,
         (definition, defined): (Definition, Option<Definition>),
-        home: Place,
+        home: MemberIndex,
         Setup { position, policy, origin }: Setup,
-        opening: bool,
+        start: Start,
     ) -> Resource {
         let run_by = match definition {
-            _ if opening => RunBy::Opening(Box::new(Opening::new(Kept::nothing(definition)))),
+            _ if start == Start::AfterReports => {
+                RunBy::Opening(Box::new(Opening::new(Kept::nothing(definition))))
+            }
             Definition::Slots(_) => {
                 let rules = policy.of_forest(home);
                 let forest = Forest::create(&site(position, definition, &rules), origin);
@@ -142,8 +145,8 @@ impl Resource {
             }
             Definition::RwLock | Definition::Room => {
                 let rules = policy.of_room(home);
-                let spot = Spot { me: position.me.0, rules: &rules };
-                RunBy::Room(rules, Box::new(Room::create(&spot, origin)))
+                let room = Room::create(&site(position, definition, &rules), origin);
+                RunBy::Room(rules, Box::new(room))
             }
         };
         let timers = Timers::new();
@@ -169,8 +172,8 @@ impl Resource {
         self.epoch
     }
 
-    /// The place of its home.
-    pub(crate) fn home(&self) -> Place {
+    /// The index of its home.
+    pub(crate) fn home(&self) -> MemberIndex {
         self.home
     }
 
@@ -206,7 +209,7 @@ impl Resource {
         match &self.run_by {
             RunBy::Forest(rules, forest) => forest.droppable(&site(position, self.definition, rules)),
             RunBy::Room(rules, room) => {
-                let floor = room.droppable(&Spot { me: position.me.0, rules })?;
+                let floor = room.droppable(&site(position, self.definition, rules))?;
                 Some(Origin { floor, clock: 0 })
             }
             RunBy::Opening(_) => None,
@@ -231,21 +234,21 @@ impl Resource {
     }
 
     /// The slots whose tokens are here, each with the nodes that wait for it, in their order.
-    pub(crate) fn slots_here(&self) -> Vec<(u32, Vec<Place>)> {
+    pub(crate) fn slots_here(&self) -> Vec<(u32, Vec<MemberIndex>)> {
         match &self.run_by {
             RunBy::Forest(_, forest) => {
-                let places = |nodes: Vec<u32>| nodes.into_iter().map(Place).collect();
-                forest.tokens_here().map(|(token, nodes)| (token, places(nodes))).collect()
+                let indices = |nodes: Vec<u32>| nodes.into_iter().map(MemberIndex).collect();
+                forest.tokens_here().map(|(token, nodes)| (token, indices(nodes))).collect()
             }
             RunBy::Room(_, room) if room.has_token() => {
-                vec![(0, room.queue().iter().map(|entry| Place(entry.node)).collect())]
+                vec![(0, room.queue().iter().map(|entry| MemberIndex(entry.node)).collect())]
             }
             RunBy::Room(..) | RunBy::Opening(_) => Vec::new(),
         }
     }
 
     /// Requests of other nodes that wait for tokens that are here.
-    pub(crate) fn queued(&self) -> Vec<Content> {
+    pub(crate) fn queued(&self) -> Vec<ResourceMessage> {
         let request = |origin, token| forest::Message {
             clock: 0,
             body: forest::Body::Request { origin, token, front: false },
@@ -255,24 +258,24 @@ impl Resource {
                 let queues = forest.tokens_here();
                 let requests =
                     queues.flat_map(|(token, nodes)| nodes.into_iter().map(move |node| (node, token)));
-                requests.map(|(node, token)| Content::Slots(request(node, token))).collect()
+                requests.map(|(node, token)| ResourceMessage::Slots(request(node, token))).collect()
             }
             RunBy::Room(_, room) if room.has_token() => {
                 let requests = room.queue().iter().cloned();
-                requests.map(|entry| Content::Rooms(rooms::Message::Request(entry))).collect()
+                requests.map(|entry| ResourceMessage::Rooms(rooms::Message::Request(entry))).collect()
             }
             RunBy::Room(..) | RunBy::Opening(_) => Vec::new(),
         }
     }
 
     /// Requests of other nodes that this node keeps until its own has been served.
-    pub(crate) fn parked(&self) -> Vec<Content> {
+    pub(crate) fn parked(&self) -> Vec<ResourceMessage> {
         match &self.run_by {
-            RunBy::Forest(_, forest) => forest.parked().map(Content::Slots).collect(),
+            RunBy::Forest(_, forest) => forest.parked().map(ResourceMessage::Slots).collect(),
             RunBy::Room(_, room) if room.has_token() => Vec::new(),
             RunBy::Room(_, room) => {
                 let requests = room.queue().iter().cloned();
-                requests.map(|entry| Content::Rooms(rooms::Message::Request(entry))).collect()
+                requests.map(|entry| ResourceMessage::Rooms(rooms::Message::Request(entry))).collect()
             }
             RunBy::Opening(opening) => opening.parked().collect(),
         }
@@ -294,7 +297,7 @@ impl Resource {
     }
 }
 
-fn site(position: Position, definition: Definition, rules: &forest::Rules) -> Site<'_, Forest> {
+fn site<A: Algorithm>(position: Position, definition: Definition, rules: &A::Rules) -> Site<'_, A> {
     let tokens = match definition {
         Definition::Slots(slots) => slots,
         Definition::RwLock | Definition::Room => 1,

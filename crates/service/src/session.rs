@@ -16,9 +16,9 @@ use crate::refusal::Refusal;
 use crate::time::{Time, certainly};
 
 /// The shortest time to live that a session can have: what is shorter would be lost to a short pause.
-pub const SHORTEST_LIFE: Duration = Duration::from_millis(500);
+pub const SHORTEST_TTL: Duration = Duration::from_millis(500);
 /// The longest ttl: what a dead client holds is kept from others for this long.
-pub const LONGEST_LIFE: Duration = Duration::from_secs(24 * 3600);
+pub const LONGEST_TTL: Duration = Duration::from_secs(24 * 3600);
 
 /// A client in this process has this long to stop after a revocation.
 const TIME_TO_STOP: Duration = Duration::from_secs(1);
@@ -102,14 +102,14 @@ impl Session {
 
     /// The node's number for a request that waits or holds.
     pub(crate) fn client(&self, request: u64) -> Option<u32> {
-        let place = self.requests.binary_search_by_key(&request, |(number, _)| *number).ok()?;
-        Some(self.requests[place].1)
+        let index = self.requests.binary_search_by_key(&request, |(number, _)| *number).ok()?;
+        Some(self.requests[index].1)
     }
 
     /// A request neither waits nor holds any more.
     pub(crate) fn remove_request(&mut self, request: u64) {
-        if let Ok(place) = self.requests.binary_search_by_key(&request, |(number, _)| *number) {
-            self.requests.remove(place);
+        if let Ok(index) = self.requests.binary_search_by_key(&request, |(number, _)| *number) {
+            self.requests.remove(index);
         }
     }
 

@@ -3,48 +3,48 @@
 /// A list with holes.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
-    places: Vec<Option<T>>,
+    entries: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
 impl<T> Slab<T> {
     pub(crate) fn new() -> Slab<T> {
-        Slab { places: Vec::new(), free: Vec::new() }
+        Slab { entries: Vec::new(), free: Vec::new() }
     }
 
     /// How many values there are.
     pub(crate) fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.entries.len() - self.free.len()
     }
 
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(number) = self.free.pop() {
-            self.places[number as usize] = Some(value);
+            self.entries[number as usize] = Some(value);
             return number;
         }
-        self.places.push(Some(value));
-        self.places.len() as u32 - 1
+        self.entries.push(Some(value));
+        self.entries.len() as u32 - 1
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
-        self.places.get(number as usize)?.as_ref()
+        self.entries.get(number as usize)?.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
-        self.places.get_mut(number as usize)?.as_mut()
+        self.entries.get_mut(number as usize)?.as_mut()
     }
 
     /// All numbers are below this.
     pub(crate) fn end(&self) -> u32 {
-        self.places.len() as u32
+        self.entries.len() as u32
     }
 
     /// Takes a value out. Memory comes back when the last one has gone.
     pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
-        let value = self.places.get_mut(number as usize)?.take()?;
+        let value = self.entries.get_mut(number as usize)?.take()?;
         self.free.push(number);
-        if self.len() == 0 && self.places.len() > KEPT {
-            self.places = Vec::new();
+        if self.len() == 0 && self.entries.len() > KEPT {
+            self.entries = Vec::new();
             self.free = Vec::new();
         }
         Some(value)
@@ -52,8 +52,8 @@ impl<T> Slab<T> {
 
     /// The values from this number on, with their numbers, in the order of numbers.
     pub(crate) fn from(&self, first: u32) -> impl Iterator<Item = (u32, &T)> {
-        let places = self.places.get(first as usize..).unwrap_or_default();
-        (first..).zip(places).filter_map(|(number, place)| Some((number, place.as_ref()?)))
+        let entries = self.entries.get(first as usize..).unwrap_or_default();
+        (first..).zip(entries).filter_map(|(number, entry)| Some((number, entry.as_ref()?)))
     }
 
     /// All values with their numbers, in the order of numbers.
@@ -62,7 +62,7 @@ impl<T> Slab<T> {
     }
 }
 
-/// So many places are kept for the next values; more than that, and their memory is worth having back.
+/// So many entries are kept for the next values; more than that, and their memory is worth having back.
 const KEPT: usize = 1024;
 
 #[cfg(test)]
@@ -88,6 +88,6 @@ mod tests {
         let mut slab = Slab::new();
         let numbers: Vec<u32> = (0..5000).map(|value| slab.insert(value)).collect();
         numbers.into_iter().for_each(|number| _ = slab.remove(number));
-        assert_eq!((slab.places.capacity(), slab.free.capacity()), (0, 0));
+        assert_eq!((slab.entries.capacity(), slab.free.capacity()), (0, 0));
     }
 }

@@ -15,7 +15,7 @@ use crate::name;
 pub struct View {
     /// Its number.
     pub epoch: u64,
-    /// The members, by id. Algorithms know members by their places in this list.
+    /// The members, by id. Algorithms know members by their indices in this list.
     pub members: Vec<ViewMember>,
 }
 
@@ -37,11 +37,11 @@ impl ViewMember {
     }
 }
 
-/// A member's place in a view, by which algorithms know it. Ids are for ever; places belong to one view.
+/// A member's index in a view, by which algorithms know it. Ids are for ever; indices belong to one view.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place(pub(crate) algorithms::NodeId);
+pub struct MemberIndex(pub(crate) algorithms::NodeId);
 
-impl fmt::Debug for Place {
+impl fmt::Debug for MemberIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -72,24 +72,24 @@ impl View {
         View::of(0, [id])
     }
 
-    /// The place of a member.
-    pub fn place(&self, id: u32) -> Option<Place> {
-        let place = self.members.binary_search_by_key(&id, |member| member.identity.id).ok()?;
-        Some(Place(place as u32))
+    /// The index of a member.
+    pub fn index_of(&self, id: u32) -> Option<MemberIndex> {
+        let index = self.members.binary_search_by_key(&id, |member| member.identity.id).ok()?;
+        Some(MemberIndex(index as u32))
     }
 
-    /// The id of the member at this place.
-    pub fn id(&self, place: Place) -> u32 {
-        self.members[place.0 as usize].identity.id
+    /// The id of the member at this index.
+    pub fn id(&self, index: MemberIndex) -> u32 {
+        self.members[index.0 as usize].identity.id
     }
 
-    pub(crate) fn ids(&self, places: &[Place]) -> Vec<u32> {
-        places.iter().map(|place| self.id(*place)).collect()
+    pub(crate) fn ids(&self, indices: &[MemberIndex]) -> Vec<u32> {
+        indices.iter().map(|index| self.id(*index)).collect()
     }
 
-    /// The place of a name's home.
-    pub fn home(&self, name: &str) -> Place {
-        Place(name::home(name, self.members.iter().map(|member| u64::from(member.identity.id))))
+    /// The index of a name's home.
+    pub fn home(&self, name: &str) -> MemberIndex {
+        MemberIndex(name::home(name, self.members.iter().map(|member| u64::from(member.identity.id))))
     }
 
     /// No fence of an earlier view is higher, and all of this one are.
@@ -108,10 +108,10 @@ impl View {
         Bounds { nodes: self.members.len() as u32, tokens: name::MOST_SLOTS, counter }
     }
 
-    /// The places of the members that have to report to the one at this place: all others that were in an earlier view.
-    pub(crate) fn owing(&self, me: Place) -> BTreeSet<Place> {
+    /// The indices of the members that have to report to the one at this index: all others that were in an earlier view.
+    pub(crate) fn owing(&self, me: MemberIndex) -> BTreeSet<MemberIndex> {
         let old = (0..).zip(&self.members).filter(|(_, member)| member.joined < self.epoch);
-        old.map(|(place, _)| Place(place)).filter(|place| *place != me).collect()
+        old.map(|(index, _)| MemberIndex(index)).filter(|index| *index != me).collect()
     }
 }
 

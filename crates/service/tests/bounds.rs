@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::core::{Patience, Said};
+use service::core::{PeerContent, Timeout};
 use service::event::Filter;
-use service::limits::{Bound, LONG_LIFE};
-use service::member::{ConnectionId, Effect, LeaderReply, Nowhere, Setup};
-use service::protocol::{Order, Question, ToClient, ToNode, Told};
+use service::limits::{Bound, LONG_TTL};
+use service::member::{ConnectionId, Effect, LeaderReply, NoEnvironment, Setup};
+use service::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
-use service::resource::Content;
-use service::session::LONGEST_LIFE;
+use service::resource::ResourceMessage;
+use service::session::LONGEST_TTL;
 use service::view::View;
-use service::{Acquire, Config, Definition, Limits, Member, Refusal, Reply, SessionId, Time, Want};
+use service::{Acquire, Config, Definition, Limits, Member, Refusal, RequestOutcome, SessionId, Time, Want};
 
 const TTL: Duration = Duration::from_secs(10);
 const LEADER: Leadership = Leadership { term: 1, node: 0 };
@@ -33,7 +33,7 @@ impl Node {
         agree_on_view(&mut registry, &[0]);
         let mut effects = Vec::new();
         member.agreed(&Arc::new(registry), 5, NOW, &mut effects);
-        member.wake(&Nowhere, NOW, &mut effects);
+        member.wake(&NoEnvironment, NOW, &mut effects);
         let lasts = Duration::from_secs(60);
         let reply = LeaderReply::Confirmed { incarnation: 5, sequence: 1, lasts };
         member.leader_replied(reply, NOW, &mut effects);
@@ -43,7 +43,7 @@ impl Node {
     }
 
     fn hear(&mut self, connection: ConnectionId, frame: ToNode) -> Vec<Effect> {
-        self.member.hear(connection, frame, &Nowhere, NOW, &mut self.effects);
+        self.member.hear(connection, frame, &NoEnvironment, NOW, &mut self.effects);
         std::mem::take(&mut self.effects)
     }
 
@@ -67,16 +67,16 @@ impl Node {
         (connection, session): (ConnectionId, SessionId),
         request: u64,
         (name, definition, want): (&str, Definition, Want),
-    ) -> Option<Reply> {
-        let ask = Acquire { request, name: name.into(), definition, want, patience: Patience::Forever };
+    ) -> Option<RequestOutcome> {
+        let ask = Acquire { request, name: name.into(), definition, want, timeout: Timeout::Never };
         match self.tell(connection, ToNode::Acquire { session, ask }) {
-            Some(ToClient::Answer(answer)) => Some(answer.reply),
+            Some(ToClient::Reply(reply)) => Some(reply.outcome),
             None => None,
             other => panic!("{other:?}"),
         }
     }
 
-    fn mutex(&mut self, at: (ConnectionId, SessionId), request: u64, name: &str) -> Option<Reply> {
+    fn mutex(&mut self, at: (ConnectionId, SessionId), request: u64, name: &str) -> Option<RequestOutcome> {
         self.ask(at, request, (name, Definition::MUTEX, Want::Slot))
     }
 }
@@ -91,8 +91,8 @@ fn bound(bound: Bound, most: u64) -> Refusal {
     Refusal::Bound { bound, most }
 }
 
-fn refused(bound: Bound, most: u64) -> Option<Reply> {
-    Some(Reply::Refused(Refusal::Bound { bound, most }))
+fn refused(bound: Bound, most: u64) -> Option<RequestOutcome> {
+    Some(RequestOutcome::Refused(Refusal::Bound { bound, most }))
 }
 
 #[test]
@@ -113,7 +113,13 @@ fn leases_and_invitations_out_of_bounds_reach_nobody() {
     for question in wrong {
         let effects = node.hear(operator, ToNode::Ask { number: 1, question: question.clone() });
         let told = |it: &Effect| {
-            matches!(it, Effect::Tell { frame: ToClient::Told { what: Told::NotDone(_), .. }, .. })
+            matches!(
+                it,
+                Effect::Tell {
+                    frame: ToClient::QuestionAnswer { answer: QuestionAnswer::NotDone(_), .. },
+                    ..
+                }
+            )
         };
         assert!(matches!(&effects[..], [it] if told(it)), "{question:?}: {effects:?}");
     }
@@ -127,7 +133,7 @@ fn leases_and_invitations_out_of_bounds_reach_nobody() {
 fn a_leader_that_promises_too_much_is_not_believed() {
     let mut node = Node::new(Limits::default());
     let later = NOW + Duration::from_secs(30);
-    node.member.wake(&Nowhere, later, &mut node.effects);
+    node.member.wake(&NoEnvironment, later, &mut node.effects);
     let reply = LeaderReply::Confirmed { incarnation: 5, sequence: 2, lasts: Duration::MAX };
     node.member.leader_replied(reply, later, &mut node.effects);
     assert!(node.member.is_leased(later + Duration::from_secs(599)));
@@ -160,14 +166,14 @@ fn sessions_of_one_address_leave_room_for_others() {
 fn long_sessions_are_few() {
     let mut node = Node::new(Limits { client_long_sessions: 2, ..Limits::default() });
     let one = node.member.connected("10.0.0.1:1");
-    let first = node.open(one, LONGEST_LIFE).unwrap();
-    node.open(one, LONG_LIFE + Duration::from_secs(1)).unwrap();
-    assert_eq!(node.open(one, LONGEST_LIFE), Err(bound(Bound::ClientLongSessions, 2)));
-    assert_eq!(node.open(one, LONGEST_LIFE + Duration::from_secs(1)), Err(Refusal::TimeToLive));
+    let first = node.open(one, LONGEST_TTL).unwrap();
+    node.open(one, LONG_TTL + Duration::from_secs(1)).unwrap();
+    assert_eq!(node.open(one, LONGEST_TTL), Err(bound(Bound::ClientLongSessions, 2)));
+    assert_eq!(node.open(one, LONGEST_TTL + Duration::from_secs(1)), Err(Refusal::TimeToLive));
     assert_eq!(node.open(one, Duration::MAX), Err(Refusal::TimeToLive));
-    node.open(one, LONG_LIFE).unwrap();
+    node.open(one, LONG_TTL).unwrap();
     node.tell(one, ToNode::Close { session: first });
-    node.open(one, LONGEST_LIFE).unwrap();
+    node.open(one, LONGEST_TTL).unwrap();
 }
 
 #[test]
@@ -187,14 +193,14 @@ fn requests_have_bounds_and_come_back() {
     node.mutex(c, 2, "x");
     assert_eq!(node.mutex(c, 3, "x"), refused(Bound::SessionRequests, 2));
     let (here, _) = node.member.open_here(NOW).unwrap();
-    let (definition, want, patience) = (Definition::MUTEX, Want::Slot, Patience::Forever);
-    let ask = Acquire { request: 1, name: "y".into(), definition, want, patience };
-    let reply = node.member.acquire(here, &ask, &Nowhere, NOW, &mut node.effects);
+    let (definition, want, timeout) = (Definition::MUTEX, Want::Slot, Timeout::Never);
+    let ask = Acquire { request: 1, name: "y".into(), definition, want, timeout };
+    let reply = node.member.acquire(here, &ask, &NoEnvironment, NOW, &mut node.effects);
     assert_eq!(reply, Ok(refused(Bound::Requests, 5)));
     node.hear(c.0, ToNode::Cancel { session: c.1, request: 2 });
-    assert!(matches!(node.mutex(b, 3, "y"), Some(Reply::Refused(_))), "its address has three");
+    assert!(matches!(node.mutex(b, 3, "y"), Some(RequestOutcome::Refused(_))), "its address has three");
     node.hear(a.0, ToNode::Close { session: a.1 });
-    assert!(matches!(node.mutex(b, 4, "y"), Some(Reply::Granted(_))));
+    assert!(matches!(node.mutex(b, 4, "y"), Some(RequestOutcome::Granted(_))));
 }
 
 /// Groups take memory: 64 of them with long names count as many requests.
@@ -204,7 +210,7 @@ fn groups_count() {
     let one = node.member.connected("10.0.0.1:1");
     let at = (one, node.open(one, TTL).unwrap());
     let groups = |length: usize| Want::AnyOf((0..64).map(|it| format!("{it:0length$}").into()).collect());
-    assert!(matches!(node.ask(at, 1, ("x", Definition::Room, groups(2))), Some(Reply::Granted(_))));
+    assert!(matches!(node.ask(at, 1, ("x", Definition::Room, groups(2))), Some(RequestOutcome::Granted(_))));
     assert_eq!(node.ask(at, 2, ("x", Definition::Room, groups(255))), refused(Bound::ClientRequests, 70));
 }
 
@@ -215,15 +221,18 @@ fn slots_count() {
     let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(|at| node.member.connected(at));
     let (a, b) = ((one, node.open(one, TTL).unwrap()), (two, node.open(two, TTL).unwrap()));
     let slots = |name, slots| (name, Definition::Slots(slots), Want::Slot);
-    assert!(matches!(node.ask(a, 1, slots("x", 80)), Some(Reply::Granted(_))));
-    assert!(matches!(node.ask(a, 2, slots("x", 80)), Some(Reply::Granted(_))), "it is there already");
+    assert!(matches!(node.ask(a, 1, slots("x", 80)), Some(RequestOutcome::Granted(_))));
+    assert!(
+        matches!(node.ask(a, 2, slots("x", 80)), Some(RequestOutcome::Granted(_))),
+        "it is there already"
+    );
     assert_eq!(node.ask(a, 3, slots("y", 80)), refused(Bound::ClientSlots, 100));
     assert_eq!(node.ask(b, 1, slots("y", 80)), refused(Bound::Slots, 150));
-    assert!(matches!(node.mutex(a, 4, "z"), Some(Reply::Granted(_))), "a mutex has one");
+    assert!(matches!(node.mutex(a, 4, "z"), Some(RequestOutcome::Granted(_))), "a mutex has one");
     // When no client uses it any more and it is forgotten, its slots do not count any more.
     node.hear(a.0, ToNode::Close { session: a.1 });
-    node.member.wake(&Nowhere, NOW + Duration::from_secs(11), &mut node.effects);
-    assert!(matches!(node.ask(b, 2, slots("y", 80)), Some(Reply::Granted(_))));
+    node.member.wake(&NoEnvironment, NOW + Duration::from_secs(11), &mut node.effects);
+    assert!(matches!(node.ask(b, 2, slots("y", 80)), Some(RequestOutcome::Granted(_))));
 }
 
 #[test]
@@ -235,7 +244,7 @@ fn idle_names_make_room_for_others() {
     node.mutex(at, 2, "y");
     assert_eq!(node.mutex(at, 3, "z"), refused(Bound::Names, 2));
     node.hear(one, ToNode::Cancel { session: at.1, request: 1 });
-    assert!(matches!(node.mutex(at, 4, "z"), Some(Reply::Granted(_))), "x is idle");
+    assert!(matches!(node.mutex(at, 4, "z"), Some(RequestOutcome::Granted(_))), "x is idle");
     assert_eq!(node.member.core().status().resources, 2);
 }
 
@@ -251,14 +260,14 @@ fn orders_on_their_way_are_few() {
     assert!(matches!(&node.hear(one, define(1))[..], [Effect::Propose { .. }]));
     assert!(matches!(&node.hear(one, lease(2))[..], [Effect::Arrange { .. }]));
     let result = Err(bound(Bound::ConnectionErrands, 2));
-    assert_eq!(node.tell(one, define(3)), Some(ToClient::Done { number: 3, result }));
+    assert_eq!(node.tell(one, define(3)), Some(ToClient::OrderResult { number: 3, result }));
     assert!(matches!(&node.hear(two, lease(1))[..], [Effect::Arrange { .. }]));
-    let what = Told::NotDone(bound(Bound::Errands, 3).to_string());
-    assert_eq!(node.tell(two, lease(2)), Some(ToClient::Told { number: 2, what }));
+    let answer = QuestionAnswer::NotDone(bound(Bound::Errands, 3).to_string());
+    assert_eq!(node.tell(two, lease(2)), Some(ToClient::QuestionAnswer { number: 2, answer }));
     // A connection that is over frees nothing before the answer comes.
     node.member.disconnected(two, NOW, &mut node.effects);
     assert!(matches!(&node.hear(one, lease(4))[..], [Effect::Tell { .. }]));
-    node.member.arranged((two, 1), Ok(Told::Done), &mut node.effects);
+    node.member.arranged((two, 1), Ok(QuestionAnswer::Done), &mut node.effects);
     let entry = Entry::Define { name: "x".into(), definition: Some(Definition::MUTEX) };
     node.member.proposed((one, 1), &entry, Ok(Applied::Yes), &mut node.effects);
     node.effects.clear();
@@ -293,11 +302,11 @@ fn a_session_with_many_requests_ends_in_slices() {
         let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(|at| node.member.connected(at));
         let (a, b) = ((one, node.open(one, TTL).unwrap()), (two, node.open(two, TTL).unwrap()));
         let about = |name| (name, definition, want.clone());
-        assert!(matches!(node.ask(b, 1, about("busy")), Some(Reply::Granted(_))));
+        assert!(matches!(node.ask(b, 1, about("busy")), Some(RequestOutcome::Granted(_))));
         for request in 1..=5_000 {
             node.ask(a, request, about("busy"));
         }
-        assert!(matches!(node.ask(a, 5_001, about("held")), Some(Reply::Granted(_))));
+        assert!(matches!(node.ask(a, 5_001, about("held")), Some(RequestOutcome::Granted(_))));
         assert!(node.ask(b, 2, about("held")).is_none() && node.ask(b, 3, about("busy")).is_none());
         node.tell(two, ToNode::Watch(Filter::default()));
         let effects = node.hear(one, ToNode::Close { session: a.1 });
@@ -309,7 +318,7 @@ fn a_session_with_many_requests_ends_in_slices() {
         let mut effects = node.hear(two, ToNode::Release { session: b.1, request: 1, fence });
         let mut calls = 0;
         while node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
-            node.member.wake(&Nowhere, NOW, &mut node.effects);
+            node.member.wake(&NoEnvironment, NOW, &mut node.effects);
             assert!(node.effects.len() < 600, "{} effects in one call", node.effects.len());
             effects.append(&mut node.effects);
             calls += 1;
@@ -337,7 +346,7 @@ fn the_more_clients_watch_the_smaller_are_the_slices() {
     let mut told = node.hear(one, ToNode::Close { session }).len();
     assert!(told < 8_000, "{told} effects in one call");
     while node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
-        node.member.wake(&Nowhere, NOW, &mut node.effects);
+        node.member.wake(&NoEnvironment, NOW, &mut node.effects);
         assert!(node.effects.len() < 8_000, "{} effects in one call", node.effects.len());
         told += std::mem::take(&mut node.effects).len();
     }
@@ -358,7 +367,7 @@ fn sessions_that_run_out_together_end_in_slices() {
     let (later, mut calls) = (NOW + 2 * TTL, 0);
     while node.member.core().status().sessions > 0 {
         let before = node.member.core().status().requests;
-        node.member.wake(&Nowhere, later, &mut node.effects);
+        node.member.wake(&NoEnvironment, later, &mut node.effects);
         let ended = before - node.member.core().status().requests;
         assert!(ended < 400, "{ended} requests end in one call");
         calls += 1;
@@ -370,8 +379,8 @@ fn sessions_that_run_out_together_end_in_slices() {
 /// The requests of a session that the node said were granted.
 fn granted(effects: &[Effect], session: SessionId) -> Vec<u64> {
     let granted = effects.iter().filter_map(|effect| match effect {
-        Effect::Tell { frame: ToClient::Answer(answer), .. } if answer.session == session => {
-            matches!(answer.reply, Reply::Granted(_)).then_some(answer.request)
+        Effect::Tell { frame: ToClient::Reply(reply), .. } if reply.session == session => {
+            matches!(reply.outcome, RequestOutcome::Granted(_)).then_some(reply.request)
         }
         _ => None,
     });
@@ -396,16 +405,16 @@ fn a_lapse_of_the_lease_goes_in_slices() {
     let lapsed = NOW + Duration::from_secs(60);
     let (mut refused, mut calls) = (0, 0);
     while node.member.core().wakes_at().is_some_and(|at| at <= lapsed) {
-        node.member.wake(&Nowhere, lapsed, &mut node.effects);
+        node.member.wake(&NoEnvironment, lapsed, &mut node.effects);
         assert!(node.effects.len() < 600, "{} effects in one call", node.effects.len());
         let is_no = |it: &&Effect| {
-            let Effect::Tell { frame: ToClient::Answer(answer), .. } = it else { return false };
-            answer.reply == Reply::Refused(Refusal::NoLease)
+            let Effect::Tell { frame: ToClient::Reply(reply), .. } = it else { return false };
+            reply.outcome == RequestOutcome::Refused(Refusal::NoLease)
         };
         refused += node.effects.iter().filter(is_no).count();
         // The holder releases in between. The next waiter must not be granted anything without a lease.
         let release = ToNode::Release { session: at.1, request: 1, fence: (1 << 40) + 1 };
-        node.member.hear(one, release, &Nowhere, lapsed, &mut node.effects);
+        node.member.hear(one, release, &NoEnvironment, lapsed, &mut node.effects);
         assert_eq!(granted(&node.effects, at.1), []);
         node.effects.clear();
         calls += 1;
@@ -424,7 +433,7 @@ fn a_view_change_with_many_names_goes_in_slices() {
     let at = (one, node.open(one, TTL).unwrap());
     let name = |request: u64| format!("n{request}");
     for request in 1..=NAMES {
-        assert!(matches!(node.mutex(at, request, &name(request)), Some(Reply::Granted(_))));
+        assert!(matches!(node.mutex(at, request, &name(request)), Some(RequestOutcome::Granted(_))));
     }
     let mut registry = Registry { lease: Duration::from_secs(60), ..Registry::default() };
     agree_on_view(&mut registry, &[0]);
@@ -436,35 +445,38 @@ fn a_view_change_with_many_names_goes_in_slices() {
     let mut calls = 0;
     loop {
         let about = std::mem::take(&mut node.effects).into_iter().filter_map(|effect| match effect {
-            Effect::Send { message, .. } => Some(message.said),
+            Effect::Send { message, .. } => Some(message.content),
             _ => None,
         });
-        let about: Vec<Said> = about.collect();
+        let about: Vec<PeerContent> = about.collect();
         assert!(about.len() < 600, "{} messages in one call", about.len());
         said.extend(about);
         if calls == 2 {
             let fence = granted_fence(&node, &name(last));
             node.effects = node.hear(one, ToNode::Release { session: at.1, request: last, fence });
             let first = node.effects.iter().find_map(|effect| match effect {
-                Effect::Send { message, .. } => Some(&message.said),
+                Effect::Send { message, .. } => Some(&message.content),
                 _ => None,
             });
-            let Some(Said::About { name: about, content: Content::Report(_), .. }) = first else {
+            let Some(PeerContent::Resource { name: about, message: ResourceMessage::Report(_), .. }) = first
+            else {
                 panic!("{first:?}")
             };
             assert_eq!(**about, name(last));
         } else if node.member.core().wakes_at().is_some_and(|at| at <= NOW) {
-            node.member.wake(&Nowhere, NOW, &mut node.effects);
+            node.member.wake(&NoEnvironment, NOW, &mut node.effects);
         } else {
             break;
         }
         calls += 1;
     }
     assert!(calls > 10, "{calls}");
-    let ends = said.iter().filter(|said| **said == Said::End).count();
-    let is_report = |said: &Said| matches!(said, Said::About { content: Content::Report(_), .. });
+    let ends = said.iter().filter(|said| **said == PeerContent::EndMark).count();
+    let is_report = |said: &PeerContent| {
+        matches!(said, PeerContent::Resource { message: ResourceMessage::Report(_), .. })
+    };
     let at_other_home = (1..=NAMES).filter(|request| node.member.core().home(&name(*request)) == 1).count();
     assert_eq!((ends, said.iter().filter(|said| is_report(said)).count()), (1, at_other_home));
-    let end = said.iter().position(|said| *said == Said::End).unwrap();
+    let end = said.iter().position(|said| *said == PeerContent::EndMark).unwrap();
     assert!(!said[end..].iter().any(is_report), "an end mark comes before a report");
 }

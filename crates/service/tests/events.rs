@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use service::core::Patience;
+use service::core::Timeout;
 use service::event::{Change, Event};
 use service::view::View;
-use service::{Acquire, Config, Core, Definition, Out, SessionId, Time, Want};
+use service::{Acquire, Config, Core, Definition, Effects, SessionId, Time, Want};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn ask(core: &mut Core, session: SessionId, request: u64, patience: Patience, out: &mut Out) {
+fn ask(core: &mut Core, session: SessionId, request: u64, timeout: Timeout, out: &mut Effects) {
     let (name, definition) = ("x".into(), Definition::MUTEX);
-    let ask = Acquire { request, name, definition, want: Want::Slot, patience };
+    let ask = Acquire { request, name, definition, want: Want::Slot, timeout };
     core.acquire(session, &ask, Time(0), out).unwrap();
 }
 
 /// Events in short: the session, the request and its change.
-fn told(out: &mut Out) -> Vec<String> {
+fn told(out: &mut Effects) -> Vec<String> {
     let short = |event| match event {
         Event::SessionEnded { session, ran_out: true } => format!("{} ran out", session.number),
         Event::SessionEnded { session, .. } => format!("{} closed", session.number),
@@ -39,21 +39,21 @@ fn told(out: &mut Out) -> Vec<String> {
 #[test]
 fn everything_that_happens_to_clients_is_told_once() {
     let mut core = Core::new(Config::new(0, View::of(1, [0])));
-    let mut out = Out { events: Some(Vec::new()), ..Out::default() };
+    let mut out = Effects { events: Some(Vec::new()), ..Effects::default() };
     let (one, _) = core.open(Some(SECOND), Time(0)).unwrap();
     let (two, _) = core.open(None, Time(0)).unwrap();
-    ask(&mut core, one, 1, Patience::Forever, &mut out);
-    ask(&mut core, two, 1, Patience::Try, &mut out);
-    ask(&mut core, two, 2, Patience::For(SECOND), &mut out);
-    ask(&mut core, two, 3, Patience::Forever, &mut out);
+    ask(&mut core, one, 1, Timeout::Never, &mut out);
+    ask(&mut core, two, 1, Timeout::Try, &mut out);
+    ask(&mut core, two, 2, Timeout::After(SECOND), &mut out);
+    ask(&mut core, two, 3, Timeout::Never, &mut out);
     assert_eq!(told(&mut out), ["1/1 granted", "2/1 gave up, NotFree", "2/2 waits", "2/3 waits"]);
     core.cancel(two, 3, Time(0), &mut out).unwrap();
     core.wake(Time(0) + SECOND, &mut out);
     assert_eq!(told(&mut out), ["2/3 gave up, Cancelled", "2/2 gave up, TimedOut"]);
-    ask(&mut core, two, 4, Patience::Forever, &mut out);
+    ask(&mut core, two, 4, Timeout::Never, &mut out);
     core.wake(Time(0) + 2 * SECOND, &mut out);
     assert_eq!(told(&mut out), ["2/4 waits", "1/1 lost", "2/4 granted", "1 ran out"]);
-    ask(&mut core, two, 5, Patience::Forever, &mut out);
+    ask(&mut core, two, 5, Timeout::Never, &mut out);
     core.close(two, Time(0) + 2 * SECOND, &mut out).unwrap();
     assert_eq!(
         told(&mut out)[1..],
@@ -65,8 +65,8 @@ fn everything_that_happens_to_clients_is_told_once() {
 #[test]
 fn nobody_watches_and_nothing_is_told() {
     let mut core = Core::new(Config::new(0, View::of(1, [0])));
-    let mut out = Out::default();
+    let mut out = Effects::default();
     let (one, _) = core.open(None, Time(0)).unwrap();
-    ask(&mut core, one, 1, Patience::Forever, &mut out);
-    assert!(out.answers.len() == 1 && out.events.is_none());
+    ask(&mut core, one, 1, Timeout::Never, &mut out);
+    assert!(out.replies.len() == 1 && out.events.is_none());
 }

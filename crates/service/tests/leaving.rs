@@ -3,25 +3,25 @@
 
 use std::time::Duration;
 
-use service::core::{Patience, Reply};
+use service::core::{RequestOutcome, Timeout};
 use service::view::View;
-use service::{Acquire, Config, Core, Definition, Out, Refusal, SessionId, Time, Want};
+use service::{Acquire, Config, Core, Definition, Effects, Refusal, SessionId, Time, Want};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn ask(core: &mut Core, session: SessionId, out: &mut Out) {
+fn ask(core: &mut Core, session: SessionId, out: &mut Effects) {
     let (name, definition) = ("x".into(), Definition::MUTEX);
-    let ask = Acquire { request: 1, name, definition, want: Want::Slot, patience: Patience::Forever };
+    let ask = Acquire { request: 1, name, definition, want: Want::Slot, timeout: Timeout::Never };
     core.acquire(session, &ask, Time(0), out).unwrap();
 }
 
 /// One holds, one waits, one does neither; then the node is to leave within 5 s.
-fn leaving() -> (Core, Out, [SessionId; 3]) {
-    let (mut core, mut out) = (Core::new(Config::new(0, View::of(1, [0]))), Out::default());
+fn leaving() -> (Core, Effects, [SessionId; 3]) {
+    let (mut core, mut out) = (Core::new(Config::new(0, View::of(1, [0]))), Effects::default());
     let sessions = [(); 3].map(|()| core.open(Some(Duration::from_secs(10)), Time(0)).unwrap().0);
     ask(&mut core, sessions[0], &mut out);
     ask(&mut core, sessions[1], &mut out);
-    out.answers.clear();
+    out.replies.clear();
     core.depart(Time(5 * SECOND), Time(0), &mut out);
     (core, out, sessions)
 }
@@ -29,8 +29,11 @@ fn leaving() -> (Core, Out, [SessionId; 3]) {
 #[test]
 fn who_waits_is_sent_away_and_nobody_comes() {
     let (mut core, out, [holds, waits, idle]) = leaving();
-    assert_eq!(out.answers.len(), 1);
-    assert_eq!((out.answers[0].session, &out.answers[0].reply), (waits, &Reply::Refused(Refusal::Leaving)));
+    assert_eq!(out.replies.len(), 1);
+    assert_eq!(
+        (out.replies[0].session, &out.replies[0].outcome),
+        (waits, &RequestOutcome::Refused(Refusal::Leaving))
+    );
     assert_eq!(core.open(None, Time(1)), Err(Refusal::Leaving));
     assert!(core.knows(holds) && !core.knows(idle));
 }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use algorithms::forest::{self, Body, Size};
-use service::core::{Patience, Said};
-use service::member::{Breach, ConnectionId, ControlPlane, Effect, LeaderReply, Note, Setup, Surroundings};
+use service::core::{PeerContent, Timeout};
+use service::member::{Breach, ConnectionId, ControlPlane, Effect, Environment, LeaderReply, Note, Setup};
 use service::protocol::{ToClient, ToNode};
 use service::registry::{Entry, Leadership, MemberEntry, Registry};
-use service::resource::Content;
+use service::resource::ResourceMessage;
 use service::view::View;
-use service::{Acquire, Config, Definition, Identity, Member, PeerMessage, Reply, SessionId, Time, Want};
+use service::{
+    Acquire, Config, Definition, Identity, Member, PeerMessage, RequestOutcome, SessionId, Time, Want,
+};
 
 const LEASE: Duration = Duration::from_secs(3);
 const LEADER: Leadership = Leadership { term: 1, node: 0 };
@@ -21,7 +23,7 @@ const TTL: Duration = Duration::from_secs(10);
 #[derive(Default)]
 struct Around(BTreeMap<u32, Duration>);
 
-impl Surroundings for Around {
+impl Environment for Around {
     fn unreachable(&self) -> BTreeMap<u32, Duration> {
         self.0.clone()
     }
@@ -52,7 +54,7 @@ fn next(registry: &Registry, members: &[(u32, u64)]) -> Arc<Registry> {
 /// A member of nodes 0, 1 and 2, with what it wants done.
 struct Node {
     member: Member,
-    around: Around,
+    environment: Around,
     registry: Arc<Registry>,
     effects: Vec<Effect>,
 }
@@ -64,7 +66,7 @@ impl Node {
         let setup = Setup { cluster: String::new(), address: String::new(), clients: String::new(), core };
         let registry = Arc::new(Registry { lease, ..Registry::default() });
         let member = Member::new(setup, registry.clone(), 5, at(1));
-        Node { member, around: Around::default(), registry, effects: Vec::new() }
+        Node { member, environment: Around::default(), registry, effects: Vec::new() }
     }
 
     /// One that is in the first view, and whose lease was just renewed.
@@ -82,7 +84,7 @@ impl Node {
     }
 
     fn wake(&mut self, millis: u64) {
-        self.member.wake(&self.around, at(millis), &mut self.effects);
+        self.member.wake(&self.environment, at(millis), &mut self.effects);
     }
 
     /// Wakes it, and confirms what it asks for.
@@ -105,7 +107,7 @@ impl Node {
     }
 
     fn hear(&mut self, connection: ConnectionId, frame: ToNode, millis: u64) {
-        self.member.hear(connection, frame, &self.around, at(millis), &mut self.effects);
+        self.member.hear(connection, frame, &self.environment, at(millis), &mut self.effects);
     }
 
     /// What it sent to clients since the last time.
@@ -121,24 +123,24 @@ impl Node {
         self.hear(connection, ToNode::Open { ttl: TTL }, millis);
         let told = self.told();
         let [ToClient::Opened { session, .. }] = told[..] else { panic!("{told:?}") };
-        let (definition, want, patience) = (Definition::MUTEX, Want::Slot, Patience::Forever);
-        let ask = Acquire { request: 1, name: name.into(), definition, want, patience };
+        let (definition, want, timeout) = (Definition::MUTEX, Want::Slot, Timeout::Never);
+        let ask = Acquire { request: 1, name: name.into(), definition, want, timeout };
         self.hear(connection, ToNode::Acquire { session, ask }, millis);
         let told = self.told();
-        let [ToClient::Answer(answer)] = &told[..] else { panic!("{told:?}") };
-        assert!(matches!(answer.reply, Reply::Granted(_)), "{answer:?}");
+        let [ToClient::Reply(reply)] = &told[..] else { panic!("{told:?}") };
+        assert!(matches!(reply.outcome, RequestOutcome::Granted(_)), "{reply:?}");
         (connection, session)
     }
 
-    fn receive(&mut self, from: u32, said: Said, millis: u64) {
+    fn receive(&mut self, from: u32, content: PeerContent, millis: u64) {
         let epoch = self.member.view().epoch;
-        self.member.receive(from, PeerMessage { epoch, said }, at(millis), &mut self.effects);
+        self.member.receive(from, PeerMessage { epoch, content }, at(millis), &mut self.effects);
     }
 
     /// The rule that a peer broke, if the member disconnects it.
-    fn breach(&mut self, from: u32, said: Said) -> Option<Breach> {
+    fn breach(&mut self, from: u32, content: PeerContent) -> Option<Breach> {
         self.effects.clear();
-        self.receive(from, said, 20);
+        self.receive(from, content, 20);
         let disconnects = self.effects.iter().find_map(|effect| match effect {
             Effect::Disconnect { peer, why } if *peer == from => Some(why.clone()),
             _ => None,
@@ -153,7 +155,7 @@ impl Node {
 fn name_at(home: u32) -> String {
     let view = View::of(1, 0..3);
     let mut names = (0..).map(|number| format!("name {number}"));
-    names.find(|name| view.place(home) == Some(view.home(name))).expect("names are at home everywhere")
+    names.find(|name| view.index_of(home) == Some(view.home(name))).expect("names are at home everywhere")
 }
 
 #[test]
@@ -232,7 +234,7 @@ fn a_peer_counts_as_unreachable_after_a_second_or_a_third_of_a_lease() {
     for (lease, after) in [(Duration::from_secs(9), 1000), (Duration::from_millis(600), 200)] {
         for (millis, named) in [(after - 1, vec![]), (after, vec![2])] {
             let mut node = Node::leased(1, lease);
-            node.around.0.insert(2, Duration::from_millis(millis));
+            node.environment.0.insert(2, Duration::from_millis(millis));
             node.wake(10 + lease.as_millis() as u64 / 6);
             assert_eq!(node.renewal().map(|renewal| renewal.unreachable.clone()), Some(named), "{lease:?}");
         }
@@ -247,7 +249,7 @@ fn end_marks_that_stay_away_are_reported() {
     assert_eq!(node.renewal().map(|renewal| renewal.missing_ends.clone()), Some(vec![]), "not at once");
     node.wake(2000);
     assert_eq!(node.renewal().map(|renewal| renewal.missing_ends.clone()), Some(vec![0]));
-    node.receive(0, Said::End, 2100);
+    node.receive(0, PeerContent::EndMark, 2100);
     node.wake(2600);
     assert_eq!(node.renewal().map(|renewal| renewal.missing_ends.clone()), Some(vec![]));
 }
@@ -311,12 +313,12 @@ fn a_leaving_node_opens_no_session_and_one_in_no_view_is_gone_at_once() {
     assert_eq!(outside.effects, [Effect::Left]);
 }
 
-fn about(name: &str, definition: Definition, content: Content) -> Said {
-    Said::About { name: name.into(), definition, content }
+fn about(name: &str, definition: Definition, message: ResourceMessage) -> PeerContent {
+    PeerContent::Resource { name: name.into(), definition, message }
 }
 
-fn slots(body: Body) -> Content {
-    Content::Slots(forest::Message { clock: 1, body })
+fn slots(body: Body) -> ResourceMessage {
+    ResourceMessage::Slots(forest::Message { clock: 1, body })
 }
 
 /// What no honest peer sends. The node neither panics nor allocates for it: it disconnects the peer, says so, and names it
@@ -337,15 +339,15 @@ fn a_peer_that_breaks_the_rules_is_disconnected_and_named() {
         (about(name, Definition::MUTEX, resized(1, u32::MAX)), Breach::OutOfRange),
         (about(name, Definition::MUTEX, resized(u64::MAX, 1)), Breach::OutOfRange),
         (
-            about(name, Definition::MUTEX, Content::Refused { defined: Definition::Slots(u32::MAX) }),
+            about(name, Definition::MUTEX, ResourceMessage::Refused { defined: Definition::Slots(u32::MAX) }),
             Breach::OutOfRange,
         ),
     ];
-    for (said, why) in cases {
+    for (content, why) in cases {
         let mut node = Node::leased(1, LEASE);
-        assert_eq!(node.breach(0, said.clone()), Some(why), "{said:?}");
+        assert_eq!(node.breach(0, content.clone()), Some(why), "{content:?}");
         // In this view nothing more is taken in of it, and the leader learns of it.
-        assert_eq!(node.breach(0, said), None);
+        assert_eq!(node.breach(0, content), None);
         node.wake(600);
         assert_eq!(node.renewal().map(|renewal| renewal.unreachable.clone()), Some(vec![0]));
         // In the next it gets another chance.
@@ -361,13 +363,13 @@ fn a_report_after_the_end_mark_is_a_breach() {
     let report = || {
         let size = Size { stamp: 0, tokens: 1 };
         let report = service::resource::Report::Slots(vec![(0, 7)], size);
-        about(&name_at(1), Definition::MUTEX, Content::Report(report))
+        about(&name_at(1), Definition::MUTEX, ResourceMessage::Report(report))
     };
     assert_eq!(node.breach(0, report()), Some(Breach::ReportAfterEnd), "nobody owes one in the first view");
     let mut node = Node::leased(1, LEASE);
     node.agree(&[(0, 5), (1, 5)], 100);
     assert_eq!(node.breach(0, report()), None, "before its end mark");
-    assert_eq!(node.breach(0, Said::End), None);
+    assert_eq!(node.breach(0, PeerContent::EndMark), None);
     assert_eq!(node.breach(0, report()), Some(Breach::ReportAfterEnd));
 }
 

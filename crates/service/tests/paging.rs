@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use service::core::{Cursor, Page, Patience};
+use service::core::{Cursor, Page, Timeout};
 use service::frame::{self, LONGEST_BODY};
-use service::protocol::{ToClient, Told};
+use service::protocol::{QuestionAnswer, ToClient};
 use service::view::View;
-use service::{Acquire, Config, Core, Definition, Out, SessionId, Time, Want};
+use service::{Acquire, Config, Core, Definition, Effects, SessionId, Time, Want};
 
 const NOW: Time = Time(1_000_000_000);
 
 struct Node {
     core: Core,
-    out: Out,
+    out: Effects,
     session: SessionId,
     requests: u64,
 }
@@ -22,18 +22,13 @@ impl Node {
     fn new() -> Node {
         let mut core = Core::new(Config::new(0, View::alone(0)));
         let (session, _) = core.open(None, NOW).unwrap();
-        Node { core, out: Out::default(), session, requests: 0 }
+        Node { core, out: Effects::default(), session, requests: 0 }
     }
 
     fn acquire(&mut self, name: &str, definition: Definition, want: Want) {
         self.requests += 1;
-        let ask = Acquire {
-            request: self.requests,
-            name: name.into(),
-            definition,
-            want,
-            patience: Patience::Forever,
-        };
+        let ask =
+            Acquire { request: self.requests, name: name.into(), definition, want, timeout: Timeout::Never };
         self.core.acquire(self.session, &ask, NOW, &mut self.out).unwrap();
     }
 
@@ -60,7 +55,11 @@ impl Node {
 
 fn length(page: &Page) -> usize {
     let mut bytes = Vec::new();
-    frame::put(1, &ToClient::Told { number: 0, what: Told::List(page.clone()) }, &mut bytes);
+    frame::put(
+        1,
+        &ToClient::QuestionAnswer { number: 0, answer: QuestionAnswer::List(page.clone()) },
+        &mut bytes,
+    );
     bytes.len()
 }
 

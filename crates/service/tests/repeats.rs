@@ -3,43 +3,43 @@
 
 use std::time::Duration;
 
-use service::core::{Patience, Reply};
+use service::core::{RequestOutcome, Timeout};
 use service::view::View;
-use service::{Acquire, Answer, Config, Core, Definition, Out, Refusal, SessionId, Time, Want};
+use service::{Acquire, Config, Core, Definition, Effects, Refusal, Reply, SessionId, Time, Want};
 
-fn ask(request: u64, patience: Patience) -> Acquire {
-    Acquire { request, name: "x".into(), definition: Definition::MUTEX, want: Want::Slot, patience }
+fn ask(request: u64, timeout: Timeout) -> Acquire {
+    Acquire { request, name: "x".into(), definition: Definition::MUTEX, want: Want::Slot, timeout }
 }
 
-fn node() -> (Core, Out, SessionId, SessionId) {
+fn node() -> (Core, Effects, SessionId, SessionId) {
     let mut core = Core::new(Config::new(0, View::of(1, [0])));
     let mut open = || core.open(Some(Duration::from_secs(10)), Time(0)).unwrap().0;
     let (first, second) = (open(), open());
-    (core, Out::default(), first, second)
+    (core, Effects::default(), first, second)
 }
 
-fn answers(out: &mut Out) -> Vec<Answer> {
-    std::mem::take(&mut out.answers)
+fn answers(out: &mut Effects) -> Vec<Reply> {
+    std::mem::take(&mut out.replies)
 }
 
 #[test]
 fn an_answer_that_was_not_heard_is_given_again() {
     let (mut core, mut out, first, second) = node();
-    core.acquire(first, &ask(1, Patience::Forever), Time(0), &mut out).unwrap();
+    core.acquire(first, &ask(1, Timeout::Never), Time(0), &mut out).unwrap();
     let granted = answers(&mut out);
-    core.acquire(first, &ask(1, Patience::Forever), Time(1), &mut out).unwrap();
+    core.acquire(first, &ask(1, Timeout::Never), Time(1), &mut out).unwrap();
     assert_eq!(answers(&mut out), granted);
-    core.acquire(second, &ask(1, Patience::Try), Time(2), &mut out).unwrap();
+    core.acquire(second, &ask(1, Timeout::Try), Time(2), &mut out).unwrap();
     let refused = answers(&mut out);
-    assert_eq!(refused[0].reply, Reply::Refused(Refusal::NotFree));
+    assert_eq!(refused[0].outcome, RequestOutcome::Refused(Refusal::NotFree));
     // Even if it is free by now.
     core.close(first, Time(3), &mut out).unwrap();
-    core.acquire(second, &ask(1, Patience::Try), Time(4), &mut out).unwrap();
+    core.acquire(second, &ask(1, Timeout::Try), Time(4), &mut out).unwrap();
     assert_eq!(answers(&mut out), refused);
     // Once the client has said that it heard, the number is only used.
     core.keep_alive(second, 1, 1, Time(5), &mut out).unwrap();
-    core.acquire(second, &ask(1, Patience::Try), Time(6), &mut out).unwrap();
-    assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::RequestUsed(1)));
+    core.acquire(second, &ask(1, Timeout::Try), Time(6), &mut out).unwrap();
+    assert_eq!(answers(&mut out)[0].outcome, RequestOutcome::Refused(Refusal::RequestUsed(1)));
 }
 
 /// Found by the swarm: a client that had not heard of its grant asked again when the lease had run out, and
@@ -47,18 +47,18 @@ fn an_answer_that_was_not_heard_is_given_again() {
 #[test]
 fn a_grant_is_not_told_again_without_a_lease_but_as_soon_as_there_is_one() {
     let config = Config { leased: true, incarnation: 1, ..Config::new(0, View::of(1, [0])) };
-    let (mut core, mut out) = (Core::new(config), Out::default());
+    let (mut core, mut out) = (Core::new(config), Effects::default());
     let second = |seconds: u64| Time(seconds * 1_000_000_000);
-    let renew = |core: &mut Core, at: Time, out: &mut Out| {
+    let renew = |core: &mut Core, at: Time, out: &mut Effects| {
         let sequence = core.renew(at);
         core.renewed((1, sequence), Duration::from_secs(3), at, out);
     };
     renew(&mut core, second(0), &mut out);
     let (session, _) = core.open(Some(Duration::from_secs(60)), second(0)).unwrap();
-    core.acquire(session, &ask(1, Patience::Forever), second(1), &mut out).unwrap();
+    core.acquire(session, &ask(1, Timeout::Never), second(1), &mut out).unwrap();
     let granted = answers(&mut out);
     for _ in 0..2 {
-        core.acquire(session, &ask(1, Patience::Forever), second(4), &mut out).unwrap();
+        core.acquire(session, &ask(1, Timeout::Never), second(4), &mut out).unwrap();
         assert_eq!(answers(&mut out), []);
     }
     renew(&mut core, second(5), &mut out);
@@ -70,28 +70,28 @@ fn a_grant_is_not_told_again_without_a_lease_but_as_soon_as_there_is_one() {
 /// After a restart the numbers of sessions start again: a client with an old one must not be taken for
 /// another client.
 #[test]
-fn a_session_of_an_earlier_life_answers_for_nobody() {
+fn a_session_of_an_earlier_incarnation_gets_no_replies() {
     let (mut core, mut out, first, _) = node();
     let old = SessionId { incarnation: first.incarnation + 1, ..first };
-    assert_eq!(core.acquire(old, &ask(1, Patience::Forever), Time(0), &mut out), Err(Refusal::NoSuchSession));
+    assert_eq!(core.acquire(old, &ask(1, Timeout::Never), Time(0), &mut out), Err(Refusal::NoSuchSession));
     assert_eq!(answers(&mut out), []);
-    core.acquire(first, &ask(1, Patience::Forever), Time(1), &mut out).unwrap();
-    assert!(matches!(answers(&mut out)[0].reply, Reply::Granted(_)));
+    core.acquire(first, &ask(1, Timeout::Never), Time(1), &mut out).unwrap();
+    assert!(matches!(answers(&mut out)[0].outcome, RequestOutcome::Granted(_)));
 }
 
 #[test]
 fn a_node_that_cannot_take_more_serves_those_who_are_there() {
     let (mut core, mut out, first, second) = node();
-    core.acquire(first, &ask(1, Patience::Forever), Time(0), &mut out).unwrap();
+    core.acquire(first, &ask(1, Timeout::Never), Time(0), &mut out).unwrap();
     let granted = answers(&mut out);
-    core.let_newcomers_in(false);
-    core.acquire(second, &ask(1, Patience::Forever), Time(1), &mut out).unwrap();
-    assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::Overloaded));
-    core.acquire(first, &ask(1, Patience::Forever), Time(2), &mut out).unwrap();
+    core.set_overloaded(true);
+    core.acquire(second, &ask(1, Timeout::Never), Time(1), &mut out).unwrap();
+    assert_eq!(answers(&mut out)[0].outcome, RequestOutcome::Refused(Refusal::Overloaded));
+    core.acquire(first, &ask(1, Timeout::Never), Time(2), &mut out).unwrap();
     assert_eq!(answers(&mut out), granted);
-    core.let_newcomers_in(true);
-    core.acquire(second, &ask(2, Patience::Try), Time(3), &mut out).unwrap();
-    assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::NotFree));
+    core.set_overloaded(false);
+    core.acquire(second, &ask(2, Timeout::Try), Time(3), &mut out).unwrap();
+    assert_eq!(answers(&mut out)[0].outcome, RequestOutcome::Refused(Refusal::NotFree));
 }
 
 /// A node that was not the home of a name held its mutex, and asked for a read-write lock of that name for another client, when it
@@ -100,16 +100,16 @@ fn a_node_that_cannot_take_more_serves_those_who_are_there() {
 fn a_name_comes_into_a_view_as_a_whole() {
     let mut config = Config::new(0, View::of(1, [0]));
     config.limits.slice = 1;
-    let (mut core, mut out) = (Core::new(config), Out::default());
+    let (mut core, mut out) = (Core::new(config), Effects::default());
     let both = View::of(2, [0, 1]);
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let name = names.into_iter().find(|name| both.id(both.home(name)) == 1).unwrap();
     let mut open = || core.open(Some(Duration::from_secs(60)), Time(0)).unwrap().0;
     let (first, second) = (open(), open());
-    let mutex = Acquire { name: name.into(), ..ask(1, Patience::Forever) };
+    let mutex = Acquire { name: name.into(), ..ask(1, Timeout::Never) };
     core.acquire(first, &mutex, Time(0), &mut out).unwrap();
-    assert!(matches!(answers(&mut out)[0].reply, Reply::Granted(_)));
-    let enter = |core: &mut Core, view: View, now: Time, out: &mut Out| {
+    assert!(matches!(answers(&mut out)[0].outcome, RequestOutcome::Granted(_)));
+    let enter = |core: &mut Core, view: View, now: Time, out: &mut Effects| {
         core.enter(view, now, out);
         while core.wakes_at().is_some_and(|at| at <= now) {
             core.wake(now, out);
@@ -121,5 +121,8 @@ fn a_name_comes_into_a_view_as_a_whole() {
     assert_eq!(answers(&mut out), []);
     enter(&mut core, View::of(3, [0]), Time(3), &mut out);
     let (defined, asked) = (Definition::MUTEX, Definition::RwLock);
-    assert_eq!(answers(&mut out)[0].reply, Reply::Refused(Refusal::Contradicts { defined, asked }));
+    assert_eq!(
+        answers(&mut out)[0].outcome,
+        RequestOutcome::Refused(Refusal::Contradicts { defined, asked })
+    );
 }

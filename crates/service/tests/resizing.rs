@@ -4,6 +4,7 @@
 mod cluster;
 
 use cluster::{Cluster, Does, NAME};
+use random::Random;
 use service::protocol::Order;
 use service::registry::Entry;
 use service::{Definition, Refusal, Want};
@@ -169,13 +170,8 @@ impl Drop for Seed {
 /// Anything in any order. What must hold is asserted by the cluster at every answer.
 fn anything(seed: u64) -> u64 {
     let _seed = Seed(seed);
-    let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut below = move |bound: usize| {
-        dice ^= dice << 13;
-        dice ^= dice >> 7;
-        dice ^= dice << 17;
-        (dice >> 11) as usize % bound.max(1)
-    };
+    let mut random = Random::new(seed);
+    let mut below = move |bound: usize| random.below(bound as u64) as usize;
     let mut cluster = Cluster::new(2 + below(3) as u32, seed);
     let (views, lasts) = (seed.is_multiple_of(2), 400 + below(400));
     let defines = !seed.is_multiple_of(5);

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use random::Random;
 use service::client::{Client, News};
-use service::core::Patience;
+use service::core::{Revocation, Timeout};
 use service::event::Event;
 use service::protocol::{ToClient, ToNode};
 use service::view::View;
-use service::{Acquire, Config, Core, Definition, Grant, Out, Refusal, Reply, Time, Want};
+use service::{Acquire, Config, Core, Definition, Effects, Grant, Refusal, RequestOutcome, Time, Want};
 
 const SECOND: u64 = 1_000_000_000;
 const TTL: Duration = Duration::from_secs(2);
@@ -64,7 +65,7 @@ impl World {
 
     fn ask(&mut self, program: usize, name: &str) -> u64 {
         let (name, definition) = (name.into(), Definition::MUTEX);
-        let ask = Acquire { request: 0, name, definition, want: Want::Slot, patience: Patience::Forever };
+        let ask = Acquire { request: 0, name, definition, want: Want::Slot, timeout: Timeout::Never };
         let (request, said) = self.programs[program].client.acquire(ask).expect("the session is open");
         self.say(program, Some(said));
         request
@@ -81,17 +82,21 @@ impl World {
         self.say(program, said);
     }
 
-    fn at_node(&mut self, act: impl FnOnce(&mut Core, Time, &mut Out) -> Option<ToClient>, program: usize) {
-        let mut out = Out { events: Some(Vec::new()), ..Out::default() };
+    fn at_node(
+        &mut self,
+        act: impl FnOnce(&mut Core, Time, &mut Effects) -> Option<ToClient>,
+        program: usize,
+    ) {
+        let mut out = Effects { events: Some(Vec::new()), ..Effects::default() };
         let reply = act(&mut self.core, self.now, &mut out);
         self.events.extend(out.events.into_iter().flatten());
-        for answer in out.answers {
-            if let Reply::Granted(Grant { fence, .. }) = answer.reply {
+        for reply in out.replies {
+            if let RequestOutcome::Granted(Grant { fence, .. }) = reply.outcome {
                 self.fence = self.fence.max(fence);
             }
-            let of = |program: &Program| program.client.session() == Some(answer.session);
+            let of = |program: &Program| program.client.session() == Some(reply.session);
             let Some(whose) = self.programs.iter().position(of) else { continue };
-            self.programs[whose].to_client.push_back(ToClient::Answer(answer));
+            self.programs[whose].to_client.push_back(ToClient::Reply(reply));
         }
         self.programs[program].to_client.extend(reply);
     }
@@ -162,11 +167,11 @@ impl World {
     }
 
     /// Takes away what has the highest fence. Returns how long that may take.
-    fn force(&mut self, at_once: bool) -> Result<Duration, Refusal> {
+    fn force(&mut self, when: Revocation) -> Result<Duration, Refusal> {
         let (fence, mut result) = (self.fence, Ok(Duration::ZERO));
         self.at_node(
             |core, now, out| {
-                let released = core.force_release("x", (0, fence), at_once, "10.0.0.7:5555", now, out);
+                let released = core.force_release("x", (0, fence), when, "10.0.0.7:5555", now, out);
                 result = released.map(|released| released[0].ends_in);
                 None
             },
@@ -198,9 +203,13 @@ fn the_next_is_let_in_when_the_holder_lets_go() {
     let other = world.ask(0, "y");
     world.exchange();
     world.fence -= 1;
-    assert_eq!(world.force(false), Err(Refusal::NobodyHolds), "the fence of another grant");
+    assert_eq!(
+        world.force(Revocation::AfterPromise),
+        Err(Refusal::NobodyHolds),
+        "the fence of another grant"
+    );
     world.fence += 1;
-    assert!(world.force(false).unwrap() > Duration::from_secs(2));
+    assert!(world.force(Revocation::AfterPromise).unwrap() > Duration::from_secs(2));
     world.exchange();
     assert_eq!(world.programs[0].news.last(), Some(&News::Revoked(first)));
     assert!(world.programs[0].client.held().contains_key(&other), "nothing else is lost");
@@ -220,7 +229,7 @@ fn the_next_is_let_in_when_the_holder_lets_go() {
 #[test]
 fn a_holder_that_does_not_let_go_loses_it_when_its_promise_has_run_out() {
     let (mut world, _, second) = contended(&[1000, 1000]);
-    let wait = world.force(false).unwrap();
+    let wait = world.force(Revocation::AfterPromise).unwrap();
     assert_eq!(wait, Duration::from_secs(2) * 110 / 90);
     // It hears of it, and goes on keeping its session alive: that does not help it.
     for _ in 0..4 {
@@ -234,7 +243,7 @@ fn a_holder_that_does_not_let_go_loses_it_when_its_promise_has_run_out() {
     world.exchange();
     assert!(world.programs[1].client.held().contains_key(&second));
     assert_eq!(
-        world.force(false).map(|wait| wait > Duration::ZERO),
+        world.force(Revocation::AfterPromise).map(|wait| wait > Duration::ZERO),
         Ok(true),
         "the next one can be forced, too"
     );
@@ -243,7 +252,7 @@ fn a_holder_that_does_not_let_go_loses_it_when_its_promise_has_run_out() {
 #[test]
 fn news_that_was_lost_is_told_before_anything_is_promised() {
     let (mut world, first, _) = contended(&[1000, 1000]);
-    world.force(true).unwrap();
+    world.force(Revocation::AtOnce).unwrap();
     world.connect(0);
     let promised = world.programs[0].client.deadline();
     world.wake(SECOND / 10);
@@ -253,7 +262,7 @@ fn news_that_was_lost_is_told_before_anything_is_promised() {
     world.told(0);
     assert_eq!(world.programs[0].news.last(), Some(&News::Revoked(first)));
     assert_eq!(world.programs[0].client.deadline(), promised);
-    // Told until it releases, and then no more.
+    // QuestionAnswer until it releases, and then no more.
     world.release(0, first);
     world.exchange();
     world.keep_alive(0);
@@ -265,7 +274,7 @@ fn news_that_was_lost_is_told_before_anything_is_promised() {
 fn at_once_breaks_exclusion_and_says_so() {
     let (mut world, ..) = contended(&[1000, 1000]);
     let before = world.fence;
-    assert_eq!(world.force(true), Ok(Duration::ZERO));
+    assert_eq!(world.force(Revocation::AtOnce), Ok(Duration::ZERO));
     assert!(world.fence > before && world.holds(0), "the first does not know yet");
     let at_once = |event: &Event| matches!(event, Event::ForceReleased(released) if released.at_once);
     assert!(world.events.iter().any(at_once));
@@ -277,13 +286,8 @@ fn at_once_breaks_exclusion_and_says_so() {
 fn whatever_happens_to_connections_the_holder_knows_first() {
     let (mut forced, mut granted) = (0, 0);
     for seed in 1..400_u64 {
-        let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut below = move |bound: u64| {
-            dice ^= dice << 13;
-            dice ^= dice >> 7;
-            dice ^= dice << 17;
-            (dice >> 11) % bound
-        };
+        let mut random = Random::new(seed);
+        let mut below = move |bound: u64| random.below(bound);
         let mut world = World::new(&[[900, 1000, 1100][below(3) as usize], [900, 1100][below(2) as usize]]);
         for _ in 0..500 {
             let program = below(2) as usize;
@@ -299,7 +303,7 @@ fn whatever_happens_to_connections_the_holder_knows_first() {
                 8..11 => world.wake(below(SECOND / 4)),
                 11..13 => world.keep_alive(program),
                 13 => world.connect(program),
-                14 if below(4) == 0 => forced += u32::from(world.force(false).is_ok()),
+                14 if below(4) == 0 => forced += u32::from(world.force(Revocation::AfterPromise).is_ok()),
                 14..16 => {
                     let held = world.programs[program].client.held().keys().next().copied();
                     held.into_iter().for_each(|request| world.release(program, request));

@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use algorithms::SettingError;
 use rayon::prelude::*;
+use sync::IgnorePoison;
 
 use crate::{Outcome, Plan, Recording, Summary};
 
@@ -69,7 +70,7 @@ pub fn run_each<E: From<SettingError> + Send>(
         let seed = point.seed.wrapping_add(number);
         let outcome = crate::run(&point.algorithm, &point.plan, seed, Recording::Off)?;
         ran(index);
-        let mut outcomes = gathered[index].lock().expect("nobody panics while holding it");
+        let mut outcomes = gathered[index].lock().ignore_poison();
         outcomes.push(outcome);
         if outcomes.len() as u64 == point.seeds {
             let mut outcomes = std::mem::take(&mut *outcomes);

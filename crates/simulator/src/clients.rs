@@ -1,7 +1,7 @@
 //! The behaviour of clients: they request, enter, leave and think.
 
 use algorithms::info::Clients;
-use algorithms::seat::Event as NodeEvent;
+use algorithms::node::Event as NodeEvent;
 use algorithms::{Action, Algorithm, ClientId, Groups, Input, NodeId};
 
 use crate::agenda::Event;

@@ -5,9 +5,9 @@
 //! before the next message is received. Inputs of the local client are handled at once; the messages they
 //! cause queue behind what the processor is doing. A client inside does not occupy the processor.
 
+use algorithms::node::{Event as NodeEvent, Node};
 use algorithms::registry::{self, Visitor};
 use algorithms::schedule::Envelope;
-use algorithms::seat::{Event as NodeEvent, Seat};
 use algorithms::{
     Action, Algorithm, Effect, Info, Input, NodeId, Outbox, SettingError, Site, Step, System, Timer,
     Violation,
@@ -87,7 +87,7 @@ fn run_system<A: Algorithm>(
     Ok(Outcome {
         seed,
         measures,
-        bytes_per_node: memory::bytes_per_node(system.rules(), &engine.seats),
+        bytes_per_node: memory::bytes_per_node(system.rules(), &engine.nodes),
         messages: engine.network.sent,
         longest_queue: engine.run.census.longest_queue,
         violation,
@@ -98,7 +98,7 @@ fn run_system<A: Algorithm>(
 /// What is compiled for each algorithm: the nodes, their messages, and the steps.
 pub(crate) struct Engine<'p, A: Algorithm> {
     system: &'p System<A>,
-    pub(crate) seats: Vec<Seat<A>>,
+    pub(crate) nodes: Vec<Node<A>>,
     pub(crate) network: Network<A>,
     /// Reused for the effects of every step.
     effects: Vec<Effect<A>>,
@@ -107,16 +107,16 @@ pub(crate) struct Engine<'p, A: Algorithm> {
 
 impl<'p, A: Algorithm> Engine<'p, A> {
     fn new(system: &'p System<A>, plan: &'p Plan, seed: u64, recording: Recording) -> Engine<'p, A> {
-        let (info, nodes) = (system.info(), plan.setting.nodes);
+        let info = system.info();
         let network = Network::new(plan, info, seed, recording);
         let mut run = Run::new(plan, info, seed, network.longest_hop);
-        let seats: Vec<Seat<A>> = (0..nodes).map(|me| Seat::start(&system.site(me))).collect();
+        let nodes: Vec<Node<A>> = (0..plan.setting.nodes).map(|me| Node::start(&system.site(me))).collect();
         if plan.check {
-            for (me, seat) in (0..).zip(&seats) {
-                seat.count(&system.site(me), &mut run.census);
+            for (me, node) in (0..).zip(&nodes) {
+                node.count(&system.site(me), &mut run.census);
             }
         }
-        Engine { system, seats, network, effects: Vec::new(), run }
+        Engine { system, nodes, network, effects: Vec::new(), run }
     }
 
     /// The description of the algorithm.
@@ -279,7 +279,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     fn expire(&mut self, node: NodeId, timer: Timer, count: u32) {
         let processor = &self.run.processors[node as usize];
-        if processor.timers[timer] != count || !self.seats[node as usize].armed.contains(&timer) {
+        if processor.timers[timer] != count || !self.nodes[node as usize].armed.contains(&timer) {
             return;
         }
         if let Some(until) = processor.paused(self.run.now) {
@@ -294,13 +294,13 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     #[inline(always)]
     pub(crate) fn step(&mut self, me: NodeId, event: NodeEvent<A>) {
         let site = self.site(me);
-        let seat = &mut self.seats[me as usize];
+        let node = &mut self.nodes[me as usize];
         if self.run.plan.check {
             self.run.census.take_back();
-            seat.count(&site, &mut self.run.census);
+            node.count(&site, &mut self.run.census);
             self.run.census.count_up();
         }
-        seat.happen(&site, event, &mut Outbox::new(&mut self.effects, &mut self.run.picks));
+        node.handle(&site, event, &mut Outbox::new(&mut self.effects, &mut self.run.picks));
         self.carry_out_all(&site);
     }
 
@@ -317,7 +317,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.effects.clear();
         self.network.queue_twins();
         if self.run.plan.check {
-            self.seats[site.me as usize].count(site, &mut self.run.census);
+            self.nodes[site.me as usize].count(site, &mut self.run.census);
             self.run.check();
         }
         if self.run.violation.is_some() {
@@ -327,19 +327,19 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     }
 
     fn carry_out(&mut self, site: &Site<'p, A>, effect: &Effect<A>) {
-        if let Some(wrong) = self.seats[site.me as usize].carry_out(site, effect) {
+        if let Some(wrong) = self.nodes[site.me as usize].carry_out(site, effect) {
             self.run.violation.get_or_insert(wrong);
             return;
         }
         match effect {
-            Effect::Enter(pass) => {
+            Effect::Enter(grant) => {
                 if self.run.plan.check
-                    && let Some(wrong) = self.run.fences.violated(site.me, pass)
+                    && let Some(wrong) = self.run.fences.violated(site.me, grant)
                 {
                     self.run.violation.get_or_insert(wrong);
                     return;
                 }
-                self.run.entered(site.me, *pass);
+                self.run.entered(site.me, *grant);
             }
             Effect::Arm(timer, wait) => self.run.arm(site.me, *timer, *wait),
             _ => {}

@@ -1,6 +1,6 @@
 //! The effects of faults on nodes.
 
-use algorithms::seat::Event as NodeEvent;
+use algorithms::node::Event as NodeEvent;
 use algorithms::{Action, Algorithm, NodeId, SettingError, Violation};
 
 use crate::agenda::Event;

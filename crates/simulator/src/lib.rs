@@ -10,7 +10,6 @@
 
 mod agenda;
 pub mod batch;
-pub mod chance;
 mod clients;
 pub mod column;
 pub mod engine;

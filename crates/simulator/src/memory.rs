@@ -3,7 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use algorithms::seat::Seat;
+use algorithms::node::Node;
 use algorithms::{Algorithm, Erased, SettingError, System};
 
 use crate::processor::Processor;
@@ -17,7 +17,7 @@ pub(crate) fn refuse_too_large(system: &System<Erased>) -> Result<(), SettingErr
     // Five nodes are enough to tell. A few may hold more than others (a token, a root), so the median counts.
     let mut sizes: Vec<u64> = [0, nodes / 4, nodes / 2, nodes / 4 * 3, nodes - 1]
         .into_iter()
-        .map(|me| bytes(system.rules(), &Seat::start(&system.site(me))))
+        .map(|me| bytes(system.rules(), &Node::start(&system.site(me))))
         .collect();
     sizes.sort_unstable();
     let each = sizes[sizes.len() / 2];
@@ -39,16 +39,16 @@ pub(crate) fn refuse_too_large(system: &System<Erased>) -> Result<(), SettingErr
 
 /// About how many bytes a node takes, on average: its state and the driver's state of it, without allocator
 /// overhead. It is computed, so it is the same on every machine.
-pub(crate) fn bytes_per_node<A: Algorithm>(rules: &A::Rules, seats: &[Seat<A>]) -> u64 {
-    let all: u64 = seats.iter().map(|seat| bytes(rules, seat)).sum();
+pub(crate) fn bytes_per_node<A: Algorithm>(rules: &A::Rules, nodes: &[Node<A>]) -> u64 {
+    let all: u64 = nodes.iter().map(|node| bytes(rules, node)).sum();
     let processor = size_of::<Processor>() + A::info(rules).timers.len() * size_of::<u32>();
-    all / (seats.len() as u64).max(1) + processor as u64
+    all / (nodes.len() as u64).max(1) + processor as u64
 }
 
 /// About how many bytes a node's state takes: its fixed part and everything it owns.
-fn bytes<A: Algorithm>(rules: &A::Rules, seat: &Seat<A>) -> u64 {
+fn bytes<A: Algorithm>(rules: &A::Rules, node: &Node<A>) -> u64 {
     let mut count = Count(0);
-    seat.hash(&mut count);
+    node.hash(&mut count);
     A::node_bytes(rules) as u64 + count.0
 }
 
@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn a_node_takes_what_its_state_and_its_processor_take() {
         let system = System::<NaimiTrehel>::new(&Setting::new(7, 1)).unwrap();
-        let seats: Vec<_> = (0..7).map(|me| Seat::start(&system.site(me))).collect();
-        let fixed = size_of::<Seat<NaimiTrehel>>() + size_of::<Processor>();
-        let found = bytes_per_node(system.rules(), &seats) as usize;
+        let nodes: Vec<_> = (0..7).map(|me| Node::start(&system.site(me))).collect();
+        let fixed = size_of::<Node<NaimiTrehel>>() + size_of::<Processor>();
+        let found = bytes_per_node(system.rules(), &nodes) as usize;
         assert!((fixed..fixed + 64).contains(&found), "{found} {fixed}");
     }
 
@@ -106,7 +106,7 @@ mod tests {
         let setting = Setting { groups: 3, ..Setting::new(7, 1) };
         let plain = System::<algorithms::drs_gme::DrsGme>::new(&setting).unwrap();
         let erased = registry::system("drs-gme", &setting).unwrap();
-        let taken = bytes(plain.rules(), &Seat::start(&plain.site(3)));
-        assert_eq!(bytes(erased.rules(), &Seat::start(&erased.site(3))), taken);
+        let taken = bytes(plain.rules(), &Node::start(&plain.site(3)));
+        assert_eq!(bytes(erased.rules(), &Node::start(&erased.site(3))), taken);
     }
 }

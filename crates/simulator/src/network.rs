@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use algorithms::schedule::Envelope;
 use algorithms::{Action, Algorithm, Census, Info, NodeId, Step};
+use random::Random;
 
 use crate::agenda::{Agenda, Event};
-use crate::chance::Dice;
 use crate::engine::Recording;
 use crate::fault::Faults;
 use crate::plan::Plan;
@@ -31,7 +31,7 @@ pub(crate) struct Network<A: Algorithm> {
     faultless: bool,
     /// The nodes of each active partition, from the first to the last, and its end.
     pub(crate) partitions: Vec<(NodeId, NodeId, Ticks)>,
-    dice: Dice,
+    dice: Random,
     /// The number of messages sent.
     pub(crate) sent: u64,
     /// The recorded steps, if steps are recorded.
@@ -82,7 +82,7 @@ impl<A: Algorithm> Network<A> {
             faults: plan.faults.clone(),
             faultless: plan.faults.is_empty(),
             partitions: Vec::new(),
-            dice: Dice::stream(seed, 2),
+            dice: Random::stream(seed, 2),
             sent: 0,
             steps: (recording == Recording::On).then(Vec::new),
             channels: BTreeMap::new(),

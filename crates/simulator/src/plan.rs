@@ -118,7 +118,7 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter { name: "reorder", help: "the share of messages that others may overtake" },
     Parameter { name: "fault", help: "for example 'crash 2 at 100 for 50'" },
     Parameter { name: "timers", help: "on or off" },
-    Parameter { name: "defect", help: "a printed error to put back" },
+    Parameter { name: "defect", help: "a defect to enable" },
 ];
 
 impl Plan {

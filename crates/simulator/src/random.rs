@@ -4,16 +4,15 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::{Choice, Clients};
+use algorithms::info::{Clients, OptionInfo};
 use algorithms::schedule::Envelope;
 use algorithms::{
     Action, Case, ClientId, Effect, Erased, Info, Kind, NodeId, Property, Scope, Setting, SettingError, Step,
     System, Timer, Violation, Wait, World, registry,
 };
+use random::{Random, RecordedPicks};
 
-use crate::chance::Dice;
-
-/// The longest delay, section or pause that [`Dice::spread`] gives.
+/// The longest delay, section or pause that [`Random::spread`] gives.
 const LONGEST: u64 = 1024;
 /// A bound on delays and sections that timers can rely on: a message behind others in its channel takes a
 /// little longer than [`LONGEST`].
@@ -88,7 +87,7 @@ enum Event {
 struct Run<'a> {
     job: &'a RandomJob,
     world: World<Erased>,
-    dice: Dice,
+    dice: RecordedPicks,
     now: u64,
     /// Counts all events on the agenda, so that events due at the same time have an order.
     count: u64,
@@ -113,7 +112,7 @@ impl<'a> Run<'a> {
         let mut run = Run {
             job,
             world: World::start(system, job.case.faulty()),
-            dice: Dice::new(seed),
+            dice: RecordedPicks::new(Random::new(seed)),
             now: 0,
             count: 0,
             agenda: BinaryHeap::new(),
@@ -169,11 +168,11 @@ impl<'a> Run<'a> {
         let action = match event {
             Event::Request(node) => self.request(node)?,
             Event::Exit(node, client) => {
-                let inside = self.world.seats[node as usize].client(client).is_inside();
+                let inside = self.world.nodes[node as usize].client(client).is_inside();
                 inside.then_some(Action::Exit { node, client })?
             }
             Event::Cancel(node, client) => {
-                let waits = self.world.seats[node as usize].client(client).is_waiting();
+                let waits = self.world.nodes[node as usize].client(client).is_waiting();
                 waits.then_some(Action::Cancel { node, client })?
             }
             Event::Arrive(from, to, number) => {
@@ -184,12 +183,12 @@ impl<'a> Run<'a> {
             }
             Event::Expire(node, timer, count) => {
                 let current = self.armed.get(&(node, timer)) == Some(&count);
-                let runs = self.world.seats[node as usize].armed.contains(&timer);
+                let runs = self.world.nodes[node as usize].armed.contains(&timer);
                 (current && runs).then_some(Action::Expire { node, timer })?
             }
             Event::Crash => {
                 let node = self.dice.below(u64::from(self.job.case.setting.nodes)) as NodeId;
-                if self.crashes == 0 || self.world.seats[node as usize].node.is_none() {
+                if self.crashes == 0 || self.world.nodes[node as usize].state.is_none() {
                     return None;
                 }
                 self.crashes -= 1;
@@ -203,10 +202,10 @@ impl<'a> Run<'a> {
     }
 
     fn request(&mut self, node: NodeId) -> Option<Action> {
-        let seat = &self.world.seats[node as usize];
-        let client = seat.idle_client();
+        let asked = &self.world.nodes[node as usize];
+        let client = asked.idle_client();
         if self.asked[node as usize] >= self.job.case.requests
-            || seat.node.is_none()
+            || asked.state.is_none()
             || client >= self.job.case.clients
         {
             return None;
@@ -241,9 +240,9 @@ impl<'a> Run<'a> {
             for effect in &happened.effects {
                 match effect {
                     Effect::Send { to, .. } => sent.push((me, *to, self.number(me, *to))),
-                    Effect::Enter(pass) => {
+                    Effect::Enter(grant) => {
                         let after = if self.constant { LONGEST / 2 } else { self.dice.spread() };
-                        self.plan(after, Event::Exit(me, pass.client));
+                        self.plan(after, Event::Exit(me, grant.client));
                     }
                     Effect::Arm(timer, wait) => self.arm(me, *timer, *wait),
                     _ => {}
@@ -312,7 +311,7 @@ pub fn standard(info: &Info) -> Vec<RandomJob> {
     let mut cases = vec![plain.clone()];
     for option in info.options {
         // A number is tried as 2; of names each but the first, which is the default.
-        let values = if option.values == Choice::NUMBER { &["2"] } else { &option.values[1..] };
+        let values = if option.values == OptionInfo::NUMBER { &["2"] } else { &option.values[1..] };
         for value in values {
             let mut case = plain.clone();
             case.setting.options.push((option.name.to_string(), value.to_string()));

@@ -2,10 +2,10 @@
 //! clients and the measures. It is compiled once.
 
 use algorithms::properties::{Fences, Terms};
-use algorithms::{Census, Info, Kind, NodeId, Pass, Property, Timer, Violation, Wait};
+use algorithms::{Census, Grant, Info, Kind, NodeId, Property, Timer, Violation, Wait};
+use random::{Random, RecordedPicks};
 
 use crate::agenda::{Agenda, Event};
-use crate::chance::Dice;
 use crate::measures::Measures;
 use crate::plan::Plan;
 use crate::processor::Processor;
@@ -18,10 +18,10 @@ pub(crate) struct Run<'p> {
     pub(crate) agenda: Agenda,
     pub(crate) processors: Vec<Processor>,
     pub(crate) load: Load,
-    pub(crate) picks: Dice,
+    pub(crate) picks: RecordedPicks,
     section: Draws,
-    sections: Dice,
-    pub(crate) faults: Dice,
+    sections: Random,
+    pub(crate) faults: Random,
     pub(crate) measures: Measures,
     terms: Terms,
     pub(crate) fences: Fences,
@@ -61,10 +61,10 @@ impl<'p> Run<'p> {
             agenda: Agenda::new(),
             processors: (0..nodes).map(|_| Processor::new(info.timers.len())).collect(),
             load: Load::new(plan, seed),
-            picks: Dice::stream(seed, 3),
+            picks: RecordedPicks::new(Random::stream(seed, 3)),
             section: Draws::new(plan.section),
-            sections: Dice::stream(seed, 4),
-            faults: Dice::stream(seed, 5),
+            sections: Random::stream(seed, 4),
+            faults: Random::stream(seed, 5),
             measures: Measures::new(nodes, last - warmup, plan.setting.tokens, in_groups),
             terms: Terms::new(info, plan.setting.tokens, plan.faulty(info)),
             fences: Fences::new(info),
@@ -160,7 +160,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    pub(crate) fn entered(&mut self, node: NodeId, Pass { client, group, .. }: Pass) {
+    pub(crate) fn entered(&mut self, node: NodeId, Grant { client, group, .. }: Grant) {
         let processor = &mut self.processors[node as usize];
         let state = &mut processor.clients[client as usize];
         (state.waits, state.inside) = (false, true);

@@ -4,8 +4,7 @@
 use std::fmt;
 
 use algorithms::SettingError;
-
-use crate::chance::Dice;
+use random::Random;
 
 /// A moment or a length of time, in ticks.
 pub type Ticks = u64;
@@ -125,7 +124,7 @@ impl Draws {
 
     /// The next value.
     #[inline]
-    pub(crate) fn draw(&self, dice: &mut Dice) -> Ticks {
+    pub(crate) fn draw(&self, dice: &mut Random) -> Ticks {
         let mean = self.span.mean;
         match self.span.shape {
             Shape::Constant => self.constant,

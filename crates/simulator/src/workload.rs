@@ -3,8 +3,8 @@
 use std::fmt;
 
 use algorithms::{Groups, NodeId, SettingError};
+use random::Random;
 
-use crate::chance::Dice;
 use crate::plan::Plan;
 use crate::time::{Ticks, ticks};
 
@@ -172,7 +172,7 @@ pub(crate) struct Load {
     any_of: bool,
     /// For groups by Zipf's law: the cumulative share up to each group.
     up_to: Vec<f64>,
-    dice: Dice,
+    dice: Random,
 }
 
 impl Load {
@@ -201,7 +201,7 @@ impl Load {
             groups: plan.setting.groups,
             any_of: plan.group_choice == GroupChoice::AnyOf,
             up_to,
-            dice: Dice::stream(seed, 1),
+            dice: Random::stream(seed, 1),
         }
     }
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use service::client::{Client, News};
-use service::core::Patience;
+use service::core::Timeout;
 use service::member::ConnectionId;
 use service::protocol::ToClient;
 use service::{Acquire, Defect, Definition, Refusal, Time, Want};
 
 use crate::events::Event;
-use crate::program::{Belief, Link, Program};
-use crate::run::{CLIENTS, Reader, Run, TTL};
+use crate::run::{CLIENTS, Phase, Reader, Run, TTL};
+use crate::simulated_client::{HeldGrant, Link, SimulatedClient};
 
 /// A client has at most this many outstanding requests, so that all of them can be served in time.
 const MOST_ASKED: usize = 3;
@@ -29,7 +29,7 @@ impl Run {
         let (request, grant) = match program.client.hear(heard, clock) {
             Some(News::Granted(request, grant)) => (request, grant),
             Some(News::Refused(request, refusal @ Refusal::RequestUsed(_))) => {
-                self.happened.violations.push(format!("request {request} of client {client}: {refusal}"));
+                self.outcome.violations.push(format!("request {request} of client {client}: {refusal}"));
                 return;
             }
             Some(News::Revoked(request)) => {
@@ -38,22 +38,22 @@ impl Run {
             }
             _ => return,
         };
-        self.happened.grants += 1;
-        let belief = Belief::new(&self.clients[client].names[&request], grant);
-        self.judge_grant(client, &belief);
+        self.outcome.grants += 1;
+        let held = HeldGrant::new(&self.clients[client].names[&request], grant);
+        self.judge_grant(client, &held);
         let stay = self.below(self.plan.section.as_nanos() as u64);
         self.plan_in(stay, Event::Release { client, request });
     }
 
     /// A client opens a session, or makes a request.
-    pub(crate) fn act(&mut self, client: usize, ending: bool) {
-        if self.clients[client].dead || ending {
+    pub(crate) fn act(&mut self, client: usize, phase: Phase) {
+        if self.clients[client].dead || phase == Phase::Settling {
             return;
         }
         if !self.clients[client].believes(self.now) {
             self.hang_up(client);
             // Tries another node if the last one did not answer.
-            let node = self.below(self.machines.len() as u64) as usize;
+            let node = self.below(self.processes.len() as u64) as usize;
             let program = &mut self.clients[client];
             program.client = Client::new(TTL).with_defect(self.plan.defect);
             program.names.clear();
@@ -76,10 +76,10 @@ impl Run {
         let name = self.below(u64::from(self.plan.names)) as u32;
         let other = self.plan.contradict && self.below(4) == 0;
         let slots = if other { 1 + self.below(4) as u32 } else { self.plan.slots };
-        let patience = match self.below(4) {
-            0 => Patience::Try,
-            1 => Patience::For(Duration::from_nanos(self.below(100_000_000))),
-            _ => Patience::Forever,
+        let timeout = match self.below(4) {
+            0 => Timeout::Try,
+            1 => Timeout::After(Duration::from_nanos(self.below(100_000_000))),
+            _ => Timeout::Never,
         };
         let (definition, want) = self.want(slots);
         let ask = Acquire {
@@ -87,7 +87,7 @@ impl Run {
             name: format!("name {name}").into(),
             definition,
             want: want.clone(),
-            patience,
+            timeout,
         };
         let Some((request, said)) = self.clients[client].client.acquire(ask) else { return };
         self.clients[client].names.insert(request, (name, want));
@@ -114,13 +114,14 @@ impl Run {
         }
     }
 
-    pub(crate) fn keep_alive(&mut self, client: usize, ending: bool) {
+    pub(crate) fn keep_alive(&mut self, client: usize, phase: Phase) {
         let program = &mut self.clients[client];
         let clock = program.clock(self.now);
-        let done = program.client.held().is_empty() && program.client.asked().is_empty();
-        let said = if ending && done { program.client.end() } else { program.client.keep_alive(clock) };
+        let idle = program.client.held().is_empty() && program.client.asked().is_empty();
+        let done = idle && phase == Phase::Settling;
+        let said = if done { program.client.end() } else { program.client.keep_alive(clock) };
         self.say(client, said);
-        if !(ending && done) {
+        if !done {
             self.plan_in(TTL.as_nanos() as u64 / 3, Event::KeepAlive(client));
         }
     }
@@ -128,13 +129,13 @@ impl Run {
     /// Connects a client to its node, and sends the first frames. Returns whether the node is running.
     fn connect(&mut self, client: usize) -> bool {
         let node = self.clients[client].node;
-        let machine = &mut self.machines[node];
-        let Some(member) = &mut machine.member else { return false };
+        let process = &mut self.processes[node];
+        let Some(member) = &mut process.member else { return false };
         let program = &mut self.clients[client];
         program.connections += 1;
         let (number, id) = (program.connections, member.connected("a client"));
-        machine.readers.insert(id, Reader::Client(client, number));
-        program.link = Some(Link { number, id, started: machine.started });
+        process.readers.insert(id, Reader::Client(client, number));
+        program.link = Some(Link { number, id, started: process.started });
         let clock = program.clock(self.now);
         for said in program.client.connected(clock) {
             self.say(client, Some(said));
@@ -144,7 +145,7 @@ impl Run {
 
     /// Ends a client's connection; the node notices a little later.
     fn hang_up(&mut self, client: usize) {
-        let Program { node, link, .. } = self.clients[client];
+        let SimulatedClient { node, link, .. } = self.clients[client];
         let Some(Link { id, started, .. }) = link else { return };
         self.clients[client].link = None;
         let after = self.hop();
@@ -153,8 +154,8 @@ impl Run {
 
     /// A node notices that a connection has ended.
     pub(crate) fn hung_up(&mut self, node: usize, started: u64, connection: ConnectionId) {
-        if self.machines[node].started == started {
-            self.machines[node].readers.remove(&connection);
+        if self.processes[node].started == started {
+            self.processes[node].readers.remove(&connection);
             self.at_node(node, |member, _, now, effects| member.disconnected(connection, now, effects));
         }
     }
@@ -185,7 +186,7 @@ impl Run {
             return;
         }
         if self.plan.defect == Some(Defect::SessionMoves) {
-            self.clients[client].node = self.below(self.machines.len() as u64) as usize;
+            self.clients[client].node = self.below(self.processes.len() as u64) as usize;
         }
         let believes = self.clients[client].believes(self.now);
         if believes && !self.connect(client) {

@@ -2,15 +2,33 @@
 
 use std::time::Duration;
 
-use service::Time;
+use service::{Defect, Time};
+
+use crate::plan::Plan;
+
+/// What a clock does while its owner is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhilePaused {
+    /// It goes on, as it has to.
+    Runs,
+    /// It does not count the pause: a defect.
+    Stops,
+}
+
+impl WhilePaused {
+    /// What clocks of one kind do, if `defect` is the defect that stops them.
+    pub(crate) fn with(plan: &Plan, defect: Defect) -> WhilePaused {
+        if plan.defect == Some(defect) { WhilePaused::Stops } else { WhilePaused::Runs }
+    }
+}
 
 /// The clock of a node or a client.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     /// How fast it runs, in thousandths.
     pub(crate) rate: u64,
-    /// Whether it stops while its owner is paused, which a correct clock does not.
-    pub(crate) sleeps: bool,
+    /// What it does while its owner is paused.
+    while_paused: WhilePaused,
     /// The beginning and the end of the owner's current pause.
     still: (Time, Time),
     /// For how long it stopped before that.
@@ -18,14 +36,17 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn new(rate: u64, sleeps: bool) -> Clock {
-        Clock { rate, sleeps, still: (Time(0), Time(0)), stood: Duration::ZERO }
+    pub(crate) fn new(rate: u64, while_paused: WhilePaused) -> Clock {
+        Clock { rate, while_paused, still: (Time(0), Time(0)), stood: Duration::ZERO }
     }
 
     /// The time it shows at a moment.
     pub(crate) fn at(&self, truth: Time) -> Time {
         let (from, until) = self.still;
-        let stood = if self.sleeps { self.stood + (until.min(truth) - from) } else { Duration::ZERO };
+        let stood = match self.while_paused {
+            WhilePaused::Runs => Duration::ZERO,
+            WhilePaused::Stops => self.stood + (until.min(truth) - from),
+        };
         Time(truth.0.saturating_sub(stood.as_nanos() as u64) / 1000 * self.rate)
     }
 

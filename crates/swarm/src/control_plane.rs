@@ -1,5 +1,5 @@
 //! A model of the control plane: the leader decides with the production code, consensus itself is a model.
-//! Leaders change, pause with their machines, and a replaced leader does not know it at once.
+//! Leaders change, pause with their processes, and a replaced leader does not know it at once.
 
 use std::sync::Arc;
 
@@ -68,18 +68,18 @@ impl ControlPlane {
     /// decided at once.
     pub(crate) fn step(&mut self, who: Leadership, input: Input, now: Time) -> (Vec<Output>, bool) {
         let (mut out, mut changed) = (Vec::new(), false);
-        let Some(place) = self.leaders.iter().position(|leader| leader.leadership == who) else {
+        let Some(index) = self.leaders.iter().position(|leader| leader.leadership == who) else {
             return (out, changed);
         };
         let registry = self.registry().clone();
-        self.leaders[place].leases.step(now, &registry, input, &mut out);
-        let leads = place + 1 == self.leaders.len();
+        self.leaders[index].leases.step(now, &registry, input, &mut out);
+        let leads = index + 1 == self.leaders.len();
         while let Some(at) = out.iter().position(|output| matches!(output, Output::Propose(_))) {
             let Output::Propose(entry) = out.remove(at) else { break };
             // A node that does not lead any more cannot commit.
             changed |= leads && self.apply(&entry, who) == Applied::Yes;
             let registry = self.registry().clone();
-            self.leaders[place].leases.step(now, &registry, Input::Proposed, &mut out);
+            self.leaders[index].leases.step(now, &registry, Input::Proposed, &mut out);
         }
         (out, changed)
     }

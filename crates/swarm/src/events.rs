@@ -6,7 +6,7 @@ use service::registry::{Entry, Leadership};
 use service::{PeerMessage, Time, leases};
 
 use crate::nodes::FIRST;
-use crate::program::Program;
+use crate::simulated_client::SimulatedClient;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
@@ -116,7 +116,7 @@ pub(crate) enum Event {
 
 impl Event {
     /// The node where it happens, which may be paused.
-    pub(crate) fn node(&self, clients: &[Program]) -> Option<usize> {
+    pub(crate) fn node(&self, clients: &[SimulatedClient]) -> Option<usize> {
         match self {
             Event::Peer { to, .. } => Some(*to),
             Event::Said { client, .. } => Some(clients[*client].node),

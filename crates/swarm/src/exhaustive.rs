@@ -9,14 +9,17 @@ use std::collections::BTreeSet;
 
 use service::Defect;
 
-use crate::outcome::guarded;
-use crate::plan::pairs;
+use crate::plan::{AdjustError, pairs};
+use crate::shrink::guarded;
 
-mod act;
+mod action;
 mod judge;
+mod violation;
 mod world;
 
-use act::Act;
+use action::Action;
+pub use judge::Given;
+pub use violation::Violation;
 use world::World;
 
 /// The size of an exploration.
@@ -80,7 +83,7 @@ impl Size {
     ];
 
     /// Sets several values, as on the command line: `nodes=3,failures=2`.
-    pub fn adjust(&mut self, with: &str) -> Result<(), String> {
+    pub fn adjust(&mut self, with: &str) -> Result<(), AdjustError> {
         for (key, value) in pairs(with)? {
             let count = u32::try_from(value).unwrap_or(u32::MAX);
             match key {
@@ -94,7 +97,7 @@ impl Size {
                 "timers" => self.timers = count,
                 "sample" => self.sample = value,
                 "most-states" => self.most_states = value,
-                _ => return Err(format!("there is no '{key}': use {}", Size::KEYS.join(", "))),
+                _ => return Err(AdjustError::NoSuchName { name: key.to_owned(), names: &Size::KEYS }),
             }
         }
         Ok(())
@@ -139,13 +142,13 @@ pub struct Explored {
     /// Whether the whole state space was explored.
     pub complete: bool,
     /// The violation, and the steps that lead to it.
-    pub wrong: Option<(String, Vec<String>)>,
+    pub violation: Option<(Violation, Vec<String>)>,
 }
 
 /// A reached state, with its predecessor.
 struct Reached {
     from: u32,
-    by: Act,
+    by: Action,
 }
 
 /// Explores the state space. `progress` is called after each level of the search.
@@ -159,10 +162,10 @@ pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
     while !frontier.is_empty() {
         let mut next = Vec::new();
         for (number, world) in frontier.drain(..) {
-            for act in world.acts() {
+            for action in world.actions() {
                 found.steps += 1;
                 let mut after = world.clone();
-                let outcome = guarded(|| after.act(act)).and_then(|outcome| outcome);
+                let outcome = guarded(|| after.step(action)).unwrap_or_else(|panicked| Err(panicked.into()));
                 found.grants += after.granted;
                 found.views = found.views.max(after.epoch());
                 let print = after.fingerprint();
@@ -170,19 +173,19 @@ pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
                 let looked_at = is_new && size.sample > 0 && print.is_multiple_of(size.sample);
                 found.sampled += u64::from(looked_at);
                 let outcome = match looked_at {
-                    true => guarded(|| after.clone().drain()).and_then(|outcome| outcome),
+                    true => guarded(|| after.clone().drain()).unwrap_or_else(|panicked| Err(panicked.into())),
                     false => outcome,
                 };
-                if let Err(wrong) = outcome {
+                if let Err(violation) = outcome {
                     let mut way = way_to(&reached, number);
-                    way.push(act.to_string());
-                    found.wrong = Some((wrong, way));
+                    way.push(action.to_string());
+                    found.violation = Some((violation, way));
                     return found;
                 }
                 if is_new {
                     found.states += 1;
                     next.push((reached.len() as u32, after));
-                    reached.push(Reached { from: number, by: act });
+                    reached.push(Reached { from: number, by: action });
                 }
             }
             if found.states >= size.most_states {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use service::core::Said;
+use service::core::PeerContent;
 use service::leases::{Input, Output};
 use service::member::{Breach, LeaderReply};
 use service::registry::Leadership;
-use service::resource::Content;
+use service::resource::ResourceMessage;
 use service::{Definition, PeerMessage};
 
 use crate::events::Event;
@@ -15,17 +15,17 @@ use crate::run::Run;
 
 impl Run {
     pub(crate) fn is_cut_off(&self, node: usize) -> bool {
-        self.machines[node].cut_off_until > self.now
+        self.processes[node].cut_off_until > self.now
     }
 
     /// A node sends to the leader, or to a node that it takes for the leader.
     pub(crate) fn ask_leader(&mut self, node: usize, input: Input) {
-        let started = self.machines[node].started;
-        let stale = self.below(5) == 0 && self.things_go_wrong() || self.machines[node].news_at > self.now;
+        let started = self.processes[node].started;
+        let stale = self.below(5) == 0 && self.things_go_wrong() || self.processes[node].news_at > self.now;
         let leaders = &self.control.leaders;
         let to = if stale { leaders.first() } else { leaders.last() };
         let leadership = to.map(|leader| leader.leadership);
-        let heard = !self.is_cut_off(node) && self.machines[node].mute_until <= self.now;
+        let heard = !self.is_cut_off(node) && self.processes[node].mute_until <= self.now;
         let Some(who) = leadership.filter(|_| heard) else {
             let after = self.below(self.plan.lease.as_nanos() as u64);
             return self.plan_in(after, Event::Reply { node, started, reply: LeaderReply::Silence });
@@ -54,7 +54,7 @@ impl Run {
     pub(crate) fn lead(&mut self, who: Leadership, input: Input) {
         let node = Run::index(who.node);
         // A leader that has crashed does not lead any more.
-        if self.machines[node].member.is_none() {
+        if self.processes[node].member.is_none() {
             return;
         }
         let now = self.node_clock(node);
@@ -64,7 +64,7 @@ impl Run {
                 false => LeaderReply::Noted,
             };
             let (node, after) = (Run::index(*id), self.control_hop());
-            let started = self.machines[node].started;
+            let started = self.processes[node].started;
             self.plan_in(after, Event::Reply { node, started, reply });
         }
         let (wanted, changed) = self.control.step(who, input, now);
@@ -83,10 +83,10 @@ impl Run {
                 Output::Propose(_) => continue,
             };
             let node = Run::index(identity.id);
-            let machine = &self.machines[node];
+            let process = &self.processes[node];
             // The reply to a process that has ended is dropped.
-            if machine.member.as_ref().is_some_and(|member| member.incarnation() >= identity.incarnation) {
-                let started = machine.started;
+            if process.member.as_ref().is_some_and(|member| member.incarnation() >= identity.incarnation) {
+                let started = process.started;
                 self.plan_in(after, Event::Reply { node, started, reply });
             }
         }
@@ -113,36 +113,36 @@ impl Run {
         let leaders: Vec<Leadership> = self.control.leaders.iter().map(|leader| leader.leadership).collect();
         for who in &leaders {
             let node = Run::index(who.node);
-            if self.machines[node].clock.stands_until() <= self.now {
+            if self.processes[node].clock.stands_until() <= self.now {
                 self.lead(*who, Input::Tick);
             }
         }
     }
 
     pub(crate) fn can_lead(&self, node: usize) -> bool {
-        let machine = &self.machines[node];
-        machine.member.is_some() && machine.clock.stands_until() <= self.now && !self.is_cut_off(node)
+        let process = &self.processes[node];
+        process.member.is_some() && process.clock.stands_until() <= self.now && !self.is_cut_off(node)
     }
 
     /// Another node becomes the leader: because the leader is gone, or without a reason.
     pub(crate) fn elect(&mut self) {
-        let able: Vec<usize> = (0..self.machines.len()).filter(|node| self.can_lead(*node)).collect();
+        let able: Vec<usize> = (0..self.processes.len()).filter(|node| self.can_lead(*node)).collect();
         if able.is_empty() {
             return self.plan_in(500_000_000, Event::Elect);
         }
         let node = able[self.below(able.len() as u64) as usize];
         let clock = self.node_clock(node);
-        self.happened.elections += 1;
-        self.happened.log.push(format!("{} node {node} leads", self.now.0));
+        self.outcome.elections += 1;
+        self.outcome.log.push(format!("{} node {node} leads", self.now.0));
         self.spread_slowly();
         self.control.elect(FIRST + node as u32, self.now, clock);
     }
 
     /// Some nodes keep following the previous leader for a while.
     fn spread_slowly(&mut self) {
-        for node in 0..self.machines.len() {
+        for node in 0..self.processes.len() {
             if self.is_slow() && self.below(3) == 0 {
-                self.machines[node].news_at = self.now + Duration::from_nanos(self.below(6_000_000_000));
+                self.processes[node].news_at = self.now + Duration::from_nanos(self.below(6_000_000_000));
             }
         }
     }
@@ -158,13 +158,13 @@ impl Run {
     /// A node crashes.
     pub(crate) fn crash(&mut self) {
         let alive: Vec<usize> =
-            (0..self.machines.len()).filter(|node| self.machines[*node].member.is_some()).collect();
+            (0..self.processes.len()).filter(|node| self.processes[*node].member.is_some()).collect();
         if alive.len() < 2 {
             return;
         }
         let node = alive[self.below(alive.len() as u64) as usize];
-        self.happened.log.push(format!("{} node {node} dies", self.now.0));
-        self.happened.crashes += 1;
+        self.outcome.log.push(format!("{} node {node} dies", self.now.0));
+        self.outcome.crashes += 1;
         self.end(node);
         let after = self.below(8_000_000_000);
         self.plan_in(after, Event::Start(node));
@@ -172,11 +172,11 @@ impl Run {
 
     /// A node is paused for a while, like a stopped process.
     pub(crate) fn pause(&mut self) {
-        let node = self.below(self.machines.len() as u64) as usize;
+        let node = self.below(self.processes.len() as u64) as usize;
         let pause = self.below(5_000_000_000);
-        self.happened.log.push(format!("{} node {node} stands still for {pause}", self.now.0));
+        self.outcome.log.push(format!("{} node {node} stands still for {pause}", self.now.0));
         let until = self.now + Duration::from_nanos(pause);
-        self.machines[node].clock.stand(self.now, until);
+        self.processes[node].clock.stand(self.now, until);
         if pause > 1_000_000_000 {
             self.maybe_elect(node);
         }
@@ -186,13 +186,13 @@ impl Run {
     /// plane.
     pub(crate) fn part(&mut self) {
         let until = self.now + Duration::from_nanos(self.below(6_000_000_000));
-        let nodes = self.machines.len() as u64;
-        self.happened.partitions += 1;
+        let nodes = self.processes.len() as u64;
+        self.outcome.partitions += 1;
         if self.below(3) == 0 {
             let node = self.below(nodes) as usize;
             let one_way = self.plan.late_news > 0 && self.below(2) == 0;
-            let machine = &mut self.machines[node];
-            let cut = if one_way { &mut machine.mute_until } else { &mut machine.cut_off_until };
+            let process = &mut self.processes[node];
+            let cut = if one_way { &mut process.mute_until } else { &mut process.cut_off_until };
             *cut = until;
             return self.maybe_elect(node);
         }
@@ -220,21 +220,21 @@ impl Run {
 
     /// A peer sends what no honest peer sends.
     pub(crate) fn lie(&mut self) {
-        let nodes = self.machines.len() as u64;
+        let nodes = self.processes.len() as u64;
         let (from, to) = (self.below(nodes) as usize, self.below(nodes) as usize);
-        let view = self.machines[to].member.as_ref().map(|member| member.view());
+        let view = self.processes[to].member.as_ref().map(|member| member.view());
         let Some(epoch) =
-            view.filter(|view| view.place(FIRST + from as u32).is_some()).map(|view| view.epoch)
+            view.filter(|view| view.index_of(FIRST + from as u32).is_some()).map(|view| view.epoch)
         else {
             return;
         };
-        if from == to || !self.machines[to].liars.insert(from) {
+        if from == to || !self.processes[to].liars.insert(from) {
             return;
         }
-        self.happened.log.push(format!("{} node {from} lies to node {to}", self.now.0));
+        self.outcome.log.push(format!("{} node {from} lies to node {to}", self.now.0));
         let (name, definition) = ("name 0".into(), Definition::Slots(u32::MAX));
-        let said = Said::About { name, definition, content: Content::Age(0) };
-        let message = PeerMessage { epoch, said };
+        let content = PeerContent::Resource { name, definition, message: ResourceMessage::Age(0) };
+        let message = PeerMessage { epoch, content };
         self.at_node(to, |member, _, now, effects| {
             member.receive(FIRST + from as u32, message, now, effects);
         });
@@ -242,9 +242,9 @@ impl Run {
 
     /// A node disconnects a peer: no message passes between the two until its next view.
     pub(crate) fn disconnect(&mut self, node: usize, peer: usize, why: &Breach) {
-        if !self.machines[node].liars.contains(&peer) {
+        if !self.processes[node].liars.contains(&peer) {
             let what = format!("node {node} disconnects node {peer}, which is honest: {why}");
-            return self.happened.violations.push(what);
+            return self.outcome.violations.push(what);
         }
         for way in [(node, peer), (peer, node)] {
             self.blocked.insert(way, (self.now, self.now + Duration::from_secs(1000)));
@@ -253,7 +253,7 @@ impl Run {
 
     /// A node enters a view: its links start afresh.
     pub(crate) fn connect_again(&mut self, node: usize) {
-        for peer in std::mem::take(&mut self.machines[node].liars) {
+        for peer in std::mem::take(&mut self.processes[node].liars) {
             for way in [(node, peer), (peer, node)] {
                 self.blocked.remove(&way);
                 self.latest.remove(&way);

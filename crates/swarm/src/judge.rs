@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use service::core::Reply;
+use service::core::RequestOutcome;
 use service::time::DRIFT_PERCENT;
-use service::{Answer, Grant};
+use service::{Grant, Reply};
 
-use crate::program::Belief;
 use crate::run::Run;
+use crate::simulated_client::HeldGrant;
 
 /// Tokens are counted once in this many events.
 const COUNTED_EVERY: u64 = 64;
@@ -20,78 +20,77 @@ impl Run {
 
     /// A node answers a client. A repeated answer is not another grant: if the lease has lapsed meanwhile,
     /// the client knows that the grant is over.
-    pub(crate) fn judge_answer(&mut self, client: usize, answer: &Answer) {
-        let granted = matches!(answer.reply, Reply::Granted(_));
-        if !granted || !self.granted.insert((answer.session, answer.request)) {
+    pub(crate) fn judge_reply(&mut self, client: usize, reply: &Reply) {
+        let granted = matches!(reply.outcome, RequestOutcome::Granted(_));
+        if !granted || !self.granted.insert((reply.session, reply.request)) {
             return;
         }
-        self.judge_order(client, answer);
+        self.judge_order(client, reply);
         if self.within_bounds() {
-            self.judge_knowledge(client, answer);
+            self.judge_knowledge(client, reply);
         }
     }
 
     /// The previous holder knows that its grant is over before a node grants the slot again.
-    fn judge_knowledge(&mut self, client: usize, answer: &Answer) {
-        let Reply::Granted(grant) = answer.reply else { return };
-        let Some(wanted) = self.clients[client].names.get(&answer.request) else { return };
-        let given = Belief::new(wanted, grant);
+    fn judge_knowledge(&mut self, client: usize, reply: &Reply) {
+        let RequestOutcome::Granted(grant) = reply.outcome else { return };
+        let Some(wanted) = self.clients[client].names.get(&reply.request) else { return };
+        let given = HeldGrant::new(wanted, grant);
         let others = self.clients.iter().enumerate().filter(|(number, _)| *number != client);
-        let beliefs = others.flat_map(|(_, program)| program.beliefs(self.now));
+        let held_grants = others.flat_map(|(_, program)| program.held_grants(self.now));
         let rooms = self.plan.groups > 0;
-        let clashes = |other: &Belief| {
+        let clashes = |other: &HeldGrant| {
             other.name == given.name && if rooms { !other.shares(&given) } else { other.slot == given.slot }
         };
-        if let Some(other) = beliefs.into_iter().find(clashes) {
-            self.happened.violations.push(format!("{given:?} is granted while a client holds {other:?}"));
+        if let Some(other) = held_grants.into_iter().find(clashes) {
+            self.outcome.violations.push(format!("{given:?} is granted while a client holds {other:?}"));
         }
     }
 
     /// A node grants a request: fences rise in the order of grants. If clocks are worse than allowed, a node
     /// may go on in an old view, but never with a fence of a later one.
-    fn judge_order(&mut self, client: usize, answer: &Answer) {
-        let Reply::Granted(Grant { slot, fence, .. }) = answer.reply else { return };
-        let Some(&(name, _)) = self.clients[client].names.get(&answer.request) else { return };
+    fn judge_order(&mut self, client: usize, reply: &Reply) {
+        let RequestOutcome::Granted(Grant { slot, fence, .. }) = reply.outcome else { return };
+        let Some(&(name, _)) = self.clients[client].names.get(&reply.request) else { return };
         let view = if self.plan.drift > u64::from(DRIFT_PERCENT) { fence >> 40 } else { 0 };
         let highest = self.given.entry((name, slot, view)).or_default();
         if fence < *highest {
-            self.happened.violations.push(format!("fence {fence} of name {name} was given after {highest}"));
+            self.outcome.violations.push(format!("fence {fence} of name {name} was given after {highest}"));
         }
         *highest = fence.max(*highest);
     }
 
     /// A client learns of its grant: no conflicting grant may be held at that moment.
-    pub(crate) fn judge_grant(&mut self, client: usize, belief: &Belief) {
+    pub(crate) fn judge_grant(&mut self, client: usize, held: &HeldGrant) {
         let within_bounds = self.plan.drift <= u64::from(DRIFT_PERCENT);
         let mut problems = Vec::new();
-        self.happened.log.push(format!("{} client {client} {belief:?}", self.now.0));
-        let believed = self.clients.iter().flat_map(|program| program.beliefs(self.now));
-        let same: Vec<Belief> = believed.filter(|other| other.name == belief.name).collect();
+        self.outcome.log.push(format!("{} client {client} {held:?}", self.now.0));
+        let believed = self.clients.iter().flat_map(|program| program.held_grants(self.now));
+        let same: Vec<HeldGrant> = believed.filter(|other| other.name == held.name).collect();
         if self.plan.groups > 0 {
-            let alone = belief.alone && same.len() > 1;
-            let clashes = |other: &Belief| other.group != belief.group || other.fence != belief.fence;
+            let alone = held.alone && same.len() > 1;
+            let clashes = |other: &HeldGrant| other.group != held.group || other.fence != held.fence;
             if alone || same.iter().any(clashes) {
                 problems.push(format!("clients believe in different groups: {same:?}"));
             }
         } else {
-            let twice = same.iter().filter(|other| other.slot == belief.slot).count() > 1;
-            let most = self.plan.slots.max(self.most_slots.get(&belief.name).copied().unwrap_or(0));
+            let twice = same.iter().filter(|other| other.slot == held.slot).count() > 1;
+            let most = self.plan.slots.max(self.most_slots.get(&held.name).copied().unwrap_or(0));
             if twice || (!self.plan.contradict && same.len() > most as usize) {
                 problems.push(format!("clients believe in slots that are taken: {same:?}"));
             }
         }
-        let (highest, group) = self.fences.entry((belief.name, belief.slot)).or_default();
+        let (highest, group) = self.fences.entry((held.name, held.slot)).or_default();
         // Holders that share an opening share its fence.
-        let shares =
-            self.plan.groups > 0 && belief.fence == *highest && belief.group == *group && !belief.alone;
-        if belief.fence <= *highest && !shares {
-            problems.push(format!("{belief:?} after {highest}"));
+        let shares = self.plan.groups > 0 && held.fence == *highest && held.group == *group && !held.alone;
+        if held.fence <= *highest && !shares {
+            problems.push(format!("{held:?} after {highest}"));
         }
-        (*highest, *group) = (belief.fence, belief.group.clone());
+        (*highest, *group) = (held.fence, held.group.clone());
         if within_bounds {
-            self.happened.violations.extend(problems);
+            self.outcome.violations.extend(problems);
         } else {
-            self.happened.excused += problems.len() as u64;
+            self.outcome.excused += problems.len() as u64;
         }
     }
 
@@ -102,12 +101,12 @@ impl Run {
             return;
         }
         let mut tokens = BTreeSet::new();
-        for core in self.machines.iter().filter_map(|machine| machine.member.as_ref()).map(|it| it.core()) {
+        for core in self.processes.iter().filter_map(|process| process.member.as_ref()).map(|it| it.core()) {
             for (name, definition, slot) in core.tokens() {
                 if !tokens.insert((core.view().epoch, name.clone(), definition, slot)) {
                     let epoch = core.view().epoch;
                     let twice = format!("slot {slot} of {name} is at two nodes in view {epoch}");
-                    self.happened.violations.push(twice);
+                    self.outcome.violations.push(twice);
                 }
             }
         }
@@ -115,17 +114,17 @@ impl Run {
 
     /// All requests were served, and everything is forgotten.
     pub(crate) fn judge_end(&mut self) {
-        for core in self.machines.iter().filter_map(|machine| machine.member.as_ref()).map(|it| it.core()) {
+        for core in self.processes.iter().filter_map(|process| process.member.as_ref()).map(|it| it.core()) {
             let status = core.status();
             if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
                 let left = core.everything();
-                self.happened.stuck.push(format!("something is left: {status:?} {left:?}"));
+                self.outcome.stuck.push(format!("something is left: {status:?} {left:?}"));
             }
         }
         for (number, program) in self.clients.iter().enumerate() {
             if program.believes(self.now) && !program.client.asked().is_empty() {
                 let asked = program.client.asked();
-                self.happened.stuck.push(format!("client {number} waits for ever: {asked:?}"));
+                self.outcome.stuck.push(format!("client {number} waits for ever: {asked:?}"));
             }
         }
     }

@@ -6,8 +6,8 @@
 //! when a client learns of it.
 //!
 //! ```
-//! let happened = swarm::run(&swarm::Plan::drawn(7), 7);
-//! assert!(happened.violations.is_empty() && happened.stuck.is_empty(), "{happened:?}");
+//! let outcome = swarm::run(&swarm::Plan::drawn(7), 7);
+//! assert!(outcome.violations.is_empty() && outcome.stuck.is_empty(), "{outcome:?}");
 //! ```
 
 #![forbid(unsafe_code)]
@@ -15,26 +15,25 @@
 mod clients;
 mod clock;
 mod control_plane;
-mod dice;
+mod defect_seeds;
 mod events;
 pub mod exhaustive;
 mod faults;
 mod judge;
 mod nodes;
 mod operators;
-mod outcome;
 mod plan;
-mod program;
 mod run;
-mod showcase;
+mod shrink;
+mod simulated_client;
 mod voters;
 mod watchers;
 
-pub use outcome::{outcome, shrunk};
-pub use plan::{Happened, Plan};
-pub use showcase::{SHOWCASES, Showcase};
+pub use defect_seeds::{DEFECT_SEEDS, DefectSeed};
+pub use plan::{AdjustError, Outcome, Plan};
+pub use shrink::{run_catching_panics, shrink};
 
 /// Runs a plan from a seed. The same plan and seed give the same run.
-pub fn run(plan: &Plan, seed: u64) -> Happened {
+pub fn run(plan: &Plan, seed: u64) -> Outcome {
     run::Run::new(plan, seed).finish()
 }

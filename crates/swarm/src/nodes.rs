@@ -4,24 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::member::{self, ConnectionId, Effect, LeaderReply, Setup, Surroundings};
+use service::member::{self, ConnectionId, Effect, Environment, LeaderReply, Setup};
 use service::registry::{MemberEntry, Registry};
 use service::view::View;
 use service::{Config, Defect, Member, PeerMessage, Time};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, WhilePaused};
 use crate::events::Event;
 use crate::plan::Plan;
 use crate::run::{Reader, Run};
 
-/// The first id: not 0, so that ids and places differ.
+/// The first id: not 0, so that ids and indices differ.
 pub(crate) const FIRST: u32 = 100;
 
 /// A cluster grows to at most this many nodes: a partition is a set of bits.
 const MOST_NODES: usize = 16;
 
-/// A machine with the process of a node, which may be running or not.
-pub(crate) struct Machine {
+/// The process of a node, which may be running or not.
+pub(crate) struct NodeProcess {
     pub(crate) id: u32,
     /// Its clock, which may stop.
     pub(crate) clock: Clock,
@@ -53,12 +53,12 @@ pub(crate) struct Machine {
     pub(crate) effects: Vec<Effect>,
 }
 
-impl Machine {
-    /// A machine whose process is not running.
-    pub(crate) fn new(id: u32, plan: &Plan) -> Machine {
-        Machine {
+impl NodeProcess {
+    /// A process that is not running.
+    pub(crate) fn new(id: u32, plan: &Plan) -> NodeProcess {
+        NodeProcess {
             id,
-            clock: Clock::new(1000, plan.defect == Some(Defect::NodeClockSleeps)),
+            clock: Clock::new(1000, WhilePaused::with(plan, Defect::NodeClockSleeps)),
             member: None,
             started: 0,
             changed: Time(0),
@@ -86,7 +86,7 @@ pub(crate) struct Around<'a> {
     pub(crate) node: usize,
 }
 
-impl Surroundings for Around<'_> {
+impl Environment for Around<'_> {
     /// The peers behind a blocked link, and those whose process or incarnation differs from the view.
     fn unreachable(&self) -> BTreeMap<u32, Duration> {
         let Around { run, node } = *self;
@@ -95,12 +95,12 @@ impl Surroundings for Around<'_> {
             let blocked = [(node, other), (other, node)].into_iter().filter_map(|way| {
                 run.blocked.get(&way).filter(|(_, until)| *until > run.now).map(|(since, _)| *since)
             });
-            let machine = &run.machines[other];
-            let gone = machine.incarnation() != Some(member.incarnation);
-            let since = blocked.chain(gone.then_some(machine.changed)).min();
+            let process = &run.processes[other];
+            let gone = process.incarnation() != Some(member.incarnation);
+            let since = blocked.chain(gone.then_some(process.changed)).min();
             since.filter(|_| other != node).map(|since| (*id, run.now - since))
         };
-        run.control.log[run.machines[node].heard].members.iter().filter_map(since).collect()
+        run.control.log[run.processes[node].heard].members.iter().filter_map(since).collect()
     }
 
     fn waiting_for(&self, _peer: u32) -> usize {
@@ -120,8 +120,8 @@ impl Run {
 
     /// The process of a node starts.
     pub(crate) fn start(&mut self, node: usize) {
-        let Machine { id, heard, started, leaves, .. } = self.machines[node];
-        if leaves || self.machines[node].member.is_some() {
+        let NodeProcess { id, heard, started, leaves, .. } = self.processes[node];
+        if leaves || self.processes[node].member.is_some() {
             return;
         }
         let (linger, keep_idle) = (self.linger, self.linger);
@@ -138,10 +138,10 @@ impl Run {
         let now = self.node_clock(node);
         // The registry on its disk, if it ran before.
         let registry = if started == 0 { Arc::new(Registry::default()) } else { self.registry(heard) };
-        let machine = &mut self.machines[node];
-        machine.started += 1;
-        machine.member = Some(Box::new(Member::new(setup, registry, self.now.0, now)));
-        (machine.planned, machine.changed) = (None, self.now);
+        let process = &mut self.processes[node];
+        process.started += 1;
+        process.member = Some(Box::new(Member::new(setup, registry, self.now.0, now)));
+        (process.planned, process.changed) = (None, self.now);
         self.learn(node, heard);
         let after = self.hop();
         let number = self.control.log.len() - 1;
@@ -150,14 +150,14 @@ impl Run {
 
     /// The process of a node ends, and with it all its connections.
     pub(crate) fn end(&mut self, node: usize) {
-        let machine = &mut self.machines[node];
-        machine.member = None;
-        machine.started += 1;
-        (machine.planned, machine.changed) = (None, self.now);
-        machine.early.clear();
+        let process = &mut self.processes[node];
+        process.member = None;
+        process.started += 1;
+        (process.planned, process.changed) = (None, self.now);
+        process.early.clear();
         self.connect_again(node);
-        let machine = &mut self.machines[node];
-        let readers = std::mem::take(&mut machine.readers);
+        let process = &mut self.processes[node];
+        let readers = std::mem::take(&mut process.readers);
         for reader in readers.into_values() {
             if let Reader::Client(client, number) = reader
                 && self.clients[client].is_connected_by(number)
@@ -172,43 +172,43 @@ impl Run {
 
     /// A new node joins.
     pub(crate) fn join(&mut self) {
-        let node = self.machines.len();
+        let node = self.processes.len();
         if node >= MOST_NODES {
             return;
         }
-        let mut machine = Machine::new(FIRST + node as u32, &self.plan);
-        machine.clock.rate = self.rate();
-        self.machines.push(machine);
-        self.happened.log.push(format!("{} node {node} joins", self.now.0));
-        self.happened.joined += 1;
+        let mut process = NodeProcess::new(FIRST + node as u32, &self.plan);
+        process.clock.rate = self.rate();
+        self.processes.push(process);
+        self.outcome.log.push(format!("{} node {node} joins", self.now.0));
+        self.outcome.joined += 1;
         self.start(node);
     }
 
     /// A node is told to leave, unless it is the last.
     pub(crate) fn leave(&mut self) {
-        let stays = |machine: &Machine| machine.member.is_some() && !machine.leaves;
+        let stays = |process: &NodeProcess| process.member.is_some() && !process.leaves;
         let nodes: Vec<usize> =
-            (0..self.machines.len()).filter(|node| stays(&self.machines[*node])).collect();
+            (0..self.processes.len()).filter(|node| stays(&self.processes[*node])).collect();
         if nodes.len() < 2 {
             return;
         }
         let node = nodes[self.below(nodes.len() as u64) as usize];
-        self.happened.log.push(format!("{} node {node} is to leave", self.now.0));
-        self.machines[node].leaves = true;
+        self.outcome.log.push(format!("{} node {node} is to leave", self.now.0));
+        self.processes[node].leaves = true;
         self.at_node(node, |member, _, now, effects| member.leave(now, effects));
     }
 
     /// A node has left: its process ends.
     pub(crate) fn left(&mut self, node: usize) {
-        self.happened.log.push(format!("{} node {node} has left", self.now.0));
-        self.happened.left += 1;
+        self.outcome.log.push(format!("{} node {node} has left", self.now.0));
+        self.outcome.left += 1;
         self.end(node);
     }
 
     /// A node learns of a commit, as soon as the control plane reaches it.
     pub(crate) fn hear_of_registry(&mut self, node: usize, number: usize) {
         let backwards = self.plan.defect == Some(Defect::ViewsBackwards);
-        let Machine { heard, cut_off_until, .. } = self.machines[node];
+        let NodeProcess { heard, cut_off_until, .. } = self.processes[node];
         if cut_off_until > self.now {
             return self.plan_in(cut_off_until.0 - self.now.0, Event::Agreed { node, number });
         }
@@ -218,10 +218,10 @@ impl Run {
     }
 
     fn learn(&mut self, node: usize, number: usize) {
-        if self.machines[node].member.is_none() {
+        if self.processes[node].member.is_none() {
             return;
         }
-        self.machines[node].heard = number;
+        self.processes[node].heard = number;
         let registry = self.registry(number);
         let fresh = self.now.0;
         self.at_node(node, |member, _, now, effects| member.agreed(&registry, fresh, now, effects));
@@ -233,10 +233,10 @@ impl Run {
         let (epoch, before) = (self.control.log[number].epoch, self.control.log[number - 1].epoch);
         if epoch > before {
             let ids: Vec<_> = self.control.log[number].members.keys().collect();
-            self.happened.log.push(format!("{} view {epoch} with nodes {ids:?}", self.now.0));
-            self.happened.views += 1;
+            self.outcome.log.push(format!("{} view {epoch} with nodes {ids:?}", self.now.0));
+            self.outcome.views += 1;
         }
-        for node in 0..self.machines.len() {
+        for node in 0..self.processes.len() {
             let late = self.is_slow() && self.below(6) == 0;
             let after = if late { self.below(2_000_000_000) } else { self.hop() * (1 + self.below(8)) };
             self.plan_in(after, Event::Agreed { node, number });
@@ -246,16 +246,16 @@ impl Run {
     /// A node receives the leader's reply, or learns that there is none.
     pub(crate) fn leader_replies(&mut self, node: usize, started: u64, reply: LeaderReply) {
         let reply = if self.is_cut_off(node) { LeaderReply::Silence } else { reply };
-        if self.machines[node].started == started {
+        if self.processes[node].started == started {
             self.at_node(node, |member, _, now, effects| member.leader_replied(reply, now, effects));
         }
     }
 
     /// A message of a peer arrives. A message of a later view waits until the node has entered it.
     pub(crate) fn peer(&mut self, from: usize, to: usize, message: PeerMessage) {
-        let Some(member) = &self.machines[to].member else { return };
+        let Some(member) = &self.processes[to].member else { return };
         if message.epoch > member.view().epoch {
-            return self.machines[to].early.push((from, message));
+            return self.processes[to].early.push((from, message));
         }
         self.at_node(to, |member, _, now, effects| {
             member.receive(FIRST + from as u32, message, now, effects);
@@ -264,10 +264,10 @@ impl Run {
 
     /// Messages that waited for this view arrive.
     pub(crate) fn take_early(&mut self, node: usize, epoch: u64) {
-        if self.machines[node].early.iter().all(|(_, message)| message.epoch > epoch) {
+        if self.processes[node].early.iter().all(|(_, message)| message.epoch > epoch) {
             return;
         }
-        for (from, message) in std::mem::take(&mut self.machines[node].early) {
+        for (from, message) in std::mem::take(&mut self.processes[node].early) {
             self.peer(from, node, message);
         }
     }

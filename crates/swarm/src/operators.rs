@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::core::{Listing, Patience};
+use service::core::{Listing, Timeout};
 use service::leases;
-use service::member::ConnectionId;
-use service::protocol::{Order, Question, ToClient, ToNode, Told};
+use service::member::{ConnectionId, ControlPlaneError};
+use service::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use service::registry::{Applied, Entry};
 use service::{Acquire, Definition, SessionId, Want};
 
@@ -20,18 +20,18 @@ const MOST_SLOTS: u64 = 5;
 impl Run {
     /// A running node, and a new connection to it.
     fn operator(&mut self) -> Option<(usize, ConnectionId)> {
-        let runs = |node: &usize| self.machines[*node].member.is_some();
-        let nodes: Vec<usize> = (0..self.machines.len()).filter(runs).collect();
+        let runs = |node: &usize| self.processes[*node].member.is_some();
+        let nodes: Vec<usize> = (0..self.processes.len()).filter(runs).collect();
         let node = *nodes.get(self.below(nodes.len() as u64) as usize)?;
-        let machine = &mut self.machines[node];
-        let connection = machine.member.as_mut()?.connected("an operator");
-        machine.readers.insert(connection, Reader::Operator);
+        let process = &mut self.processes[node];
+        let connection = process.member.as_mut()?.connected("an operator");
+        process.readers.insert(connection, Reader::Operator);
         Some((node, connection))
     }
 
     fn order(&mut self, node: usize, connection: ConnectionId, said: ToNode) -> Vec<ToClient> {
-        self.at_node(node, |member, around, now, effects| {
-            member.hear(connection, said, around, now, effects);
+        self.at_node(node, |member, environment, now, effects| {
+            member.hear(connection, said, environment, now, effects);
         });
         std::mem::take(&mut self.told)
     }
@@ -51,14 +51,14 @@ impl Run {
 
     /// A node has an entry committed, if there is a leader.
     pub(crate) fn propose(&mut self, node: usize, started: u64, order: (ConnectionId, u64), entry: &Entry) {
-        if self.machines[node].started != started {
+        if self.processes[node].started != started {
             return;
         }
         let leader = self.control.leader().filter(|leader| self.can_lead(Run::index(leader.node)));
         let reached = leader.filter(|_| !self.is_cut_off(node));
         let applied = match reached {
             Some(leadership) => Ok(self.control.apply(entry, leadership)),
-            None => Err("nobody leads".to_owned()),
+            None => Err(ControlPlaneError("there is no leader".to_owned())),
         };
         if applied == Ok(Applied::Yes) {
             self.note_definition(entry);
@@ -69,8 +69,8 @@ impl Run {
 
     fn note_definition(&mut self, entry: &Entry) {
         let Entry::Define { name, definition } = entry else { return };
-        self.happened.resized += 1;
-        self.happened.log.push(format!("{} {name} is defined as {definition:?}", self.now.0));
+        self.outcome.resized += 1;
+        self.outcome.log.push(format!("{} {name} is defined as {definition:?}", self.now.0));
         let number = name.rsplit(' ').next().and_then(|number| number.parse().ok());
         if let (Some(number), Some(slots)) = (number, definition.and_then(Definition::slots)) {
             let most = self.most_slots.entry(number).or_default();
@@ -87,7 +87,7 @@ impl Run {
 
     /// The control plane carries out an operator's request.
     pub(crate) fn arrange(&mut self, node: usize, order: (ConnectionId, u64), question: &Question) {
-        let (after, started) = (self.control_hop(), self.machines[node].started);
+        let (after, started) = (self.control_hop(), self.processes[node].started);
         if let (Question::Lease(lasts), Some(who)) = (question, self.control.leader()) {
             self.plan_in(after, Event::Lead { who, input: leases::Input::Lasts(*lasts) });
         }
@@ -95,8 +95,10 @@ impl Run {
     }
 
     pub(crate) fn arranged(&mut self, node: usize, started: u64, order: (ConnectionId, u64)) {
-        if self.machines[node].started == started {
-            self.at_node(node, |member, _, _, effects| member.arranged(order, Ok(Told::Done), effects));
+        if self.processes[node].started == started {
+            self.at_node(node, |member, _, _, effects| {
+                member.arranged(order, Ok(QuestionAnswer::Done), effects)
+            });
         }
     }
 
@@ -105,7 +107,7 @@ impl Run {
         let Some((node, connection)) = self.operator() else { return };
         let told = self.order(node, connection, ToNode::Ask { number: 1, question: Question::List(None) });
         let listings = told.into_iter().flat_map(|frame| match frame {
-            ToClient::Told { what: Told::List(page), .. } => page.listings,
+            ToClient::QuestionAnswer { answer: QuestionAnswer::List(page), .. } => page.listings,
             _ => Vec::new(),
         });
         let mut held = Vec::new();
@@ -118,16 +120,14 @@ impl Run {
             return;
         }
         let (name, grant) = held.swap_remove(self.below(held.len() as u64) as usize);
-        self.happened.forced += 1;
-        self.happened
-            .log
-            .push(format!("{} {name} {grant:?} is released by force at node {node}", self.now.0));
+        self.outcome.forced += 1;
+        self.outcome.log.push(format!("{} {name} {grant:?} is released by force at node {node}", self.now.0));
         let (slot, fence) = (grant.slot, grant.fence);
         let order = Order::ForceRelease { name: name.into(), slot, fence, at_once: false };
         let told = self.order(node, connection, ToNode::Order { number: 2, order });
-        let refused = told.iter().any(|frame| matches!(frame, ToClient::Done { result: Err(_), .. }));
+        let refused = told.iter().any(|frame| matches!(frame, ToClient::OrderResult { result: Err(_), .. }));
         if refused {
-            self.happened.violations.push(format!("what was listed is not held: {told:?}"));
+            self.outcome.violations.push(format!("what was listed is not held: {told:?}"));
         }
     }
 
@@ -135,10 +135,10 @@ impl Run {
     fn judge_listing(&mut self, node: usize, listing: &Listing) {
         let rooms = self.plan.groups > 0;
         let grants: Vec<_> = listing.clients.iter().filter_map(|client| client.granted).collect();
-        for (place, grant) in grants.iter().enumerate() {
-            if !rooms && grants[..place].iter().any(|other| other.slot == grant.slot) {
+        for (index, grant) in grants.iter().enumerate() {
+            if !rooms && grants[..index].iter().any(|other| other.slot == grant.slot) {
                 let twice = format!("node {node} lists slot {} of {} twice", grant.slot, listing.name);
-                self.happened.violations.push(twice);
+                self.outcome.violations.push(twice);
             }
         }
     }
@@ -150,7 +150,7 @@ impl Run {
             let said = self.absurd();
             self.order(node, connection, said);
         }
-        self.hung_up(node, self.machines[node].started, connection);
+        self.hung_up(node, self.processes[node].started, connection);
     }
 
     /// A number that programs tend to mishandle.
@@ -183,10 +183,10 @@ impl Run {
             }
             _ => {
                 let (definition, want) = (Definition::Slots(0), Want::AnyOf([].into()));
-                let patience = Patience::Forever;
+                let timeout = Timeout::Never;
                 ToNode::Acquire {
                     session,
-                    ask: Acquire { request, name: "".into(), definition, want, patience },
+                    ask: Acquire { request, name: "".into(), definition, want, timeout },
                 }
             }
         }

@@ -1,8 +1,12 @@
 //! What to run, and the result.
 
+use std::fmt;
 use std::time::Duration;
 
+use random::Random;
 use service::Defect;
+
+use crate::run;
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,12 +124,8 @@ impl Default for Plan {
 impl Plan {
     /// A bit of everything, drawn from a seed.
     pub fn drawn(seed: u64) -> Plan {
-        let mut bits = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
-        let mut below = |limit: u64| {
-            bits =
-                (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9).wrapping_add(0x1405_7b7e_f767_814f);
-            (bits >> 33) % limit
-        };
+        let mut random = Random::stream(seed, run::PLAN);
+        let mut below = |limit: u64| random.below(limit);
         let groups = [0, 0, 1, 2, 3][below(5) as usize];
         Plan {
             nodes: 2 + below(5) as usize,
@@ -242,10 +242,10 @@ impl Plan {
     }
 
     /// Sets several values, as on the command line: `nodes=3,clients=9`.
-    pub fn adjust(&mut self, with: &str) -> Result<(), String> {
+    pub fn adjust(&mut self, with: &str) -> Result<(), AdjustError> {
         for (key, value) in pairs(with)? {
             if !self.set(key, value) {
-                return Err(format!("there is no '{key}': use {}", Plan::KEYS.join(", ")));
+                return Err(AdjustError::NoSuchName { name: key.to_owned(), names: &Plan::KEYS });
             }
         }
         Ok(())
@@ -289,19 +289,46 @@ impl Plan {
 }
 
 /// Names and numbers, as on the command line: `nodes=3,clients=9`.
-pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, String> {
+pub(crate) fn pairs(with: &str) -> Result<Vec<(&str, u64)>, AdjustError> {
     let typed = with.split(',').filter(|typed| !typed.trim().is_empty());
     let pairs = typed.map(|typed| {
         let (key, value) = typed.split_once('=')?;
         Some((key.trim(), value.trim().parse().ok()?))
     });
     let pairs: Option<Vec<(&str, u64)>> = pairs.collect();
-    pairs.ok_or_else(|| format!("'{with}' is not NAME=NUMBER,…"))
+    pairs.ok_or_else(|| AdjustError::NotPairs(with.to_owned()))
 }
+
+/// Why values that were typed cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdjustError {
+    /// The text is not a list of names and numbers.
+    NotPairs(String),
+    /// There is no value of this name.
+    NoSuchName {
+        /// The name that was typed.
+        name: String,
+        /// The names that can be set.
+        names: &'static [&'static str],
+    },
+}
+
+impl fmt::Display for AdjustError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AdjustError::NotPairs(typed) => write!(f, "'{typed}' is not NAME=NUMBER,…"),
+            AdjustError::NoSuchName { name, names } => {
+                write!(f, "there is no '{name}': use {}", names.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for AdjustError {}
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Happened {
+pub struct Outcome {
     /// Violations: conflicting grants, falling fences. The run stops at the first.
     pub violations: Vec<String>,
     /// Requests that were not served in the end, and names that were not forgotten.
@@ -338,9 +365,9 @@ pub struct Happened {
     pub log: Vec<String>,
 }
 
-impl Happened {
+impl Outcome {
     /// The first violation or stuck request, if any.
-    pub fn wrong(&self) -> Option<&str> {
+    pub fn failure(&self) -> Option<&str> {
         self.violations.first().or(self.stuck.first()).map(String::as_str)
     }
 }

@@ -5,24 +5,38 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use random::Random;
 use service::member::{ConnectionId, Effect, Note};
 use service::protocol::{ToClient, ToNode};
 use service::{Defect, Member, SessionId, Time, leases};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, WhilePaused};
 use crate::control_plane::ControlPlane;
-use crate::dice::Dice;
 use crate::events::Event;
-use crate::nodes::{Around, FIRST, Machine};
-use crate::plan::{Happened, Plan};
-use crate::program::Program;
+use crate::nodes::{Around, FIRST, NodeProcess};
+use crate::plan::{Outcome, Plan};
+use crate::simulated_client::SimulatedClient;
 use crate::voters::Voters;
 use crate::watchers::Watcher;
 
 /// The numbers of clients on links begin here, behind those of nodes.
 pub(crate) const CLIENTS: usize = 1000;
 
+/// The streams of a seed: what a plan, a run and its voters draw.
+pub(crate) const PLAN: u64 = 0;
+const RUN: u64 = 1;
+pub(crate) const VOTERS: u64 = 2;
+
 pub(crate) const TTL: Duration = Duration::from_secs(2);
+
+/// The two phases of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Clients act and faults happen.
+    Faults,
+    /// Nothing more goes wrong, and everything comes to rest.
+    Settling,
+}
 
 /// The other end of a connection of a node.
 #[derive(Clone, Copy, Debug)]
@@ -41,18 +55,18 @@ pub(crate) struct Run {
     pub(crate) now: Time,
     pub(crate) seed: u64,
     pub(crate) linger: Duration,
-    dice: Dice,
+    random: Random,
     count: u64,
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
     events: BTreeMap<u64, Event>,
-    pub(crate) machines: Vec<Machine>,
+    pub(crate) processes: Vec<NodeProcess>,
     pub(crate) control: ControlPlane,
     /// The most slots that each name was ever defined to have: holders keep their grants when there are
     /// fewer.
     pub(crate) most_slots: BTreeMap<u32, u32>,
     /// The blocked links between nodes: since when, and until when.
     pub(crate) blocked: BTreeMap<(usize, usize), (Time, Time)>,
-    pub(crate) clients: Vec<Program>,
+    pub(crate) clients: Vec<SimulatedClient>,
     pub(crate) watchers: Vec<Watcher>,
     /// Frames for operators, until they read them.
     pub(crate) told: Vec<ToClient>,
@@ -66,7 +80,7 @@ pub(crate) struct Run {
     pub(crate) granted: BTreeSet<(SessionId, u64)>,
     /// The number of checked events.
     pub(crate) judged: u64,
-    pub(crate) happened: Happened,
+    pub(crate) outcome: Outcome,
 }
 
 impl Run {
@@ -79,11 +93,11 @@ impl Run {
         let mut run = Run {
             plan: plan.clone(),
             now,
-            dice: Dice::new(seed, 0x9e37_79b9_7f4a_7c15),
+            random: Random::stream(seed, RUN),
             count: 0,
             agenda: BinaryHeap::new(),
             events: BTreeMap::new(),
-            machines: ids.into_iter().map(|id| Machine::new(id, plan)).collect(),
+            processes: ids.into_iter().map(|id| NodeProcess::new(id, plan)).collect(),
             control,
             most_slots: BTreeMap::new(),
             blocked: BTreeMap::new(),
@@ -97,16 +111,16 @@ impl Run {
             fences: BTreeMap::new(),
             granted: BTreeSet::new(),
             judged: 0,
-            happened: Happened::default(),
+            outcome: Outcome::default(),
         };
         for node in 0..plan.nodes {
-            run.machines[node].clock.rate = run.rate();
+            run.processes[node].clock.rate = run.rate();
         }
         (0..plan.nodes).for_each(|node| run.start(node));
         run.plan_in(1, Event::Tick);
         for number in 0..plan.clients {
-            let clock = Clock::new(run.rate(), plan.defect == Some(Defect::ClientClockSleeps));
-            run.clients.push(Program::new(number % plan.nodes, clock, plan.defect));
+            let clock = Clock::new(run.rate(), WhilePaused::with(plan, Defect::ClientClockSleeps));
+            run.clients.push(SimulatedClient::new(number % plan.nodes, clock, plan.defect));
             let after = run.below(1_000_000);
             run.plan_in(after, Event::Act(number));
             run.plan_in(after + 1, Event::KeepAlive(number));
@@ -150,7 +164,7 @@ impl Run {
         }
     }
 
-    pub(crate) fn finish(&mut self) -> Happened {
+    pub(crate) fn finish(&mut self) -> Outcome {
         let end = self.now + self.plan.lasts;
         // Long enough for every session to expire, and for every name to be forgotten, on the slowest clock.
         let last = end + Duration::from_millis(90 * 120_000 / (100 - self.plan.drift));
@@ -161,28 +175,28 @@ impl Run {
             }
             self.now = time;
             let event = self.events.remove(&number).expect("what is planned is there");
-            let node = event.node(&self.clients).map(|node| self.machines[node].clock.stands_until());
+            let node = event.node(&self.clients).map(|node| self.processes[node].clock.stands_until());
             let client = event.client().map(|client| self.clients[client].clock.stands_until());
             let stands = node.or(client).unwrap_or(Time(0));
             if stands > self.now {
                 self.plan_in(stands.0 - self.now.0, event);
                 continue;
             }
-            self.happen(event, time > end);
+            self.handle(event, if time > end { Phase::Settling } else { Phase::Faults });
             self.judge_now_and_then();
-            if !self.happened.violations.is_empty() {
+            if !self.outcome.violations.is_empty() {
                 break;
             }
         }
-        if self.happened.violations.is_empty() {
+        if self.outcome.violations.is_empty() {
             self.judge_end();
         }
-        self.happened.simulated = Duration::from_nanos(self.now.0);
-        std::mem::take(&mut self.happened)
+        self.outcome.simulated = Duration::from_nanos(self.now.0);
+        std::mem::take(&mut self.outcome)
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.dice.below(bound)
+        self.random.below(bound)
     }
 
     pub(crate) fn plan_in(&mut self, after: u64, event: Event) {
@@ -223,16 +237,16 @@ impl Run {
     }
 
     pub(crate) fn node_clock(&self, node: usize) -> Time {
-        self.machines[node].clock.at(self.now)
+        self.processes[node].clock.at(self.now)
     }
 
-    fn happen(&mut self, event: Event, ending: bool) {
+    fn handle(&mut self, event: Event, phase: Phase) {
         match event {
             Event::Peer { from, to, message } => self.peer(from, to, message),
             Event::Said { client, connection, said } => self.said(client, connection, said),
             Event::Heard { client, connection, heard } => self.hears(client, connection, &heard),
-            Event::Act(client) => self.act(client, ending),
-            Event::KeepAlive(client) => self.keep_alive(client, ending),
+            Event::Act(client) => self.act(client, phase),
+            Event::KeepAlive(client) => self.keep_alive(client, phase),
             Event::Release { client, request } => {
                 let said = self.clients[client].client.release(request);
                 self.say(client, said);
@@ -244,7 +258,7 @@ impl Run {
             Event::Wake(node, started, due) => self.wake(node, started, due),
             Event::HungUp { node, started, connection } => self.hung_up(node, started, connection),
             Event::Reconnect(client) => self.reconnect(client),
-            Event::Watch(watcher) => self.watch(watcher, ending),
+            Event::Watch(watcher) => self.watch(watcher, phase),
             Event::Propose { node, started, order, entry } => self.propose(node, started, order, &entry),
             Event::Arranged { node, started, order } => self.arranged(node, started, order),
             Event::Elect => self.elect(),
@@ -254,13 +268,13 @@ impl Run {
             Event::Reply { node, started, reply } => self.leader_replies(node, started, reply),
             Event::Tick => self.tick(),
             Event::Agreed { node, number } => self.hear_of_registry(node, number),
-            fault if !ending => self.go_wrong(&fault),
+            fault if phase == Phase::Faults => self.inject_fault(&fault),
             _ => {}
         }
     }
 
     /// A fault happens, or an operator changes something.
-    fn go_wrong(&mut self, fault: &Event) {
+    fn inject_fault(&mut self, fault: &Event) {
         match fault {
             Event::Cut => self.cut(),
             Event::Stall => self.stall(),
@@ -291,24 +305,24 @@ impl Run {
         input: impl FnOnce(&mut Member, &Around<'_>, Time, &mut Vec<Effect>),
     ) {
         let now = self.node_clock(node);
-        let Some(mut member) = self.machines[node].member.take() else { return };
-        let mut effects = std::mem::take(&mut self.machines[node].effects);
+        let Some(mut member) = self.processes[node].member.take() else { return };
+        let mut effects = std::mem::take(&mut self.processes[node].effects);
         input(&mut member, &Around { run: self, node }, now, &mut effects);
         let wakes = member.wakes_at();
         let epoch = member.view().epoch;
-        self.machines[node].member = Some(member);
+        self.processes[node].member = Some(member);
         for effect in effects.drain(..) {
             self.carry_out(node, effect);
         }
-        if self.machines[node].effects.is_empty() {
-            self.machines[node].effects = effects;
+        if self.processes[node].effects.is_empty() {
+            self.processes[node].effects = effects;
         }
         self.plan_wake(node, wakes, now);
         self.take_early(node, epoch);
     }
 
     fn plan_wake(&mut self, node: usize, wakes: Option<Time>, now: Time) {
-        let Machine { clock, planned, started, .. } = &mut self.machines[node];
+        let NodeProcess { clock, planned, started, .. } = &mut self.processes[node];
         let Some(due) = wakes.filter(|due| planned.is_none_or(|planned| *due < planned)) else { return };
         *planned = Some(due);
         let after = (due - now).as_nanos() as u64 / clock.rate * 1000 + 1000;
@@ -317,13 +331,13 @@ impl Run {
     }
 
     fn wake(&mut self, node: usize, started: u64, due: Time) {
-        let machine = &mut self.machines[node];
+        let process = &mut self.processes[node];
         // If an earlier time was planned meanwhile, this one was planned again then.
-        if machine.started != started || machine.planned != Some(due) {
+        if process.started != started || process.planned != Some(due) {
             return;
         }
-        machine.planned = None;
-        self.at_node(node, |member, around, now, effects| member.wake(around, now, effects));
+        process.planned = None;
+        self.at_node(node, |member, environment, now, effects| member.wake(environment, now, effects));
     }
 
     fn carry_out(&mut self, node: usize, effect: Effect) {
@@ -342,15 +356,15 @@ impl Run {
             Effect::Goodbye(identity) => self.ask_leader(node, leases::Input::Goodbye(identity)),
             Effect::Propose { connection, number, entry } => {
                 let after = self.control_hop();
-                let (started, order) = (self.machines[node].started, (connection, number));
+                let (started, order) = (self.processes[node].started, (connection, number));
                 self.plan_in(after, Event::Propose { node, started, order, entry });
             }
             Effect::Arrange { connection, number, question } => {
                 self.arrange(node, (connection, number), &question);
             }
             Effect::BeginIncarnation(_) => {
-                self.machines[node].early.clear();
-                self.machines[node].changed = self.now;
+                self.processes[node].early.clear();
+                self.processes[node].changed = self.now;
             }
             Effect::Left => self.left(node),
             Effect::EnterView(_) => self.connect_again(node),
@@ -361,12 +375,12 @@ impl Run {
     fn note(&mut self, node: usize, note: &Note) {
         match note {
             Note::Excluded { .. } => {
-                self.happened.log.push(format!("{} node {node} was excluded", self.now.0));
-                self.happened.excluded += 1;
+                self.outcome.log.push(format!("{} node {node} was excluded", self.now.0));
+                self.outcome.excluded += 1;
                 self.maybe_elect(node);
             }
             Note::Entered { epoch, .. } => {
-                self.happened.log.push(format!("{} node {node} enters view {epoch}", self.now.0));
+                self.outcome.log.push(format!("{} node {node} enters view {epoch}", self.now.0));
             }
             Note::NoLease { .. } | Note::ForceReleased(_) | Note::Breach { .. } => {}
         }
@@ -374,13 +388,13 @@ impl Run {
 
     /// Sends a frame to the client at the other end of a connection.
     fn deliver(&mut self, node: usize, connection: ConnectionId, frame: ToClient) {
-        match self.machines[node].readers.get(&connection) {
+        match self.processes[node].readers.get(&connection) {
             Some(&Reader::Client(client, number)) => {
                 // A client that has opened a new session ignores frames of the previous one.
-                if let ToClient::Answer(answer) = &frame
-                    && self.clients[client].client.session() == Some(answer.session)
+                if let ToClient::Reply(reply) = &frame
+                    && self.clients[client].client.session() == Some(reply.session)
                 {
-                    self.judge_answer(client, answer);
+                    self.judge_reply(client, reply);
                 }
                 if self.clients[client].is_connected_by(number) {
                     let way = (node, CLIENTS + client);
@@ -404,11 +418,11 @@ impl Run {
 
     /// A node receives a frame of a client.
     fn said(&mut self, client: usize, connection: u32, said: ToNode) {
-        let Program { node, link, .. } = self.clients[client];
+        let SimulatedClient { node, link, .. } = self.clients[client];
         let Some(link) = link.filter(|link| link.number == connection) else { return };
-        if self.machines[node].started == link.started {
-            self.at_node(node, |member, around, now, effects| {
-                member.hear(link.id, said, around, now, effects);
+        if self.processes[node].started == link.started {
+            self.at_node(node, |member, environment, now, effects| {
+                member.hear(link.id, said, environment, now, effects);
             });
         }
     }

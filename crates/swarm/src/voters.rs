@@ -1,12 +1,13 @@
 //! The voters, which elect leaders and answer them. They have clocks of their own, and restart from time to
 //! time.
 
+use random::Random;
 use service::leases::{Support, Votes};
 use service::{Defect, Time};
 
-use crate::clock::Clock;
-use crate::dice::Dice;
+use crate::clock::{Clock, WhilePaused};
 use crate::plan::Plan;
+use crate::run;
 
 const VOTERS: usize = 3;
 
@@ -18,21 +19,21 @@ struct Voter {
 pub(crate) struct Voters {
     voters: [Voter; VOTERS],
     defect: Option<Defect>,
-    dice: Dice,
+    random: Random,
 }
 
 impl Voters {
     pub(crate) fn new(plan: &Plan, now: Time, seed: u64) -> Voters {
         let drift = 10 * plan.drift;
         let voters = [1000 - drift, 1000, 1000 + drift].map(|rate| {
-            let clock = Clock::new(rate, false);
+            let clock = Clock::new(rate, WhilePaused::Runs);
             Voter { support: Support::new(clock.at(now)), clock }
         });
-        Voters { voters, defect: plan.defect, dice: Dice::new(seed, 0xd134_2543_de82_ef95) }
+        Voters { voters, defect: plan.defect, random: Random::stream(seed, run::VOTERS) }
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        self.dice.below(bound as u64) as usize
+        self.random.below(bound as u64) as usize
     }
 
     /// The voter that does not take part; a majority does not need it. Past the last one if all take part.

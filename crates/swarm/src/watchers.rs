@@ -9,7 +9,7 @@ use service::member::ConnectionId;
 use service::protocol::{ToClient, ToNode};
 
 use crate::events::Event;
-use crate::run::{Reader, Run};
+use crate::run::{Phase, Reader, Run};
 
 /// A watcher with this many unread frames does not keep up.
 const MANY: usize = 10;
@@ -28,16 +28,17 @@ pub(crate) struct Watcher {
     seen: u64,
     missed: u64,
     /// The number of events that the auditor saw.
-    happened: u64,
+    audited: u64,
     /// The part of these numbers that is already in the result of the run.
     counted: (u64, u64),
 }
 
 impl Run {
     /// A watcher connects, reads everything, or stops reading for a while.
-    pub(crate) fn watch(&mut self, number: usize, ending: bool) {
+    pub(crate) fn watch(&mut self, number: usize, phase: Phase) {
+        let ending = phase == Phase::Settling;
         let (node, started) = (self.watchers[number].node, self.watchers[number].started);
-        let gone = self.machines[node].started != started || self.machines[node].member.is_none();
+        let gone = self.processes[node].started != started || self.processes[node].member.is_none();
         if gone && !ending {
             self.begin_watching(number);
         }
@@ -52,17 +53,17 @@ impl Run {
     }
 
     fn begin_watching(&mut self, number: usize) {
-        let node = self.below(self.machines.len() as u64) as usize;
-        let machine = &mut self.machines[node];
-        let Some(member) = &mut machine.member else { return };
+        let node = self.below(self.processes.len() as u64) as usize;
+        let process = &mut self.processes[node];
+        let Some(member) = &mut process.member else { return };
         let (connection, audit) = (member.connected("a watcher"), member.connected("an auditor"));
-        machine.readers.insert(connection, Reader::Watcher(number));
-        machine.readers.insert(audit, Reader::Auditor(number));
-        let started = machine.started;
+        process.readers.insert(connection, Reader::Watcher(number));
+        process.readers.insert(audit, Reader::Auditor(number));
+        let started = process.started;
         self.watchers[number] = Watcher { node, started, connection: Some(connection), ..Watcher::default() };
-        self.at_node(node, |member, around, now, effects| {
+        self.at_node(node, |member, environment, now, effects| {
             for connection in [connection, audit] {
-                member.hear(connection, ToNode::Watch(Filter::default()), around, now, effects);
+                member.hear(connection, ToNode::Watch(Filter::default()), environment, now, effects);
             }
         });
     }
@@ -76,9 +77,8 @@ impl Run {
         }
         if watcher.unread.len() > MANY && !watcher.behind {
             watcher.behind = true;
-            let (connection, mut effects) = (watcher.connection, Vec::new());
-            if let (Some(connection), Some(member)) = (connection, &mut self.machines[node].member) {
-                member.keeps_up(connection, false, &mut effects);
+            if let (Some(connection), Some(member)) = (watcher.connection, &mut self.processes[node].member) {
+                member.client_fell_behind(connection);
             }
         }
     }
@@ -88,34 +88,34 @@ impl Run {
         let watcher = &mut self.watchers[number];
         while let Some(frame) = watcher.unread.pop_front() {
             match frame {
-                ToClient::Happened(_) => watcher.seen += 1,
+                ToClient::Event(_) => watcher.seen += 1,
                 ToClient::Missed(events) => watcher.missed += events,
                 _ => {}
             }
         }
         let Watcher { node, started, connection, behind, .. } = *watcher;
         watcher.behind = false;
-        if !behind || self.machines[node].started != started {
+        if !behind || self.processes[node].started != started {
             return;
         }
         if let Some(connection) = connection {
-            self.at_node(node, |member, _, _, effects| member.keeps_up(connection, true, effects));
+            self.at_node(node, |member, _, _, effects| member.client_caught_up(connection, effects));
         }
     }
 
     /// The auditor receives a frame.
     pub(crate) fn tell_auditor(&mut self, number: usize, frame: &ToClient) {
-        self.watchers[number].happened += u64::from(matches!(frame, ToClient::Happened(_)));
+        self.watchers[number].audited += u64::from(matches!(frame, ToClient::Event(_)));
     }
 
     fn judge_watcher(&mut self, number: usize) {
-        let Watcher { node, started, seen, missed, happened, .. } = self.watchers[number];
-        if self.machines[node].started == started && seen + missed != happened {
-            let what = format!("watcher {number} saw {seen} events and missed {missed} of {happened}");
-            self.happened.violations.push(what);
+        let Watcher { node, started, seen, missed, audited, .. } = self.watchers[number];
+        if self.processes[node].started == started && seen + missed != audited {
+            let what = format!("watcher {number} saw {seen} events and missed {missed} of {audited}");
+            self.outcome.violations.push(what);
         }
         let counted = std::mem::replace(&mut self.watchers[number].counted, (seen, missed));
-        self.happened.watched += seen - counted.0;
-        self.happened.missed += missed - counted.1;
+        self.outcome.watched += seen - counted.0;
+        self.outcome.missed += missed - counted.1;
     }
 }

@@ -8,10 +8,10 @@ use swarm::Plan;
 fn runs(seeds: std::ops::Range<u64>, plan: &Plan) {
     let mut grants = 0;
     for seed in seeds {
-        let happened = swarm::run(plan, seed);
-        let wrong = [happened.violations, happened.stuck].concat();
+        let outcome = swarm::run(plan, seed);
+        let wrong = [outcome.violations, outcome.stuck].concat();
         assert!(wrong.is_empty(), "seed {seed}, {plan:?}: {wrong:#?}");
-        grants += happened.grants;
+        grants += outcome.grants;
     }
     assert!(grants > 0, "nothing was granted, so nothing was shown: {plan:?}");
 }
@@ -123,16 +123,16 @@ fn nodes_stand_still_and_others_go_on() {
     }
 }
 
-/// Seeds that showed bugs: a node that told its home how long it had waited was refused, and its request was
+/// Plans that showed bugs: a node that told its home how long it had waited was refused, and its request was
 /// served all the same; the home followed a captain for others and for itself, and the captain confused the
 /// two; a home that had opened a name, forgotten it and opened it again in the same view started with fences
 /// that it had already granted.
 #[test]
 fn what_was_wrong_once_is_not_wrong_again() {
     for (seed, groups, slots) in [(26, 0, 3), (195, 1, 1), (266, 3, 1), (355, 3, 1), (591, 3, 1)] {
-        runs(seed..seed + 1, &stormy(seed, groups, slots));
+        runs(seed..seed + 8, &stormy(seed, groups, slots));
     }
-    for seed in [73, 1_200_989] {
+    for seed in 70..76 {
         runs(seed..seed + 1, &Plan::drawn(seed));
     }
 }
@@ -148,8 +148,8 @@ fn anything_goes_wrong_and_locks_hold() {
 #[test]
 fn fences_hold_whatever_clocks_do() {
     for seed in 1..30 {
-        let happened = swarm::run(&Plan { drift: 60, ..Plan::drawn(seed) }, seed);
-        assert!(happened.violations.is_empty(), "seed {seed}: {:?}", happened.violations);
+        let outcome = swarm::run(&Plan { drift: 60, ..Plan::drawn(seed) }, seed);
+        assert!(outcome.violations.is_empty(), "seed {seed}: {:?}", outcome.violations);
     }
 }
 
@@ -158,15 +158,15 @@ fn fences_hold_whatever_clocks_do() {
 fn sessions_and_leases_that_end_one_request_at_a_time() {
     for seed in 1..30 {
         let slice = 1 + seed as u32 % 2;
-        let happened = swarm::run(&Plan { slice, ..Plan::drawn(seed) }, seed);
-        assert_eq!(happened.wrong(), None, "seed {seed}");
+        let outcome = swarm::run(&Plan { slice, ..Plan::drawn(seed) }, seed);
+        assert_eq!(outcome.failure(), None, "seed {seed}");
     }
 }
 
 #[test]
 fn clients_that_are_refused_because_of_a_bound() {
     for seed in 1..15 {
-        let happened = swarm::run(&Plan { most_requests: 3, ..Plan::drawn(seed) }, seed);
-        assert_eq!(happened.wrong(), None, "seed {seed}");
+        let outcome = swarm::run(&Plan { most_requests: 3, ..Plan::drawn(seed) }, seed);
+        assert_eq!(outcome.failure(), None, "seed {seed}");
     }
 }

@@ -1,13 +1,13 @@
 //! The errors of the thesis (001) and the paper (003), and mutants.
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        HoldingNotSet => Defect {
+    pub enum Defect {
+        HoldingNotSet => DefectInfo {
             name: "holding-not-set",
             source: "001 ch. IV, Entry_CS",
             printed: "a node that has a token enters without setting 'holding'",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 1),
         },
-        HoldingNotCleared => Defect {
+        HoldingNotCleared => DefectInfo {
             name: "holding-not-cleared",
             source: "001 ch. IV, Exit_CS",
             printed: "'holding' is never cleared, and Entry_CS waits until it is true",
@@ -23,7 +23,7 @@ defects! {
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 2),
         },
-        IdleGrantNotQueued => Defect {
+        IdleGrantNotQueued => DefectInfo {
             name: "idle-grant-not-queued",
             source: "001 ch. IV, Handle_REQUEST",
             printed: "an idle holder sends the token without putting the requester on its queue",
@@ -31,7 +31,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 2, 1),
         },
-        ForwardKeepsPointer => Defect {
+        ForwardKeepsPointer => DefectInfo {
             name: "forward-keeps-pointer",
             source: "001 ch. IV, Handle_REQUEST",
             printed: "a node that forwards a request leaves its pointer as it is",
@@ -39,7 +39,7 @@ defects! {
             shows: Shows::Dearer(135),
             scope: Scope::new(30, 3, 10),
         },
-        IdleGrantPointsAsked => Defect {
+        IdleGrantPointsAsked => DefectInfo {
             name: "idle-grant-points-asked",
             source: "001 and 003, prose of Handle_REQUEST",
             printed: "an idle holder of token p that serves a request for t sets pointer[t] to the requester",
@@ -47,7 +47,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 2, 2),
         },
-        TokenPointsGot => Defect {
+        TokenPointsGot => DefectInfo {
             name: "token-points-got",
             source: "003 sec. 3, prose of Handle_TOKEN",
             printed: "a node that gets token t instead of the one it asked for sets pointer[t] to its tag",
@@ -55,7 +55,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 2, 3),
         },
-        InformAlways => Defect {
+        InformAlways => DefectInfo {
             name: "inform-always",
             source: "003 sec. 3, Handle_INFORM",
             printed: "INFORM(y, t) sets pointer[t] to y whatever the receiver knows",
@@ -63,7 +63,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 1, 2).with(&[("inform", "1")]).fifo(),
         },
-        InformUnlessWaiting => Defect {
+        InformUnlessWaiting => DefectInfo {
             name: "inform-unless-waiting",
             source: "001 ch. IV, Handle_INFORM",
             printed: "INFORM(y, t) sets pointer[t] to y unless the receiver waits for t",
@@ -71,7 +71,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 1, 2).with(&[("inform", "1")]).fifo(),
         },
-        InformByVersion => Defect {
+        InformByVersion => DefectInfo {
             name: "inform-by-version",
             source: "mutant",
             printed: "INFORM is guarded by how often the token has moved",
@@ -79,7 +79,7 @@ defects! {
             shows: Shows::Random(Property::NothingImpossible, 17070),
             scope: Scope::new(5, 2, 20).with(&[("inform", "4")]),
         },
-        OutOfOrder => Defect {
+        OutOfOrder => DefectInfo {
             name: "out-of-order",
             source: "001 ch. IV sec. A, 003 sec. 2 (an assumption)",
             printed: "channels are FIFO",
@@ -88,7 +88,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 2, 2).reordered(),
         },
-        NullTagsForModified => Defect {
+        NullTagsForModified => DefectInfo {
             name: "null-tags-for-modified",
             source: "mutant",
             printed: "the node queue of a request that was turned aside is appended without tags",
@@ -96,7 +96,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(4, 2, 2),
         },
-        OverflowSentOn => Defect {
+        OverflowSentOn => DefectInfo {
             name: "overflow-sent-on",
             source: "mutant",
             printed: "a token with more than its fair share of requests sends the others on to another token at once",
@@ -105,7 +105,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(4, 2, 2).with(&[("choose", "fair-share"), ("first", "same")]),
         },
-        ExitPointsToLast => Defect {
+        ExitPointsToLast => DefectInfo {
             name: "exit-points-to-last",
             source: "mutant",
             printed: "on exit the pointer is set to the last node of the queue, whatever its tag",

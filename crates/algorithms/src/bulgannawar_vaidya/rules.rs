@@ -1,8 +1,8 @@
 //! What the texts leave open: which token to ask for, and how many nodes to inform, when.
 
-use super::Printed;
+use super::Defect;
 use crate::algorithm::Site;
-use crate::info::Choice;
+use crate::info::OptionInfo;
 use crate::setting::{Setting, SettingError};
 
 /// The options.
@@ -11,7 +11,7 @@ pub struct Rules {
     pub(super) choose: Choose,
     pub(super) inform: usize,
     pub(super) repeats: u32,
-    pub(super) printed: Option<Printed>,
+    pub(super) defect: Option<Defect>,
     first_same: bool,
 }
 
@@ -25,28 +25,27 @@ pub(super) enum Choose {
 }
 
 impl Rules {
-    pub(super) const CHOICES: &'static [Choice] = &[
-        Choice {
-            name: "choose",
-            values: &["random", "last-seen", "fair-share"],
-            help: "which token to ask for; fair-share: the last seen, but another one if n/k nodes or more waited for it",
-        },
-        Choice { name: "inform", values: Choice::NUMBER, help: "how many nodes an idle holder informs (0)" },
-        Choice {
-            name: "repeats",
-            values: Choice::NUMBER,
-            help: "an idle holder informs only if it has entered so often again before another node asked (0)",
-        },
-        Choice {
-            name: "first",
-            values: &["spread", "same"],
-            help: "which token a node asks for that has seen none: its number modulo k, or all the same",
-        },
-        Choice {
-            name: "tuning",
-            values: &["none", "balanced"],
-            help: "balanced: choose=fair-share inform=1 repeats=1, where nothing else is said",
-        },
+    pub(super) const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo::choice(
+            "choose",
+            &["random", "last-seen", "fair-share"],
+            "which token to ask for; fair-share: the last seen, but another one if n/k nodes or more waited for it",
+        ),
+        OptionInfo::number("inform", "how many nodes an idle holder informs (0)"),
+        OptionInfo::number(
+            "repeats",
+            "an idle holder informs only if it has entered so often again before another node asked (0)",
+        ),
+        OptionInfo::choice(
+            "first",
+            &["spread", "same"],
+            "which token a node asks for that has seen none: its number modulo k, or all the same",
+        ),
+        OptionInfo::choice(
+            "tuning",
+            &["none", "balanced"],
+            "balanced: choose=fair-share inform=1 repeats=1, where nothing else is said",
+        ),
     ];
 
     pub(super) fn of(setting: &Setting) -> Result<Rules, SettingError> {
@@ -60,17 +59,17 @@ impl Rules {
         let inform = setting.number("inform", u32::from(balanced)) as usize;
         // Without INFORM messages no node needs to count.
         let repeats = if inform == 0 { 0 } else { setting.number("repeats", u32::from(balanced)) };
-        let printed = Printed::of(setting);
-        let informs = [Printed::InformAlways, Printed::InformUnlessWaiting, Printed::InformByVersion];
-        if inform == 0 && printed.is_some_and(|printed| informs.contains(&printed)) {
+        let defect = Defect::of(setting);
+        let informs = [Defect::InformAlways, Defect::InformUnlessWaiting, Defect::InformByVersion];
+        if inform == 0 && defect.is_some_and(|defect| informs.contains(&defect)) {
             return Err(SettingError("a defect of INFORM messages needs some: say --inform 1".into()));
         }
-        if choose != Choose::FairShare && printed == Some(Printed::OverflowSentOn) {
+        if choose != Choose::FairShare && defect == Some(Defect::OverflowSentOn) {
             return Err(SettingError(
                 "that defect is one of the fair share: say --set choose=fair-share".into(),
             ));
         }
-        Ok(Rules { choose, inform, repeats, printed, first_same: setting.option("first") == Some("same") })
+        Ok(Rules { choose, inform, repeats, defect, first_same: setting.option("first") == Some("same") })
     }
 
     /// The token that a node asks for before it has seen any, if it does not choose at random.

@@ -11,7 +11,7 @@ fn start(scope: &Scope) -> World<BulgannawarVaidya> {
 }
 
 fn seen(world: &World<BulgannawarVaidya>) -> Vec<TokenId> {
-    world.seats.iter().filter_map(|seat| Some(seat.node.as_ref()?.seen)).collect()
+    world.nodes.iter().filter_map(|node| Some(node.state.as_ref()?.seen)).collect()
 }
 
 /// A holder sends an INFORM only if it has entered again before another node asked. A node that gets one and
@@ -53,9 +53,7 @@ fn a_long_queue_turns_nodes_away() {
 #[test]
 fn balanced_is_a_name_for_three_options() {
     let rules = |options: &[(&str, &str)]| {
-        let mut setting = Setting::new(4, 2);
-        setting.options = options.iter().map(|&(name, value)| (name.into(), value.into())).collect();
-        let rules = super::Rules::of(&setting).unwrap();
+        let rules = super::Rules::of(&Setting::new(4, 2).with(options)).unwrap();
         (rules.choose, rules.inform, rules.repeats)
     };
     let parts = rules(&[("choose", "fair-share"), ("inform", "1"), ("repeats", "1")]);

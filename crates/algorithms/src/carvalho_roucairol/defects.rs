@@ -1,13 +1,13 @@
 //! Mutants: each takes away one thing that the algorithm rests on.
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        NotAskedAgain => Defect {
+    pub enum Defect {
+        NotAskedAgain => DefectInfo {
             name: "not-asked-again",
             source: "mutant",
             printed: "a waiting node that gives a permission away does not ask for it again",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 1, 2),
         },
-        PermissionKept => Defect {
+        PermissionKept => DefectInfo {
             name: "permission-kept",
             source: "mutant",
             printed: "a node that replies keeps the other one's permission",
@@ -23,7 +23,7 @@ defects! {
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 2),
         },
-        InsideComparesTimes => Defect {
+        InsideComparesTimes => DefectInfo {
             name: "inside-compares-times",
             source: "mutant (right in ricart-agrawala)",
             printed: "a node that is inside defers a request only if its own is older",

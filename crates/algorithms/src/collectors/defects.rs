@@ -1,13 +1,13 @@
 //! The errors of 000: of its pseudo-code (appendix A) and of its prose (section III B).
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        DanglingElse => Defect {
+    pub enum Defect {
+        DanglingElse => DefectInfo {
             name: "dangling-else",
             source: "000 app. A, Init",
             printed: "the ELSE belongs to the inner IF: collectors become normal nodes, and normal nodes nothing",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
         },
-        OwnGroupDropped => Defect {
+        OwnGroupDropped => DefectInfo {
             name: "own-group-dropped",
             source: "000 app. A, Recieve_request",
             printed: "the global collector queues a request only if it comes from a collector (an ELSE is missing)",
@@ -23,7 +23,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
         },
-        QueuesItself => Defect {
+        QueuesItself => DefectInfo {
             name: "queues-itself",
             source: "000 app. A, Recieve_request",
             printed: "for a group request the global collector queues itself globally and the sender locally",
@@ -31,7 +31,7 @@ defects! {
             shows: Shows::Search(Property::NoEntryWithoutRequest),
             scope: Scope::new(4, 1, 1),
         },
-        ForwardsTwice => Defect {
+        ForwardsTwice => DefectInfo {
             name: "forwards-twice",
             source: "000 app. A, Recieve_Token",
             printed: "a normal node passes its token on, then runs into the last ELSE and sends it again",
@@ -39,7 +39,7 @@ defects! {
             shows: Shows::Search(Property::TokensConserved),
             scope: Scope::new(2, 1, 1),
         },
-        FastPathQueues => Defect {
+        FastPathQueues => DefectInfo {
             name: "fast-path-queues",
             source: "000 app. A, Request_CS",
             printed: "a collector with a token enters at once and leaves its own id in the local queue",
@@ -47,7 +47,7 @@ defects! {
             shows: Shows::Search(Property::NoDoubleEntry),
             scope: Scope::new(2, 2, 1),
         },
-        SharesFromK => Defect {
+        SharesFromK => DefectInfo {
             name: "shares-from-k",
             source: "000 sec. III B, cases 1 to 3",
             printed: "shares are computed from k, the number of all tokens",
@@ -55,7 +55,7 @@ defects! {
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 1),
         },
-        GrantCountsOne => Defect {
+        GrantCountsOne => DefectInfo {
             name: "grant-counts-one",
             source: "000 app. A, Recieve_Token",
             printed: "numOfTokens grows by one whenever tokens come, however many they are",
@@ -63,7 +63,7 @@ defects! {
             shows: Shows::Search(Property::TokensConserved),
             scope: Scope::new(3, 3, 1),
         },
-        OwnGroupFirst => Defect {
+        OwnGroupFirst => DefectInfo {
             name: "own-group-first",
             source: "000 sec. III B, case 3A",
             printed: "k − 1 tokens go to other groups and one stays in the own group: with one token, none goes",

@@ -35,8 +35,7 @@ impl Message {
             }
             Message::Token(queue) => {
                 census.token_moving();
-                census.queue(queue.len());
-                queue.iter().for_each(|&node| census.request_of(node));
+                census.queue_of(queue.iter().copied());
             }
             Message::Home => census.token_moving(),
         }

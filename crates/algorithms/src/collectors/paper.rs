@@ -31,7 +31,7 @@ fn replay(scope: Scope, defect: &str, schedule: &str) -> (World<Collectors>, Vec
 /// Delivers everything and lets clients leave, the lowest first, until nothing is left to do.
 pub(crate) fn serve_all<A: Algorithm>(world: &mut World<A>) {
     world.settle(1000).unwrap();
-    while let Some(node) = (0..).zip(&world.seats).map(|(node, _)| node).find(|&node| world.inside(node)) {
+    while let Some(node) = (0..).zip(&world.nodes).map(|(node, _)| node).find(|&node| world.inside(node)) {
         world.run(&format!("exit{node}")).unwrap();
         world.settle(1000).unwrap();
     }
@@ -61,7 +61,7 @@ fn figure_1() {
     assert_eq!((layout.groups(), collectors), (4, Vec::from([0, 4, 8, 12])));
     assert_eq!(layout.group_of(7), 1);
     let world = world(Scope::new(16, 5, 1));
-    let available: Vec<u32> = world.seats.iter().map(|seat| seat.node.as_ref().unwrap().available).collect();
+    let available: Vec<u32> = world.nodes.iter().map(|node| node.state.as_ref().unwrap().available).collect();
     assert_eq!(available[0], 5);
     assert!(available[1..].iter().all(|&tokens| tokens == 0));
 }
@@ -144,7 +144,7 @@ fn case_1() {
     one_a.run("req1 req2 1>0 2>0 tmo0").unwrap();
     assert_eq!(under_way(&one_a, 0, 1), Message::Token(Vec::from([1])));
     assert_eq!(under_way(&one_a, 0, 2), Message::Token(Vec::from([2])));
-    assert_eq!(one_a.seats[0].node.as_ref().unwrap().available, 1);
+    assert_eq!(one_a.nodes[0].state.as_ref().unwrap().available, 1);
     let mut one_b = world(Scope::new(9, 2, 1).with(COLLECT));
     one_b.run("req1 req2 1>0 2>0 req0 tmo0").unwrap();
     assert_eq!(under_way(&one_b, 0, 1), Message::Token(Vec::from([1, 0])));
@@ -231,7 +231,7 @@ fn step_7_of_case_2() {
         world.run("exit1 1>0").unwrap();
         world.settle(10).unwrap();
         assert_eq!(world.inside(5), helped);
-        let idle = world.seats[0].node.as_ref().unwrap().available;
+        let idle = world.nodes[0].state.as_ref().unwrap().available;
         assert_eq!(idle, u32::from(!helped));
         serve_all(&mut world);
     }
@@ -281,7 +281,7 @@ fn a_client_enters_twice() {
 
 /// Shares computed from k: with two tokens, three clients are inside.
 #[test]
-fn three_inside_of_two() {
+fn three_inside_where_two_are_allowed() {
     let schedule = "req1 1>0 0>1 req3 3>2 2>0 0>2 2>3 req0";
     let (world, violated) = replay(Scope::new(4, 2, 1), "shares-from-k", schedule);
     assert!(world.inside(0) && world.inside(1) && world.inside(3));

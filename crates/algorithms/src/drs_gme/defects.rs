@@ -1,7 +1,7 @@
 //! The errors of the paper (004).
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 /// With losses, a regenerated copy of the token is legal, so only its consequences count.
@@ -19,8 +19,8 @@ const fn any_of(nodes: u32, requests: u32, groups: u32) -> Scope {
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        SessionOnlyFromIdle => Defect {
+    pub enum Defect {
+        SessionOnlyFromIdle => DefectInfo {
             name: "session-only-from-idle",
             source: "004 app. A, events 1, 2 and 6",
             printed: "the session number grows only when an idle holder enters, and a token is valid only if its \
@@ -29,7 +29,7 @@ defects! {
             shows: Shows::Search(Property::TokensConserved),
             scope: Scope::new(2, 1, 1),
         },
-        RequestsForgotten => Defect {
+        RequestsForgotten => DefectInfo {
             name: "requests-forgotten",
             source: "004 app. A, event 2; sec. V, lemma 3",
             printed: "a node without the token adds the asker to its request set and forgets the request",
@@ -37,7 +37,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 1, 1),
         },
-        ServedNotRecorded => Defect {
+        ServedNotRecorded => DefectInfo {
             name: "served-not-recorded",
             source: "004 sec. III, app. A, events 2 and 6",
             printed: "the token does not say which requests were granted, and lets its receiver in, whether it \
@@ -46,7 +46,7 @@ defects! {
             shows: Shows::Search(Property::NoEntryWithoutRequest),
             scope: Scope::new(3, 1, 1),
         },
-        StartUnguarded => Defect {
+        StartUnguarded => DefectInfo {
             name: "start-unguarded",
             source: "004 app. A, event 3",
             printed: "start names neither group nor request and lets its receiver in, whatever it does",
@@ -54,7 +54,7 @@ defects! {
             shows: Shows::Search(Property::OneGroupAtATime),
             scope: timed(2, 2, 2, 1, 1),
         },
-        HandOverToSelfChecked => Defect {
+        HandOverToSelfChecked => DefectInfo {
             name: "hand-over-to-self-checked",
             source: "004 app. A, events 5 and 6",
             printed: "a captain whose own request is at the head sends itself the token, which is no newer than \
@@ -63,7 +63,7 @@ defects! {
             shows: Shows::Search(Property::TokensConserved),
             scope: Scope::new(2, 1, 2).groups(2),
         },
-        OldTokenNotHighest => Defect {
+        OldTokenNotHighest => DefectInfo {
             name: "old-token-not-highest",
             source: "004 sec. V lemma 1, app. A, event 6",
             printed: "a token is valid if it is newer than the one that this node handed over last",
@@ -71,7 +71,7 @@ defects! {
             shows: Shows::Search(Property::NoDoubleEntry),
             scope: timed(2, 1, 1, 1, 1),
         },
-        RegenerateStaysIdle => Defect {
+        RegenerateStaysIdle => DefectInfo {
             name: "regenerate-stays-idle",
             source: "004 app. A, event 8, state HI",
             printed: "an idle holder answers gen_token with a token without the asker's entry, and stays a holder",
@@ -79,7 +79,7 @@ defects! {
             shows: Shows::Search(Property::TokensConserved),
             scope: timed(2, 1, 1, 1, 1),
         },
-        RegenerateUnrecorded => Defect {
+        RegenerateUnrecorded => DefectInfo {
             name: "regenerate-unrecorded",
             source: "004 app. A, event 8, state HS",
             printed: "a captain that has left counts the follower that it lets in after gen_token, and does not \
@@ -88,7 +88,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: timed(3, 1, 1, 1, 1),
         },
-        RegenerateFromNothing => Defect {
+        RegenerateFromNothing => DefectInfo {
             name: "regenerate-from-nothing",
             source: "004 app. A, event 8, states N and R",
             printed: "a node that never handed a token over makes one from its empty copy, for the head of an \
@@ -97,7 +97,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: timed(2, 1, 1, 1, 1),
         },
-        IsCompleteUnnumbered => Defect {
+        IsCompleteUnnumbered => DefectInfo {
             name: "is-complete-unnumbered",
             source: "004 app. A, events 9 and 10",
             printed: "is_complete names the group alone and admits any node that waits for it",
@@ -105,7 +105,7 @@ defects! {
             shows: Shows::Search(Property::OneGroupAtATime),
             scope: timed(2, 2, 2, 1, 1),
         },
-        SuspectTooEarly => Defect {
+        SuspectTooEarly => DefectInfo {
             name: "suspect-too-early",
             source: "004 sec. IV",
             printed: "a loss is suspected after n + 1 messages and n - 1 critical sections",
@@ -114,7 +114,7 @@ defects! {
             shows: Shows::Search(Property::TokensConserved),
             scope: Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1),
         },
-        TokenNotStored => Defect {
+        TokenNotStored => DefectInfo {
             name: "token-not-stored",
             source: "004 sec. II, app. A (old_token alone is a local variable)",
             printed: "the token and the followers of its holder are lost in a crash",
@@ -122,7 +122,7 @@ defects! {
             shows: Shows::Search(Property::EndReachable),
             scope: crashing(2, 2, 2, 1),
         },
-        AnyOfEntryStays => Defect {
+        AnyOfEntryStays => DefectInfo {
             name: "any-of-entry-stays",
             source: "004 sec. VII with app. A, event 6",
             printed: "a follower is deleted from the entry of the group that is opened and stays in its other \
@@ -131,7 +131,7 @@ defects! {
             shows: Shows::Search(Property::NoEntryWithoutRequest),
             scope: any_of(3, 1, 2),
         },
-        AnyOfFirstsAsked => Defect {
+        AnyOfFirstsAsked => DefectInfo {
             name: "any-of-firsts-asked",
             source: "004 sec. VII with app. A, events 4 and 5",
             printed: "at a hand-over the request set is the nodes that come first in some entry of the queue",
@@ -139,7 +139,7 @@ defects! {
             shows: Shows::Random(Property::NobodyLeftWaiting, 5),
             scope: any_of(5, 4, 3),
         },
-        StaleUnanswered => Defect {
+        StaleUnanswered => DefectInfo {
             name: "stale-unanswered",
             source: "004 sec. V lemma 2, app. A, event 2",
             printed: "a holder ignores an old request",
@@ -147,7 +147,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 1, 2).fifo(),
         },
-        HintIgnored => Defect {
+        HintIgnored => DefectInfo {
             name: "hint-ignored-by-holder",
             source: "mutant",
             printed: "a node that has got the token in the meantime ignores a hint",

@@ -5,46 +5,47 @@ use alloc::vec::Vec;
 use core::mem;
 
 use crate::algorithm::{Group, Groups, NodeId};
-use crate::drs_gme::plan::Plan;
-use crate::drs_gme::{Ask, Context, DrsGme, Holding, Message, Place, Printed, Stage, Token, printed};
+use crate::drs_gme::effects::Effects;
+use crate::drs_gme::{Arrival, Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Token};
+use crate::sorted;
 
 impl DrsGme {
     /// The local client asks, and the token is here.
-    pub(super) fn request_here(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else { return };
+    pub(super) fn request_here(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
+        let Location::Here(holding) = &mut self.kept.location else { return };
         match holding.open {
             Some(group) if holding.token.queue.is_empty() && ask.groups.contains(group) => {
                 holding.token.record(site, ask);
                 self.stage = Stage::Captain;
-                plan.enter(group);
+                effects.enter(group);
             }
             Some(_) => holding.token.enqueue(ask),
             None => {
-                if printed(site, Printed::SessionOnlyFromIdle) {
+                if site.has_defect(Defect::SessionOnlyFromIdle) {
                     self.kept.session += 1;
                 }
-                self.open(site, ask, plan);
+                self.open(site, ask, effects);
             }
         }
     }
 
     /// Another node asks, and the token is here.
-    pub(super) fn request_at_holder(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
+    pub(super) fn request_at_holder(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
         let captain_inside = self.stage == Stage::Captain;
-        let Place::Here(holding) = &mut self.kept.place else { return };
+        let Location::Here(holding) = &mut self.kept.location else { return };
         let followers = holding.followers.len();
         holding.followers.retain(|&(node, number)| node != ask.node || number >= ask.number);
         if holding.followers.len() < followers {
-            plan.note("a new request stood for a completion");
+            effects.note("a new request stood for a completion");
         }
         if holding.token.knows_served(ask) {
             // The requester may have held the token since it asked, and then does not know this node any
             // more.
-            if printed(site, Printed::StaleUnanswered) {
+            if site.has_defect(Defect::StaleUnanswered) {
                 return;
             }
-            plan.note("a stale request was answered with a hint");
-            return plan.send(ask.node, Message::Hint);
+            effects.note("a stale request was answered with a hint");
+            return effects.send(ask.node, Message::Hint);
         }
         if holding.token.knows_queued(ask) {
             return;
@@ -53,133 +54,142 @@ impl DrsGme {
         let welcome = captain_inside || holding.token.queue.is_empty();
         match holding.open {
             Some(group) if running && welcome && ask.groups.contains(group) => {
-                holding.let_in(site, ask, group, plan);
+                holding.admit(site, ask, group, effects);
             }
             _ => {
                 holding.token.enqueue(ask);
-                self.next_session(site, false, plan);
+                self.next_session(site, Arrival::Earlier, effects);
             }
         }
     }
 
     /// A node suspects a loss, and the token is here: its request counts. If it was granted and the start is
     /// lost, the timer for the followers repairs that, long before the other timer expires.
-    pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Ask, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else { return };
+    pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
+        let Location::Here(holding) = &mut self.kept.location else { return };
         let stale = holding.token.knows_served(ask) || holding.token.knows_queued(ask);
-        if printed(site, Printed::RegenerateStaysIdle) && holding.open.is_none() && !stale {
+        if site.has_defect(Defect::RegenerateStaysIdle) && holding.open.is_none() && !stale {
             let (session, token) = (self.kept.session + 1, holding.token.clone());
-            return plan.send(ask.node, Message::Token { session, token });
+            return effects.send(ask.node, Message::Token { session, token });
         }
         let group = holding.open.filter(|&group| ask.groups.contains(group));
         let left = self.stage != Stage::Captain && holding.token.queue.is_empty();
         let known = stale || holding.followers.iter().any(|&(node, _)| node == ask.node);
         if let (true, Some(group), true, false) =
-            (printed(site, Printed::RegenerateUnrecorded), group, left, known)
+            (site.has_defect(Defect::RegenerateUnrecorded), group, left, known)
         {
             holding.token.record(site, ask);
             holding.unrecorded += 1;
-            return plan.send(ask.node, Message::Start { group, number: ask.number });
+            return effects.send(ask.node, Message::Start { group, number: ask.number });
         }
         if !stale {
-            self.request_at_holder(site, ask, plan);
+            self.request_at_holder(site, ask, effects);
         }
     }
 
-    pub(super) fn on_complete(&mut self, site: &Context<'_>, from: NodeId, number: u32, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else { return };
+    pub(super) fn on_complete(
+        &mut self,
+        site: &Context<'_>,
+        from: NodeId,
+        number: u32,
+        effects: &mut Effects,
+    ) {
+        let Location::Here(holding) = &mut self.kept.location else { return };
         let followers = holding.followers.len();
         holding.followers.retain(|&follower| follower != (from, number));
         if holding.followers.len() < followers {
-            self.next_session(site, false, plan);
+            self.next_session(site, Arrival::Earlier, effects);
         }
     }
 
     /// The timer for the followers has expired.
-    pub(super) fn ask_followers(&mut self, plan: &mut Plan) {
-        let Place::Here(Holding { followers, open: Some(group), .. }) = &self.kept.place else { return };
+    pub(super) fn ask_followers(&mut self, effects: &mut Effects) {
+        let Location::Here(Holding { followers, open: Some(group), .. }) = &self.kept.location else {
+            return;
+        };
         for &(node, number) in followers {
-            plan.send(node, Message::IsComplete { group: *group, number });
+            effects.send(node, Message::IsComplete { group: *group, number });
         }
     }
 
-    /// Ends the session if no client is inside, and serves the head of the queue. `arrived` says that the
-    /// token has just arrived.
-    pub(super) fn next_session(&mut self, site: &Context<'_>, arrived: bool, plan: &mut Plan) {
-        let Place::Here(holding) = &mut self.kept.place else { return };
+    /// Ends the session if no client is inside, and serves the head of the queue.
+    pub(super) fn next_session(&mut self, site: &Context<'_>, arrival: Arrival, effects: &mut Effects) {
+        let Location::Here(holding) = &mut self.kept.location else { return };
         if self.stage == Stage::Captain || holding.has_followers() {
             if self.stage != Stage::Captain && holding.followers.is_empty() {
-                plan.never("a captain waits for a follower that it has no record of");
+                effects.never("a captain waits for a follower that it has no record of");
             }
             return;
         }
         holding.open = None;
         let Some(&head) = holding.token.queue.first() else { return };
         if head.node != site.me {
-            return self.hand_over(site, plan);
+            return self.hand_off(site, effects);
         }
-        if printed(site, Printed::HandOverToSelfChecked) && !arrived {
+        if site.has_defect(Defect::HandOverToSelfChecked) && arrival == Arrival::Earlier {
             // The text sends the token to itself and then finds that it is not newer than its own copy.
             let token = holding.token.clone();
             self.request_set = token.captains(site);
-            self.kept.place = Place::Away(Some(token));
+            self.kept.location = Location::Away(Some(token));
             return;
         }
         holding.token.queue.remove(0);
         let lets_anyone_in = matches!(
-            site.rules.printed,
-            Some(Printed::ServedNotRecorded | Printed::AnyOfEntryStays | Printed::OldTokenNotHighest)
+            site.rules.defect,
+            Some(Defect::ServedNotRecorded | Defect::AnyOfEntryStays | Defect::OldTokenNotHighest)
         );
         match self.stage {
             Stage::Waiting(groups) => {
-                self.open(site, Ask { node: site.me, number: self.kept.number, groups }, plan);
+                self.open(site, Ask { node: site.me, number: self.kept.number, groups }, effects);
             }
-            _ if lets_anyone_in => self.open(site, head, plan),
+            _ if lets_anyone_in => self.open(site, head, effects),
             _ => {
-                plan.note("a token came to a node that does not wait");
-                self.next_session(site, arrived, plan);
+                effects.note("a token came to a node that does not wait");
+                self.next_session(site, arrival, effects);
             }
         }
     }
 
     /// Opens a session for a request of the local client, and admits every other requester that accepts its
     /// group.
-    fn open(&mut self, site: &Context<'_>, own: Ask, plan: &mut Plan) {
-        let (Place::Here(holding), Some(group)) = (&mut self.kept.place, own.groups.first()) else { return };
+    fn open(&mut self, site: &Context<'_>, own: Ask, effects: &mut Effects) {
+        let (Location::Here(holding), Some(group)) = (&mut self.kept.location, own.groups.first()) else {
+            return;
+        };
         holding.open = Some(group);
         holding.token.record(site, own);
         self.stage = Stage::Captain;
-        plan.enter(group);
+        effects.enter(group);
         let queue = mem::take(&mut holding.token.queue);
         for ask in queue {
             if !ask.groups.contains(group) {
                 holding.token.queue.push(ask);
                 continue;
             }
-            holding.let_in(site, ask, group, plan);
+            holding.admit(site, ask, group, effects);
             let rest: Groups = ask.groups.iter().filter(|&other| other != group).collect();
-            if printed(site, Printed::AnyOfEntryStays) && !rest.is_empty() {
+            if site.has_defect(Defect::AnyOfEntryStays) && !rest.is_empty() {
                 holding.token.queue.push(Ask { groups: rest, ..ask });
             }
         }
     }
 
     /// Sends the token to the head of the queue.
-    fn hand_over(&mut self, site: &Context<'_>, plan: &mut Plan) {
-        let Place::Here(holding) = mem::take(&mut self.kept.place) else { return };
-        if !printed(site, Printed::SessionOnlyFromIdle) {
+    fn hand_off(&mut self, site: &Context<'_>, effects: &mut Effects) {
+        let Location::Here(holding) = mem::take(&mut self.kept.location) else { return };
+        if !site.has_defect(Defect::SessionOnlyFromIdle) {
             self.kept.session += 1;
         }
         self.request_set = holding.token.captains(site);
-        self.kept.place = Place::Away(Some(holding.token));
-        self.send_again(plan);
+        self.kept.location = Location::Away(Some(holding.token));
+        self.send_again(effects);
     }
 
     /// Sends the token that was handed over last. The receiver accepts it once, however often it is sent.
-    pub(super) fn send_again(&self, plan: &mut Plan) {
-        let Place::Away(Some(token)) = &self.kept.place else { return };
+    pub(super) fn send_again(&self, effects: &mut Effects) {
+        let Location::Away(Some(token)) = &self.kept.location else { return };
         if let Some(head) = token.queue.first() {
-            plan.send(head.node, Message::Token { session: self.kept.session, token: token.clone() });
+            effects.send(head.node, Message::Token { session: self.kept.session, token: token.clone() });
         }
     }
 }
@@ -193,14 +203,12 @@ impl Holding {
         !self.followers.is_empty() || self.unrecorded > 0
     }
 
-    fn let_in(&mut self, site: &Context<'_>, ask: Ask, group: Group, plan: &mut Plan) {
+    fn admit(&mut self, site: &Context<'_>, ask: Ask, group: Group, effects: &mut Effects) {
         self.token.record(site, ask);
         let follower = (ask.node, ask.number);
-        if let Err(place) = self.followers.binary_search(&follower) {
-            self.followers.insert(place, follower);
-        }
-        plan.restart_followers_timer();
-        plan.send(ask.node, Message::Start { group, number: ask.number });
+        sorted::insert(&mut self.followers, follower);
+        effects.restart_followers_timer();
+        effects.send(ask.node, Message::Start { group, number: ask.number });
     }
 }
 
@@ -225,7 +233,7 @@ impl Token {
     fn record(&mut self, site: &Context<'_>, ask: Ask) {
         self.queue.retain(|other| other.node != ask.node);
         let Some(served) = self.served.get_mut(ask.node as usize) else { return };
-        if !printed(site, Printed::ServedNotRecorded) {
+        if !site.has_defect(Defect::ServedNotRecorded) {
             *served = ask.number;
         }
     }
@@ -235,8 +243,8 @@ impl Token {
     fn captains(&self, site: &Context<'_>) -> BTreeSet<NodeId> {
         let any_ahead =
             |index: usize, group: Group| self.queue[..index].iter().any(|ahead| ahead.groups.contains(group));
-        let follows = |index: usize, ask: &Ask| match site.rules.printed {
-            Some(Printed::AnyOfFirstsAsked) => ask.groups.iter().all(|group| any_ahead(index, group)),
+        let follows = |index: usize, ask: &Ask| match site.rules.defect {
+            Some(Defect::AnyOfFirstsAsked) => ask.groups.iter().all(|group| any_ahead(index, group)),
             _ => ask.groups.len() == 1 && self.queue[..index].iter().any(|ahead| ahead.groups == ask.groups),
         };
         let captains = self.queue.iter().enumerate().filter(|(index, ask)| !follows(*index, ask));

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::algorithm::{Group, Groups};
 use crate::census::Census;
-use crate::drs_gme::{Ask, Durable, Holding, Place, Token};
+use crate::drs_gme::{Ask, Durable, Holding, Location, Token};
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,8 +31,7 @@ impl Message {
     pub(super) fn count(&self, census: &mut Census) {
         if let Message::Token { token, .. } = self {
             census.token_moving();
-            census.queue(token.queue.len());
-            token.queue.iter().for_each(|ask| census.request_of(ask.node));
+            census.queue_of(token.queue.iter().map(|ask| ask.node));
         }
     }
 
@@ -93,12 +92,12 @@ impl fmt::Display for Token {
 /// On one line, as transcripts and traces show it.
 impl fmt::Debug for Durable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Durable { number, session, place } = self;
+        let Durable { number, session, location } = self;
         write!(f, "request #{number}, session {session}, ")?;
-        match place {
-            Place::Away(None) => f.write_str("no token"),
-            Place::Away(Some(token)) => write!(f, "handed over: {token}"),
-            Place::Here(Holding { token, open, followers, .. }) => {
+        match location {
+            Location::Away(None) => f.write_str("no token"),
+            Location::Away(Some(token)) => write!(f, "handed over: {token}"),
+            Location::Here(Holding { token, open, followers, .. }) => {
                 write!(f, "token here: {token}")?;
                 if let Some(group) = open {
                     write!(f, "; group {group} open")?;

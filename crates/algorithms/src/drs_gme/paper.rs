@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::drs_gme::{Ask, DrsGme, Place};
+use crate::drs_gme::{Ask, DrsGme, Location};
 use crate::info::Scope;
 use crate::{NodeId, Property, World};
 
@@ -17,16 +17,16 @@ fn faulty(nodes: u32, groups: u32, defect: Option<&str>) -> World<DrsGme> {
 }
 
 fn node(world: &World<DrsGme>, node: usize) -> &DrsGme {
-    world.seats[node].node.as_ref().unwrap()
+    world.nodes[node].state.as_ref().unwrap()
 }
 
 fn request_sets(world: &World<DrsGme>) -> Vec<Vec<NodeId>> {
-    (0..world.seats.len()).map(|me| node(world, me).request_set.iter().copied().collect()).collect()
+    (0..world.nodes.len()).map(|me| node(world, me).request_set.iter().copied().collect()).collect()
 }
 
 /// The queue of the holder, as (node, its only group).
 fn queue(world: &World<DrsGme>, holder: usize) -> Vec<(NodeId, u32)> {
-    let Place::Here(holding) = &node(world, holder).kept.place else { panic!("{holder} has no token") };
+    let Location::Here(holding) = &node(world, holder).kept.location else { panic!("{holder} has no token") };
     holding.token.queue.iter().map(|Ask { node, groups, .. }| (*node, groups.first().unwrap())).collect()
 }
 
@@ -144,7 +144,7 @@ fn smooth_admission() {
 
 /// Events 1, 2 and 6: the first token is destroyed.
 #[test]
-fn the_session_grows_at_every_hand_over() {
+fn the_session_grows_at_every_hand_off() {
     let mut wrong: World<DrsGme> = World::of(&Scope::new(2, 1, 1), Some("session-only-from-idle")).unwrap();
     assert!(wrong.run("req1 1>0 0>1").unwrap_err().contains("tokens-conserved"));
     let mut right = world(2, 1);
@@ -161,7 +161,7 @@ fn requests_are_kept() {
 
 /// Events 5 and 6: a captain that has left is the next captain itself.
 #[test]
-fn a_hand_over_to_oneself_is_local() {
+fn a_hand_off_to_the_own_node_is_local() {
     let schedule = "req0 req1 1>0 exit0 req0:1 0>1 exit1 1>0";
     let mut right = world(2, 2);
     right.run(schedule).unwrap();
@@ -260,7 +260,7 @@ fn a_captain_comes_back() {
 
 /// A node that crashes cancels its request: a token for it goes on, a start for it is answered.
 #[test]
-fn a_request_given_up() {
+fn a_cancelled_request() {
     let mut world = faulty(3, 2, None);
     world.run("req0 req1:1 1>0 1>2 req2:1 2>0 2>1 exit0 crash1 restart1 0>1").unwrap();
     assert!(!world.inside(1));

@@ -43,14 +43,14 @@ impl Clocks {
         self.tick();
         let now = self.now;
         match self.stamps.binary_search_by_key(&token, |&(stamped, _)| stamped) {
-            Ok(place) => self.stamps[place].1 = now,
-            Err(place) => self.stamps.insert(place, (token, now)),
+            Ok(index) => self.stamps[index].1 = now,
+            Err(index) => self.stamps.insert(index, (token, now)),
         }
     }
 
     /// Whether a statement of this time is newer than what this node knows about a token.
     pub(super) fn is_news(&self, token: TokenId, clock: u64) -> bool {
-        let place = self.stamps.binary_search_by_key(&token, |&(stamped, _)| stamped);
-        clock > place.map_or(self.base, |place| self.stamps[place].1)
+        let index = self.stamps.binary_search_by_key(&token, |&(stamped, _)| stamped);
+        clock > index.map_or(self.base, |index| self.stamps[index].1)
     }
 }

@@ -1,13 +1,13 @@
 //! Simplifications that look right and are wrong.
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        CancelClearsWait => Defect {
+    pub enum Defect {
+        CancelClearsWait => DefectInfo {
             name: "cancel-clears-wait",
             source: "mutant",
             printed: "when its last client gives up, a node forgets that it asked",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::OnePlacePerRequest),
             scope: Scope::new(2, 1, 1).clients(1),
         },
-        RejoinWhileWaiting => Defect {
+        RejoinWhileWaiting => DefectInfo {
             name: "rejoin-while-waiting",
             source: "mutant",
             printed: "a node with clients that sends a token on joins its queue, even if it has asked for another",
@@ -23,7 +23,7 @@ defects! {
             shows: Shows::Search(Property::OnePlacePerRequest),
             scope: Scope::new(3, 2, 2).clients(2).with(&[("passes", "0")]),
         },
-        UnwantedKeepsPointer => Defect {
+        UnwantedKeepsPointer => DefectInfo {
             name: "unwanted-keeps-pointer",
             source: "mutant",
             printed: "a node that no longer wants the token that comes does not mend its pointer",
@@ -31,7 +31,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(2, 2, 2).clients(2),
         },
-        BorrowedUntagged => Defect {
+        BorrowedUntagged => DefectInfo {
             name: "borrowed-untagged",
             source: "mutant",
             printed: "a token that becomes idle serves the queue of another one here as if it were its own",
@@ -39,7 +39,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(2, 2, 2).clients(2),
         },
-        IdlePushedHome => Defect {
+        IdlePushedHome => DefectInfo {
             name: "idle-pushed-home",
             source: "mutant",
             printed: "an idle token is sent home",
@@ -47,7 +47,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 2).with(&[("forget", "yes")]).firings(1, 1),
         },
-        MovedAsRequest => Defect {
+        MovedAsRequest => DefectInfo {
             name: "moved-as-request",
             source: "mutant",
             printed: "a request that moves to an idle token becomes a request for that token",
@@ -55,7 +55,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 2, 2).firings(1, 1),
         },
-        MoveReversesPath => Defect {
+        MoveReversesPath => DefectInfo {
             name: "move-reverses-path",
             source: "mutant",
             printed: "a node that moves a request to an idle token points to the requester for that token",
@@ -63,7 +63,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 2, 2).clients(2).firings(1, 0),
         },
-        FailedMoveForwarded => Defect {
+        FailedMoveForwarded => DefectInfo {
             name: "failed-move-forwarded",
             source: "mutant",
             printed: "a request that moved and found no token goes on by the pointer of the node where it is",
@@ -71,7 +71,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 2, 2).firings(2, 4),
         },
-        VoidIgnored => Defect {
+        VoidIgnored => DefectInfo {
             name: "void-ignored",
             source: "mutant",
             printed: "a node to which its own request moves ignores it",
@@ -79,7 +79,7 @@ defects! {
             shows: Shows::Search(Property::OnePlacePerRequest),
             scope: Scope::new(2, 2, 2).clients(2).firings(1, 2),
         },
-        ExitPointsToLast => Defect {
+        ExitPointsToLast => DefectInfo {
             name: "exit-points-to-last",
             source: "mutant",
             printed: "a node that sends a token on points to the last node of the queue, whatever its tag",
@@ -87,7 +87,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(4, 2, 2),
         },
-        OutOfOrder => Defect {
+        OutOfOrder => DefectInfo {
             name: "out-of-order",
             source: "mutant",
             printed: "messages may overtake each other",

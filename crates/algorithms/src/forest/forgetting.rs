@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::{Body, Clocks, Context, Forest, Held, Out, Pointers, Size, TokenId};
 use crate::Origin;
 use crate::algorithm::NodeId;
+use crate::waiters::Waiters;
 
 impl Forest {
     /// The initial state: all tokens are at the home, and all pointers lead there.
@@ -20,9 +21,15 @@ impl Forest {
     /// The same with this number of tokens.
     fn of_size(site: &Context<'_>, origin: Origin, size: Size) -> Forest {
         let tokens = if site.me == site.rules.home { size.tokens } else { 0 };
+        let held = (0..tokens).map(|token| Held::idle(token, origin.floor)).collect();
+        Forest::with(Waiters::default(), held, size, origin)
+    }
+
+    /// A state with these waiters and tokens and without requests.
+    pub(super) fn with(waiters: Waiters, held: Vec<Held>, size: Size, origin: Origin) -> Forest {
         Forest {
-            waiters: Default::default(),
-            held: (0..tokens).map(|token| Held::idle(token, origin.floor)).collect(),
+            waiters,
+            held,
             wait: None,
             node_queue: Vec::new(),
             pointers: Pointers::default(),
@@ -45,7 +52,7 @@ impl Forest {
                 && self.held.iter().all(Held::is_idle)
                 && self.home.as_ref().is_none_or(|home| home.is_idle())
         } else {
-            self.held.is_empty() && self.pointers.all_lead_home()
+            self.held.is_empty() && self.pointers.are_unchanged()
         };
         let floor = || {
             let versions = self.held.iter().map(|held| held.version).max().unwrap_or(0);
@@ -89,7 +96,7 @@ impl Forest {
     /// Whether this node is inactive, and its state differs from the initial one only in some pointers.
     pub(super) fn wants_to_forget(&self, site: &Context<'_>) -> bool {
         let inactive = self.waiters.is_empty() && self.held.is_empty() && self.wait.is_none();
-        let away = site.me != site.rules.home && !self.pointers.all_lead_home();
+        let away = site.me != site.rules.home && !self.pointers.are_unchanged();
         site.rules.forget && inactive && away && !self.forgetting
     }
 
@@ -119,7 +126,7 @@ impl Forest {
         out: &mut Out<'_>,
     ) {
         let (here, away): (Vec<_>, Vec<_>) =
-            tokens.iter().partition(|&&token| self.place_of(token).is_some() || self.is_retired(site, token));
+            tokens.iter().partition(|&&token| self.index_of(token).is_some() || self.is_retired(site, token));
         for token in away {
             let forgetting = &mut self.home().forgetting;
             if !forgetting.contains(&(node, token)) {
@@ -140,10 +147,10 @@ impl Forest {
         out: &mut Out<'_>,
     ) {
         for &token in tokens {
-            let mine = self.wait == Some(token) || self.place_of(token).is_some();
+            let mine = self.wait == Some(token) || self.index_of(token).is_some();
             if self.clocks.is_news(token, clock) && !mine {
                 out.note("an INFORM was taken");
-                self.pointers.clear(token);
+                self.pointers.reset(token);
             } else {
                 out.note("an INFORM was old");
             }

@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Forest, Held, Out, Printed, Ticket, TokenId, Via, printed};
+use super::{Body, Context, Defect, Forest, Held, Out, QueueEnd, Ticket, TokenId, Via};
 use crate::algorithm::NodeId;
 
 /// The state that only the home has.
@@ -53,8 +53,8 @@ impl Home {
 
     /// Takes out the oldest ticket for one of the first `tokens` tokens.
     pub(super) fn take_ticket(&mut self, tokens: u32) -> Option<Ticket> {
-        let place = self.tickets.iter().position(|ticket| ticket.token < tokens)?;
-        Some(self.tickets.remove(place))
+        let index = self.tickets.iter().position(|ticket| ticket.token < tokens)?;
+        Some(self.tickets.remove(index))
     }
 
     /// Records a token's version at another node. Returns whether it is at least as new as the one known.
@@ -93,15 +93,15 @@ impl Forest {
     /// Tells the home of idle tokens.
     pub(super) fn advertise(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let home = site.rules.home;
-        for place in 0..self.held.len() {
-            let held = &mut self.held[place];
+        for index in 0..self.held.len() {
+            let held = &mut self.held[index];
             if !held.is_idle() || held.advertised {
                 continue;
             }
             held.advertised = true;
-            if printed(site, Printed::IdlePushedHome) && site.me != home {
-                let Held { token, version, .. } = self.held.remove(place);
-                self.pointers.clear(token);
+            if site.has_defect(Defect::IdlePushedHome) && site.me != home {
+                let Held { token, version, .. } = self.held.remove(index);
+                self.pointers.reset(token);
                 let size = self.size;
                 return self.send(site, home, Body::Token { token, version, queue: Vec::new(), size }, out);
             }
@@ -124,7 +124,7 @@ impl Forest {
 
     /// At the home: a token is idle.
     pub(super) fn on_idle(&mut self, site: &Context<'_>, ticket: Ticket, new: bool, out: &mut Out<'_>) {
-        let here = self.place_of(ticket.token).is_some();
+        let here = self.index_of(ticket.token).is_some();
         let mine = ticket.holder == site.me;
         let usable = ticket.token < self.size.tokens;
         let home = self.home();
@@ -156,10 +156,10 @@ impl Forest {
         }
         let Some((origin, via)) = self.pop_longest_queue(site) else { return };
         let token = ticket.token;
-        if printed(site, Printed::MoveReversesPath) && self.wait != Some(token) {
+        if site.has_defect(Defect::MoveReversesPath) && self.wait != Some(token) {
             self.pointers.set(token, origin, home);
         }
-        let body = if printed(site, Printed::MovedAsRequest) {
+        let body = if site.has_defect(Defect::MovedAsRequest) {
             Body::Request { origin, token, front: false }
         } else {
             Body::Move { origin, via, token }
@@ -178,10 +178,10 @@ impl Forest {
     ) {
         self.unadvertise(token);
         if origin == site.me {
-            if !printed(site, Printed::VoidIgnored) {
+            if !site.has_defect(Defect::VoidIgnored) {
                 self.end_request(site, via, out);
             }
-        } else if self.enqueue(site, origin, via, false, out) {
+        } else if self.enqueue(site, origin, via, QueueEnd::Back, out) {
             out.note("a request moved to an idle token");
         } else {
             out.note("a request moved and found no token");
@@ -189,7 +189,7 @@ impl Forest {
             // turned it aside.
             let request = Body::Request { origin, token: via.token, front: true };
             let own = self.pointers.to(via.token, site.rules.home);
-            let to = if printed(site, Printed::FailedMoveForwarded) { own } else { via.node };
+            let to = if site.has_defect(Defect::FailedMoveForwarded) { own } else { via.node };
             self.send(site, to, request, out);
         }
     }
@@ -204,7 +204,7 @@ impl Forest {
         self.pointers.set(via.token, via.node, site.rules.home);
         self.clocks.stamp(site, via.token);
         for node in core::mem::take(&mut self.node_queue) {
-            self.on_request(site, node, via.token, false, out);
+            self.on_request(site, node, via.token, QueueEnd::Back, out);
         }
         if self.uses_tickets(site) && site.me == site.rules.home {
             self.home().may_fetch = false;
@@ -213,8 +213,8 @@ impl Forest {
     }
 
     fn unadvertise(&mut self, token: TokenId) {
-        if let Some(place) = self.place_of(token) {
-            self.held[place].advertised = false;
+        if let Some(index) = self.index_of(token) {
+            self.held[index].advertised = false;
         }
     }
 }

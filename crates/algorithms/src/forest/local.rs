@@ -1,8 +1,8 @@
 //! Local clients, and the tokens on this node. A token admits a client, goes to the head of its queue, serves
 //! another token's queue, or stays idle.
 
-use super::{Body, Context, Entry, Forest, Out, Printed, TokenId, Via, printed};
-use crate::algorithm::{ClientId, Pass};
+use super::{Body, Context, Defect, Entry, Forest, Out, TokenId, Via};
+use crate::algorithm::{ClientId, Grant};
 
 impl Forest {
     /// A client cancels. The node's request, if it has one, stays: other nodes may rely on it by now.
@@ -10,7 +10,7 @@ impl Forest {
         if self.waiters.remove(client).is_none() {
             out.never("a client gives up and does not wait");
         }
-        if printed(site, Printed::CancelClearsWait) && self.waiters.is_empty() {
+        if site.has_defect(Defect::CancelClearsWait) && self.waiters.is_empty() {
             self.wait = None;
         }
     }
@@ -30,21 +30,21 @@ impl Forest {
         if self.has_retiring() {
             self.tidy_retiring(site, out);
         }
-        while let Some(place) = self.free_with_shortest_queue() {
-            let held = &mut self.held[place];
+        while let Some(index) = self.free_with_shortest_queue() {
+            let held = &mut self.held[index];
             let alone = held.queue.is_empty();
             if alone {
                 held.passed = 0;
             }
             let local_first = alone || held.fresh || held.passed < site.rules.passes;
             if local_first && let Some((client, ())) = self.waiters.pop_front() {
-                self.admit(place, client, out);
+                self.admit(index, client, out);
             } else if !alone {
-                self.send_on(site, place, out);
-            } else if let Some(entry) = self.take_from_longest_queue(site, place) {
+                self.send_on(site, index, out);
+            } else if let Some(entry) = self.take_from_longest_queue(site, index) {
                 out.note("an idle token served another's queue");
-                self.held[place].queue.push(entry);
-                self.send_on(site, place, out);
+                self.held[index].queue.push(entry);
+                self.send_on(site, index, out);
             } else {
                 // All idle tokens are equal.
                 self.held.iter_mut().filter(|held| held.busy.is_none()).for_each(|held| held.fresh = false);
@@ -58,27 +58,27 @@ impl Forest {
     }
 
     fn free_with_shortest_queue(&self) -> Option<usize> {
-        let free = (0..self.usable()).filter(|&place| self.held[place].busy.is_none());
-        free.min_by_key(|&place| self.held[place].queue.len())
+        let free = (0..self.usable()).filter(|&index| self.held[index].busy.is_none());
+        free.min_by_key(|&index| self.held[index].queue.len())
     }
 
     /// Grants the token to a client.
-    fn admit(&mut self, place: usize, client: ClientId, out: &mut Out<'_>) {
-        let held = &mut self.held[place];
+    fn admit(&mut self, index: usize, client: ClientId, out: &mut Out<'_>) {
+        let held = &mut self.held[index];
         if !held.queue.is_empty() && !held.fresh {
             held.passed += 1;
             out.note("a local client went before the queue");
         }
         (held.busy, held.fresh) = (Some(client), false);
         held.version = held.version.saturating_add(1);
-        out.admit(Pass { client, group: 0, slot: held.token, fence: held.version });
+        out.grant(Grant { client, group: 0, slot: held.token, fence: held.version });
     }
 
-    /// Takes the head of the longest queue here as an entry for the token at this place.
-    fn take_from_longest_queue(&mut self, site: &Context<'_>, place: usize) -> Option<Entry> {
-        let to = self.held[place].token;
+    /// Takes the head of the longest queue here as an entry for the token at this index.
+    fn take_from_longest_queue(&mut self, site: &Context<'_>, index: usize) -> Option<Entry> {
+        let to = self.held[index].token;
         let (node, via) = self.pop_longest_queue(site)?;
-        let retagged = via.token != to && !printed(site, Printed::BorrowedUntagged);
+        let retagged = via.token != to && !site.has_defect(Defect::BorrowedUntagged);
         Some(Entry { node, via: retagged.then_some(via) })
     }
 
@@ -93,11 +93,11 @@ impl Forest {
         Some((entry.node, entry.via.unwrap_or(Via { token: longest.token, node: site.me })))
     }
 
-    /// Sends the token at this place to the head of its queue. If clients wait here, this node joins that
+    /// Sends the token at this index to the head of its queue. If clients wait here, this node joins that
     /// queue.
-    pub(super) fn send_on(&mut self, site: &Context<'_>, place: usize, out: &mut Out<'_>) {
-        let mut held = self.held.remove(place);
-        let may_join = self.wait.is_none() || printed(site, Printed::RejoinWhileWaiting);
+    pub(super) fn send_on(&mut self, site: &Context<'_>, index: usize, out: &mut Out<'_>) {
+        let mut held = self.held.remove(index);
+        let may_join = self.wait.is_none() || site.has_defect(Defect::RejoinWhileWaiting);
         if !self.waiters.is_empty() && may_join && held.token < self.size.tokens {
             out.note("a node joined the queue of the token that it sent on");
             held.queue.push(Entry { node: site.me, via: None });
@@ -106,11 +106,11 @@ impl Forest {
         // Later requests go to the last node that gets this token because it asked for it. An entry that was
         // turned aside says nothing about this token's forest.
         let head = held.queue[0].node;
-        let asked_for_it = |entry: &&Entry| entry.via.is_none() || printed(site, Printed::ExitPointsToLast);
+        let asked_for_it = |entry: &&Entry| entry.via.is_none() || site.has_defect(Defect::ExitPointsToLast);
         let last = held.queue.iter().rev().find(asked_for_it).map_or(head, |entry| entry.node);
         self.pointers.set(held.token, last, site.rules.home);
         if self.wait == Some(held.token) {
-            self.pointers.clear(held.token);
+            self.pointers.reset(held.token);
         }
         held.version = held.version.saturating_add(1);
         if self.uses_tickets(site) && site.me == site.rules.home {
@@ -125,7 +125,7 @@ impl Forest {
     /// The token to request: the one received last, if it is not here, or any other.
     fn choose(&self, out: &mut Out<'_>) -> TokenId {
         let tokens = self.size.tokens;
-        if let Some(token) = self.seen.filter(|&token| token < tokens && self.place_of(token).is_none()) {
+        if let Some(token) = self.seen.filter(|&token| token < tokens && self.index_of(token).is_none()) {
             return token;
         }
         let usable = &self.held[..self.usable()];
@@ -142,7 +142,7 @@ impl Forest {
         self.wait = Some(token);
         self.forgetting = false;
         self.clocks.stamp(site, token);
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.send(site, to, Body::Request { origin: site.me, token, front: false }, out);
     }
 }

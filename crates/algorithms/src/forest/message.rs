@@ -3,8 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::TokenId;
-use crate::algorithm::NodeId;
+use crate::algorithm::{NodeId, TokenId};
 use crate::census::Census;
 
 /// What nodes send.

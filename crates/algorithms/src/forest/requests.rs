@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Entry, Forest, Held, Out, Printed, TokenId, Via, printed};
+use super::{Body, Context, Defect, Entry, Forest, Held, Out, QueueEnd, TokenId, Via};
 use crate::algorithm::NodeId;
 
 impl Forest {
@@ -11,7 +11,7 @@ impl Forest {
         site: &Context<'_>,
         origin: NodeId,
         token: TokenId,
-        front: bool,
+        end: QueueEnd,
         out: &mut Out<'_>,
     ) {
         if origin == site.me {
@@ -21,7 +21,7 @@ impl Forest {
             return;
         }
         let fetched = token >= self.size.tokens && origin == site.rules.home;
-        if !fetched && self.enqueue(site, origin, Via { token, node: site.me }, front, out) {
+        if !fetched && self.enqueue(site, origin, Via { token, node: site.me }, end, out) {
             return;
         }
         if self.wait == Some(token) {
@@ -30,7 +30,7 @@ impl Forest {
         let to = self.pointers.to(token, site.rules.home);
         self.pointers.set(token, origin, site.rules.home);
         self.forgetting = false;
-        self.send(site, to, Body::Request { origin, token, front }, out);
+        self.send(site, to, Body::Request { origin, token, front: end == QueueEnd::Front }, out);
     }
 
     /// Puts a request on the shortest queue here (that of the requested token, if it is one of several), and
@@ -40,23 +40,26 @@ impl Forest {
         site: &Context<'_>,
         node: NodeId,
         via: Via,
-        front: bool,
+        end: QueueEnd,
         out: &mut Out<'_>,
     ) -> bool {
         let order = |held: &Held| (held.busy.is_some(), held.queue.len(), held.token != via.token);
-        let Some(place) = (0..self.usable()).min_by_key(|&place| order(&self.held[place])) else {
+        let Some(index) = (0..self.usable()).min_by_key(|&index| order(&self.held[index])) else {
             return false;
         };
-        let held = &mut self.held[place];
+        let held = &mut self.held[index];
         let idle = held.is_idle();
         let via = (held.token != via.token).then_some(via);
         if via.is_some() {
             out.note("a request was turned into one for another token");
         }
-        held.queue.insert(if front { 0 } else { held.queue.len() }, Entry { node, via });
+        match end {
+            QueueEnd::Front => held.queue.insert(0, Entry { node, via }),
+            QueueEnd::Back => held.queue.push(Entry { node, via }),
+        }
         held.advertised = false;
         if idle {
-            self.send_on(site, place, out);
+            self.send_on(site, index, out);
         }
         true
     }
@@ -69,7 +72,7 @@ impl Forest {
         mut queue: Vec<Entry>,
         out: &mut Out<'_>,
     ) {
-        if printed(site, Printed::IdlePushedHome) && queue.is_empty() {
+        if site.has_defect(Defect::IdlePushedHome) && queue.is_empty() {
             return self.take_pushed(token, version);
         }
         let Some(asked) = self.wait.take() else {
@@ -85,14 +88,14 @@ impl Forest {
         if self.waiters.is_empty() {
             out.note("a token came and nobody wanted it");
         }
-        let wanted = !self.waiters.is_empty() || !printed(site, Printed::UnwantedKeepsPointer);
+        let wanted = !self.waiters.is_empty() || !site.has_defect(Defect::UnwantedKeepsPointer);
         if let Some(via) = via.filter(|_| wanted) {
             // The path to the requested token leads through the node that turned the request aside.
             self.pointers.set(asked, via.node, site.rules.home);
             self.clocks.stamp(site, asked);
         }
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, via }));
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.clocks.stamp(site, token);
         if self.size.tokens > 1 {
             self.seen = Some(token);
@@ -109,13 +112,13 @@ impl Forest {
 
     /// Inserts a token into the list at its place.
     pub(super) fn hold(&mut self, held: Held) {
-        let place = self.held.partition_point(|other| other.token < held.token);
-        self.held.insert(place, held);
+        let index = self.held.partition_point(|other| other.token < held.token);
+        self.held.insert(index, held);
     }
 
     /// Only with a defect: a token arrives that this node did not request.
     fn take_pushed(&mut self, token: TokenId, version: u64) {
-        self.pointers.clear(token);
+        self.pointers.reset(token);
         self.hold(Held::idle(token, version));
     }
 }

@@ -12,7 +12,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Elsewhere, Entry, Forest, Held, Message, Out, ResizeDefect, Size, TokenId, Via};
+use super::{
+    Body, Context, Entry, Forest, Held, Message, Out, QueueEnd, RemoteToken, ResizeDefect, Size, TokenId, Via,
+};
 use crate::Origin;
 use crate::algorithm::NodeId;
 
@@ -46,7 +48,7 @@ impl Forest {
             }
         }
         self.announce(site, out);
-        self.use_what_there_is(site, out);
+        self.on_size_changed(site, out);
         // A token that is retiring now may be idle at a node that has already said so.
         let tokens = self.size.tokens;
         if let Some(home) = &mut self.home {
@@ -68,9 +70,9 @@ impl Forest {
 
     /// At the home after a view change: a node has retiring tokens, and reports them when the others were
     /// known already.
-    pub fn reported_late(&mut self, site: &Context<'_>, late: &[Elsewhere], out: &mut Out<'_>) {
+    pub fn reported_late(&mut self, site: &Context<'_>, late: &[RemoteToken], out: &mut Out<'_>) {
         let before = self.due(site);
-        for &Elsewhere { token, holder, version } in late {
+        for &RemoteToken { token, holder, version } in late {
             if token < self.size.tokens || !self.is_retired(site, token) {
                 return out.never("a slot is at two nodes");
             }
@@ -99,7 +101,7 @@ impl Forest {
     pub(super) fn is_retired(&self, site: &Context<'_>, token: TokenId) -> bool {
         let home = site.rules.home;
         let elsewhere = self.wait == Some(token) || self.pointers.to(token, home) != home;
-        site.me == home && !elsewhere && self.place_of(token).is_none()
+        site.me == home && !elsewhere && self.index_of(token).is_none()
     }
 
     /// A message states how many tokens there are.
@@ -116,12 +118,12 @@ impl Forest {
     pub(super) fn on_resized(&mut self, site: &Context<'_>, size: Size, out: &mut Out<'_>) {
         if size.stamp > self.size.stamp {
             self.learn(site, size, out);
-            self.use_what_there_is(site, out);
+            self.on_size_changed(site, out);
         }
     }
 
     /// The number of tokens has changed.
-    fn use_what_there_is(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+    fn on_size_changed(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         self.settle(site, out);
         self.serve_parked(site, out);
         self.serve_hungry(site, out);
@@ -131,7 +133,7 @@ impl Forest {
     fn serve_parked(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         let Some(token) = self.wait.filter(|_| self.usable() > 0) else { return };
         for node in core::mem::take(&mut self.node_queue) {
-            self.on_request(site, node, token, false, out);
+            self.on_request(site, node, token, QueueEnd::Back, out);
         }
     }
 
@@ -172,16 +174,16 @@ impl Forest {
                 home.tickets.retain(|ticket| ticket.token < tokens || ticket.holder != site.me);
             }
         }
-        while let Some(place) = (0..self.held.len())
-            .find(|&place| free(&self.held[place], tokens) && !self.held[place].queue.is_empty())
+        while let Some(index) = (0..self.held.len())
+            .find(|&index| free(&self.held[index], tokens) && !self.held[index].queue.is_empty())
         {
-            self.send_on(site, place, out);
+            self.send_on(site, index, out);
         }
     }
 
     /// A request that waited here for a retiring token moves to another token that is here, or is over.
     fn turn_away(&mut self, site: &Context<'_>, node: NodeId, via: Via, out: &mut Out<'_>) {
-        if !self.enqueue(site, node, via, false, out) {
+        if !self.enqueue(site, node, via, QueueEnd::Back, out) {
             out.note("a request was over because its token is not used any more");
             self.send(site, node, Body::Gone { via, size: self.size }, out);
         }
@@ -196,19 +198,19 @@ impl Forest {
         token: TokenId,
         out: &mut Out<'_>,
     ) -> bool {
-        let place = self.place_of(token);
-        if let Some(place) = place
+        let index = self.index_of(token);
+        if let Some(index) = index
             && origin == site.rules.home
         {
             // The home wants to retire it.
-            self.held[place].queue.push(Entry { node: origin, via: None });
-            self.held[place].advertised = false;
-            if self.held[place].busy.is_none() {
-                self.send_on(site, place, out);
+            self.held[index].queue.push(Entry { node: origin, via: None });
+            self.held[index].advertised = false;
+            if self.held[index].busy.is_none() {
+                self.send_on(site, index, out);
             }
             return true;
         }
-        let here = place.is_some() || self.is_retired(site, token);
+        let here = index.is_some() || self.is_retired(site, token);
         if here {
             self.turn_away(site, origin, Via { token, node: site.me }, out);
         }

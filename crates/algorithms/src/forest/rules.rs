@@ -1,9 +1,9 @@
 //! The options: how far local clients may enter ahead of other nodes, whether waiters and idle tokens look
 //! for each other, and whether idle tokens go home.
 
-use super::Printed;
+use super::Defect;
 use crate::algorithm::NodeId;
-use crate::info::Choice;
+use crate::info::OptionInfo;
 use crate::setting::Setting;
 
 /// The options.
@@ -21,7 +21,7 @@ pub struct Rules {
     /// How many hops an unused token or state stays where it is before it is cleaned up.
     pub linger: u32,
     /// A defect to enable.
-    pub printed: Option<Printed>,
+    pub defect: Option<Defect>,
     /// A defect of resizing to enable.
     pub resize_defect: Option<ResizeDefect>,
 }
@@ -36,27 +36,26 @@ pub enum ResizeDefect {
 }
 
 impl Rules {
-    pub(super) const CHOICES: &'static [Choice] = &[
-        Choice {
-            name: "passes",
-            values: Choice::NUMBER,
-            help: "how often clients of a token's holder may enter before the head of its queue (4)",
-        },
-        Choice {
-            name: "hunt",
-            values: &["yes", "no"],
-            help: "whether a request that waits for a busy token may move to an idle one",
-        },
-        Choice {
-            name: "forget",
-            values: &["no", "yes"],
-            help: "whether idle tokens go home, so that other nodes can forget the resource",
-        },
+    pub(super) const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo::number(
+            "passes",
+            "how often clients of a token's holder may enter before the head of its queue (4)",
+        ),
+        OptionInfo::choice(
+            "hunt",
+            &["yes", "no"],
+            "whether a request that waits for a busy token may move to an idle one",
+        ),
+        OptionInfo::choice(
+            "forget",
+            &["no", "yes"],
+            "whether idle tokens go home, so that other nodes can forget the resource",
+        ),
     ];
 
     /// The defaults, with this home.
     pub const fn new(home: NodeId) -> Rules {
-        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, printed: None, resize_defect: None }
+        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, defect: None, resize_defect: None }
     }
 
     pub(super) fn of(setting: &Setting) -> Rules {
@@ -65,7 +64,7 @@ impl Rules {
             passes: setting.number("passes", standard.passes),
             hunt: setting.option("hunt") != Some("no"),
             forget: setting.option("forget") == Some("yes"),
-            printed: Printed::of(setting),
+            defect: Defect::of(setting),
             ..standard
         }
     }

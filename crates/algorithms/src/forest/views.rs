@@ -6,16 +6,16 @@
 
 use alloc::vec::Vec;
 
-use super::{Clocks, Context, Forest, Held, Out, Pointers, Size, TIMERS, TokenId};
+use super::{Context, Forest, Held, Out, Size, TIMERS, TokenId};
 use crate::Origin;
 use crate::algorithm::{ClientId, NodeId};
 use crate::waiters::Waiters;
 
 /// What a node keeps of a resource between two views.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct Frozen {
     /// The tokens on this node, in the order of their numbers.
-    pub tokens: Vec<KeptToken>,
+    pub tokens: Vec<FrozenToken>,
     /// Local waiters, first come first served.
     pub waiters: Waiters,
     /// How many tokens there are, as far as this node knows.
@@ -24,7 +24,7 @@ pub struct Kept {
 
 /// A token between two views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptToken {
+pub struct FrozenToken {
     /// The token.
     pub token: TokenId,
     /// Its version: none of its fences is higher.
@@ -35,7 +35,7 @@ pub struct KeptToken {
 
 /// A token at a node other than the home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct RemoteToken {
     /// The token.
     pub token: TokenId,
     /// Its holder.
@@ -44,7 +44,7 @@ pub struct Elsewhere {
     pub version: u64,
 }
 
-impl Kept {
+impl Frozen {
     /// A client leaves.
     pub fn release(&mut self, client: ClientId) {
         self.tokens.iter_mut().filter(|token| token.busy == Some(client)).for_each(|token| token.busy = None);
@@ -63,10 +63,10 @@ impl Kept {
 
 impl Forest {
     /// Ends a view at this node: freezes the state.
-    pub fn freeze(self) -> Kept {
-        let kept = |held: Held| KeptToken { token: held.token, version: held.version, busy: held.busy };
+    pub fn freeze(self) -> Frozen {
+        let frozen = |held: Held| FrozenToken { token: held.token, version: held.version, busy: held.busy };
         let Forest { held, waiters, size, .. } = self;
-        Kept { tokens: held.into_iter().map(kept).collect(), waiters, size }
+        Frozen { tokens: held.into_iter().map(frozen).collect(), waiters, size }
     }
 
     /// Resumes in the next view. At the home, and only there, `elsewhere` lists the tokens of other nodes;
@@ -76,32 +76,20 @@ impl Forest {
     pub fn resume(
         site: &Context<'_>,
         origin: Origin,
-        kept: Kept,
-        elsewhere: &[Elsewhere],
+        frozen: Frozen,
+        elsewhere: &[RemoteToken],
         out: &mut Out<'_>,
     ) -> Forest {
-        let Kept { tokens, waiters, size } = kept;
+        let Frozen { tokens, waiters, size } = frozen;
         let at_home = site.me == site.rules.home;
         let size = if at_home { Size { stamp: origin.floor, tokens: site.tokens } } else { size };
-        let old = |kept: KeptToken| Held {
-            busy: kept.busy,
-            ..Held::idle(kept.token, kept.version.max(origin.floor))
+        let old = |frozen: FrozenToken| Held {
+            busy: frozen.busy,
+            ..Held::idle(frozen.token, frozen.version.max(origin.floor))
         };
-        let mut forest = Forest {
-            waiters,
-            held: tokens.into_iter().map(old).collect(),
-            wait: None,
-            node_queue: Vec::new(),
-            pointers: Pointers::default(),
-            seen: None,
-            registered: false,
-            forgetting: false,
-            home: None,
-            size,
-            clocks: Clocks::starting(origin.clock),
-        };
+        let mut forest = Forest::with(waiters, tokens.into_iter().map(old).collect(), size, origin);
         if at_home {
-            for &Elsewhere { token, holder, version } in elsewhere {
+            for &RemoteToken { token, holder, version } in elsewhere {
                 forest.pointers.set(token, holder, site.rules.home);
                 if forest.uses_tickets(site) {
                     // As reported: the holder continues from a floor of its own, which may be lower than that
@@ -110,7 +98,7 @@ impl Forest {
                 }
             }
             let missing = |token: &TokenId| {
-                forest.place_of(*token).is_none() && elsewhere.iter().all(|other| other.token != *token)
+                forest.index_of(*token).is_none() && elsewhere.iter().all(|other| other.token != *token)
             };
             let missing: Vec<TokenId> = (0..site.tokens).filter(missing).collect();
             missing.into_iter().for_each(|token| forest.hold(Held::idle(token, origin.floor)));
@@ -118,9 +106,7 @@ impl Forest {
         forest.settle(site, out);
         forest.check(site, out);
         let due = forest.due(site);
-        (0..TIMERS)
-            .filter(|&timer| due[timer])
-            .for_each(|timer| out.arm(timer, forest.patience(site, timer)));
+        (0..TIMERS).filter(|&timer| due[timer]).for_each(|timer| out.arm(timer, forest.timeout(site, timer)));
         forest
     }
 }

@@ -1,13 +1,13 @@
 //! The errors of 002, and a mutant.
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        ParentByCeil => Defect {
+    pub enum Defect {
+        ParentByCeil => DefectInfo {
             name: "parent-by-ceil",
             source: "002 eq. (1)",
             printed: "the parent of position i is ⌈(i − 1) / 2⌉",
@@ -16,7 +16,7 @@ defects! {
             shows: Shows::Random(Property::EndReachable, 72),
             scope: Scope::new(9, 1, 2),
         },
-        OnePathInTable => Defect {
+        OnePathInTable => DefectInfo {
             name: "one-path-in-table",
             source: "002 algorithm 1, step 8",
             printed: "every path is written to M[0], so that only the one to the last position is left",
@@ -24,7 +24,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 1, 1),
         },
-        ReleaseServesNobody => Defect {
+        ReleaseServesNobody => DefectInfo {
             name: "release-serves-nobody",
             source: "002 algorithm 3, CS_Release",
             printed: "only CS_Request takes the next out of the queue; CS_Release ends with the swap",
@@ -32,7 +32,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
         },
-        SwapLoopForever => Defect {
+        SwapLoopForever => DefectInfo {
             name: "swap-loop-forever",
             source: "002 algorithm 3, steps 42 to 54",
             printed: "after a swap the loop goes on with the same y, which never becomes 0",
@@ -40,7 +40,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(2, 1, 1),
         },
-        SwapIndexUnderflow => Defect {
+        SwapIndexUnderflow => DefectInfo {
             name: "swap-index-underflow",
             source: "002 algorithm 3, steps 50 and 56",
             printed: "if everybody waits, the loop ends with y = 0 and step 56 makes it −1",
@@ -48,7 +48,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(2, 1, 1),
         },
-        PlacesInRequests => Defect {
+        PlacesInRequests => DefectInfo {
             name: "places-in-requests",
             source: "002 algorithm 3, steps 2 and 5",
             printed: "a request carries the position of its sender, not its name",
@@ -56,7 +56,7 @@ defects! {
             shows: Shows::Search(Property::NoEntryWithoutRequest),
             scope: Scope::new(2, 1, 1),
         },
-        NobodyIsTold => Defect {
+        NobodyIsTold => DefectInfo {
             name: "nobody-is-told",
             source: "002 algorithm 3, steps 44 to 47",
             printed: "a swap changes an array that all nodes read as if they shared a memory",
@@ -64,7 +64,7 @@ defects! {
             shows: Shows::Search(Property::EndReachable),
             scope: Scope::new(4, 1, 1),
         },
-        OldNewsTaken => Defect {
+        OldNewsTaken => DefectInfo {
             name: "old-news-taken",
             source: "mutant",
             printed: "a node believes whatever it is told last about its parent",

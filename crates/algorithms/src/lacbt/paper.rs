@@ -45,7 +45,7 @@ impl Counted {
     /// Lets one client after the other leave until none is inside; returns the order of entries.
     fn serve_all(&mut self) -> Vec<NodeId> {
         let mut order = Vec::new();
-        let nodes = self.world.seats.len() as u32;
+        let nodes = self.world.nodes.len() as u32;
         while let Some(inside) = (0..nodes).find(|&node| self.world.inside(node)) {
             order.push(inside);
             self.run(&format!("exit{inside}"));
@@ -64,7 +64,7 @@ impl Counted {
     }
 
     fn positions(&self) -> &[NodeId] {
-        let mut roots = self.world.seats.iter().filter_map(|seat| match &seat.node.as_ref()?.role {
+        let mut roots = self.world.nodes.iter().filter_map(|node| match &node.state.as_ref()?.role {
             Role::Root(root) => Some(root.positions()),
             Role::Below { .. } => None,
         });
@@ -72,7 +72,7 @@ impl Counted {
     }
 
     fn parent(&self, node: NodeId) -> Option<NodeId> {
-        match self.world.seats[node as usize].node.as_ref()?.role {
+        match self.world.nodes[node as usize].state.as_ref()?.role {
             Role::Root(_) => None,
             Role::Below { parent, .. } => Some(parent),
         }
@@ -226,7 +226,7 @@ fn parents_follow_the_positions() {
 
 /// Section 4, situation 2: waiting nodes are passed over; and situation 1: a root that waits stays the root.
 #[test]
-fn who_is_swapped() {
+fn the_node_that_is_swapped() {
     let mut system = Counted::new(Scope::new(4, 1, 2), None);
     system.run("req0 req3 req2 3>1 1>0 2>0 exit0");
     // The nodes at positions 3 and 2 wait: node 1 is the next root.
@@ -257,7 +257,7 @@ fn a_swap_overtakes_a_request() {
 /// No node is told of a swap: after the first one 0 and 1 point at each other, and a request circulates for
 /// ever.
 #[test]
-fn nobody_is_told() {
+fn no_node_is_told_of_a_swap() {
     let mut system = Counted::new(Scope::new(4, 1, 1), Some("nobody-is-told"));
     system.run("req0 exit0 0>3");
     assert_eq!((system.parent(0), system.parent(1)), (Some(1), Some(0)));

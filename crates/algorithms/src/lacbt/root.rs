@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Context, Message, Out, Printed};
+use super::{Context, Defect, Message, Out};
 use crate::algorithm::NodeId;
 use crate::census::Census;
 use crate::tree::{Shape, children};
@@ -22,8 +22,8 @@ pub struct Root {
 }
 
 /// The position above a position.
-pub(super) fn parent(position: u32, printed: Option<Printed>) -> Option<u32> {
-    if printed == Some(Printed::ParentByCeil) {
+pub(super) fn parent(position: u32, defect: Option<Defect>) -> Option<u32> {
+    if defect == Some(Defect::ParentByCeil) {
         // ⌈(i − 1) / 2⌉, equation (1)
         return position.checked_sub(1).map(|above| above.div_ceil(2));
     }
@@ -52,20 +52,19 @@ impl Root {
     }
 
     pub(super) fn count(&self, census: &mut Census) {
-        census.queue(self.queue.len());
-        self.queue.iter().for_each(|&node| census.request_of(node));
+        census.queue_of(self.queue.iter().copied());
     }
 
     pub(super) fn words(&self) -> u32 {
         (self.positions.len() + self.queue.len()) as u32 + 2
     }
 
-    pub(super) fn enqueue(&mut self, site: &Context<'_>, origin: NodeId, place: u32) {
-        let printed = site.rules.printed == Some(Printed::PlacesInRequests);
+    pub(super) fn enqueue(&mut self, site: &Context<'_>, origin: NodeId, position: u32) {
+        let defective = site.has_defect(Defect::PlacesInRequests);
         // The text queues positions. No node in the queue is ever swapped, so a position gives the same node
         // now as when its turn comes.
-        let by_place = self.positions.get(place as usize).filter(|_| printed);
-        self.queue.push(by_place.copied().unwrap_or(origin));
+        let by_position = self.positions.get(position as usize).filter(|_| defective);
+        self.queue.push(by_position.copied().unwrap_or(origin));
     }
 
     /// Takes the head off the queue. Returns the path from the root to it, both included.
@@ -75,7 +74,7 @@ impl Root {
             out.never("a node of the queue has no position");
             return None;
         };
-        if site.rules.printed == Some(Printed::OnePathInTable) && ![0, site.nodes - 1].contains(&position) {
+        if site.has_defect(Defect::OnePathInTable) && ![0, site.nodes - 1].contains(&position) {
             return None;
         }
         self.queue.remove(0);
@@ -104,14 +103,14 @@ impl Root {
                 continue;
             }
             found = Some(position);
-            if site.rules.printed != Some(Printed::SwapLoopForever) {
+            if !site.has_defect(Defect::SwapLoopForever) {
                 break;
             }
         }
         let last = site.nodes - 1;
         self.turn = match position.checked_sub(1) {
             Some(next @ 1..) => next,
-            None if site.rules.printed == Some(Printed::SwapIndexUnderflow) => {
+            None if site.has_defect(Defect::SwapIndexUnderflow) => {
                 out.never("the index of the swap falls below 0");
                 last
             }
@@ -129,12 +128,12 @@ impl Root {
             let parent = self.at(moved);
             let below = children(moved, site.nodes).map(|child| self.at(child));
             for child in below.filter(|&child| child != site.me) {
-                if site.rules.printed != Some(Printed::NobodyIsTold) {
+                if !site.has_defect(Defect::NobodyIsTold) {
                     out.send(child, Message::Parent { parent, epoch: self.epoch });
                 }
             }
         }
-        let above = parent(position, site.rules.printed).unwrap_or(0);
+        let above = parent(position, site.rules.defect).unwrap_or(0);
         (self.at(0), self.at(above))
     }
 

@@ -1,13 +1,13 @@
 //! Mutants: each takes away one thing that the algorithm rests on.
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        RepliesNotAwaited => Defect {
+    pub enum Defect {
+        RepliesNotAwaited => DefectInfo {
             name: "replies-not-awaited",
             source: "mutant",
             printed: "a node enters as soon as its own request is the oldest in its own queue",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 1),
         },
-        ClockNotAdvanced => Defect {
+        ClockNotAdvanced => DefectInfo {
             name: "clock-not-advanced",
             source: "mutant",
             printed: "a node numbers its requests by itself and ignores the times it receives",
@@ -23,7 +23,7 @@ defects! {
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 1),
         },
-        OutOfOrder => Defect {
+        OutOfOrder => DefectInfo {
             name: "out-of-order",
             source: "Lamport 1978 (an assumption)",
             printed: "channels are FIFO",

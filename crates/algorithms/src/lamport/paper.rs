@@ -29,7 +29,7 @@ fn every_entry_costs_three_messages_per_other_node() {
 /// 001 ch. II: a node decides by its own queue once it has a reply from every other node. Neither the replies
 /// nor the place in the queue is enough alone.
 #[test]
-fn a_node_needs_all_replies_and_the_first_place() {
+fn a_node_needs_all_replies_and_the_head_of_the_queue() {
     let mut world = world(3);
     // Both ask at time 1; node 0 is the smaller, but one reply is still missing.
     world.run("req0 req1 0>1 1>0").unwrap();

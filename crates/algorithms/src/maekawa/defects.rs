@@ -1,13 +1,13 @@
 //! Mutants: each takes away one thing that the algorithm rests on.
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        NeverFailed => Defect {
+    pub enum Defect {
+        NeverFailed => DefectInfo {
             name: "never-failed",
             source: "mutant",
             printed: "a request that has to wait is told nothing",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
         },
-        NeverInquires => Defect {
+        NeverInquires => DefectInfo {
             name: "never-inquires",
             source: "mutant",
             printed: "a member that is locked for a younger request lets the older one wait",
@@ -23,7 +23,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
         },
-        DisplacedNotTold => Defect {
+        DisplacedNotTold => DefectInfo {
             name: "displaced-not-told",
             source: "mutant (a common reading of the rule)",
             printed: "FAILED goes only to a request that is not the first when it arrives",
@@ -31,7 +31,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(4, 1, 1),
         },
-        StaleInquireAnswered => Defect {
+        StaleInquireAnswered => DefectInfo {
             name: "stale-inquire-answered",
             source: "mutant",
             printed: "a node that has failed answers every INQUIRE with RELINQUISH",
@@ -39,7 +39,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 1, 2).fifo(),
         },
-        StaleFailedBelieved => Defect {
+        StaleFailedBelieved => DefectInfo {
             name: "stale-failed-believed",
             source: "mutant",
             printed: "a FAILED counts whenever it arrives",

@@ -93,7 +93,7 @@ fn taking_a_lock_back_costs_six_messages_at_that_member() {
 /// Delivers all messages and lets every client inside leave, until nothing more happens.
 fn finish(world: &mut World<Maekawa>) {
     world.settle(1000).unwrap();
-    while let Some(node) = (0..world.seats.len() as u32).find(|&node| world.inside(node)) {
+    while let Some(node) = (0..world.nodes.len() as u32).find(|&node| world.inside(node)) {
         world.run(&format!("exit{node}")).unwrap();
         world.settle(1000).unwrap();
     }

@@ -6,18 +6,18 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::Makki;
-use super::timed::{First, Load, run};
+use super::timed::{Load, TieBreak, run};
 use crate::algorithm::Algorithm;
 
-/// Calls `check` with every way to choose one of `values` for each of `places`.
-fn each(values: &[Option<u32>], places: usize, check: &mut dyn FnMut(&[Option<u32>])) {
-    let mut chosen = vec![0; places];
+/// Calls `check` with every way to choose one of `values` for each of `digits`.
+fn each(values: &[Option<u32>], digits: usize, check: &mut dyn FnMut(&[Option<u32>])) {
+    let mut chosen = vec![0; digits];
     loop {
         let pattern: Vec<Option<u32>> = chosen.iter().map(|&index: &usize| values[index]).collect();
         check(&pattern);
-        let Some(place) = chosen.iter().rposition(|&index| index + 1 < values.len()) else { return };
-        chosen[place] += 1;
-        chosen[place + 1..].fill(0);
+        let Some(digit) = chosen.iter().rposition(|&index| index + 1 < values.len()) else { return };
+        chosen[digit] += 1;
+        chosen[digit + 1..].fill(0);
     }
 }
 
@@ -28,11 +28,11 @@ fn thinks(pattern: &[Option<u32>], rounds: usize) -> Vec<Vec<u32>> {
 
 /// Runs the load with every order of ties, panics if anything is wrong, and gathers the notes.
 fn expect_right(load: &mut Load, notes: &mut BTreeSet<&'static str>) -> u32 {
-    for first in [First::Clients, First::Messages, First::Newest] {
-        load.first = first;
+    for tie_break in [TieBreak::Clients, TieBreak::Messages, TieBreak::NewestMessage] {
+        load.tie_break = tie_break;
         let outcome = run(load);
-        if let Some(complaint) = outcome.complaint(load) {
-            panic!("{complaint}\n{load:?}");
+        if let Some(failure) = outcome.failure(load) {
+            panic!("{failure}\n{load:?}");
         }
         notes.extend(outcome.notes);
     }
@@ -100,10 +100,10 @@ fn delays_up_to_the_bound() {
 }
 
 #[test]
-fn one_node_and_as_many_rights_as_nodes() {
+fn one_node_and_as_many_slots_as_nodes() {
     let alone = Load::new(1, 1, 2, 3, vec![vec![0, 0, 5]]);
     let outcome = run(&alone);
-    assert_eq!(outcome.complaint(&alone), None);
+    assert_eq!(outcome.failure(&alone), None);
     assert_eq!((outcome.world.sent, outcome.waits), (0, vec![0, 0, 0]));
     for nodes in 1..=6 {
         let mut load = Load::new(nodes, nodes, 2, 3, vec![vec![0, 1, 7]; nodes as usize]);
@@ -118,7 +118,7 @@ fn one_node_and_as_many_rights_as_nodes() {
 #[test]
 fn sections_of_different_lengths_wear_the_semaphore_out() {
     let mut load = Load::new(4, 2, 2, 1, vec![vec![20], vec![1, 60], vec![0, 90], vec![100]]);
-    assert_eq!(run(&load).complaint(&load), None);
+    assert_eq!(run(&load).failure(&load), None);
 
     load.sections[1] = 30;
     let outcome = run(&load);
@@ -135,7 +135,7 @@ fn sections_of_different_lengths_wear_the_semaphore_out() {
 #[test]
 fn a_bound_that_is_too_small_loses_requests() {
     let mut load = Load::new(3, 1, 4, 1, vec![vec![], vec![0], vec![7]]);
-    assert_eq!(run(&load).complaint(&load), None);
+    assert_eq!(run(&load).failure(&load), None);
     load.hop = 3;
     let outcome = run(&load);
     let violation = outcome.violation.as_deref().unwrap_or("none");
@@ -155,7 +155,7 @@ fn light_load() {
         }
         let load = Load::new(nodes, 3, 10, 1, thinks);
         let outcome = run(&load);
-        assert_eq!(outcome.complaint(&load), None);
+        assert_eq!(outcome.failure(&load), None);
         assert!(outcome.waits.iter().all(|&wait| wait == 40), "{:?}", outcome.waits);
         assert_eq!(outcome.world.sent, u64::from(nodes) * outcome.world.entries);
         assert!(!outcome.sent.contains_key("RELEASE"));
@@ -175,7 +175,7 @@ fn heavy_load(tokens: u32) -> Load {
 fn heavy_load_takes_three_messages() {
     let load = heavy_load(3);
     let outcome = run(&load);
-    assert_eq!(outcome.complaint(&load), None);
+    assert_eq!(outcome.failure(&load), None);
     let all = outcome.world.sent as f64 / outcome.world.entries as f64;
     assert!((3.0..3.25).contains(&all), "{all}");
     for (kind, range) in
@@ -206,7 +206,7 @@ fn figure_11() {
     let mut load = Load::new(8, 2, 100, 1, thinks);
     load.sections[0] = 150;
     let outcome = run(&load);
-    assert_eq!(outcome.complaint(&load), None);
+    assert_eq!(outcome.failure(&load), None);
     let [(_, 0), (two, 2), (four, 4), (seven, 7)] = outcome.entered[..] else {
         panic!("{:?}", outcome.entered)
     };
@@ -231,7 +231,7 @@ fn the_good_site_restores_the_semaphore() {
         load.thinks[0] = vec![0];
         load.sections[0] = 20;
         let outcome = run(&load);
-        assert_eq!(outcome.complaint(&load), None);
+        assert_eq!(outcome.failure(&load), None);
         // Six wait in one queue: each but the last sends one RELEASE; node 0 and the last keep the token
         // instead.
         assert_eq!((outcome.sent["RELEASE"], outcome.world.entries), (5, 7));

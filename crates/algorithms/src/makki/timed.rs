@@ -28,24 +28,27 @@ pub(super) struct Load {
     pub sections: Vec<u32>,
     /// The bound on delays that the nodes assume.
     pub hop: u32,
-    /// What comes first when several things happen at the same time. Timers come last: a wait includes its
-    /// last moment.
-    pub first: First,
+    /// What comes first when several things happen at the same time. Timers always come last: a wait includes
+    /// its last moment.
+    pub tie_break: TieBreak,
 }
 
+/// Which of several things that happen at the same time comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum First {
+pub(super) enum TieBreak {
+    /// What clients do.
     Clients,
+    /// The oldest message.
     Messages,
-    /// As `Messages`, the newest message first.
-    Newest,
+    /// The newest message.
+    NewestMessage,
 }
 
 impl Load {
     /// Constant delays and sections.
     pub(super) fn new(nodes: u32, tokens: u32, hop: u32, section: u32, thinks: Vec<Vec<u32>>) -> Load {
         let sections = vec![section; nodes as usize];
-        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, first: First::Clients }
+        Load { nodes, tokens, thinks, delays: vec![hop], sections, hop, tie_break: TieBreak::Clients }
     }
 }
 
@@ -66,13 +69,13 @@ pub(super) struct Outcome {
 impl Outcome {
     /// What is wrong with the run, if anything: a violated property, a client left waiting, or a semaphore
     /// that is not back at k at a good site that all nodes know.
-    pub(super) fn complaint(&self, load: &Load) -> Option<String> {
+    pub(super) fn failure(&self, load: &Load) -> Option<String> {
         let asked: usize = load.thinks.iter().map(Vec::len).sum();
         let left = self.world.violated_at_end().map(|violation| violation.to_string());
         self.violation.clone().or(left).or_else(|| {
             let holders = self.holders();
             let [(good, free)] = holders[..] else { return Some(format!("holders {holders:?}")) };
-            let nodes = self.world.seats.iter().filter_map(|seat| seat.node.as_ref());
+            let nodes = self.world.nodes.iter().filter_map(|node| node.state.as_ref());
             if free != load.tokens || nodes.clone().any(|node| node.good != good) {
                 let known: Vec<NodeId> = nodes.map(|node| node.good).collect();
                 return Some(format!("good site {good} ends with {free} free; the nodes know {known:?}"));
@@ -83,7 +86,7 @@ impl Outcome {
 
     /// The nodes that have the token, with the semaphore.
     pub(super) fn holders(&self) -> Vec<(NodeId, u32)> {
-        let nodes = (0..).zip(self.world.seats.iter().filter_map(|seat| seat.node.as_ref()));
+        let nodes = (0..).zip(self.world.nodes.iter().filter_map(|node| node.state.as_ref()));
         nodes.filter_map(|(me, node)| node.token.as_ref().map(|token| (me, token.free))).collect()
     }
 
@@ -143,7 +146,7 @@ pub(super) fn run(load: &Load) -> Outcome {
     for _ in 0..MOST {
         let Some(((now, _, _), due)) = run.due.pop_first() else { return run.out };
         run.now = now;
-        run.happen(due);
+        run.handle(due);
     }
     panic!("no end after {MOST} events: {load:?}");
 }
@@ -159,17 +162,19 @@ impl Run<'_> {
 
     fn schedule(&mut self, delay: u32, due: Due) -> u64 {
         self.numbers += 1;
-        let (first, number) = (self.load.first, self.numbers);
+        let (tie_break, number) = (self.load.tie_break, self.numbers);
         let (class, order) = match due {
-            Due::Ask(_) | Due::Leave(_) => (if first == First::Clients { 0 } else { 2 }, number),
-            Due::Arrive { .. } => (1, if first == First::Newest { u64::MAX - number } else { number }),
+            Due::Ask(_) | Due::Leave(_) => (if tie_break == TieBreak::Clients { 0 } else { 2 }, number),
+            Due::Arrive { .. } => {
+                (1, if tie_break == TieBreak::NewestMessage { u64::MAX - number } else { number })
+            }
             Due::Expire(..) => (3, number),
         };
         self.due.insert((self.now + delay, class, order), due);
         number
     }
 
-    fn happen(&mut self, due: Due) {
+    fn handle(&mut self, due: Due) {
         let action = match due {
             Due::Ask(node) => {
                 self.asked_at[node as usize] = self.now;

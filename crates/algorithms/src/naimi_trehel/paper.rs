@@ -4,6 +4,7 @@ use alloc::format;
 
 use crate::World;
 use crate::info::Scope;
+use crate::light_load::expect_path_reversal;
 use crate::naimi_trehel::NaimiTrehel;
 
 /// Figure 1 of the thesis, sites 1 to 4 there being nodes 0 to 3 here.
@@ -32,20 +33,7 @@ fn figure_1() {
 /// all of them, it is H(n−1), the harmonic number.
 #[test]
 fn light_load_takes_h_of_n_minus_1_messages() {
-    for nodes in [2, 10, 30] {
-        let mut world: World<NaimiTrehel> = World::of(&Scope::new(nodes, 1, 1), None).unwrap();
-        let mut state = 7u64;
-        for _ in 0..20_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let node = (state >> 33) as u32 % nodes;
-            world.run(&format!("req{node}")).unwrap();
-            world.settle(nodes as usize + 1).unwrap();
-            world.run(&format!("exit{node}")).unwrap();
-        }
-        let harmonic: f64 = (1..nodes).map(|i| 1.0 / f64::from(i)).sum();
-        let measured = world.sent as f64 / world.entries as f64;
-        assert!((measured / harmonic - 1.0).abs() < 0.03, "n = {nodes}: {measured}, expected {harmonic}");
-    }
+    expect_path_reversal::<NaimiTrehel>();
 }
 
 /// A chain of fathers is the worst case: a request goes to every node and is answered by one token, n
@@ -53,8 +41,8 @@ fn light_load_takes_h_of_n_minus_1_messages() {
 #[test]
 fn a_chain_takes_n_messages_once() {
     let mut world: World<NaimiTrehel> = World::of(&Scope::new(6, 1, 1), None).unwrap();
-    for (node, seat) in (0..).zip(&mut world.seats) {
-        seat.node.as_mut().unwrap().father = if node == 0 { None } else { Some(node - 1) };
+    for (id, node) in (0..).zip(&mut world.nodes) {
+        node.state.as_mut().unwrap().father = if id == 0 { None } else { Some(id - 1) };
     }
     world.run("req5 5>4 4>3 3>2 2>1 1>0 0>5 exit5").unwrap();
     assert_eq!((world.sent, world.entries), (6, 1));

@@ -5,27 +5,8 @@ use alloc::format;
 use crate::World;
 use crate::info::Scope;
 use crate::neilsen_mizuno::NeilsenMizuno;
-use crate::setting::Setting;
 use crate::tree::Shape;
-use crate::tree::tests::SHAPES;
-
-fn system(shape: Shape, nodes: u32) -> World<NeilsenMizuno> {
-    let mut setting = Setting::new(nodes, 1);
-    setting.options.push(("shape".into(), shape.name().into()));
-    World::new(&setting, false).unwrap()
-}
-
-/// Messages of an entry of `to` when `from` was the last to enter and all is silent.
-fn cost(shape: Shape, nodes: u32, from: u32, to: u32) -> u64 {
-    let mut world = system(shape, nodes);
-    for node in [from, to] {
-        world.sent = 0;
-        world.run(&format!("req{node}")).unwrap();
-        world.settle(100).unwrap();
-        world.run(&format!("exit{node}")).unwrap();
-    }
-    world.sent
-}
+use crate::tree::tests::{SHAPES, cost, system};
 
 /// One client after the other: the request over each edge of the path, the token in one hop. At most the
 /// diameter plus one.
@@ -36,11 +17,11 @@ fn alone_the_distance_and_one() {
             let mut longest = 0;
             for from in 0..nodes {
                 for to in (0..nodes).filter(|&to| to != from) {
-                    let sent = cost(shape, nodes, from, to);
+                    let sent = cost::<NeilsenMizuno>(shape, nodes, from, to);
                     assert_eq!(sent, shape.distance(from, to) + 1);
                     longest = longest.max(sent);
                 }
-                assert_eq!(cost(shape, nodes, from, from), 0);
+                assert_eq!(cost::<NeilsenMizuno>(shape, nodes, from, from), 0);
             }
             assert_eq!(longest, shape.diameter(nodes) + 1, "{shape:?}, {nodes} nodes");
         }
@@ -52,7 +33,7 @@ fn alone_the_distance_and_one() {
 fn on_a_star() {
     for nodes in 3..=12u32 {
         let pairs = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to)));
-        let costs = pairs.map(|(from, to)| cost(Shape::Star, nodes, from, to));
+        let costs = pairs.map(|(from, to)| cost::<NeilsenMizuno>(Shape::Star, nodes, from, to));
         let (sum, most) = costs.fold((0, 0), |(sum, most), cost| (sum + cost, most.max(cost)));
         let n = u64::from(nodes);
         assert_eq!(sum, 3 * n * n - 5 * n + 2);
@@ -66,7 +47,7 @@ fn on_a_star() {
 fn at_saturation() {
     for shape in SHAPES {
         for nodes in 2..=9 {
-            let mut world = system(shape, nodes);
+            let mut world = system::<NeilsenMizuno>(shape, nodes);
             for node in 0..nodes {
                 world.run(&format!("req{node}")).unwrap();
                 world.settle(100).unwrap();
@@ -104,7 +85,7 @@ fn a_queue_of_successors() {
     let mut world: World<NeilsenMizuno> =
         World::of(&Scope::new(4, 1, 1).with(&[("shape", "star")]), None).unwrap();
     world.run("req0 req1 req2 req3 2>0 1>0 0>2 3>0 0>1").unwrap();
-    let follows = |node: usize| world.seats[node].node.as_ref().unwrap().follow;
+    let follows = |node: usize| world.nodes[node].state.as_ref().unwrap().follow;
     assert_eq!([follows(0), follows(2), follows(1), follows(3)], [Some(2), Some(1), Some(3), None]);
     world.run("exit0 0>2 exit2 2>1 exit1 1>3").unwrap();
     assert!(world.inside(3));

@@ -4,6 +4,8 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use random::Random;
+
 use super::Cluster;
 use crate::algorithm::NodeId;
 use crate::erased::Erased;
@@ -78,11 +80,7 @@ fn five_nodes_two_clusters() {
 /// served.
 fn random_run(algorithm: &str, nodes: u32, tokens: u32) {
     let mut world = world(algorithm, &Setting::new(nodes, tokens));
-    let mut state = 1u64;
-    let mut below = |most: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % most
-    };
+    let mut random = Random::new(1);
     let mut full = false;
     for step in 0.. {
         let mut steps: Vec<_> = world.channels.keys().map(|(from, to)| format!("{from}>{to}")).collect();
@@ -95,7 +93,8 @@ fn random_run(algorithm: &str, nodes: u32, tokens: u32) {
         if steps.is_empty() {
             break;
         }
-        world.run(&steps[below(steps.len())]).unwrap();
+        let step = random.choose(&steps);
+        world.run(step).unwrap();
         for (base, size) in clusters(nodes, tokens) {
             assert!((base..base + size).filter(|&node| world.inside(node)).count() <= 1);
         }
@@ -118,7 +117,7 @@ fn what_is_known_of_it_follows_from_the_algorithm() {
     let info = registry::info("partitioned(naimi-trehel)").unwrap();
     assert_eq!(
         (info.name, info.kind, info.tokens),
-        ("partitioned(naimi-trehel)", Kind::KMutex, Tokens::PerRight)
+        ("partitioned(naimi-trehel)", Kind::KMutex, Tokens::PerSlot)
     );
     // With one token in each cluster there is no need for FIFO, although several tokens would need it.
     assert_eq!(registry::info("partitioned(bulgannawar-vaidya)").unwrap().needs.order, Order::Any);

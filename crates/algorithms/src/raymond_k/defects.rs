@@ -1,13 +1,13 @@
 //! Misreadings of the thesis' description (001 ch. III).
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        RepliesPerAttempt => Defect {
+    pub enum Defect {
+        RepliesPerAttempt => DefectInfo {
             name: "replies-per-attempt",
             source: "001 ch. III, a misreading: a node waits for n−k reply messages",
             printed: "each attempt counts its replies anew, so that a late one for the attempt before counts too",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(3, 2, 2),
         },
-        OwnNumbersOnly => Defect {
+        OwnNumbersOnly => DefectInfo {
             name: "own-numbers-only",
             source: "001 ch. III, a misreading: the text does not say where sequence numbers come from",
             printed: "a node numbers its requests by itself",

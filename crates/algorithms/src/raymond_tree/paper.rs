@@ -5,15 +5,7 @@ use alloc::format;
 use crate::World;
 use crate::info::Scope;
 use crate::raymond_tree::RaymondTree;
-use crate::setting::Setting;
-use crate::tree::Shape;
-use crate::tree::tests::SHAPES;
-
-fn system(shape: Shape, nodes: u32) -> World<RaymondTree> {
-    let mut setting = Setting::new(nodes, 1);
-    setting.options.push(("shape".into(), shape.name().into()));
-    World::new(&setting, false).unwrap()
-}
+use crate::tree::tests::{SHAPES, cost, system};
 
 /// One client after the other: a request and the privilege over each edge of the path, so at most twice the
 /// diameter.
@@ -24,15 +16,9 @@ fn alone_twice_the_distance() {
             let mut longest = 0;
             for from in 0..nodes {
                 for to in 0..nodes {
-                    let mut world = system(shape, nodes);
-                    for node in [from, to] {
-                        world.sent = 0;
-                        world.run(&format!("req{node}")).unwrap();
-                        world.settle(100).unwrap();
-                        world.run(&format!("exit{node}")).unwrap();
-                    }
-                    assert_eq!(world.sent, 2 * shape.distance(from, to));
-                    longest = longest.max(world.sent);
+                    let sent = cost::<RaymondTree>(shape, nodes, from, to);
+                    assert_eq!(sent, 2 * shape.distance(from, to));
+                    longest = longest.max(sent);
                 }
             }
             assert_eq!(longest, 2 * shape.diameter(nodes), "{shape:?}, {nodes} nodes");
@@ -46,7 +32,7 @@ fn alone_twice_the_distance() {
 fn at_most_four_at_saturation() {
     for shape in SHAPES {
         for nodes in 2..=9 {
-            let mut world = system(shape, nodes);
+            let mut world = system::<RaymondTree>(shape, nodes);
             for node in 0..nodes {
                 world.run(&format!("req{node}")).unwrap();
             }

@@ -1,13 +1,13 @@
 //! Mutants: each takes away one thing that the algorithm rests on.
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        TiesGiveWay => Defect {
+    pub enum Defect {
+        TiesGiveWay => DefectInfo {
             name: "ties-give-way",
             source: "mutant",
             printed: "a reply is deferred only if the own request has the smaller time; equal times reply",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 1),
         },
-        TiesHoldOn => Defect {
+        TiesHoldOn => DefectInfo {
             name: "ties-hold-on",
             source: "mutant",
             printed: "a reply is deferred if the own request has a smaller or equal time",
@@ -23,7 +23,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
         },
-        TimeNotFromHighest => Defect {
+        TimeNotFromHighest => DefectInfo {
             name: "time-not-from-highest",
             source: "mutant",
             printed: "a node numbers its requests by itself and ignores the times it receives",

@@ -2,25 +2,25 @@
 
 use alloc::vec::Vec;
 
-use super::defects::Printed;
+use super::defects::Defect;
 use super::message::{Effect, Entry, Message};
-use super::room::{Room, Spot, shares};
+use super::mode::Mode;
+use super::room::{Context, Room, shares};
 use super::rules::{QueueOrder, Rules};
 use super::views::FOR_OTHERS;
-use super::wish::Wish;
 use crate::algorithm::NodeId;
 
 /// The token at its holder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Token<W: Wish> {
+pub(super) struct Token<M: Mode> {
     /// The waiting requests, the next one first.
-    pub(super) queue: Vec<Entry<W>>,
-    /// Rises with every opening and every hand-over. Its value at an opening is the fence of that opening.
+    pub(super) queue: Vec<Entry<M>>,
+    /// Rises with every opening and every hand-off. Its value at an opening is the fence of that opening.
     pub(super) counter: u64,
     /// How many requests were admitted past the queue since it was this node's turn.
     pub(super) passed: u32,
     /// The current opening; `None` if the room is not open.
-    pub(super) session: Option<Session<W::Group>>,
+    pub(super) session: Option<Session<M::Group>>,
 }
 
 /// An opening of the room.
@@ -33,22 +33,22 @@ pub(super) struct Session<G> {
     pub(super) followers: Vec<(NodeId, u64)>,
 }
 
-impl<W: Wish> Token<W> {
-    pub(super) fn new(queue: Vec<Entry<W>>, counter: u64) -> Token<W> {
+impl<M: Mode> Token<M> {
+    pub(super) fn new(queue: Vec<Entry<M>>, counter: u64) -> Token<M> {
         Token { queue, counter, passed: 0, session: None }
     }
 
     /// Inserts a request into the queue at its place.
-    pub(super) fn insert(&mut self, rules: &Rules, mut entry: Entry<W>) {
+    pub(super) fn insert(&mut self, rules: &Rules, mut entry: Entry<M>) {
         if entry.since == 0 {
             // Its node knows of no opening, or has forgotten: the request is as old as its arrival here.
             entry.since = self.counter;
         }
-        let place = match rules.queue {
+        let index = match rules.queue {
             QueueOrder::Arrival => self.queue.len(),
             QueueOrder::Age => self.queue.partition_point(|earlier| earlier.since <= entry.since),
         };
-        self.queue.insert(place, entry);
+        self.queue.insert(index, entry);
     }
 
     /// Removes the request of this node from the queue, if it is there.
@@ -56,17 +56,17 @@ impl<W: Wish> Token<W> {
         self.queue.retain(|entry| entry.node != node);
     }
 
-    /// Whether a request with this wish may join the current opening; returns its group and fence. Joining
+    /// Whether a request with this mode may join the current opening; returns its group and fence. Joining
     /// past a queue counts.
     pub(super) fn joins(
         &mut self,
         rules: &Rules,
-        wish: Option<&W>,
-        effects: &mut Vec<Effect<W>>,
-    ) -> Option<(W::Group, u64)> {
+        mode: Option<&M>,
+        effects: &mut Vec<Effect<M>>,
+    ) -> Option<(M::Group, u64)> {
         let session = self.session.as_ref()?;
         let passes = !self.queue.is_empty();
-        if !session.accepts(wish) || passes && self.passed >= rules.passes {
+        if !session.accepts(mode) || passes && self.passed >= rules.passes {
             return None;
         }
         if passes {
@@ -78,62 +78,62 @@ impl<W: Wish> Token<W> {
 }
 
 impl<G: Copy> Session<G> {
-    /// Whether a request with this wish may share the opening. A request without a wish may share any.
-    fn accepts<W: Wish<Group = G>>(&self, wish: Option<&W>) -> bool {
-        !self.alone && wish.is_none_or(|wish| shares(wish, self.group))
+    /// Whether a request with this mode may share the opening. A request without a mode may share any.
+    fn accepts<M: Mode<Group = G>>(&self, mode: Option<&M>) -> bool {
+        !self.alone && mode.is_none_or(|mode| shares(mode, self.group))
     }
 }
 
-impl<W: Wish> Room<W> {
+impl<M: Mode> Room<M> {
     /// Starts the next opening if this one is over, or hands the token over.
-    pub(super) fn settle_captain(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn settle_captain(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         let Some(token) = &mut self.token else { return };
         let mut was_alone = false;
         if let Some(session) = &token.session {
             was_alone = session.alone;
-            let awaited = !session.followers.is_empty() && !spot.printed(Printed::FollowersNotAwaited);
+            let awaited = !session.followers.is_empty() && !site.has_defect(Defect::FollowersNotAwaited);
             if self.inside > 0 || awaited {
                 if !self.waiters.is_empty() && !self.asked {
-                    let own = self.own(spot);
-                    self.enqueue(spot, own, effects);
+                    let own = self.own(site);
+                    self.enqueue(site, own, effects);
                 }
                 return;
             }
             token.session = None;
         }
-        if token.queue.first().is_some_and(|head| head.node == spot.me) {
+        if token.queue.first().is_some_and(|head| head.node == site.me) {
             token.queue.remove(0);
             self.asked = false;
         }
         if self.waiters.is_empty() {
             if !token.queue.is_empty() {
-                self.send_on(spot, effects);
+                self.send_on(site, effects);
             }
         } else if !self.asked {
             // It is this node's turn.
             token.passed = 0;
-            self.open(spot, effects);
-        } else if spot.rules.hand_off
+            self.open(site, effects);
+        } else if site.rules.hand_off
             && was_alone
-            && token.passed < spot.rules.passes
+            && token.passed < site.rules.passes
             && self.waiters.front().is_some_and(|(_, oldest)| oldest.is_writer())
         {
             // No waiter can join a writer, so the next writer here takes over from it, as others would join.
             effects.push(Effect::Note("a writer took over from another past the queue"));
             token.passed += 1;
-            self.open(spot, effects);
+            self.open(site, effects);
         } else {
-            self.send_on(spot, effects);
+            self.send_on(site, effects);
         }
     }
 
     /// Opens the room for the oldest waiter, and admits all waiters that share its group, here and in the
     /// queue.
-    fn open(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    fn open(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         let Some((_, oldest)) = self.waiters.front() else { return };
-        let (group, alone) = (oldest.wish.first(), oldest.is_writer());
+        let (group, alone) = (oldest.mode.first(), oldest.is_writer());
         let Some(mut token) = self.token.take() else { return };
-        token.counter = token.counter.max(spot.rules.floor).saturating_add(1);
+        token.counter = token.counter.max(site.rules.floor).saturating_add(1);
         let fence = token.counter;
         self.learn(fence);
         let mut session = Session { group, alone, followers: Vec::new() };
@@ -144,7 +144,7 @@ impl<W: Wish> Room<W> {
             self.admit_waiters(group, fence, effects);
         }
         token.queue.retain(|entry| {
-            let joins = entry.node != spot.me && session.accepts(entry.wish.as_ref());
+            let joins = entry.node != site.me && session.accepts(entry.mode.as_ref());
             if joins {
                 session.followers.push((entry.node, entry.number));
             }
@@ -152,9 +152,9 @@ impl<W: Wish> Room<W> {
         });
         if self.waiters.is_empty() {
             self.asked = false;
-            token.take_out(spot.me);
+            token.take_out(site.me);
         } else if !self.asked {
-            token.insert(spot.rules, self.own(spot));
+            token.insert(site.rules, self.own(site));
         }
         let closed = !token.queue.is_empty();
         for &(to, number) in &session.followers {
@@ -165,30 +165,30 @@ impl<W: Wish> Room<W> {
     }
 
     /// Hands the token over to the head of the queue.
-    fn send_on(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    fn send_on(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         let Some(mut token) = self.token.take() else { return };
         let (Some(head), Some(last)) = (token.queue.first(), token.queue.last()) else {
-            return effects.push(Effect::Never("a token is handed over to nobody"));
+            return effects.push(Effect::Never("a token is sent on although its queue is empty"));
         };
         let to = head.node;
         self.pointer = last.node;
         // A receiver of INFORM can then tell whether the token has moved since.
-        token.counter = token.counter.max(spot.rules.floor).saturating_add(1);
+        token.counter = token.counter.max(site.rules.floor).saturating_add(1);
         self.seen = token.counter;
-        if to == spot.me {
-            effects.push(Effect::Never("a token is handed over to oneself"));
+        if to == site.me {
+            effects.push(Effect::Never("a token is sent on to its own node"));
         }
         let message = Message::Token { queue: token.queue, counter: token.counter };
         effects.push(Effect::Send { to, message });
     }
 
     /// Adds a request to the queue during an opening.
-    fn enqueue(&mut self, spot: &Spot<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
+    fn enqueue(&mut self, site: &Context<'_>, entry: Entry<M>, effects: &mut Vec<Effect<M>>) {
         let Some(token) = &mut self.token else { return };
         let asker = entry.node;
         let first = token.queue.is_empty();
-        token.insert(spot.rules, entry);
-        if first && spot.rules.close {
+        token.insert(site.rules, entry);
+        if first && site.rules.close {
             let fence = token.counter;
             let followers = token.session.iter().flat_map(|session| &session.followers);
             // A follower that asks for another group has closed the opening for itself.
@@ -199,14 +199,14 @@ impl<W: Wish> Room<W> {
     }
 
     /// A request reaches the token.
-    pub(super) fn request_here(&mut self, spot: &Spot<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn request_here(&mut self, site: &Context<'_>, entry: Entry<M>, effects: &mut Vec<Effect<M>>) {
         let Some(token) = &mut self.token else { return };
         if token.session.is_none() {
-            token.insert(spot.rules, entry);
-            return self.send_on(spot, effects);
+            token.insert(site.rules, entry);
+            return self.send_on(site, effects);
         }
-        let Some((group, fence)) = token.joins(spot.rules, entry.wish.as_ref(), effects) else {
-            return self.enqueue(spot, entry, effects);
+        let Some((group, fence)) = token.joins(site.rules, entry.mode.as_ref(), effects) else {
+            return self.enqueue(site, entry, effects);
         };
         let Entry { node: to, number, .. } = entry;
         let closed = !token.queue.is_empty();
@@ -225,21 +225,21 @@ impl<W: Wish> Room<W> {
 
     pub(super) fn on_complete(
         &mut self,
-        spot: &Spot<'_>,
+        site: &Context<'_>,
         from: NodeId,
         number: u64,
-        effects: &mut Vec<Effect<W>>,
+        effects: &mut Vec<Effect<M>>,
     ) {
         let session = self.token.as_mut().and_then(|token| token.session.as_mut());
         let Some(session) = session else {
             return effects.push(Effect::Never("a completion comes to a node that is no captain"));
         };
-        let unnumbered = spot.printed(Printed::CompleteUnnumbered);
+        let unnumbered = site.has_defect(Defect::CompleteUnnumbered);
         let known = |&(node, granted): &(NodeId, u64)| node == from && (granted == number || unnumbered);
         match session.followers.iter().position(known) {
-            Some(place) => _ = session.followers.remove(place),
+            Some(index) => _ = session.followers.remove(index),
             None => return effects.push(Effect::Note("a completion came after the next start was sent")),
         }
-        self.settle(spot, effects);
+        self.settle(site, effects);
     }
 }

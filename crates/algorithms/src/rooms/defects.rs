@@ -1,13 +1,13 @@
 //! Rules that look right and are wrong.
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        CompleteUnnumbered => Defect {
+    pub enum Defect {
+        CompleteUnnumbered => DefectInfo {
             name: "complete-unnumbered",
             source: "mutant",
             printed: "COMPLETE does not say which request it completes",
@@ -16,7 +16,7 @@ defects! {
             shows: Shows::Search(Property::OneGroupAtATime),
             scope: Scope { clients: 2, ..Scope::new(2, 1, 2).groups(2) },
         },
-        FollowersNotAwaited => Defect {
+        FollowersNotAwaited => DefectInfo {
             name: "followers-not-awaited",
             source: "mutant",
             printed: "a captain whose own clients have left goes on to the next opening",
@@ -24,7 +24,7 @@ defects! {
             shows: Shows::Search(Property::OneGroupAtATime),
             scope: Scope::new(2, 1, 2).groups(2),
         },
-        StartKeepsPointer => Defect {
+        StartKeepsPointer => DefectInfo {
             name: "start-keeps-pointer",
             source: "mutant",
             printed: "a node that gets a START leaves its pointer as it is",
@@ -32,7 +32,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 1, 1),
         },
-        ParkedKept => Defect {
+        ParkedKept => DefectInfo {
             name: "parked-kept",
             source: "mutant",
             printed: "a node that gets a START keeps the requests that were parked there",
@@ -40,7 +40,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(3, 1, 1),
         },
-        UnwantedStartIgnored => Defect {
+        UnwantedStartIgnored => DefectInfo {
             name: "unwanted-start-ignored",
             source: "mutant",
             printed: "a START that no client wants any more is ignored",
@@ -48,7 +48,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 2).groups(2).clients(1),
         },
-        CancelWithdraws => Defect {
+        CancelWithdraws => DefectInfo {
             name: "cancel-withdraws",
             source: "mutant",
             printed: "when the last waiting client gives up, its node no longer waits",
@@ -56,7 +56,7 @@ defects! {
             shows: Shows::Search(Property::OnePlacePerRequest),
             scope: Scope::new(2, 1, 1).clients(1),
         },
-        WaitingForwards => Defect {
+        WaitingForwards => DefectInfo {
             name: "waiting-forwards",
             source: "mutant",
             printed: "a node that waits itself forwards requests like any other",
@@ -64,7 +64,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 1, 1),
         },
-        InformUnguarded => Defect {
+        InformUnguarded => DefectInfo {
             name: "inform-unguarded",
             source: "mutant",
             printed: "a node without use for the room points home whenever an INFORM says so",
@@ -72,7 +72,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 1, 2).with(&[("forget", "yes")]).firings(1, 0),
         },
-        FloorForgotten => Defect {
+        FloorForgotten => DefectInfo {
             name: "floor-forgotten",
             source: "mutant",
             printed: "the home drops an idle room and begins again with fence 0",
@@ -80,7 +80,7 @@ defects! {
             shows: Shows::Random(Property::FencesRise, 1),
             scope: Scope::new(2, 1, 2).with(&[("forget", "yes")]).firings(1, 2),
         },
-        OutOfOrder => Defect {
+        OutOfOrder => DefectInfo {
             name: "out-of-order",
             source: "mutant",
             printed: "messages between two nodes may overtake each other",
@@ -92,8 +92,8 @@ defects! {
     }
 }
 
-impl Printed {
+impl Defect {
     pub(super) fn is_about_forgetting(self) -> bool {
-        matches!(self, Printed::InformUnguarded | Printed::FloorForgotten | Printed::OutOfOrder)
+        matches!(self, Defect::InformUnguarded | Defect::FloorForgotten | Defect::OutOfOrder)
     }
 }

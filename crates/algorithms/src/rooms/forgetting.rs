@@ -4,16 +4,17 @@
 //! A node that has not used the room for a while tells the home: IDLE if it has the token, FORGET if it has
 //! not and its pointer does not lead home. The home fetches an idle token by an ordinary request, and answers
 //! FORGET with INFORM as soon as it has the token. The receiver accepts INFORM only if it has not entered by
-//! the token since; the counter tells, because it rises with every hand-over.
+//! the token since; the counter tells, because it rises with every hand-off.
 
 use alloc::vec::Vec;
 
-use super::defects::Printed;
+use super::defects::Defect;
 use super::message::{Effect, Message};
-use super::room::{Room, Spot};
-use super::wish::Wish;
+use super::mode::Mode;
+use super::room::{Context, Room};
 use crate::algorithm::{Timer, Wait};
 use crate::info::TimerInfo;
+use crate::sorted;
 
 /// Armed while a node other than the home does not use a room and has something to tell the home.
 const QUIET: Timer = 0;
@@ -30,66 +31,66 @@ pub(super) const TIMERS: &[TimerInfo] = &[
 
 const PULL_AFTER: Wait = Wait { hops: 20, sections: 0 };
 
-/// How long the room has been unused on a node other than the home.
+/// How a node other than the home tells that the room is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Quiet {
-    /// The room is in use, or there is nothing to tell.
-    No,
+pub(super) enum Idleness {
+    /// The room is in use, or there is nothing to tell the home.
+    Untimed,
     /// The timer is armed.
     Timed {
         /// The room was used since the timer was armed, so its expiry counts for nothing.
         touched: bool,
     },
     /// The home knows that the token is here and idle.
-    Told,
+    Reported,
 }
 
-impl<W: Wish> Room<W> {
+impl<M: Mode> Room<M> {
     /// Whether the state may be dropped, because [`Room::create`] makes it again: at the home from the
     /// returned floor, elsewhere from nothing.
-    pub fn droppable(&self, spot: &Spot<'_>) -> Option<u64> {
-        if !self.is_unused() || self.leaving || self.quiet != Quiet::No {
+    pub fn droppable(&self, site: &Context<'_>) -> Option<u64> {
+        if !self.is_unused() || self.leaving || self.idleness != Idleness::Untimed {
             return None;
         }
         match &self.token {
-            Some(token) => spot.is_home().then_some(token.counter),
-            None => (self.pointer == spot.rules.home && !spot.is_home()).then_some(0),
+            Some(token) => site.is_home().then_some(token.counter),
+            None => (self.pointer == site.rules.home && !site.is_home()).then_some(0),
         }
     }
 
     /// Whether no client here waits or is inside, and no other node relies on this one.
     fn is_unused(&self) -> bool {
         let closed = self.token.as_ref().is_none_or(|token| token.session.is_none());
-        let nobody_of_before = self.former.is_none() && self.formers.is_none();
-        closed && nobody_of_before && self.waiters.is_empty() && !self.asked && self.following.is_none()
+        let no_insiders = self.earlier_opening.is_none() && self.insiders.is_none();
+        closed && no_insiders && self.waiters.is_empty() && !self.asked && self.following.is_none()
     }
 
     /// Whether there is something to tell the home.
-    fn should_tell(&self, spot: &Spot<'_>) -> bool {
-        let away = self.pointer != spot.rules.home && !self.leaving;
-        !spot.is_home() && self.is_unused() && (self.token.is_some() || away)
+    fn has_news_for_home(&self, site: &Context<'_>) -> bool {
+        let away = self.pointer != site.rules.home && !self.leaving;
+        !site.is_home() && self.is_unused() && (self.token.is_some() || away)
     }
 
     /// After each input other than a timer: notes whether the room is in use.
-    pub(super) fn fade(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        if spot.is_home() {
+    pub(super) fn track_use(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
+        if site.is_home() {
             return self.answer_leavers(effects);
         }
-        let tell = self.should_tell(spot);
-        match &mut self.quiet {
-            Quiet::Timed { touched } => *touched = true,
-            Quiet::Told if self.token.is_some() && tell => {}
-            Quiet::Told | Quiet::No if tell => self.listen(spot, effects),
-            quiet => *quiet = Quiet::No,
+        let tell = self.has_news_for_home(site);
+        match &mut self.idleness {
+            Idleness::Timed { touched } => *touched = true,
+            Idleness::Reported if self.token.is_some() && tell => {}
+            Idleness::Reported | Idleness::Untimed if tell => self.start_timer(site, effects),
+            idleness => *idleness = Idleness::Untimed,
         }
     }
 
-    fn listen(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        self.quiet = Quiet::Timed { touched: false };
-        effects.push(Effect::Arm(QUIET, Wait { hops: spot.rules.linger, sections: 0 }));
+    fn start_timer(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
+        self.idleness = Idleness::Timed { touched: false };
+        effects.push(Effect::Arm(QUIET, Wait { hops: site.rules.linger, sections: 0 }));
     }
 
-    fn answer_leavers(&mut self, effects: &mut Vec<Effect<W>>) {
+    fn answer_leavers(&mut self, effects: &mut Vec<Effect<M>>) {
         let Some(token) = &self.token else { return };
         let counter = token.counter;
         for to in self.leavers.drain(..) {
@@ -97,31 +98,31 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    pub(super) fn on_timer(&mut self, spot: &Spot<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_timer(&mut self, site: &Context<'_>, timer: Timer, effects: &mut Vec<Effect<M>>) {
         match timer {
-            QUIET => self.been_quiet(spot, effects),
+            QUIET => self.on_quiet(site, effects),
             PULL => {
                 // Otherwise the token is here, or on its way here, or in use and will be announced again.
-                if spot.is_home() && self.token.is_none() && self.is_unused() {
+                if site.is_home() && self.token.is_none() && self.is_unused() {
                     effects.push(Effect::Note("the home fetched an idle token"));
-                    self.ask(spot, self.pointer, effects);
+                    self.ask(site, self.pointer, effects);
                 }
             }
             _ => effects.push(Effect::Never("there is no such timer")),
         }
     }
 
-    fn been_quiet(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        let touched = self.quiet == Quiet::Timed { touched: true };
-        self.quiet = Quiet::No;
-        let to = spot.rules.home;
-        if !self.should_tell(spot) {
+    fn on_quiet(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
+        let touched = self.idleness == Idleness::Timed { touched: true };
+        self.idleness = Idleness::Untimed;
+        let to = site.rules.home;
+        if !self.has_news_for_home(site) {
             return;
         }
         if touched {
-            self.listen(spot, effects);
+            self.start_timer(site, effects);
         } else if self.token.is_some() {
-            self.quiet = Quiet::Told;
+            self.idleness = Idleness::Reported;
             effects.push(Effect::Send { to, message: Message::Idle });
         } else {
             self.leaving = true;
@@ -129,25 +130,23 @@ impl<W: Wish> Room<W> {
         }
     }
 
-    pub(super) fn on_idle(&mut self, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_idle(&mut self, effects: &mut Vec<Effect<M>>) {
         if self.token.is_none() && self.is_unused() {
             effects.push(Effect::Arm(PULL, PULL_AFTER));
         }
     }
 
     pub(super) fn on_forget(&mut self, from: crate::algorithm::NodeId) {
-        if let Err(place) = self.leavers.binary_search(&from) {
-            self.leavers.insert(place, from);
-        }
+        sorted::insert(&mut self.leavers, from);
     }
 
-    pub(super) fn on_inform(&mut self, spot: &Spot<'_>, counter: u64, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn on_inform(&mut self, site: &Context<'_>, counter: u64, effects: &mut Vec<Effect<M>>) {
         self.leaving = false;
-        let old = counter < self.seen && !spot.printed(Printed::InformUnguarded);
+        let old = counter < self.seen && !site.has_defect(Defect::InformUnguarded);
         if old || self.token.is_some() || !self.is_unused() {
             return effects.push(Effect::Note("an INFORM came too late"));
         }
         effects.push(Effect::Note("a node forgot the way"));
-        self.pointer = spot.rules.home;
+        self.pointer = site.rules.home;
     }
 }

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use super::message::Effect;
-use super::room::{Room, Spot};
-use super::wish::Wish;
+use super::mode::Mode;
+use super::room::{Context, Room};
 
-impl<W: Wish> Room<W> {
-    pub(super) fn check(&self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+impl<M: Mode> Room<M> {
+    pub(super) fn check(&self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         let mut never = |holds: bool, otherwise: &'static str| {
             if !holds {
                 effects.push(Effect::Never(otherwise));
@@ -18,16 +18,16 @@ impl<W: Wish> Room<W> {
         match &self.token {
             Some(token) => {
                 never(self.parked.is_empty(), "requests are parked beside the token");
-                never(self.pointer == spot.me, "the holder of the token points elsewhere");
+                never(self.pointer == site.me, "the holder of the token points elsewhere");
                 never(!self.asked || !self.waiters.is_empty(), "the holder of the token asks for nobody");
                 never(self.following.is_none(), "the holder of the token follows another");
                 match &token.session {
                     Some(session) => {
                         let used = self.inside > 0 || !session.followers.is_empty();
                         never(used, "a room is open and nobody is inside");
-                        never(token.passed <= spot.rules.passes, "too many passed the queue");
+                        never(token.passed <= site.rules.passes, "too many passed the queue");
                         never(
-                            self.former.is_none(),
+                            self.earlier_opening.is_none(),
                             "the captain's clients are inside by another node's opening",
                         );
                         let alone = self.inside == 1 && session.followers.is_empty();
@@ -40,7 +40,7 @@ impl<W: Wish> Room<W> {
                 }
             }
             None => {
-                never(self.pointer != spot.me || self.asked, "a node points to itself and has not asked");
+                never(self.pointer != site.me || self.asked, "a node points to itself and has not asked");
                 match &self.following {
                     Some(opening) => {
                         never(self.inside > 0, "a node follows and none of its clients is inside");
@@ -48,12 +48,12 @@ impl<W: Wish> Room<W> {
                         never(self.parked.is_empty(), "requests are parked at a follower");
                     }
                     None => {
-                        let open = self.inside == 0 || self.former.is_some();
+                        let open = self.inside == 0 || self.earlier_opening.is_some();
                         never(open, "a client is inside a room that is not open");
                     }
                 }
             }
         }
-        never(self.former.is_none() || self.inside > 0, "an earlier opening outlives its clients");
+        never(self.earlier_opening.is_none() || self.inside > 0, "an earlier opening outlives its clients");
     }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::wish::{Choice, Wish};
+use super::mode::{AnyOf, Mode};
 use crate::Bounds;
 use crate::algorithm::{ClientId, NodeId, Timer, Wait};
 use crate::census::Census;
@@ -11,13 +11,13 @@ use crate::census::Census;
 /// A node's request, wherever it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Entry<W> {
+pub struct Entry<M> {
     /// The requesting node.
     pub node: NodeId,
     /// Counts the requests of that node.
     pub number: u64,
-    /// The wish of its oldest client; `None` if no client waits and the node wants only the token.
-    pub wish: Option<W>,
+    /// The mode of its oldest client; `None` if no client waits and the node wants only the token.
+    pub mode: Option<M>,
     /// The last opening that the node knew of when that client arrived; 0 if it knew of none.
     pub since: u64,
 }
@@ -28,24 +28,24 @@ pub struct Entry<W> {
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(bound(
-        serialize = "W: serde::Serialize, W::Group: serde::Serialize",
-        deserialize = "W: serde::Deserialize<'de>, W::Group: serde::Deserialize<'de>"
+        serialize = "M: serde::Serialize, M::Group: serde::Serialize",
+        deserialize = "M: serde::Deserialize<'de>, M::Group: serde::Deserialize<'de>"
     ))
 )]
-pub enum Message<W: Wish> {
+pub enum Message<M: Mode> {
     /// A request on its way to the token.
-    Request(Entry<W>),
+    Request(Entry<M>),
     /// The token, for the node at the head of its queue.
     Token {
         /// The waiting requests, the next one first.
-        queue: Vec<Entry<W>>,
-        /// Rises with every opening and every hand-over.
+        queue: Vec<Entry<M>>,
+        /// Rises with every opening and every hand-off.
         counter: u64,
     },
     /// The receiver's request of this number is granted: its clients may enter, and it follows the sender.
     Start {
         /// The group that is open.
-        group: W::Group,
+        group: M::Group,
         /// The number of the granted request.
         number: u64,
         /// The fence of the opening.
@@ -78,20 +78,20 @@ pub enum Message<W: Wish> {
 
 /// The effects of a step, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect<W: Wish> {
+pub enum Effect<M: Mode> {
     /// Send a message to another node.
     Send {
         /// The receiver.
         to: NodeId,
         /// The message.
-        message: Message<W>,
+        message: Message<M>,
     },
     /// A local client enters.
     Enter {
         /// The client.
         client: ClientId,
         /// The group that is open.
-        group: W::Group,
+        group: M::Group,
         /// The fence of the opening.
         fence: u64,
     },
@@ -103,10 +103,10 @@ pub enum Effect<W: Wish> {
     Never(&'static str),
 }
 
-impl<W: Wish> Message<W> {
+impl<M: Mode> Message<M> {
     /// Whether all numbers in the message are within the bounds.
     pub fn is_within(&self, bounds: &Bounds) -> bool {
-        let entry = |entry: &Entry<W>| {
+        let entry = |entry: &Entry<M>| {
             bounds.node(entry.node) && entry.number < Bounds::CLOCK && bounds.counter(entry.since)
         };
         match self {
@@ -119,14 +119,14 @@ impl<W: Wish> Message<W> {
         }
     }
 
-    /// The wishes that it carries.
-    pub fn wishes(&self) -> impl Iterator<Item = &W> {
+    /// The modes that it carries.
+    pub fn modes(&self) -> impl Iterator<Item = &M> {
         let entries = match self {
             Message::Request(entry) => core::slice::from_ref(entry),
             Message::Token { queue, .. } => queue,
             _ => &[],
         };
-        entries.iter().filter_map(|entry| entry.wish.as_ref())
+        entries.iter().filter_map(|entry| entry.mode.as_ref())
     }
 
     pub(super) fn count(&self, to: NodeId, census: &mut Census) {
@@ -134,8 +134,7 @@ impl<W: Wish> Message<W> {
             Message::Request(entry) => census.request_of(entry.node),
             Message::Token { queue, .. } => {
                 census.token_moving();
-                census.queue(queue.len());
-                queue.iter().for_each(|entry| census.request_of(entry.node));
+                census.queue_of(queue.iter().map(|entry| entry.node));
             }
             // The answer to a request counts as the request.
             Message::Start { .. } => census.request_of(to),
@@ -163,7 +162,7 @@ impl<W: Wish> Message<W> {
     }
 }
 
-impl Message<Choice> {
+impl Message<AnyOf> {
     pub(super) fn words(&self) -> u32 {
         match self {
             Message::Request(entry) => 3 + entry.words(),
@@ -175,23 +174,23 @@ impl Message<Choice> {
     }
 }
 
-impl Entry<Choice> {
+impl Entry<AnyOf> {
     fn words(&self) -> u32 {
-        3 + self.wish.as_ref().map_or(0, Choice::len)
+        3 + self.mode.as_ref().map_or(0, AnyOf::len)
     }
 }
 
-impl<W: Wish> fmt::Display for Entry<W> {
+impl<M: Mode> fmt::Display for Entry<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.node, self.number)?;
-        match &self.wish {
-            Some(wish) => write!(f, " for {wish}"),
+        match &self.mode {
+            Some(mode) => write!(f, " for {mode}"),
             None => f.write_str(" for anything"),
         }
     }
 }
 
-impl<W: Wish> fmt::Display for Message<W> {
+impl<M: Mode> fmt::Display for Message<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Message::Request(entry) => write!(f, "REQUEST({entry})"),

@@ -3,29 +3,29 @@
 
 use alloc::vec::Vec;
 
+use super::Rooms;
 use super::captain::Token;
-use super::defects::Printed;
-use super::forgetting::Quiet;
+use super::defects::Defect;
+use super::forgetting::Idleness;
 use super::message::{Effect, Entry, Message};
-use super::rules::Rules;
-use super::views::Formers;
-use super::wish::Wish;
+use super::mode::Mode;
+use super::views::Insiders;
 use crate::Origin;
-use crate::algorithm::{ClientId, NodeId, Timer};
+use crate::algorithm::{ClientId, NodeId, Site, Timer};
 use crate::waiters::{Mark, Waiters};
 
-/// A room on one node. Its driver calls one of [`Room::want`], [`Room::cancel`], [`Room::release`],
+/// A room on one node. Its driver calls one of [`Room::acquire`], [`Room::cancel`], [`Room::release`],
 /// [`Room::deliver`] and [`Room::expire`], and then carries out the effects in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Room<W: Wish> {
+pub struct Room<M: Mode> {
     /// Local waiters, the oldest first.
-    pub(super) waiters: Waiters<Waiter<W>>,
+    pub(super) waiters: Waiters<Waiter<M>>,
     /// How many local clients are inside.
     pub(super) inside: u32,
     /// The token, if it is here.
-    pub(super) token: Option<Token<W>>,
+    pub(super) token: Option<Token<M>>,
     /// The opening that this node follows, if its clients are inside by another node's opening.
-    pub(super) following: Option<Following<W::Group>>,
+    pub(super) following: Option<Following<M::Group>>,
     /// Whether this node has an outstanding request.
     pub(super) asked: bool,
     /// The number of this node's last request.
@@ -33,41 +33,41 @@ pub struct Room<W: Wish> {
     /// The next node on the path to the token; this node if the token is here.
     pub(super) pointer: NodeId,
     /// Requests that arrived while this node waited itself.
-    pub(super) parked: Vec<Entry<W>>,
+    pub(super) parked: Vec<Entry<M>>,
     /// The highest counter of the token that this node knows of.
     pub(super) seen: u64,
     /// How long the room has been unused here.
-    pub(super) quiet: Quiet,
+    pub(super) idleness: Idleness,
     /// A FORGET of this node has not been answered.
     pub(super) leaving: bool,
     /// At the home: whose FORGET has not been answered, in ascending order.
     pub(super) leavers: Vec<NodeId>,
     /// Clients are inside here by an opening of an earlier view, of this group and fence, and the home knows.
-    pub(super) former: Option<(W::Group, u64)>,
+    pub(super) earlier_opening: Option<(M::Group, u64)>,
     /// At the home: the nodes with clients inside by an opening of an earlier view, as long as there are or
     /// may be any.
-    pub(super) formers: Option<Formers>,
+    pub(super) insiders: Option<Insiders>,
 }
 
 /// A local waiter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Waiter<W> {
-    pub(super) wish: W,
+pub(super) struct Waiter<M> {
+    pub(super) mode: M,
     /// The last opening that this node knew of when the client arrived.
     pub(super) since: u64,
 }
 
 /// A room as it was before a message, see [`Room::mark`].
-pub struct Before<W: Wish> {
+pub struct Before<M: Mode> {
     /// Without the waiters, of which there may be very many.
-    room: Room<W>,
-    waiters: Mark<Waiter<W>>,
+    room: Room<M>,
+    waiters: Mark<Waiter<M>>,
 }
 
-impl<W: Wish> Waiter<W> {
+impl<M: Mode> Waiter<M> {
     /// Whether the client is exclusive if the room is opened for it.
     pub(super) fn is_writer(&self) -> bool {
-        self.wish.is_exclusive(self.wish.first())
+        self.mode.is_exclusive(self.mode.first())
     }
 }
 
@@ -83,48 +83,38 @@ pub(super) struct Following<G> {
     pub(super) closed: bool,
 }
 
-/// The node of a room, passed with every call so that the state holds only what changes.
-#[derive(Clone, Copy, Debug)]
-pub struct Spot<'a> {
-    /// This node.
-    pub me: NodeId,
-    /// The options in force.
-    pub rules: &'a Rules,
-}
+/// Where a room runs: the same for a room of the workbench and one of the lock service.
+pub type Context<'a> = Site<'a, Rooms>;
 
-impl Spot<'_> {
+impl Context<'_> {
     pub(super) fn is_home(&self) -> bool {
         self.me == self.rules.home
     }
-
-    pub(super) fn printed(&self, error: Printed) -> bool {
-        self.rules.printed == Some(error)
-    }
 }
 
-impl<W: Wish> Room<W> {
+impl<M: Mode> Room<M> {
     /// The initial state of a node: at the home the idle token, elsewhere a pointer to the home.
-    pub fn create(spot: &Spot<'_>, origin: Origin) -> Room<W> {
+    pub fn create(site: &Context<'_>, origin: Origin) -> Room<M> {
         Room {
             waiters: Waiters::new(),
             inside: 0,
-            token: spot.is_home().then(|| Token::new(Vec::new(), origin.floor)),
+            token: site.is_home().then(|| Token::new(Vec::new(), origin.floor)),
             following: None,
             asked: false,
             number: origin.clock,
-            pointer: spot.rules.home,
+            pointer: site.rules.home,
             parked: Vec::new(),
-            seen: if spot.is_home() { origin.floor } else { 0 },
-            quiet: Quiet::No,
+            seen: if site.is_home() { origin.floor } else { 0 },
+            idleness: Idleness::Untimed,
             leaving: false,
             leavers: Vec::new(),
-            former: None,
-            formers: None,
+            earlier_opening: None,
+            insiders: None,
         }
     }
 
     /// Marks the state: changes can be undone until [`Room::keep`].
-    pub fn mark(&mut self) -> Before<W> {
+    pub fn mark(&mut self) -> Before<M> {
         let mut all = core::mem::take(&mut self.waiters);
         let room = self.clone();
         let waiters = all.mark();
@@ -138,7 +128,7 @@ impl<W: Wish> Room<W> {
     }
 
     /// Undoes the changes since the mark.
-    pub fn undo(&mut self, before: Before<W>) {
+    pub fn undo(&mut self, before: Before<M>) {
         self.waiters.undo(before.waiters);
         *self = Room { waiters: core::mem::take(&mut self.waiters), ..before.room };
     }
@@ -154,126 +144,131 @@ impl<W: Wish> Room<W> {
     }
 
     /// The local clients that wait, the oldest first.
-    pub fn waiting(&self) -> impl Iterator<Item = (ClientId, &W)> {
-        self.waiters.iter().map(|(client, waiter)| (client, &waiter.wish))
+    pub fn waiting(&self) -> impl Iterator<Item = (ClientId, &M)> {
+        self.waiters.iter().map(|(client, waiter)| (client, &waiter.mode))
     }
 
     /// The group and the fence of the current opening, if this node takes part in it.
-    pub fn opening(&self) -> Option<(W::Group, u64)> {
+    pub fn opening(&self) -> Option<(M::Group, u64)> {
         let here = self.token.as_ref().and_then(|token| Some((token.session.as_ref()?.group, token.counter)));
         here.or_else(|| self.following.map(|opening| (opening.group, opening.fence)))
     }
 
     /// The requests that wait here, in the token's queue or for this node's own turn.
-    pub fn queue(&self) -> &[Entry<W>] {
+    pub fn queue(&self) -> &[Entry<M>] {
         self.token.as_ref().map_or(&self.parked, |token| &token.queue)
     }
 
     /// A local client requests entry.
-    pub fn want(&mut self, spot: &Spot<'_>, client: ClientId, wish: W, effects: &mut Vec<Effect<W>>) {
-        if let Some((group, fence)) = self.joins(spot, &wish, effects) {
+    pub fn acquire(&mut self, site: &Context<'_>, client: ClientId, mode: M, effects: &mut Vec<Effect<M>>) {
+        if let Some((group, fence)) = self.joins(site, &mode, effects) {
             self.enter(client, group, fence, effects);
         } else {
-            self.waiters.push_back(client, Waiter { wish, since: self.seen });
-            self.settle(spot, effects);
+            self.waiters.push_back(client, Waiter { mode, since: self.seen });
+            self.settle(site, effects);
         }
-        self.finish(spot, effects);
+        self.finish(site, effects);
     }
 
     /// A waiting local client cancels. The node's request stays, unless it is here: it cannot be taken back,
     /// and the answer shows whether a client still wants it.
-    pub fn cancel(&mut self, spot: &Spot<'_>, client: ClientId, effects: &mut Vec<Effect<W>>) {
+    pub fn cancel(&mut self, site: &Context<'_>, client: ClientId, effects: &mut Vec<Effect<M>>) {
         self.waiters.remove(client);
-        if spot.printed(Printed::CancelWithdraws) && self.waiters.is_empty() {
+        if site.has_defect(Defect::CancelWithdraws) && self.waiters.is_empty() {
             self.asked = false;
         }
         if let Some(token) = &mut self.token
             && self.waiters.is_empty()
         {
             self.asked = false;
-            token.take_out(spot.me);
+            token.take_out(site.me);
         }
-        self.finish(spot, effects);
+        self.finish(site, effects);
     }
 
     /// A local client leaves.
-    pub fn release(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    pub fn release(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         if self.inside == 0 {
             return effects.push(Effect::Never("a client leaves and none is inside"));
         }
         self.inside -= 1;
-        self.settle(spot, effects);
-        self.finish(spot, effects);
+        self.settle(site, effects);
+        self.finish(site, effects);
     }
 
     /// A message arrives.
     pub fn deliver(
         &mut self,
-        spot: &Spot<'_>,
+        site: &Context<'_>,
         from: NodeId,
-        message: Message<W>,
-        effects: &mut Vec<Effect<W>>,
+        message: Message<M>,
+        effects: &mut Vec<Effect<M>>,
     ) {
         match message {
-            Message::Request(entry) => self.on_request(spot, entry, effects),
-            Message::Token { queue, counter } => self.on_token(spot, queue, counter, effects),
+            Message::Request(entry) => self.on_request(site, entry, effects),
+            Message::Token { queue, counter } => self.on_token(site, queue, counter, effects),
             Message::Start { group, number, fence, closed } => {
                 let opening = Following { captain: from, group, number, fence, closed };
-                self.on_start(spot, opening, effects);
+                self.on_start(site, opening, effects);
             }
-            Message::Complete { number } => self.on_complete(spot, from, number, effects),
+            Message::Complete { number } => self.on_complete(site, from, number, effects),
             Message::Close { fence } => self.on_close(fence, effects),
             Message::Idle => self.on_idle(effects),
             Message::Forget => self.on_forget(from),
-            Message::Inform { counter } => self.on_inform(spot, counter, effects),
-            Message::Left => self.on_left(spot, from, effects),
+            Message::Inform { counter } => self.on_inform(site, counter, effects),
+            Message::Left => self.on_left(site, from, effects),
         }
-        self.finish(spot, effects);
+        self.finish(site, effects);
     }
 
     /// A timer expires. One that was armed by a state dropped since does no harm.
-    pub fn expire(&mut self, spot: &Spot<'_>, timer: Timer, effects: &mut Vec<Effect<W>>) {
-        self.on_timer(spot, timer, effects);
-        self.check(spot, effects);
+    pub fn expire(&mut self, site: &Context<'_>, timer: Timer, effects: &mut Vec<Effect<M>>) {
+        self.on_timer(site, timer, effects);
+        self.check(site, effects);
     }
 
-    pub(super) fn finish(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
-        if spot.rules.forget {
-            self.fade(spot, effects);
+    pub(super) fn finish(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
+        if site.rules.forget {
+            self.track_use(site, effects);
         }
-        self.check(spot, effects);
+        self.check(site, effects);
     }
 
     /// Whether a new client may enter at once; returns group and fence of the opening.
-    fn joins(&mut self, spot: &Spot<'_>, wish: &W, effects: &mut Vec<Effect<W>>) -> Option<(W::Group, u64)> {
+    fn joins(
+        &mut self,
+        site: &Context<'_>,
+        mode: &M,
+        effects: &mut Vec<Effect<M>>,
+    ) -> Option<(M::Group, u64)> {
         if let Some(token) = &mut self.token {
-            return token.joins(spot.rules, Some(wish), effects);
+            return token.joins(site.rules, Some(mode), effects);
         }
         let opening = self.following?;
         // Earlier waiters have closed the opening, so none is overtaken.
-        let joins = !opening.closed && shares(wish, opening.group);
+        let joins = !opening.closed && shares(mode, opening.group);
         joins.then_some((opening.group, opening.fence))
     }
 
     pub(super) fn enter(
         &mut self,
         client: ClientId,
-        group: W::Group,
+        group: M::Group,
         fence: u64,
-        effects: &mut Vec<Effect<W>>,
+        effects: &mut Vec<Effect<M>>,
     ) {
         self.inside += 1;
         effects.push(Effect::Enter { client, group, fence });
     }
 
     /// Does everything that has become possible or necessary.
-    pub(super) fn settle(&mut self, spot: &Spot<'_>, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn settle(&mut self, site: &Context<'_>, effects: &mut Vec<Effect<M>>) {
         if self.token.is_some() {
-            return self.settle_captain(spot, effects);
+            return self.settle_captain(site, effects);
         }
         let wants = !self.waiters.is_empty() && !self.asked;
-        if self.inside == 0 && self.former.take().is_some() {
-            self.tell_home_of_leaving(spot, effects);
+        if self.inside == 0 && self.earlier_opening.take().is_some() {
+            self.tell_home_of_leaving(site, effects);
         }
         match &mut self.following {
             Some(opening) => {
@@ -281,46 +276,46 @@ impl<W: Wish> Room<W> {
                 opening.closed |= wants;
                 // The request goes first: after the completion the captain may no longer have the token.
                 if wants {
-                    self.ask(spot, captain, effects);
+                    self.ask(site, captain, effects);
                 }
                 if self.inside == 0 {
                     self.following = None;
                     effects.push(Effect::Send { to: captain, message: Message::Complete { number } });
                 }
             }
-            None if wants => self.ask(spot, self.pointer, effects),
+            None if wants => self.ask(site, self.pointer, effects),
             None => {}
         }
     }
 
-    pub(super) fn ask(&mut self, spot: &Spot<'_>, to: NodeId, effects: &mut Vec<Effect<W>>) {
-        let entry = self.own(spot);
+    pub(super) fn ask(&mut self, site: &Context<'_>, to: NodeId, effects: &mut Vec<Effect<M>>) {
+        let entry = self.own(site);
         effects.push(Effect::Send { to, message: Message::Request(entry) });
     }
 
     /// A request of this node, for its oldest waiter if there is one.
-    pub(super) fn own(&mut self, spot: &Spot<'_>) -> Entry<W> {
+    pub(super) fn own(&mut self, site: &Context<'_>) -> Entry<M> {
         self.number += 1;
         self.asked = true;
         let oldest = self.waiters.front().map(|(_, waiter)| waiter);
         Entry {
-            node: spot.me,
+            node: site.me,
             number: self.number,
-            wish: oldest.map(|waiter| waiter.wish.clone()),
+            mode: oldest.map(|waiter| waiter.mode.clone()),
             since: oldest.map_or(0, |waiter| waiter.since),
         }
     }
 
-    fn on_request(&mut self, spot: &Spot<'_>, entry: Entry<W>, effects: &mut Vec<Effect<W>>) {
-        if entry.node == spot.me {
+    fn on_request(&mut self, site: &Context<'_>, entry: Entry<M>, effects: &mut Vec<Effect<M>>) {
+        if entry.node == site.me {
             effects.push(Effect::Never("a request comes back to its sender"));
         } else if self.token.is_some() {
-            self.request_here(spot, entry, effects);
+            self.request_here(site, entry, effects);
         } else if let Some(opening) = &self.following {
             // The captain decides better, and a request must not reach it through its followers.
             effects.push(Effect::Note("a follower passed a request to its captain"));
             effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
-        } else if self.asked && !spot.printed(Printed::WaitingForwards) {
+        } else if self.asked && !site.has_defect(Defect::WaitingForwards) {
             effects.push(Effect::Note("a request was parked"));
             self.parked.push(entry);
         } else {
@@ -332,15 +327,15 @@ impl<W: Wish> Room<W> {
 
     fn on_token(
         &mut self,
-        spot: &Spot<'_>,
-        queue: Vec<Entry<W>>,
+        site: &Context<'_>,
+        queue: Vec<Entry<M>>,
         counter: u64,
-        effects: &mut Vec<Effect<W>>,
+        effects: &mut Vec<Effect<M>>,
     ) {
         if !self.asked || self.following.is_some() || self.token.is_some() {
             effects.push(Effect::Never("a token comes to a node that does not wait for it"));
         }
-        let mine = |head: &Entry<W>| head.node == spot.me && head.number == self.number;
+        let mine = |head: &Entry<M>| head.node == site.me && head.number == self.number;
         if !queue.first().is_some_and(mine) {
             effects.push(Effect::Never("a token comes without its receiver at the head of the queue"));
         }
@@ -348,18 +343,18 @@ impl<W: Wish> Room<W> {
             effects.push(Effect::Note("a token came that no client wants"));
         }
         self.asked = false;
-        self.pointer = spot.me;
+        self.pointer = site.me;
         self.learn(counter);
         let mut token = Token::new(queue, counter);
-        token.take_out(spot.me);
+        token.take_out(site.me);
         for entry in self.parked.drain(..) {
-            token.insert(spot.rules, entry);
+            token.insert(site.rules, entry);
         }
         self.token = Some(token);
-        self.settle(spot, effects);
+        self.settle(site, effects);
     }
 
-    fn on_start(&mut self, spot: &Spot<'_>, opening: Following<W::Group>, effects: &mut Vec<Effect<W>>) {
+    fn on_start(&mut self, site: &Context<'_>, opening: Following<M::Group>, effects: &mut Vec<Effect<M>>) {
         if !self.asked || opening.number != self.number || self.token.is_some() {
             effects.push(Effect::Never("a start comes to a node that does not wait for it"));
         }
@@ -371,11 +366,11 @@ impl<W: Wish> Room<W> {
         }
         self.asked = false;
         self.learn(opening.fence);
-        if !spot.printed(Printed::StartKeepsPointer) {
+        if !site.has_defect(Defect::StartKeepsPointer) {
             self.pointer = opening.captain;
         }
         self.following = Some(opening);
-        if !spot.printed(Printed::ParkedKept) {
+        if !site.has_defect(Defect::ParkedKept) {
             for entry in self.parked.drain(..) {
                 effects.push(Effect::Send { to: opening.captain, message: Message::Request(entry) });
             }
@@ -383,14 +378,14 @@ impl<W: Wish> Room<W> {
         self.admit_waiters(opening.group, opening.fence, effects);
         if self.inside == 0 {
             effects.push(Effect::Note("a start came that no client wants"));
-            if spot.printed(Printed::UnwantedStartIgnored) {
+            if site.has_defect(Defect::UnwantedStartIgnored) {
                 self.following = None;
             }
         }
-        self.settle(spot, effects);
+        self.settle(site, effects);
     }
 
-    fn on_close(&mut self, fence: u64, effects: &mut Vec<Effect<W>>) {
+    fn on_close(&mut self, fence: u64, effects: &mut Vec<Effect<M>>) {
         match &mut self.following {
             Some(opening) if opening.fence == fence => opening.closed = true,
             _ => effects.push(Effect::Note("a close came for an opening that was left")),
@@ -407,10 +402,10 @@ impl<W: Wish> Room<W> {
     }
 
     /// Admits all local waiters that accept this group and are not exclusive in it.
-    pub(super) fn admit_waiters(&mut self, group: W::Group, fence: u64, effects: &mut Vec<Effect<W>>) {
+    pub(super) fn admit_waiters(&mut self, group: M::Group, fence: u64, effects: &mut Vec<Effect<M>>) {
         let inside = &mut self.inside;
         self.waiters.retain(|client, waiter| {
-            let enters = shares(&waiter.wish, group);
+            let enters = shares(&waiter.mode, group);
             if enters {
                 *inside += 1;
                 effects.push(Effect::Enter { client, group, fence });
@@ -420,7 +415,7 @@ impl<W: Wish> Room<W> {
     }
 }
 
-/// Whether a client with this wish may be in this group together with others.
-pub(super) fn shares<W: Wish>(wish: &W, group: W::Group) -> bool {
-    wish.contains(group) && !wish.is_exclusive(group)
+/// Whether a client with this mode may be in this group together with others.
+pub(super) fn shares<M: Mode>(mode: &M, group: M::Group) -> bool {
+    mode.contains(group) && !mode.is_exclusive(group)
 }

@@ -2,10 +2,10 @@
 
 use alloc::format;
 
-use super::defects::Printed;
+use super::defects::Defect;
 use super::views::ViewDefect;
 use crate::algorithm::{Group, NodeId};
-use crate::info::Choice;
+use crate::info::OptionInfo;
 use crate::setting::{Setting, SettingError};
 
 /// The options, the same on all nodes.
@@ -17,7 +17,7 @@ pub struct Rules {
     pub passes: u32,
     /// The order of the queue.
     pub queue: QueueOrder,
-    /// Whether a writer may be followed by another one at the same node past the queue; it counts as a pass.
+    /// Whether a writer may be followed by another one at the same node past the queue; it counts as a grant.
     pub hand_off: bool,
     /// Whether followers are told when a request waits for the end of their opening.
     pub close: bool,
@@ -29,7 +29,7 @@ pub struct Rules {
     pub floor: u64,
     /// In the workbench: groups from this one on are exclusive.
     pub first_exclusive: Group,
-    pub(super) printed: Option<Printed>,
+    pub(super) defect: Option<Defect>,
     /// A defect of view changes to enable.
     pub view_defect: Option<ViewDefect>,
 }
@@ -55,7 +55,7 @@ impl Default for Rules {
             linger: 5,
             floor: 0,
             first_exclusive: Group::MAX,
-            printed: None,
+            defect: None,
             view_defect: None,
         }
     }
@@ -69,37 +69,32 @@ impl Rules {
         Rules { home, passes, forget: true, linger, floor, ..Rules::default() }
     }
 
-    pub(super) const CHOICES: &'static [Choice] = &[
-        Choice {
-            name: "passes",
-            values: Choice::NUMBER,
-            help: "how many requests may be admitted past a queue while the token is at a node (4)",
-        },
-        Choice {
-            name: "queue",
-            values: &["age", "arrival"],
-            help: "who comes first: the node longest without an opening, or the first to arrive",
-        },
-        Choice {
-            name: "exclusive",
-            values: Choice::NUMBER,
-            help: "the highest so many groups are for one client at a time (0)",
-        },
-        Choice {
-            name: "hand-off",
-            values: &["no", "yes"],
-            help: "whether a writer may be followed by another one at the same node past the queue, as one of the passes",
-        },
-        Choice {
-            name: "close",
-            values: &["yes", "no"],
-            help: "whether followers are told when a request waits for the end of their opening",
-        },
-        Choice {
-            name: "forget",
-            values: &["no", "yes"],
-            help: "whether an idle token goes home and nodes without use for it forget the way",
-        },
+    pub(super) const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo::number(
+            "passes",
+            "how many requests may be admitted past a queue while the token is at a node (4)",
+        ),
+        OptionInfo::choice(
+            "queue",
+            &["age", "arrival"],
+            "who comes first: the node longest without an opening, or the first to arrive",
+        ),
+        OptionInfo::number("exclusive", "the highest so many groups are for one client at a time (0)"),
+        OptionInfo::choice(
+            "hand-off",
+            &["no", "yes"],
+            "whether a writer may be followed by another one at the same node past the queue, as one of the passes",
+        ),
+        OptionInfo::choice(
+            "close",
+            &["yes", "no"],
+            "whether followers are told when a request waits for the end of their opening",
+        ),
+        OptionInfo::choice(
+            "forget",
+            &["no", "yes"],
+            "whether an idle token goes home and nodes without use for it forget the way",
+        ),
     ];
 
     pub(super) fn of(setting: &Setting) -> Result<Rules, SettingError> {
@@ -111,8 +106,8 @@ impl Rules {
             )));
         }
         let forget = setting.option("forget") == Some("yes");
-        let printed = Printed::of(setting);
-        if !forget && printed.is_some_and(Printed::is_about_forgetting) {
+        let defect = Defect::of(setting);
+        if !forget && defect.is_some_and(Defect::is_about_forgetting) {
             return Err(SettingError("that defect is one of forgetting: say --set forget=yes".into()));
         }
         Ok(Rules {
@@ -125,7 +120,7 @@ impl Rules {
             close: setting.option("close") != Some("no"),
             forget,
             first_exclusive: setting.groups - exclusive,
-            printed,
+            defect,
             ..Rules::default()
         })
     }

@@ -1,13 +1,13 @@
 //! The errors of the thesis' appendix A (001).
 
 use crate::defects;
-use crate::info::{Defect, Scope, Shows};
+use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
     /// The defects that can be enabled.
-    pub enum Printed {
-        NumberNotRaised => Defect {
+    pub enum Defect {
+        NumberNotRaised => DefectInfo {
             name: "number-not-raised",
             source: "001 app. A, P1",
             printed: "RN[I] is sent with a request and never incremented",
@@ -15,7 +15,7 @@ defects! {
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
         },
-        LoopShadowsRequester => Defect {
+        LoopShadowsRequester => DefectInfo {
             name: "loop-shadows-requester",
             source: "001 app. A, P2",
             printed: "the loop that updates LN uses the name j of the requester, so that the privilege goes to the \
@@ -24,7 +24,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 2, 1),
         },
-        OnlyTheNextNumber => Defect {
+        OnlyTheNextNumber => DefectInfo {
             name: "only-the-next-number",
             source: "001 app. A, P2",
             printed: "a free privilege is sent only if RN[j] = LN[j] + 1",
@@ -32,7 +32,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 2, 2).fifo(),
         },
-        RecordGoesBack => Defect {
+        RecordGoesBack => DefectInfo {
             name: "record-goes-back",
             source: "001 app. A, P6",
             printed: "LN[j] is set to PLN[j] also where LN[j] > RN[j], so that a privilege forgets whom it served and \
@@ -41,7 +41,7 @@ defects! {
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 1, 1).fifo(),
         },
-        BranchWithoutBlock => Defect {
+        BranchWithoutBlock => DefectInfo {
             name: "branch-without-block",
             source: "001 app. A, P4",
             printed: "no begin and end around what is done if Q is not empty: the privilege is sent and also counted",

@@ -31,7 +31,7 @@ fn a_lone_requester_collects_all_privileges() {
         world.run("req3").unwrap();
         world.settle(100).unwrap();
         assert_eq!(world.sent, messages);
-        assert_eq!(world.seats[3].node.as_ref().unwrap().idle, tokens - 1);
+        assert_eq!(world.nodes[3].state.as_ref().unwrap().idle, tokens - 1);
         // From now on its entries are free.
         world.run("exit3 req3").unwrap();
         assert_eq!(world.sent, messages);
@@ -53,7 +53,7 @@ fn the_bound_holds_in_every_run() {
 
 /// How often nodes have asked all the others: the number of each node's last request.
 fn broadcasts(world: &World<SrimaniReddy>) -> u64 {
-    let nodes = world.seats.iter().filter_map(|seat| seat.node.as_ref());
+    let nodes = world.nodes.iter().filter_map(|node| node.state.as_ref());
     nodes.enumerate().map(|(me, node)| u64::from(node.asked[me])).sum()
 }
 
@@ -62,8 +62,8 @@ fn broadcasts(world: &World<SrimaniReddy>) -> u64 {
 fn one_request_takes_one_privilege_from_each_holder() {
     let mut world = world(3, 2);
     world.run("req2 2>0 2>1 0>2 1>2 exit2 req0 0>2 2>0 exit0").unwrap();
-    assert_eq!(world.seats[2].node.as_ref().unwrap().idle, 1);
-    assert_eq!(world.seats[0].node.as_ref().unwrap().idle, 1);
+    assert_eq!(world.nodes[2].state.as_ref().unwrap().idle, 1);
+    assert_eq!(world.nodes[0].state.as_ref().unwrap().idle, 1);
 }
 
 /// The text assumes FIFO channels. With the larger of LN and PLN everywhere, a request that is overtaken by
@@ -74,7 +74,7 @@ fn a_privilege_may_overtake_a_request() {
     world.run("req1 req2 1>0 0>1 exit1 2>1 1>2#1 exit2").unwrap();
     // Node 1's request reaches node 2, which holds the privilege, after it was served.
     world.run("1>2").unwrap();
-    assert_eq!(world.seats[2].node.as_ref().unwrap().idle, 1);
+    assert_eq!(world.nodes[2].state.as_ref().unwrap().idle, 1);
     world.run("2>0 req1 1>2 2>1").unwrap();
     assert!(world.inside(1));
 }
@@ -101,9 +101,9 @@ fn the_loop_variable_hides_the_requester() {
 #[test]
 fn a_privilege_with_an_old_record_is_not_sent() {
     let before = "req2 2>0 req0 0>2 exit2 2>1 req1 0>1 1>2 1>2 2>1 exit1 req1";
-    let mut printed = defective(3, 2, "only-the-next-number");
-    printed.run(before).unwrap();
-    let error = printed.run("1>2").unwrap_err();
+    let mut broken = defective(3, 2, "only-the-next-number");
+    broken.run(before).unwrap();
+    let error = broken.run("1>2").unwrap_err();
     assert!(error.contains("a privilege stays idle and a request is known here"), "{error}");
     let mut world = world(3, 2);
     world.run(before).unwrap();
@@ -117,9 +117,9 @@ fn a_privilege_with_an_old_record_is_not_sent() {
 #[test]
 fn a_record_that_goes_back_breaks_the_bound() {
     let schedule = "req1 1>0 req0 0>1 exit1 0>1 1>0 exit0 req2 2>0 2>1 0>2 0>2 exit2 1>2";
-    let mut printed = defective(3, 1, "record-goes-back");
-    printed.run(schedule).unwrap();
-    assert_eq!((printed.entries, printed.sent), (3, 3 * 3 + 1));
+    let mut broken = defective(3, 1, "record-goes-back");
+    broken.run(schedule).unwrap();
+    assert_eq!((broken.entries, broken.sent), (3, 3 * 3 + 1));
     let mut world = world(3, 1);
     world.run(schedule).unwrap();
     assert_eq!((world.entries, world.sent), (3, 3 * 3));

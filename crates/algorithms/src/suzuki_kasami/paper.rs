@@ -49,7 +49,7 @@ fn a_request_that_was_served_elsewhere_is_not_served_again() {
 
 /// Nodes that wait when a node leaves are queued by node number; later ones go behind them.
 #[test]
-fn who_is_queued_keeps_the_place() {
+fn a_queued_node_keeps_its_position() {
     let mut world = world(5);
     world.run("req0 req3 req2 3>0 2>0 exit0 3>2 2>3 0>2").unwrap();
     assert!(world.inside(2));

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::cpu;
+use crate::error::Error;
 use crate::figure::median;
 use crate::floor::{BYTES, micros};
 
 /// The median time of a round trip within `time`, in microseconds, from a thread on the client's cores to one
 /// on the server's. The runtime goes on meanwhile; if the caller drops the future, the threads end.
-pub async fn bare_round_trip(client: &[usize], server: &[usize], time: Duration) -> Result<f64, String> {
+pub async fn bare_round_trip(client: &[usize], server: &[usize], time: Duration) -> Result<f64, Error> {
     let (client, server) = (client.to_vec(), server.to_vec());
     let (sender, measured) = oneshot::channel();
     thread::spawn(move || {
@@ -22,8 +23,9 @@ pub async fn bare_round_trip(client: &[usize], server: &[usize], time: Duration)
         // The caller may have stopped waiting.
         _ = sender.send(middle);
     });
-    let middle = measured.await.map_err(|_| "the thread that measures panicked".to_owned())?;
-    middle.map_err(|error| format!("cannot talk over loopback: {error}"))
+    let middle =
+        measured.await.map_err(|_| Error::Measurement("the thread that measures panicked".to_string()))?;
+    middle.map_err(Error::at("cannot talk over loopback"))
 }
 
 fn measure(client: &[usize], server: &[usize], goes_on: impl Fn(Instant) -> bool + Send) -> io::Result<f64> {

@@ -6,6 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{Locker, Peer, Workload};
+use crate::error::Error;
 
 /// The ttl of a lease, in seconds: longer than any run.
 const TTL: u32 = 600;
@@ -20,7 +21,7 @@ pub(super) struct Etcd {
     held: Option<String>,
 }
 
-pub(super) async fn clients(peer: &Peer, workload: &Workload) -> Result<Vec<Etcd>, String> {
+pub(super) async fn clients(peer: &Peer, workload: &Workload) -> Result<Vec<Etcd>, Error> {
     let mut clients = Vec::new();
     for endpoint in peer.endpoints.iter().cycle().take(workload.clients) {
         clients.push(Etcd::connect(endpoint).await?);
@@ -29,9 +30,9 @@ pub(super) async fn clients(peer: &Peer, workload: &Workload) -> Result<Vec<Etcd
 }
 
 impl Etcd {
-    async fn connect(endpoint: &str) -> Result<Etcd, String> {
-        let stream = TcpStream::connect(endpoint).await.map_err(|error| error.to_string())?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    async fn connect(endpoint: &str) -> Result<Etcd, Error> {
+        let stream = TcpStream::connect(endpoint).await?;
+        stream.set_nodelay(true)?;
         let (endpoint, incoming, lease) = (endpoint.to_string(), Vec::with_capacity(4096), String::new());
         let mut etcd = Etcd { stream, endpoint, incoming, lease, held: None };
         etcd.lease = etcd.ask("lease/grant", &format!("{{\"TTL\":{TTL}}}"), "ID").await?;
@@ -39,35 +40,35 @@ impl Etcd {
     }
 
     /// Sends a request, and returns the text of this field of the answer.
-    async fn ask(&mut self, path: &str, body: &str, field: &str) -> Result<String, String> {
+    async fn ask(&mut self, path: &str, body: &str, field: &str) -> Result<String, Error> {
         let request = format!(
             "POST /v3/{path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             self.endpoint,
             body.len()
         );
-        self.stream.write_all(request.as_bytes()).await.map_err(|error| error.to_string())?;
+        self.stream.write_all(request.as_bytes()).await?;
         loop {
             if let Some((text, length)) = answer(&self.incoming) {
                 self.incoming.drain(..length);
                 let value = text_of(&text, field).map(str::to_string);
-                return value.ok_or_else(|| format!("etcd answers {path} with {text}"));
+                return value.ok_or_else(|| Error::Peer(format!("etcd answers {path} with {text}")));
             }
-            let read = self.stream.read_buf(&mut self.incoming).await.map_err(|error| error.to_string())?;
+            let read = self.stream.read_buf(&mut self.incoming).await?;
             if read == 0 {
-                return Err("etcd hung up".to_string());
+                return Err(Error::HungUp("etcd"));
             }
         }
     }
 }
 
 impl Locker for Etcd {
-    async fn acquire(&mut self, name: &str) -> Result<(), String> {
+    async fn acquire(&mut self, name: &str) -> Result<(), Error> {
         let body = format!("{{\"name\":\"{}\",\"lease\":\"{}\"}}", base64(name.as_bytes()), self.lease);
         self.held = Some(self.ask("lock/lock", &body, "key").await?);
         Ok(())
     }
 
-    async fn release(&mut self) -> Result<(), String> {
+    async fn release(&mut self) -> Result<(), Error> {
         let Some(key) = self.held.take() else { return Ok(()) };
         // Every answer contains the revision, so this checks that it is one.
         self.ask("lock/unlock", &format!("{{\"key\":\"{key}\"}}"), "revision").await.map(drop)

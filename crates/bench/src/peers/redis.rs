@@ -4,11 +4,12 @@
 
 use std::time::{Duration, Instant};
 
+use random::Random;
 use tokio::time::sleep;
 
 use self::connection::{Commands, Connection, Reply, Shared};
 use super::{Connections, Locker, Peer, Workload};
-use crate::storm::Dice;
+use crate::error::Error;
 
 mod connection;
 
@@ -29,12 +30,12 @@ pub(super) struct Redis {
     tokens: u64,
     token: String,
     number: usize,
-    dice: Dice,
+    random: Random,
     /// Whether release and acquire go out in one write.
     joined: bool,
 }
 
-pub(super) async fn clients(peer: &Peer, workload: &Workload, joined: bool) -> Result<Vec<Redis>, String> {
+pub(super) async fn clients(peer: &Peer, workload: &Workload, joined: bool) -> Result<Vec<Redis>, Error> {
     let mut clients = Vec::new();
     let shared = match workload.connections {
         Connections::Own => None,
@@ -51,7 +52,7 @@ pub(super) async fn clients(peer: &Peer, workload: &Workload, joined: bool) -> R
 }
 
 impl Redis {
-    async fn start(connection: Connection, number: usize, joined: bool) -> Result<Redis, String> {
+    async fn start(connection: Connection, number: usize, joined: bool) -> Result<Redis, Error> {
         let mut redis = Redis {
             connection,
             script: String::new(),
@@ -60,14 +61,14 @@ impl Redis {
             tokens: 0,
             token: String::new(),
             number,
-            dice: Dice::new(number as u64 + 1),
+            random: Random::new(number as u64 + 1),
             joined,
         };
         redis.commands.put(&["SCRIPT", "LOAD", COMPARE_AND_DELETE]);
         redis.send().await?;
         match redis.connection.reply().await? {
             Reply::Text(script) => redis.script = script,
-            other => return Err(format!("Redis loads no script: {other:?}")),
+            other => return Err(Error::Peer(format!("Redis loads no script: {other:?}"))),
         }
         Ok(redis)
     }
@@ -89,15 +90,15 @@ impl Redis {
         true
     }
 
-    async fn released(&mut self) -> Result<(), String> {
+    async fn released(&mut self) -> Result<(), Error> {
         match self.connection.reply().await? {
             Reply::Number(1) => Ok(()),
-            other => Err(format!("not released: {other:?}")),
+            other => Err(Error::Peer(format!("not released: {other:?}"))),
         }
     }
 
     /// Waits for the answer to `SET NX`, and retries until it is granted.
-    async fn granted(&mut self, name: &str) -> Result<(), String> {
+    async fn granted(&mut self, name: &str) -> Result<(), Error> {
         loop {
             match self.connection.reply().await? {
                 Reply::Text(_) => {
@@ -105,28 +106,28 @@ impl Redis {
                     return Ok(());
                 }
                 Reply::Nothing => {}
-                other => return Err(format!("not set: {other:?}")),
+                other => return Err(Error::Peer(format!("not set: {other:?}"))),
             }
-            let pause = PAUSE.0 + self.dice.below(PAUSE.1 - PAUSE.0);
+            let pause = PAUSE.0 + self.random.below(PAUSE.1 - PAUSE.0);
             sleep(Duration::from_micros(pause)).await;
             self.ask_again(name);
             self.send().await?;
         }
     }
 
-    async fn send(&mut self) -> Result<(), String> {
+    async fn send(&mut self) -> Result<(), Error> {
         self.connection.send(&mut self.commands).await
     }
 }
 
 impl Locker for Redis {
-    async fn acquire(&mut self, name: &str) -> Result<(), String> {
+    async fn acquire(&mut self, name: &str) -> Result<(), Error> {
         self.ask(name);
         self.send().await?;
         self.granted(name).await
     }
 
-    async fn release(&mut self) -> Result<(), String> {
+    async fn release(&mut self) -> Result<(), Error> {
         if !self.let_go() {
             return Ok(());
         }
@@ -134,7 +135,7 @@ impl Locker for Redis {
         self.released().await
     }
 
-    async fn go_on(&mut self, name: &str, released: impl Fn() + Send) -> Result<Instant, String> {
+    async fn go_on(&mut self, name: &str, released: impl Fn() + Send) -> Result<Instant, Error> {
         released();
         if !self.joined {
             self.release().await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Life};
+use super::{Kind, Measured};
 use crate::Figure;
 use crate::figure::{Outcome, jain, quantile};
 
@@ -54,11 +54,11 @@ pub const HAND_OFF: &str = "hand-off p50";
 pub const HAND_OFF_RATIO: &str = "hand-off / bare round trip";
 
 impl Sample {
-    pub(super) fn new(lives: &[Life], span: Duration, servers: f64, clients: f64) -> Sample {
-        let counts: Vec<u64> = lives.iter().map(|life| life.waits.len() as u64).collect();
+    pub(super) fn new(measured: &[Measured], span: Duration, servers: f64, clients: f64) -> Sample {
+        let counts: Vec<u64> = measured.iter().map(|client| client.waits.len() as u64).collect();
         let all = counts.iter().sum::<u64>() as f64;
-        let mut waits: Vec<f64> = lives.iter().flat_map(|life| &life.waits).copied().collect();
-        let mut hand_offs: Vec<f64> = lives.iter().flat_map(|life| &life.hand_offs).copied().collect();
+        let mut waits: Vec<f64> = measured.iter().flat_map(|client| &client.waits).copied().collect();
+        let mut hand_offs: Vec<f64> = measured.iter().flat_map(|client| &client.hand_offs).copied().collect();
         Sample {
             grants: all / span.as_secs_f64(),
             servers: servers / all,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn sample(grants: usize, cpu: f64) -> Sample {
-        let life = || Life { waits: vec![10.0; grants], hand_offs: Vec::new() };
+        let life = || Measured { waits: vec![10.0; grants], hand_offs: Vec::new() };
         Sample::new(&[life(), life()], Duration::from_secs(1), cpu, cpu)
     }
 

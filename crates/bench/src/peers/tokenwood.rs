@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use client::{Guard, Tokenwood};
+use tokenwood::{Guard, Tokenwood};
 
 use super::{Connections, Locker, Peer, Workload};
+use crate::error::Error;
 
 /// A client of Tokenwood.
 pub(super) struct Ours {
@@ -15,32 +16,32 @@ pub(super) struct Ours {
 }
 
 /// Clients of the nodes in turn.
-pub(super) async fn clients(peer: &Peer, workload: &Workload, joined: bool) -> Result<Vec<Ours>, String> {
+pub(super) async fn clients(peer: &Peer, workload: &Workload, joined: bool) -> Result<Vec<Ours>, Error> {
     let connections = match workload.connections {
         Connections::Own => workload.clients,
         Connections::Shared => peer.endpoints.len(),
     };
     let mut sessions = Vec::new();
     for endpoint in peer.endpoints.iter().cycle().take(connections) {
-        sessions.push(Tokenwood::connect([endpoint.clone()]).await.map_err(|error| error.to_string())?);
+        sessions.push(Tokenwood::connect([endpoint.clone()]).await?);
     }
     let client = |tokenwood: &Tokenwood| Ours { tokenwood: tokenwood.clone(), held: None, joined };
     Ok(sessions.iter().cycle().take(workload.clients).map(client).collect())
 }
 
 impl Locker for Ours {
-    async fn acquire(&mut self, name: &str) -> Result<(), String> {
+    async fn acquire(&mut self, name: &str) -> Result<(), Error> {
         let guard = self.tokenwood.mutex(name).acquire().await;
-        self.held = Some(guard.map_err(|error| error.to_string())?);
+        self.held = Some(guard?);
         Ok(())
     }
 
-    async fn release(&mut self) -> Result<(), String> {
+    async fn release(&mut self) -> Result<(), Error> {
         self.held = None;
         Ok(())
     }
 
-    async fn go_on(&mut self, name: &str, released: impl Fn() + Send) -> Result<Instant, String> {
+    async fn go_on(&mut self, name: &str, released: impl Fn() + Send) -> Result<Instant, Error> {
         released();
         let before = self.held.take();
         let asked = Instant::now();
@@ -52,7 +53,7 @@ impl Locker for Ours {
                 lock.acquire().await
             }
         };
-        self.held = Some(guard.map_err(|error| error.to_string())?);
+        self.held = Some(guard?);
         Ok(asked)
     }
 }

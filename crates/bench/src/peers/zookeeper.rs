@@ -5,6 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{Locker, Peer, Workload, name_of};
+use crate::error::Error;
 
 const SESSION_MILLIS: i32 = 30_000;
 /// Types of requests in the protocol.
@@ -30,12 +31,12 @@ pub(super) struct ZooKeeper {
     held: Option<String>,
 }
 
-pub(super) async fn clients(peer: &Peer, workload: &Workload) -> Result<Vec<ZooKeeper>, String> {
+pub(super) async fn clients(peer: &Peer, workload: &Workload) -> Result<Vec<ZooKeeper>, Error> {
     let mut clients = Vec::new();
     for endpoint in peer.endpoints.iter().cycle().take(workload.clients) {
         clients.push(ZooKeeper::connect(endpoint).await?);
     }
-    let first = clients.first_mut().ok_or("no clients")?;
+    let first = clients.first_mut().ok_or_else(|| Error::Measurement("no clients".to_string()))?;
     for number in 0..workload.names {
         first.create(&format!("/{}", name_of(workload, number)), PERSISTENT).await?;
     }
@@ -48,9 +49,9 @@ pub(super) async fn clients(peer: &Peer, workload: &Workload) -> Result<Vec<ZooK
 }
 
 impl ZooKeeper {
-    async fn connect(endpoint: &str) -> Result<ZooKeeper, String> {
-        let stream = TcpStream::connect(endpoint).await.map_err(|error| error.to_string())?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    async fn connect(endpoint: &str) -> Result<ZooKeeper, Error> {
+        let stream = TcpStream::connect(endpoint).await?;
+        stream.set_nodelay(true)?;
         let mut zookeeper = ZooKeeper { stream, incoming: Vec::with_capacity(4096), sent: 0, held: None };
         // Version, last transaction seen, timeout, no session yet, and an empty password of 16 bytes.
         let mut hello = Request::default();
@@ -60,16 +61,16 @@ impl ZooKeeper {
         Ok(zookeeper)
     }
 
-    async fn write(&mut self, request: Request) -> Result<(), String> {
+    async fn write(&mut self, request: Request) -> Result<(), Error> {
         let Request(body) = request;
         let mut bytes = Vec::with_capacity(body.len() + 4);
         bytes.extend_from_slice(&(body.len() as u32).to_be_bytes());
         bytes.extend_from_slice(&body);
-        self.stream.write_all(&bytes).await.map_err(|error| error.to_string())
+        Ok(self.stream.write_all(&bytes).await?)
     }
 
     /// The next frame, without its length.
-    async fn frame(&mut self) -> Result<Vec<u8>, String> {
+    async fn frame(&mut self) -> Result<Vec<u8>, Error> {
         loop {
             if let Some(length) = self.incoming.first_chunk::<4>() {
                 let end = 4 + u32::from_be_bytes(*length) as usize;
@@ -79,16 +80,16 @@ impl ZooKeeper {
                     return Ok(frame);
                 }
             }
-            let read = self.stream.read_buf(&mut self.incoming).await.map_err(|error| error.to_string())?;
+            let read = self.stream.read_buf(&mut self.incoming).await?;
             if read == 0 {
-                return Err("ZooKeeper hung up".to_string());
+                return Err(Error::HungUp("ZooKeeper"));
             }
         }
     }
 
     /// Sends a request, and returns the error number and the body of the answer. Watch events before it are
     /// skipped: this client reads the state itself.
-    async fn ask(&mut self, kind: i32, fill: impl FnOnce(&mut Request)) -> Result<(i32, Vec<u8>), String> {
+    async fn ask(&mut self, kind: i32, fill: impl FnOnce(&mut Request)) -> Result<(i32, Vec<u8>), Error> {
         self.sent += 1;
         let mut request = Request::default();
         request.int(self.sent).int(kind);
@@ -96,15 +97,17 @@ impl ZooKeeper {
         self.write(request).await?;
         loop {
             let frame = self.frame().await?;
-            let number = int(&frame, 0).ok_or("ZooKeeper answers too little")?;
+            let number =
+                int(&frame, 0).ok_or_else(|| Error::Peer("ZooKeeper answers too little".to_string()))?;
             if number == self.sent {
-                let error = int(&frame, 12).ok_or("ZooKeeper answers too little")?;
+                let error =
+                    int(&frame, 12).ok_or_else(|| Error::Peer("ZooKeeper answers too little".to_string()))?;
                 return Ok((error, frame[16..].to_vec()));
             }
         }
     }
 
-    async fn create(&mut self, path: &str, flags: i32) -> Result<String, String> {
+    async fn create(&mut self, path: &str, flags: i32) -> Result<String, Error> {
         let (error, body) = self
             .ask(CREATE, |request| {
                 // No data; all permissions (31) for all users.
@@ -112,28 +115,28 @@ impl ZooKeeper {
             })
             .await?;
         match error {
-            0 => texts(&body, 0, 1).pop().ok_or_else(|| format!("{path} has no name")),
+            0 => texts(&body, 0, 1).pop().ok_or_else(|| Error::Peer(format!("{path} has no name"))),
             NODE_EXISTS => Ok(path.to_string()),
-            error => Err(format!("{path} cannot be made: error {error}")),
+            error => Err(Error::Peer(format!("{path} cannot be made: error {error}"))),
         }
     }
 
     /// The predecessor of this child, if there is one.
-    async fn before(&mut self, folder: &str, own: &str) -> Result<Option<String>, String> {
+    async fn before(&mut self, folder: &str, own: &str) -> Result<Option<String>, Error> {
         let (error, body) = self
             .ask(CHILDREN, |request| {
                 request.text(folder).byte(0);
             })
             .await?;
         let (0, Some(count)) = (error, int(&body, 0)) else {
-            return Err(format!("{folder} cannot be listed: error {error}"));
+            return Err(Error::Peer(format!("{folder} cannot be listed: error {error}")));
         };
         let children = texts(&body, 4, count);
         Ok(children.into_iter().filter(|child| child.as_str() < own).max())
     }
 
     /// Waits until this node is gone.
-    async fn until_gone(&mut self, path: &str) -> Result<(), String> {
+    async fn until_gone(&mut self, path: &str) -> Result<(), Error> {
         let (error, _) = self
             .ask(EXISTS, |request| {
                 request.text(path).byte(1);
@@ -142,7 +145,7 @@ impl ZooKeeper {
         match error {
             NO_NODE => return Ok(()),
             0 => {}
-            error => return Err(format!("{path} cannot be watched: error {error}")),
+            error => return Err(Error::Peer(format!("{path} cannot be watched: error {error}"))),
         }
         loop {
             if int(&self.frame().await?, 0) == Some(WATCH) {
@@ -153,7 +156,7 @@ impl ZooKeeper {
 }
 
 impl Locker for ZooKeeper {
-    async fn acquire(&mut self, name: &str) -> Result<(), String> {
+    async fn acquire(&mut self, name: &str) -> Result<(), Error> {
         let folder = format!("/{name}");
         let path = self.create(&format!("{folder}/lock-"), EPHEMERAL_SEQUENTIAL).await?;
         let own = path.rsplit('/').next().unwrap_or_default().to_string();
@@ -164,14 +167,14 @@ impl Locker for ZooKeeper {
         Ok(())
     }
 
-    async fn release(&mut self) -> Result<(), String> {
+    async fn release(&mut self) -> Result<(), Error> {
         let Some(path) = self.held.take() else { return Ok(()) };
         let (error, _) = self
             .ask(DELETE, |request| {
                 request.text(&path).int(-1);
             })
             .await?;
-        if error == 0 { Ok(()) } else { Err(format!("{path} cannot be deleted: error {error}")) }
+        if error == 0 { Ok(()) } else { Err(Error::Peer(format!("{path} cannot be deleted: error {error}"))) }
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use algorithms::erased::Message;
 use algorithms::info::Clients;
+use algorithms::node::Node;
 use algorithms::schedule::{Envelope, Script};
-use algorithms::seat::Seat;
 use algorithms::{Action, Case, Erased, NodeId, Scope, Setting, World, registry};
 use checker::{Job, Verdict, check};
 
@@ -23,7 +23,7 @@ struct Plain {
 }
 
 type Key = (
-    Vec<Seat<Erased>>,
+    Vec<Node<Erased>>,
     BTreeMap<(NodeId, NodeId), Vec<Message>>,
     Vec<u32>,
     BTreeMap<(NodeId, usize), u32>,
@@ -66,19 +66,19 @@ impl Plain {
             channels.values_mut().for_each(|messages| messages.sort());
         }
         let budgets = [self.losses, self.duplicates, self.crashes, self.early];
-        (self.world.seats.clone(), channels, self.asked.clone(), self.fired.clone(), budgets)
+        (self.world.nodes.clone(), channels, self.asked.clone(), self.fired.clone(), budgets)
     }
 
     fn actions(&self, scope: &Scope, reorder: bool) -> Vec<Action> {
         let mut actions = Vec::new();
         let silent = self.world.channels.is_empty();
-        for (node, seat) in (0..).zip(&self.world.seats) {
-            if seat.node.is_none() {
-                actions.push(Action::Restart { node });
+        for (id, node) in (0..).zip(&self.world.nodes) {
+            if node.state.is_none() {
+                actions.push(Action::Restart { node: id });
                 continue;
             }
-            let client = seat.idle_client();
-            if client < scope.clients && self.asked[node as usize] < scope.requests {
+            let client = node.idle_client();
+            if client < scope.clients && self.asked[id as usize] < scope.requests {
                 let mut wanted = Case::of(scope, None).groups_wanted();
                 if !scope.any_of
                     && self.world.info().clients == Clients::OneEach
@@ -87,24 +87,24 @@ impl Plain {
                     // The checker knows that groups are interchangeable.
                     wanted.truncate(1);
                 }
-                actions.extend(wanted.into_iter().map(|groups| Action::Request { node, client, groups }));
+                actions.extend(wanted.into_iter().map(|groups| Action::Request { node: id, client, groups }));
             }
-            for (client, doing) in seat.clients() {
+            for (client, doing) in node.clients() {
                 if doing.is_inside() {
-                    actions.push(Action::Exit { node, client });
+                    actions.push(Action::Exit { node: id, client });
                 } else if doing.is_waiting() && scope.cancels {
-                    actions.push(Action::Cancel { node, client });
+                    actions.push(Action::Cancel { node: id, client });
                 }
             }
-            for &timer in &seat.armed {
-                let fired = self.fired.get(&(node, timer)).copied().unwrap_or(0);
+            for &timer in &node.armed {
+                let fired = self.fired.get(&(id, timer)).copied().unwrap_or(0);
                 let early = fired < scope.firings && self.early > 0;
                 if scope.firings > 0 && (silent || early) {
-                    actions.push(Action::Expire { node, timer });
+                    actions.push(Action::Expire { node: id, timer });
                 }
             }
             if self.crashes > 0 {
-                actions.push(Action::Crash { node });
+                actions.push(Action::Crash { node: id });
             }
         }
         for (&(from, to), messages) in &self.world.channels {

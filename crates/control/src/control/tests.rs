@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::config::Timing;
-use crate::temporary::Temporary;
+use crate::test_folder::TestFolder;
 
 #[tokio::test]
 async fn founding_that_was_interrupted_is_completed() {
-    let folder = Temporary::new();
+    let folder = TestFolder::new();
     let timing = Timing::default();
     let config = Config {
         cluster: "test".to_owned(),
@@ -18,11 +18,11 @@ async fn founding_that_was_interrupted_is_completed() {
     };
     let control = Control::start(config.clone()).await.unwrap();
     // The first entry is on disk, the number of the cluster is not.
-    control.plane.raft.initialize(BTreeMap::from([(1, BasicNode::new("127.0.0.1:1"))])).await.unwrap();
+    control.shared.raft.initialize(BTreeMap::from([(1, BasicNode::new("127.0.0.1:1"))])).await.unwrap();
     control.stop().await;
 
     let control = Control::start(config.clone()).await.unwrap();
-    let drawn = *control.plane.local.cluster_id.lock().await;
+    let drawn = *control.shared.local.cluster_id.lock().await;
     assert!(drawn.is_some());
     let again = control.found(&BTreeMap::from([(1, "127.0.0.1:1".to_owned())])).await;
     assert_eq!(again, Err(FoundError::Already));
@@ -30,6 +30,6 @@ async fn founding_that_was_interrupted_is_completed() {
     control.stop().await;
 
     let control = Control::start(config).await.unwrap();
-    assert_eq!(*control.plane.local.cluster_id.lock().await, drawn);
+    assert_eq!(*control.shared.local.cluster_id.lock().await, drawn);
     control.stop().await;
 }

@@ -9,25 +9,25 @@ use openraft::{CommittedLeaderId, EntryPayload};
 use super::LogStore;
 use crate::disk::Disk;
 use crate::folder::Folder;
-use crate::machine::Machine;
-use crate::temporary::Temporary;
+use crate::state_machine::StateMachine;
+use crate::test_folder::TestFolder;
 use crate::types::{LogEntry, LogId, StorageError, Types, Vote};
 
 struct Builder;
 
-impl StoreBuilder<Types, LogStore, Machine, Temporary> for Builder {
-    async fn build(&self) -> Result<(Temporary, LogStore, Machine), StorageError> {
-        let folder = Temporary::new();
+impl StoreBuilder<Types, LogStore, StateMachine, TestFolder> for Builder {
+    async fn build(&self) -> Result<(TestFolder, LogStore, StateMachine), StorageError> {
+        let folder = TestFolder::new();
         let (store, machine, _) = open(&folder);
         Ok((folder, store, machine))
     }
 }
 
-fn open(folder: &Temporary) -> (LogStore, Machine, Arc<Disk>) {
+fn open(folder: &TestFolder) -> (LogStore, StateMachine, Arc<Disk>) {
     let folder = Folder::open(&folder.0, "test", 0).unwrap();
     let (disk, mut found) = Disk::open(folder).unwrap();
     let disk = Arc::new(disk);
-    let machine = Machine::new(disk.clone(), found.snapshot.take()).unwrap();
+    let machine = StateMachine::new(disk.clone(), found.snapshot.take()).unwrap();
     (LogStore::new(0, disk.clone(), found), machine, disk)
 }
 
@@ -38,7 +38,7 @@ fn openrafts_tests_of_stores_pass() {
 
 #[tokio::test]
 async fn what_was_reported_as_flushed_is_there_again() {
-    let folder = Temporary::new();
+    let folder = TestFolder::new();
     let id = |index| LogId::new(CommittedLeaderId::new(3, 1), index);
     let entry = |index| LogEntry { log_id: id(index), payload: EntryPayload::Blank };
     let (mut store, _, disk) = open(&folder);

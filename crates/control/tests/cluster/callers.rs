@@ -3,7 +3,7 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, OnRefused, Refused, is_for_us};
+use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, OnRefusedCall, RefusedCall, is_for_us};
 use service::frame;
 use service::registry::Applied;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -40,7 +40,7 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         (hello(1, "test", 1), CallRefusal::ClusterId),
     ];
     let (sender, told) = mpsc::channel();
-    let on_refused: OnRefused = Arc::new(move |refused| sender.send(refused).unwrap());
+    let on_refused: OnRefusedCall = Arc::new(move |refused| sender.send(refused).unwrap());
     for (hello, refusal) in cases {
         let mut calling = TcpStream::connect(address).await.unwrap();
         calling.write_all(&hello.encode()).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
         let answer: Result<u64, CallRefusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
         assert_eq!(answer, Err(refusal.clone()));
         match told.try_recv() {
-            Ok(Refused::Caller { hello: refused, why }) => assert_eq!((refused, why), (hello, refusal)),
+            Ok(RefusedCall::Caller { hello: refused, why }) => assert_eq!((refused, why), (hello, refusal)),
             other => panic!("{other:?}"),
         }
     }
@@ -68,19 +68,13 @@ async fn bytes_that_make_no_sense_end_their_connection_and_nothing_else() {
     let cluster = Cluster::founded(&[1]).await;
     let (leader, leadership) = cluster.leader().await;
     let address = cluster.listens_at(leader);
-    let mut state = 0x1234_5678_9abc_def1_u64;
+    let mut random = random::Random::new(1);
     for round in 0..200 {
-        let mut bytes: Vec<u8> = (0..64)
-            .map(|_| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                (state >> 24) as u8
-            })
-            .collect();
+        let mut bytes = [0; 64];
+        random.fill(&mut bytes);
         if round % 2 == 0 {
             // A plausible length.
-            bytes[..4].copy_from_slice(&(state as u32 % 60 + 1).to_le_bytes());
+            bytes[..4].copy_from_slice(&(random.below(60) as u32 + 1).to_le_bytes());
         }
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(&bytes).await.unwrap();

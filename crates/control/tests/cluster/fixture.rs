@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
 use crate::proxy::{CutOff, Proxy};
-use crate::temporary::Temporary;
+use crate::test_folder::TestFolder;
 
 /// Quick, but with room for a machine that is busy with other things.
 const TIMING: Timing = Timing { heartbeat: Duration::from_millis(60), election: Duration::from_millis(600) };
@@ -23,7 +23,7 @@ const TIMING: Timing = Timing { heartbeat: Duration::from_millis(60), election: 
 const LONG: Duration = Duration::from_secs(30);
 
 struct Node {
-    folder: Temporary,
+    folder: TestFolder,
     proxy: Proxy,
     control: Option<Control>,
 }
@@ -69,7 +69,7 @@ impl Cluster {
     pub(crate) async fn add(&mut self, id: u32) {
         let proxy = Proxy::start(id, &self.cut_off).await;
         self.addresses.insert(id, proxy.address.to_string());
-        self.nodes.insert(id, Node { folder: Temporary::new(), proxy, control: None });
+        self.nodes.insert(id, Node { folder: TestFolder::new(), proxy, control: None });
         self.start(id).await;
     }
 

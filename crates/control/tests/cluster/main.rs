@@ -3,8 +3,8 @@
 mod callers;
 mod fixture;
 mod proxy;
-#[path = "../../src/temporary.rs"]
-mod temporary;
+#[path = "../../src/test_folder.rs"]
+mod test_folder;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use simulator::workload::Workload;
 use simulator::{Point, Summary};
 
 use super::formulas;
-use crate::beside::short;
+use crate::compare::short;
 use crate::page::{Claim, Verdict};
 use crate::{Effort, Results};
 
@@ -15,14 +15,14 @@ use crate::{Effort, Results};
 pub(super) const SWAP_KINDS: [&str; 2] = ["ROOT", "PARENT"];
 
 /// The size at which the load of the root is examined.
-const DUTY_SIZE: u32 = 31;
+const WORK_SIZE: u32 = 31;
 /// More seeds would make no visible difference in a chart.
 const MOST_SEEDS: u64 = 8;
 /// At saturation runs are periodic, and hardly random: errors are in the third digit or zero.
 const MOST_SEEDS_AT_SATURATION: u64 = 4;
-/// So rarely that everything is over before the next request.
+/// A rate so low that each request is served before the next is made.
 const RARELY: f64 = 0.005;
-/// So soon that there are always waiters.
+/// A rate so high that some client always waits.
 const AT_ONCE: f64 = 100.0;
 
 /// Whether the root changes places.
@@ -94,9 +94,9 @@ pub(super) fn medium(shape: Tree, nodes: u32) -> Point {
     tree(shape, plan(nodes, Workload::Once(branch.collect()), RARELY))
 }
 
-/// With and without swaps, at light load and at saturation: how is the work distributed?
-pub(super) fn duty(effort: &Effort) -> [[Point; 2]; 2] {
-    [light("lacbt", DUTY_SIZE, effort), heavy("lacbt", DUTY_SIZE, effort)].map(|with| {
+/// The points that show how the work is shared: with and without swaps, at light load and at saturation.
+pub(super) fn shares_of_work(effort: &Effort) -> [[Point; 2]; 2] {
+    [light("lacbt", WORK_SIZE, effort), heavy("lacbt", WORK_SIZE, effort)].map(|with| {
         let mut without = with.clone();
         without.plan.setting.options.push(("swap".to_string(), "no".to_string()));
         [with, without]
@@ -106,15 +106,15 @@ pub(super) fn duty(effort: &Effort) -> [[Point; 2]; 2] {
 /// Whether the swaps distribute the work: the messages that nodes send differ by less than half as much as
 /// without.
 pub(super) fn spread(effort: &Effort, results: &Results) -> Claim {
-    let [light, heavy] =
-        duty(effort).map(|points| points.map(|point| results.of(&point).node_message_deviation.mean));
+    let [light, heavy] = shares_of_work(effort)
+        .map(|points| points.map(|point| results.of(&point).node_message_deviation.mean));
     let [[lightly, _], [heavily, _]] =
-        duty(effort).map(|points| points.map(|point| swaps_for_each_entry(results.of(&point))));
+        shares_of_work(effort).map(|points| points.map(|point| swaps_for_each_entry(results.of(&point))));
     let tell = |load: &str, [with, without]: [f64; 2], swaps: f64| {
         format!("{load} {} with swaps ({swaps:.2} for each entry), {} without", short(with), short(without))
     };
     let found = format!(
-        "how far the messages that nodes send for each entry of their own deviate, N = {DUTY_SIZE}: {}; {}",
+        "how far the messages that nodes send for each entry of their own deviate, N = {WORK_SIZE}: {}; {}",
         tell("light load", light, lightly),
         tell("saturation", heavy, heavily)
     );

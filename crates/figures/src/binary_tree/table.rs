@@ -5,7 +5,7 @@ use simulator::Point;
 use super::formulas::{Formula, Row, TABLE};
 use super::loads::{heavy, light};
 use super::{OTHERS, all};
-use crate::beside::short;
+use crate::compare::short;
 use crate::page::{Claim, Page, Part, Table, Verdict};
 use crate::{Effort, Exhibit, Results};
 

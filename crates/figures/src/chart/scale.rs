@@ -1,11 +1,13 @@
 //! The mapping of values to positions along an axis, with ticks at round numbers.
 
+use crate::page::Spacing;
+
 /// An axis with its ends and ticks.
 #[derive(Debug)]
 pub(super) struct Scale {
     low: f64,
     high: f64,
-    logarithmic: bool,
+    spacing: Spacing,
     pub(super) ticks: Vec<Tick>,
 }
 
@@ -28,23 +30,24 @@ pub(super) enum Ends {
 
 impl Scale {
     /// An axis for these values. On a logarithmic axis only those above 0 count.
-    pub(super) fn of(values: &[f64], logarithmic: bool, ends: Ends) -> Scale {
+    pub(super) fn of(values: &[f64], spacing: Spacing, ends: Ends) -> Scale {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        match (values.is_empty(), logarithmic) {
-            (true, false) => Scale::linear(0.0, 1.0, Ends::Zero),
-            (true, true) => Scale::logarithmic(0.1, 10.0, ends),
-            (false, false) => Scale::linear(least, most, ends),
-            (false, true) => Scale::logarithmic(least, most, ends),
+        match (values.is_empty(), spacing) {
+            (true, Spacing::Linear) => Scale::linear(0.0, 1.0, Ends::Zero),
+            (true, Spacing::Logarithmic) => Scale::logarithmic(0.1, 10.0, ends),
+            (false, Spacing::Linear) => Scale::linear(least, most, ends),
+            (false, Spacing::Logarithmic) => Scale::logarithmic(least, most, ends),
         }
     }
 
     /// The position of a value, from 0 at the beginning to 1 at the end.
     pub(super) fn place(&self, value: f64) -> f64 {
-        if self.logarithmic {
-            (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10())
-        } else {
-            (value - self.low) / (self.high - self.low)
+        match self.spacing {
+            Spacing::Linear => (value - self.low) / (self.high - self.low),
+            Spacing::Logarithmic => {
+                (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10())
+            }
         }
     }
 
@@ -69,7 +72,7 @@ impl Scale {
         let ticks: Vec<f64> = (first..=last).map(|number| number as f64 * step).collect();
         let largest = low.abs().max(high.abs());
         let ticks = ticks.into_iter().map(|value| Tick { value, label: linear_label(value, step, largest) });
-        Scale { low, high, logarithmic: false, ticks: ticks.collect() }
+        Scale { low, high, spacing: Spacing::Linear, ticks: ticks.collect() }
     }
 
     fn logarithmic(least: f64, most: f64, ends: Ends) -> Scale {
@@ -101,7 +104,7 @@ impl Scale {
             let margin = 10f64.powf(decades * 0.02);
             (low, high) = (low / margin, high * margin);
         }
-        Scale { low, high, logarithmic: true, ticks }
+        Scale { low, high, spacing: Spacing::Logarithmic, ticks }
     }
 }
 
@@ -205,54 +208,60 @@ mod tests {
 
     #[test]
     fn heights_begin_at_zero_and_end_at_a_tick() {
-        let scale = Scale::of(&[3.0, 11.3], false, Ends::Zero);
+        let scale = Scale::of(&[3.0, 11.3], Spacing::Linear, Ends::Zero);
         assert_eq!(labels(&scale), ["0", "2", "4", "6", "8", "10", "12"]);
         assert_eq!((scale.place(0.0), scale.place(12.0)), (0.0, 1.0));
-        let scale = Scale::of(&[0.0004, 0.00071], false, Ends::Zero);
+        let scale = Scale::of(&[0.0004, 0.00071], Spacing::Linear, Ends::Zero);
         assert_eq!(labels(&scale), ["0", "2·10⁻⁴", "4·10⁻⁴", "6·10⁻⁴", "8·10⁻⁴"]);
-        assert_eq!(labels(&Scale::of(&[0.0], false, Ends::Zero)).first(), Some(&"0"));
-        assert_eq!(labels(&Scale::of(&[-3.0, 2.0], false, Ends::Zero)), ["−3", "−2", "−1", "0", "1", "2"]);
+        assert_eq!(labels(&Scale::of(&[0.0], Spacing::Linear, Ends::Zero)).first(), Some(&"0"));
+        assert_eq!(
+            labels(&Scale::of(&[-3.0, 2.0], Spacing::Linear, Ends::Zero)),
+            ["−3", "−2", "−1", "0", "1", "2"]
+        );
     }
 
     #[test]
     fn steps_of_a_quarter_keep_their_decimals() {
-        let scale = Scale::of(&[0.0, 1.6], false, Ends::Zero);
+        let scale = Scale::of(&[0.0, 1.6], Spacing::Linear, Ends::Zero);
         assert_eq!(labels(&scale), ["0", "0.25", "0.50", "0.75", "1.00", "1.25", "1.50", "1.75"]);
     }
 
     #[test]
     fn widths_stay_near_the_values() {
         assert_eq!(
-            labels(&Scale::of(&[5.0, 50.0], false, Ends::Values)),
+            labels(&Scale::of(&[5.0, 50.0], Spacing::Linear, Ends::Values)),
             ["0", "10", "20", "30", "40", "50"]
         );
-        let scale = Scale::of(&[100.0, 110.0], false, Ends::Values);
+        let scale = Scale::of(&[100.0, 110.0], Spacing::Linear, Ends::Values);
         assert_eq!(labels(&scale), ["100", "102", "104", "106", "108", "110"]);
         assert!(scale.place(100.0) > 0.0 && scale.place(110.0) < 1.0);
-        let single = Scale::of(&[7.0], false, Ends::Values);
+        let single = Scale::of(&[7.0], Spacing::Linear, Ends::Values);
         assert!((single.place(7.0) - 0.5).abs() < 1e-9);
     }
 
     #[test]
     fn decades() {
-        let scale = Scale::of(&[0.001, 10.0], true, Ends::Values);
+        let scale = Scale::of(&[0.001, 10.0], Spacing::Logarithmic, Ends::Values);
         assert_eq!(labels(&scale), ["0.001", "0.01", "0.1", "1", "10"]);
         assert!((scale.place(0.1) - 0.5).abs() < 1e-9);
-        assert_eq!(labels(&Scale::of(&[3.0, 40.0], true, Ends::Zero)), ["2", "5", "10", "20", "50"]);
         assert_eq!(
-            labels(&Scale::of(&[1e5, 1e9], true, Ends::Zero)),
+            labels(&Scale::of(&[3.0, 40.0], Spacing::Logarithmic, Ends::Zero)),
+            ["2", "5", "10", "20", "50"]
+        );
+        assert_eq!(
+            labels(&Scale::of(&[1e5, 1e9], Spacing::Logarithmic, Ends::Zero)),
             ["100,000", "10⁶", "10⁷", "10⁸", "10⁹"]
         );
-        assert!(labels(&Scale::of(&[1e-30, 1e30], true, Ends::Zero)).len() < 12);
-        let single = Scale::of(&[10.0], true, Ends::Values);
+        assert!(labels(&Scale::of(&[1e-30, 1e30], Spacing::Logarithmic, Ends::Zero)).len() < 12);
+        let single = Scale::of(&[10.0], Spacing::Logarithmic, Ends::Values);
         assert!(single.place(10.0) > 0.2 && single.place(10.0) < 0.8);
     }
 
     #[test]
     fn numbers_beyond_all_measure_have_ticks_too() {
         for value in [1e-300, 1e300, 5e-324, f64::MAX / 4.0] {
-            for logarithmic in [false, true] {
-                let scale = Scale::of(&[value], logarithmic, Ends::Zero);
+            for spacing in [Spacing::Linear, Spacing::Logarithmic] {
+                let scale = Scale::of(&[value], spacing, Ends::Zero);
                 assert!(!scale.ticks.is_empty() && scale.ticks.len() < 40, "{value} {scale:?}");
             }
         }

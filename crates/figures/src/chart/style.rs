@@ -2,7 +2,7 @@
 //! of these is enough.
 
 use crate::page::{Origin, Series};
-use crate::scene::{Colour, Place, Scene, Shape};
+use crate::scene::{Colour, Position, Scene, Shape};
 
 /// Okabe and Ito's colours, which colour-blind readers can distinguish; grey instead of yellow, which is hard
 /// to see on white.
@@ -89,23 +89,23 @@ fn subject(label: &str) -> String {
 
 impl Style {
     /// Draws a line in this style.
-    pub(super) fn draw_line(&self, scene: &mut Scene, places: &[Place]) {
+    pub(super) fn draw_line(&self, scene: &mut Scene, positions: &[Position]) {
         match self.origin {
-            Origin::Simulated => scene.line(places.to_vec(), 1.8, self.colour),
+            Origin::Simulated => scene.line(positions.to_vec(), 1.8, self.colour),
             Origin::Measured => {
-                let (places, dash) = (places.to_vec(), DOTS);
-                scene.shapes.push(Shape::Line { places, width: 1.8, colour: self.colour, dash });
+                let (positions, dash) = (positions.to_vec(), DOTS);
+                scene.shapes.push(Shape::Line { positions, width: 1.8, colour: self.colour, dash });
             }
             Origin::Formula => {
-                let (places, dash) = (places.to_vec(), DASHES[self.dash]);
-                scene.shapes.push(Shape::Line { places, width: 1.8, colour: self.colour, dash });
+                let (positions, dash) = (positions.to_vec(), DASHES[self.dash]);
+                scene.shapes.push(Shape::Line { positions, width: 1.8, colour: self.colour, dash });
             }
             Origin::Printed => (),
         }
     }
 
     /// Draws a mark in this style. Formulas have none.
-    pub(super) fn draw_mark(&self, scene: &mut Scene, at: Place, hint: Option<String>) {
+    pub(super) fn draw_mark(&self, scene: &mut Scene, at: Position, hint: Option<String>) {
         if self.origin == Origin::Formula {
             return;
         }
@@ -122,27 +122,31 @@ impl Style {
 /// How many shapes of marks there are.
 const MARKS: usize = 10;
 
-fn mark(number: usize, (x, y): Place, colour: Colour, outlined: bool) -> Vec<Shape> {
+fn mark(number: usize, (x, y): Position, colour: Colour, outlined: bool) -> Vec<Shape> {
     let r = RADIUS;
-    let at = |corners: &[Place], scale: f64| -> Vec<Place> {
+    let at = |corners: &[Position], scale: f64| -> Vec<Position> {
         corners.iter().map(|(across, down)| (x + across * r * scale, y + down * r * scale)).collect()
     };
-    let circle: Vec<Place> =
+    let circle: Vec<Position> =
         (0..24).map(|corner| (std::f64::consts::TAU * f64::from(corner) / 24.0).sin_cos()).collect();
     let square = [(-0.86, -0.86), (0.86, -0.86), (0.86, 0.86), (-0.86, 0.86)];
     let triangle = [(0.0, -1.15), (1.1, 0.8), (-1.1, 0.8)];
     let diamond = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
     let downward = [(0.0, 1.15), (1.1, -0.8), (-1.1, -0.8)];
-    let filled = |corners: &[Place]| vec![Shape::Area { places: at(corners, 1.0), colour }];
+    let filled = |corners: &[Position]| vec![Shape::Area { positions: at(corners, 1.0), colour }];
     // Larger and not filled, so that a mark below shows.
-    let hollow = |corners: &[Place]| {
+    let hollow = |corners: &[Position]| {
         let mut outline = at(corners, 1.15);
         outline.extend_from_within(..2);
-        vec![Shape::Line { places: outline, width: OUTLINE, colour, dash: &[] }]
+        vec![Shape::Line { positions: outline, width: OUTLINE, colour, dash: &[] }]
     };
-    let strokes = |ends: [Place; 4]| {
-        let stroke =
-            |a: Place, b: Place| Shape::Line { places: at(&[a, b], 1.0), width: 2.2, colour, dash: &[] };
+    let strokes = |ends: [Position; 4]| {
+        let stroke = |a: Position, b: Position| Shape::Line {
+            positions: at(&[a, b], 1.0),
+            width: 2.2,
+            colour,
+            dash: &[],
+        };
         vec![stroke(ends[0], ends[1]), stroke(ends[2], ends[3])]
     };
     if outlined && number < 4 {

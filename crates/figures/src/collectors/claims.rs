@@ -1,7 +1,7 @@
 //! The claims of 000 in its figures 4 to 15, and the findings.
 
 use super::{Against, Case, Curves, Figure, Measure};
-use crate::beside::{course, formula, never_rises, short};
+use crate::compare::{course, formula, never_rises, short};
 use crate::page::{Claim, Dot, Verdict};
 
 const CASE_1: &str = "000 sec. IV case 1";

@@ -4,8 +4,8 @@ use simulator::Point;
 use simulator::workload::Workload;
 
 use super::round_of;
-use crate::beside::{course, formula, series, short};
-use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Table, Verdict};
+use crate::compare::{course, formula, short};
+use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series, Table, Verdict};
 use crate::{Effort, Exhibit, Results};
 
 const SOURCE: &str = "000 sec. III D";
@@ -43,7 +43,7 @@ pub(super) fn exhibit() -> Exhibit {
 
 fn points(effort: &Effort) -> Vec<Point> {
     let singles = VARIANTS.iter().flat_map(|variant| ASKERS.map(|(node, _)| single(variant, node)));
-    singles.chain(effort.thin(&ROOTS).into_iter().map(everybody)).collect()
+    singles.chain(effort.thin(&ROOTS).into_iter().map(all_ask)).collect()
 }
 
 fn single((_, algorithm, options, tokens): &Variant, node: u32) -> Point {
@@ -52,7 +52,7 @@ fn single((_, algorithm, options, tokens): &Variant, node: u32) -> Point {
 }
 
 /// As many tokens as groups.
-fn everybody(root: u32) -> Point {
+fn all_ask(root: u32) -> Point {
     let plan = round_of(root * root, root, &[], Workload::Once(Vec::new()));
     Point { algorithm: "collectors".to_string(), plan, seed: 1, seeds: 1 }
 }
@@ -72,7 +72,7 @@ fn draw(effort: &Effort, results: &Results) -> Page {
     let by_formula = |formula: fn(f64) -> f64| -> Vec<Dot> {
         roots.iter().map(|&root| Dot::exact(f64::from(root * root), formula(f64::from(root)))).collect()
     };
-    let messages = |root: u32| results.of(&everybody(root)).messages as f64;
+    let messages = |root: u32| results.of(&all_ask(root)).messages as f64;
     let simulated: Vec<Dot> =
         roots.iter().map(|&root| Dot::exact(f64::from(root * root), messages(root))).collect();
     let chart = Chart {
@@ -81,9 +81,9 @@ fn draw(effort: &Effort, results: &Results) -> Page {
         x: Axis::logarithmic("nodes (n)"),
         y: Axis::logarithmic("messages of the round"),
         series: vec![
-            series("4(√n − 1) − 1, the text", Origin::Formula, by_formula(printed)),
-            series("2n + 3√n − 5, ours", Origin::Formula, by_formula(ours)),
-            series("collectors", Origin::Simulated, simulated.clone()),
+            Series::new("4(√n − 1) − 1, the text", Origin::Formula, by_formula(printed)),
+            Series::new("2n + 3√n − 5, ours", Origin::Formula, by_formula(ours)),
+            Series::new("collectors", Origin::Simulated, simulated.clone()),
         ],
     };
     let count = |variant, node| results.of(&single(variant, node)).messages;
@@ -146,7 +146,7 @@ fn growth(printed: &[Dot], simulated: &[Dot]) -> Vec<Claim> {
 }
 
 fn queues(roots: &[u32], results: &Results) -> Claim {
-    let longest = roots.iter().map(|&root| (root, results.of(&everybody(root)).longest_queue));
+    let longest = roots.iter().map(|&root| (root, results.of(&all_ask(root)).longest_queue));
     let longest: Vec<(u32, u32)> = longest.collect();
     let holds = longest.iter().all(|(root, queue)| queue <= root);
     let found: Vec<String> =

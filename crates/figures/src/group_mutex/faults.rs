@@ -2,8 +2,8 @@
 
 use simulator::{Estimate, Point, Summary};
 
-use super::{T_C, T_M, plan, point, series};
-use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Table};
+use super::{T_C, T_M, plan, point};
+use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series, Table};
 use crate::{Effort, Exhibit, Results};
 
 pub(super) const EXHIBITS: [Exhibit; 2] = [
@@ -105,7 +105,7 @@ fn charts(points: &[(f64, Point)], results: &Results, x: &str) -> Page {
             title: format!("{title} (n = {NODES}, {GROUPS} groups, λ = {RATE})"),
             x: Axis::linear(x),
             y: Axis::linear(y),
-            series: vec![series("drs-gme".to_string(), Origin::Simulated, dots.collect())],
+            series: vec![Series::new("drs-gme", Origin::Simulated, dots.collect())],
         })
     };
     let kinds = ["REQUEST", "TOKEN", "START", "COMPLETE", "HINT", "GEN_TOKEN", "IS_COMPLETE"];

@@ -3,8 +3,8 @@
 use simulator::workload::{GroupChoice, Workload};
 use simulator::{Estimate, Point, Summary};
 
-use super::{GROUPS, NODES, RATES, T_C, T_M, level, plan, point, rates, series};
-use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Table};
+use super::{GROUPS, NODES, RATES, T_C, T_M, level, plan, point, rates};
+use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series, Table};
 use crate::{Effort, Exhibit, Results};
 
 pub(super) const EXHIBITS: [Exhibit; 6] = [
@@ -77,7 +77,7 @@ fn by_rate(
         let dots = rates(effort, groups)
             .into_iter()
             .map(|(rate, point)| Dot::measured(rate, value(results.of(&point))));
-        series(counted(groups), Origin::Simulated, dots.collect())
+        Series::new(counted(groups), Origin::Simulated, dots.collect())
     };
     Chart {
         suffix: "",
@@ -166,10 +166,10 @@ fn messages_nodes(effort: &Effort, results: &Results) -> Page {
         x: Axis::logarithmic("nodes (n)"),
         y: Axis::logarithmic("messages per entry"),
         series: vec![
-            series("light: one at a time".to_string(), Origin::Simulated, light),
-            series("heavy: λ = 10".to_string(), Origin::Simulated, heavy),
-            series("n + 1: worst".to_string(), Origin::Formula, formula(|n| n + 1.0)),
-            series("(n - 1)/n · (n/2 + 1): ours, for light load".to_string(), Origin::Formula, formula(half)),
+            Series::new("light: one at a time", Origin::Simulated, light),
+            Series::new("heavy: λ = 10", Origin::Simulated, heavy),
+            Series::new("n + 1: worst", Origin::Formula, formula(|n| n + 1.0)),
+            Series::new("(n - 1)/n · (n/2 + 1): ours, for light load", Origin::Formula, formula(half)),
         ],
     };
     let claims = vec![
@@ -309,7 +309,7 @@ fn any_of(effort: &Effort, results: &Results) -> Page {
             .iter()
             .map(|(label, points)| {
                 let dots = points.iter().map(|(rate, point)| Dot::measured(*rate, value(results.of(point))));
-                series((*label).to_string(), Origin::Simulated, dots.collect())
+                Series::new(*label, Origin::Simulated, dots.collect())
             })
             .collect(),
     };

@@ -109,13 +109,13 @@ fn numbered(nodes: impl Iterator<Item = NodeId>) -> String {
 }
 
 fn request_sets(world: &World<DrsGme>) -> Vec<String> {
-    let nodes = world.seats.iter().filter_map(|seat| seat.node.as_ref());
+    let nodes = world.nodes.iter().filter_map(|node| node.state.as_ref());
     nodes.map(|node| numbered(node.request_set())).collect()
 }
 
 /// The queue as the text draws it: an entry for each group, in the order of first requests.
 fn queue(world: &World<DrsGme>) -> String {
-    let holder = world.seats.iter().find_map(|seat| seat.node.as_ref()?.queue());
+    let holder = world.nodes.iter().find_map(|node| node.state.as_ref()?.queue());
     let mut entries: Vec<(u32, Vec<NodeId>)> = Vec::new();
     for ask in holder.unwrap_or(&[]) {
         let group = ask.groups.first().unwrap_or(0);

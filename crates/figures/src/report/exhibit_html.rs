@@ -37,7 +37,7 @@ pub(super) fn write(page: &mut String, shown: &Shown) {
     }
     if !shown.page.claims.is_empty() {
         page.push_str("<div class=\"wide\">\n");
-        html::open_claims(page, false);
+        html::open_claims(page, html::ExhibitColumn::Hidden);
         for claim in &shown.page.claims {
             html::write_claim(page, claim, None);
         }

@@ -154,7 +154,7 @@ fn write_verdicts(html: &mut String, shown: &[Shown]) {
             html,
             "<details open id=\"{class}\">\n<summary>{count} {word}</summary>\n<div class=\"wide\">"
         );
-        open_claims(html, true);
+        open_claims(html, ExhibitColumn::Shown);
         for shown in shown {
             for claim in shown.page.claims.iter().filter(|claim| class_of(&claim.verdict).0 == class) {
                 write_claim(html, claim, Some(shown.id));
@@ -174,9 +174,19 @@ fn class_of(verdict: &Verdict) -> (&'static str, &'static str) {
     }
 }
 
-pub(super) fn open_claims(html: &mut String, with_exhibit: bool) {
+/// Whether a table of claims names the exhibit of each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExhibitColumn {
+    /// The claims are of several exhibits.
+    Shown,
+    /// The claims are of the exhibit above the table.
+    Hidden,
+}
+
+/// Begins a table of claims.
+pub(super) fn open_claims(html: &mut String, column: ExhibitColumn) {
     html.push_str("<table class=\"claims\">\n<thead><tr><th>Source</th><th>Claim</th><th>Found</th><th>Verdict</th><th>Reason</th>");
-    html.push_str(if with_exhibit { "<th>Exhibit</th>" } else { "" });
+    html.push_str(if column == ExhibitColumn::Shown { "<th>Exhibit</th>" } else { "" });
     html.push_str("</tr></thead>\n<tbody>\n");
 }
 

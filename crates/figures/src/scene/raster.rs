@@ -3,7 +3,7 @@
 use ab_glyph::{OutlineCurve, Point, point};
 use ab_glyph_rasterizer::Rasterizer;
 
-use super::{Anchor, Colour, Place, Scene, Shape, Text, font};
+use super::{Anchor, Colour, Position, Scene, Shape, Text, font};
 
 /// Picture pixels per layout pixel, so that it is sharp in print and on fine screens.
 const PIXELS: f64 = 2.0;
@@ -21,13 +21,15 @@ pub(crate) fn paint(scene: &Scene) -> Picture {
     let mut picture = Picture { width, height, bytes: vec![255; width * height * 3] };
     for shape in &scene.shapes {
         match shape {
-            Shape::Line { places, width, colour, dash: [] } => picture.fill(&stroke(places, *width), *colour),
-            Shape::Line { places, width, colour, dash } => {
-                for piece in dashes(places, dash) {
+            Shape::Line { positions, width, colour, dash: [] } => {
+                picture.fill(&stroke(positions, *width), *colour);
+            }
+            Shape::Line { positions, width, colour, dash } => {
+                for piece in dashes(positions, dash) {
                     picture.fill(&stroke(&piece, *width), *colour);
                 }
             }
-            Shape::Area { places, colour } => picture.fill(&polygon(places), *colour),
+            Shape::Area { positions, colour } => picture.fill(&polygon(positions), *colour),
             Shape::Disc { centre, radius, colour } => picture.fill(&disc(*centre, *radius), *colour),
             Shape::Text(text) => picture.fill(&letters(text), text.colour),
             Shape::Hint { .. } => (),
@@ -92,15 +94,15 @@ fn corners(curve: &OutlineCurve) -> [Point; 4] {
     }
 }
 
-fn polygon(places: &[Place]) -> Vec<OutlineCurve> {
+fn polygon(positions: &[Position]) -> Vec<OutlineCurve> {
     // All polygons have the same orientation, so that overlapping ones add up and do not cancel out.
     let turned = |index: usize| {
-        let ((ax, ay), (bx, by)) = (places[index], places[(index + 1) % places.len()]);
+        let ((ax, ay), (bx, by)) = (positions[index], positions[(index + 1) % positions.len()]);
         ax * by - bx * ay
     };
-    let area: f64 = (0..places.len()).map(turned).sum();
-    let point = |place: &Place| point((place.0 * PIXELS) as f32, (place.1 * PIXELS) as f32);
-    let mut points: Vec<Point> = places.iter().map(point).collect();
+    let area: f64 = (0..positions.len()).map(turned).sum();
+    let point = |position: &Position| point((position.0 * PIXELS) as f32, (position.1 * PIXELS) as f32);
+    let mut points: Vec<Point> = positions.iter().map(point).collect();
     if area < 0.0 {
         points.reverse();
     }
@@ -109,19 +111,19 @@ fn polygon(places: &[Place]) -> Vec<OutlineCurve> {
         .collect()
 }
 
-fn disc(centre: Place, radius: f64) -> Vec<OutlineCurve> {
+fn disc(centre: Position, radius: f64) -> Vec<OutlineCurve> {
     const CORNERS: usize = 24;
     let corner = |index: usize| {
         let angle = std::f64::consts::TAU * index as f64 / CORNERS as f64;
         (centre.0 + radius * angle.cos(), centre.1 + radius * angle.sin())
     };
-    polygon(&(0..CORNERS).map(corner).collect::<Vec<Place>>())
+    polygon(&(0..CORNERS).map(corner).collect::<Vec<Position>>())
 }
 
 /// A line as a band for each segment, with discs between them.
-fn stroke(places: &[Place], width: f64) -> Vec<OutlineCurve> {
+fn stroke(positions: &[Position], width: f64) -> Vec<OutlineCurve> {
     let mut curves = Vec::new();
-    for pair in places.windows(2) {
+    for pair in positions.windows(2) {
         let ((ax, ay), (bx, by)) = (pair[0], pair[1]);
         let length = (bx - ax).hypot(by - ay);
         if length > 0.0 {
@@ -130,9 +132,9 @@ fn stroke(places: &[Place], width: f64) -> Vec<OutlineCurve> {
         }
     }
     // Hairlines need no joints, and would grow thicker there.
-    if width > 1.0 && places.len() > 2 {
-        for place in &places[1..places.len() - 1] {
-            curves.extend(disc(*place, width / 2.0));
+    if width > 1.0 && positions.len() > 2 {
+        for position in &positions[1..positions.len() - 1] {
+            curves.extend(disc(*position, width / 2.0));
         }
     }
     curves
@@ -162,11 +164,11 @@ fn letters(text: &Text) -> Vec<OutlineCurve> {
 }
 
 /// A line in pieces, with gaps between them.
-fn dashes(places: &[Place], pattern: &[f64]) -> Vec<Vec<Place>> {
-    let mut pieces: Vec<Vec<Place>> = Vec::new();
+fn dashes(positions: &[Position], pattern: &[f64]) -> Vec<Vec<Position>> {
+    let mut pieces: Vec<Vec<Position>> = Vec::new();
     let (mut part, mut left) = (0, pattern[0]);
-    let mut piece: Vec<Place> = places.first().copied().into_iter().collect();
-    for pair in places.windows(2) {
+    let mut piece: Vec<Position> = positions.first().copied().into_iter().collect();
+    for pair in positions.windows(2) {
         let (mut from, to) = (pair[0], pair[1]);
         loop {
             let length = (to.0 - from.0).hypot(to.1 - from.1);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Anchor, Colour, Place, Scene, Shape, Text};
+use super::{Anchor, Colour, Position, Scene, Shape, Text};
 use crate::escape::escaped;
 
 /// Fonts that are as wide as the one it was laid out with, then any.
@@ -43,7 +43,7 @@ pub(crate) fn write(scene: &Scene) -> String {
 
 fn write_shape(svg: &mut String, shape: &Shape) {
     let _ = match shape {
-        Shape::Line { places, width, colour, dash } => {
+        Shape::Line { positions, width, colour, dash } => {
             let dashes: Vec<String> = dash.iter().map(|length| number(*length)).collect();
             let dashes = match dash {
                 [] => String::new(),
@@ -53,13 +53,13 @@ fn write_shape(svg: &mut String, shape: &Shape) {
                 svg,
                 "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{dashes} \
                  stroke-linejoin=\"round\"/>",
-                points(places),
+                points(positions),
                 hex(*colour),
                 number(*width)
             )
         }
-        Shape::Area { places, colour } => {
-            write!(svg, "<polygon points=\"{}\" fill=\"{}\"/>", points(places), hex(*colour))
+        Shape::Area { positions, colour } => {
+            write!(svg, "<polygon points=\"{}\" fill=\"{}\"/>", points(positions), hex(*colour))
         }
         Shape::Disc { centre, radius, colour } => write!(
             svg,
@@ -87,8 +87,9 @@ fn write_text(svg: &mut String, text: &Text) -> std::fmt::Result {
     write!(svg, "{}</text>", escaped(&text.text))
 }
 
-fn points(places: &[Place]) -> String {
-    let pairs: Vec<String> = places.iter().map(|(x, y)| format!("{},{}", number(*x), number(*y))).collect();
+fn points(positions: &[Position]) -> String {
+    let pairs: Vec<String> =
+        positions.iter().map(|(x, y)| format!("{},{}", number(*x), number(*y))).collect();
     pairs.join(" ")
 }
 

@@ -1,6 +1,6 @@
 //! Charts and tables over the request rate, and the notes that go with them.
 
-use super::model::{CONTENDERS, Contender, LIGHT, Measure, PROPOSED, Scene, View, kind};
+use super::model::{CONTENDERS, Contender, LIGHT, Measure, PROPOSED, Regime, View, kind};
 use crate::page::{Axis, Dot, Origin};
 use crate::{Chart, Part, Series, Table};
 
@@ -12,21 +12,19 @@ pub(super) struct Figure {
     pub(super) suffix: &'static str,
     pub(super) title: &'static str,
     pub(super) y: Axis,
-    pub(super) scene: Scene,
+    pub(super) regime: Regime,
     pub(super) measure: Measure,
 }
 
 impl Figure {
     /// The curves of all contenders.
     pub(super) fn chart(self, view: &View) -> Chart {
-        let curve = |contender: Contender| Series {
-            label: contender.label.to_string(),
-            origin: Origin::Simulated,
-            dots: self.dots(view, contender),
+        let curve = |contender: Contender| {
+            Series::new(contender.label, Origin::Simulated, self.dots(view, contender))
         };
         Chart {
             suffix: self.suffix,
-            title: format!("{}: {}", self.title, self.scene.describe()),
+            title: format!("{}: {}", self.title, self.regime.describe()),
             x: Axis::linear(RATE),
             series: CONTENDERS.into_iter().map(curve).collect(),
             y: self.y,
@@ -34,7 +32,7 @@ impl Figure {
     }
 
     fn dots(&self, view: &View, contender: Contender) -> Vec<Dot> {
-        let dot = |rate| Dot::measured(rate, (self.measure)(view.summary(self.scene, contender, rate)));
+        let dot = |rate| Dot::measured(rate, (self.measure)(view.summary(self.regime, contender, rate)));
         view.rates().into_iter().map(dot).collect()
     }
 }
@@ -42,26 +40,24 @@ impl Figure {
 /// The numbers that a text prints, as marks.
 pub(super) fn printed(label: &str, dots: &[(f64, f64)]) -> Series {
     let dots = dots.iter().map(|&(x, y)| Dot::exact(x, y)).collect();
-    Series { label: label.to_string(), origin: Origin::Printed, dots }
+    Series::new(label, Origin::Printed, dots)
 }
 
 /// The closed form of the wait, where it exceeds the wait at the lightest load: below that it has no meaning.
-pub(super) fn saturation(view: &View, scene: Scene) -> Series {
-    let least = view.wait(scene, PROPOSED, LIGHT);
+pub(super) fn saturation(view: &View, regime: Regime) -> Series {
+    let least = view.wait(regime, PROPOSED, LIGHT);
     // Finer than the simulated curves, since it bends.
     let rates = (1..=100).map(|step| f64::from(step) / 100.0);
-    let dots = rates.map(|rate| Dot::exact(rate, scene.saturated_wait(rate))).filter(|dot| dot.y > least);
-    Series {
-        label: "(n/k)(hop + E) − E − 1/λ".to_string(), origin: Origin::Formula, dots: dots.collect()
-    }
+    let dots = rates.map(|rate| Dot::exact(rate, regime.saturated_wait(rate))).filter(|dot| dot.y > least);
+    Series::new("(n/k)(hop + E) − E − 1/λ", Origin::Formula, dots.collect())
 }
 
 /// Messages by kind at some rates.
-pub(super) fn kinds_table(view: &View, scene: Scene, rates: &[f64]) -> Part {
+pub(super) fn kinds_table(view: &View, regime: Regime, rates: &[f64]) -> Part {
     let mut rows = Vec::new();
     for contender in CONTENDERS {
         for &rate in rates {
-            let summary = view.summary(scene, contender, rate);
+            let summary = view.summary(regime, contender, rate);
             let kinds = summary.messages_by_kind.keys();
             let parts: Vec<String> = kinds.map(|name| format!("{name} {:.3}", kind(summary, name))).collect();
             let total = format!("{:.3}", summary.messages_per_entry.mean);
@@ -70,7 +66,7 @@ pub(super) fn kinds_table(view: &View, scene: Scene, rates: &[f64]) -> Part {
     }
     Part::Table(Table {
         suffix: "kinds",
-        title: format!("Messages for each entry, by kind: {}", scene.describe()),
+        title: format!("Messages for each entry, by kind: {}", regime.describe()),
         columns: columns(&["algorithm", "λ", "messages", "of which"]),
         rows,
     })

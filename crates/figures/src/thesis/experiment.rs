@@ -1,6 +1,5 @@
 //! Figures 30, 31 and tables I, II of the thesis: its implementation on nine workstations, simulated here.
 
-use algorithms::Setting;
 use simulator::time::Span;
 use simulator::{Plan, Point, Summary};
 
@@ -10,7 +9,7 @@ use super::verdicts::{between, everywhere, finding, unless_so};
 use crate::page::{Axis, Dot, Origin};
 use crate::{Chart, Claim, Effort, Exhibit, Page, Part, Results, Series, Table};
 
-pub(super) const VI: &str = "001 ch. VI sec. B";
+pub(super) const CHAPTER_VI: &str = "001 ch. VI sec. B";
 /// The nodes that took part; a tenth one collected the numbers.
 pub(super) const NODES: u32 = 9;
 pub(super) const TOKENS: u32 = 3;
@@ -28,18 +27,18 @@ pub(super) const CONTENDERS: [Contender; 2] = [PROPOSED, RAYMOND];
 
 /// A row of both tables: λ in 1/ms, then the standard deviations of messages and delay, proposed and Raymond.
 #[derive(Clone, Copy)]
-pub(super) struct Printed {
+pub(super) struct ThesisRow {
     pub(super) rate: f64,
     pub(super) messages: [f64; 2],
     pub(super) delay: [f64; 2],
 }
 
-const fn row(rate: f64, proposed: (f64, f64), raymond: (f64, f64)) -> Printed {
-    Printed { rate, messages: [proposed.0, raymond.0], delay: [proposed.1, raymond.1] }
+const fn row(rate: f64, proposed: (f64, f64), raymond: (f64, f64)) -> ThesisRow {
+    ThesisRow { rate, messages: [proposed.0, raymond.0], delay: [proposed.1, raymond.1] }
 }
 
 /// Tables I and II as printed.
-pub(super) const PRINTED: [Printed; 9] = [
+pub(super) const THESIS_ROWS: [ThesisRow; 9] = [
     row(0.0001, (0.1628299, 0.51004291), (0.0394014, 0.55298836)),
     row(0.0004, (0.1362799, 0.54537131), (0.0793700, 0.47895460)),
     row(0.0008, (0.1646376, 0.45759222), (0.0958523, 0.57512490)),
@@ -50,8 +49,8 @@ pub(super) const PRINTED: [Printed; 9] = [
     row(0.005, (0.1662327, 0.41734271), (0.2610555, 0.51134079)),
     row(0.01, (0.1260511, 0.52181130), (0.4250359, 0.43649802)),
 ];
-const LIGHT: f64 = PRINTED[0].rate;
-const HEAVY: f64 = PRINTED[8].rate;
+const LIGHT: f64 = THESIS_ROWS[0].rate;
+const HEAVY: f64 = THESIS_ROWS[8].rate;
 
 /// Figures 30 and 31, tables I and II.
 pub(super) fn exhibits() -> Vec<Exhibit> {
@@ -88,10 +87,8 @@ pub(super) fn exhibits() -> Vec<Exhibit> {
 }
 
 fn point(effort: &Effort, contender: Contender, rate: f64) -> Point {
-    let mut setting = Setting::new(NODES, TOKENS);
-    setting.options = contender.options();
     let plan = Plan {
-        setting,
+        setting: contender.setting(NODES, TOKENS),
         rate,
         section: Span::constant(SECTION),
         send: 0.1 * HOP,
@@ -111,8 +108,8 @@ fn unhandled(effort: &Effort) -> Point {
     point
 }
 
-fn rows(effort: &Effort) -> Vec<Printed> {
-    effort.thin(&PRINTED)
+fn rows(effort: &Effort) -> Vec<ThesisRow> {
+    effort.thin(&THESIS_ROWS)
 }
 
 fn points(effort: &Effort) -> Vec<Point> {
@@ -137,12 +134,12 @@ impl Bench<'_> {
 
     fn chart(&self, suffix: &'static str, factor: f64, label: &str, measure: Measure) -> Part {
         let curve = |contender: Contender| {
-            let dot = |row: Printed| {
+            let dot = |row: ThesisRow| {
                 let rate = row.rate * factor;
                 Dot::measured(rate, measure(self.of(contender, rate)))
             };
             let dots = rows(self.effort).into_iter().map(dot).collect();
-            Series { label: contender.label.to_string(), origin: Origin::Simulated, dots }
+            Series::new(contender.label, Origin::Simulated, dots)
         };
         let rates = if factor == 1.0 { "λ as printed" } else { "λ a hundred times as printed" };
         Part::Chart(Chart {
@@ -206,15 +203,15 @@ fn draw_messages(effort: &Effort, results: &Results) -> Page {
     let raymond = "Raymond's algorithm sends about 15 messages.";
     let bounds = "Raymond's algorithm sends between 2n−k−1 = 14 and 2(n−1) = 16 messages.";
     let claims = vec![
-        between(VI, light, (3.0, 4.0), count(PROPOSED, LIGHT), 0.0),
+        between(CHAPTER_VI, light, (3.0, 4.0), count(PROPOSED, LIGHT), 0.0),
         at_heavy_load(
             &bench,
-            Claim::number(VI, heavy, 2.0, count(PROPOSED, HEAVY), 0.05),
+            Claim::number(CHAPTER_VI, heavy, 2.0, count(PROPOSED, HEAVY), 0.05),
             PROPOSED,
             messages,
         ),
-        unless_so(Claim::number(VI, raymond, 15.0, mean(RAYMOND), 0.03), TOGETHER),
-        between(VI, bounds, (14.0, 16.0), mean(RAYMOND), super::messages::EDGE),
+        unless_so(Claim::number(CHAPTER_VI, raymond, 15.0, mean(RAYMOND), 0.03), TOGETHER),
+        between(CHAPTER_VI, bounds, (14.0, 16.0), mean(RAYMOND), super::messages::EDGE),
         better(&bench, "The proposed algorithm sends fewer messages than Raymond's.", messages),
     ];
     let mut parts = bench.charts("messages for each entry", messages);
@@ -234,8 +231,18 @@ fn draw_waits(effort: &Effort, results: &Results) -> Page {
         Claim::number("ours", &says, printed, at(contender, rate), 0.12)
     };
     let claims = vec![
-        at_heavy_load(&bench, Claim::number(VI, ours, 25.0, at(PROPOSED, HEAVY), 0.1), PROPOSED, wait),
-        at_heavy_load(&bench, Claim::number(VI, theirs, 27.0, at(RAYMOND, HEAVY), 0.1), RAYMOND, wait),
+        at_heavy_load(
+            &bench,
+            Claim::number(CHAPTER_VI, ours, 25.0, at(PROPOSED, HEAVY), 0.1),
+            PROPOSED,
+            wait,
+        ),
+        at_heavy_load(
+            &bench,
+            Claim::number(CHAPTER_VI, theirs, 27.0, at(RAYMOND, HEAVY), 0.1),
+            RAYMOND,
+            wait,
+        ),
         fits(PROPOSED, ours, 25.0),
         fits(RAYMOND, theirs, 27.0)
             .because(&format!("If messages occupied no processor it would be {free:.1}.")),
@@ -309,7 +316,7 @@ fn draw_table(effort: &Effort, results: &Results, number: usize) -> Page {
     let says = "The standard deviations are small compared with the means (here: at most a tenth at 200 entries for each node).";
     // With fewer entries per node means vary more.
     let allowed = 0.1 * (ENTRIES as f64 / effort.entries(ENTRIES) as f64).sqrt();
-    let claim = Claim::holds(VI, says, largest.0 <= allowed && largest.1 <= allowed, found);
+    let claim = Claim::holds(CHAPTER_VI, says, largest.0 <= allowed && largest.1 <= allowed, found);
     let reason = "Chance: each node has only so many entries, and their waits vary as widely as 0, 1, 2 or more hops; and a node that \
                   happens to be asked more often than it asks sends more for each of its own entries.";
     Page { parts: vec![Part::Table(table), note], claims: vec![unless_so(claim, reason)] }

@@ -5,14 +5,14 @@ use simulator::Point;
 use super::drawing::{Figure, kinds_table, printed};
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
-    RAYMOND, SILENT, SRIMANI, Scene, TOKENS, View, curves, kind, messages,
+    RAYMOND, Regime, SECTION_B1, SILENT, SRIMANI, TOKENS, View, curves, kind, messages,
 };
-use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, share, unless_so};
+use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, unless_so};
+use crate::compare::share;
 use crate::page::Axis;
 use crate::{Claim, Effort, Exhibit, Page, Part, Results, Series};
 
-const B1: &str = "001 ch. V sec. B.1";
-/// So light a load that every request finds the system idle.
+/// A rate so low that every request finds the system idle.
 const LIGHTEST: f64 = 0.001;
 /// A load between light and heavy.
 pub(super) const MEDIUM: f64 = 0.1;
@@ -74,11 +74,11 @@ pub(super) fn long_sections() -> Vec<Exhibit> {
 }
 
 /// As printed, and on a logarithmic axis: Raymond's 58 messages press all other curves to the bottom.
-pub(super) fn charts(view: &View, scene: Scene, marks: Option<&Series>) -> Vec<Part> {
+pub(super) fn charts(view: &View, regime: Regime, marks: Option<&Series>) -> Vec<Part> {
     let label = "messages for each entry";
     let axes = [("linear", Axis::linear(label)), ("log", Axis::logarithmic(label))];
     let chart = |(suffix, y)| {
-        let figure = Figure { suffix, title: "Messages", y, scene, measure: messages };
+        let figure = Figure { suffix, title: "Messages", y, regime, measure: messages };
         let mut chart = figure.chart(view);
         chart.series.extend(marks.cloned());
         Part::Chart(chart)
@@ -105,14 +105,14 @@ fn draw_figure_14(effort: &Effort, results: &Results) -> Page {
     parts.push(kinds_table(&view, COSTLY, &[LIGHT, MEDIUM, HEAVY]));
     let mut claims = proposed(&view);
     claims.push(inform(&view));
-    claims.extend(broadcasters(&view, B1));
+    claims.extend(broadcasters(&view, SECTION_B1));
     claims.extend(makki(&view));
     Page { parts, claims }
 }
 
-fn draw_like(effort: &Effort, results: &Results, scene: Scene, like: Scene) -> Page {
+fn draw_like(effort: &Effort, results: &Results, regime: Regime, like: Regime) -> Page {
     let view = View { effort, results };
-    Page { parts: charts(&view, scene, None), claims: same(&view, B1, scene, like) }
+    Page { parts: charts(&view, regime, None), claims: same(&view, SECTION_B1, regime, like) }
 }
 
 /// At each λ, whether one contender sends at most as many messages as all of the others.
@@ -149,16 +149,22 @@ fn proposed(view: &View) -> Vec<Claim> {
             everywhere("001 ch. V sec. B.1, ch. VII", lowest, &fewest(view, PROPOSED, &OTHERS), &found),
             TOGETHER,
         ),
-        Claim::number(B1, "It sends around five messages at light load.", 5.0, count(PROPOSED, LIGHT), 0.1),
         Claim::number(
-            B1,
+            SECTION_B1,
+            "It sends around five messages at light load.",
+            5.0,
+            count(PROPOSED, LIGHT),
+            0.1,
+        ),
+        Claim::number(
+            SECTION_B1,
             "It sends about two messages at very high load.",
             2.0,
             count(PROPOSED, HEAVY),
             0.02,
         ),
-        Claim::holds(B1, forwarded, requests(LIGHT) > 1.1 * requests(HEAVY), travels),
-        heuristic(view, B1),
+        Claim::holds(SECTION_B1, forwarded, requests(LIGHT) > 1.1 * requests(HEAVY), travels),
+        heuristic(view, SECTION_B1),
     ]
 }
 
@@ -219,11 +225,11 @@ pub(super) fn broadcasters(view: &View, source: &'static str) -> Vec<Claim> {
     vec![
         Claim::holds(source, bounds, inside, format!("{least:.2} to {most:.2}"))
             .because("Counts for each entry stray a little at both ends of a run: requests under way belong to neither."),
-        unless_so(Claim::number(B1, "Raymond's algorithm sends around 57 messages on average.", 57.0, mean, 0.01), reason),
+        unless_so(Claim::number(SECTION_B1, "Raymond's algorithm sends around 57 messages on average.", 57.0, mean, 0.01), reason),
         Claim::holds(source, within, upmost <= upper * (1.0 + EDGE), format!("{fewest:.2} to {upmost:.2}")),
         unless_so(
             finding(
-                Claim::number(B1, "Srimani's algorithm sends around 31 messages.", 31.0, average, 0.01),
+                Claim::number(SECTION_B1, "Srimani's algorithm sends around 31 messages.", 31.0, average, 0.01),
                 format!("{average:.2} on average over λ, {fewest:.2} to {upmost:.2}"),
             ),
             "n−1 requests, and two privileges at medium loads, where the text's number is met; nearly one at high load, probably \
@@ -254,7 +260,7 @@ fn makki(view: &View) -> Vec<Claim> {
     );
     vec![
         Claim::number(
-            B1,
+            SECTION_B1,
             "Makki's algorithm sends three messages under heavy load.",
             3.0,
             heavy.messages_per_entry.mean,
@@ -268,16 +274,16 @@ fn makki(view: &View) -> Vec<Claim> {
     ]
 }
 
-/// Whether the messages in a scene equal those in another.
-pub(super) fn same(view: &View, source: &'static str, scene: Scene, like: Scene) -> Vec<Claim> {
-    let other_sections = scene.section != like.section;
+/// Whether the messages in a regime equal those in another.
+pub(super) fn same(view: &View, source: &'static str, regime: Regime, like: Regime) -> Vec<Claim> {
+    let other_sections = regime.section != like.section;
     let of_what =
         if other_sections { "the length of sections" } else { "the time for sending and receiving" };
     let claim = |contender: Contender| {
         let pair = |rate| Pair {
             place: format!("λ = {rate}"),
             first: view.messages(like, contender, rate),
-            second: view.messages(scene, contender, rate),
+            second: view.messages(regime, contender, rate),
         };
         let pairs: Vec<Pair> = view.rates().into_iter().map(pair).collect();
         let says = format!("The number of messages does not depend on {of_what} ({}).", contender.label);

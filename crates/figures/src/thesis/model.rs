@@ -7,6 +7,9 @@ use simulator::{Estimate, Plan, Point, Summary};
 
 use crate::{Effort, Results};
 
+/// Where the thesis discusses its simulations.
+pub(super) const SECTION_B1: &str = "001 ch. V sec. B.1";
+
 /// The nodes of chapter V.
 pub(super) const NODES: f64 = 30.0;
 /// The tokens of chapter V.
@@ -34,9 +37,9 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Its options as a setting has them.
-    pub(super) fn options(&self) -> Vec<(String, String)> {
-        self.options.iter().map(|&(name, value)| (name.to_string(), value.to_string())).collect()
+    /// The setting with these sizes and its options.
+    pub(super) fn setting(&self, nodes: u32, tokens: u32) -> Setting {
+        Setting::new(nodes, tokens).with(self.options)
     }
 }
 
@@ -89,7 +92,7 @@ pub(super) const OTHERS: [Contender; 3] = [MAKKI, SRIMANI, RAYMOND];
 
 /// How a hop is divided, the length of critical sections, and whether the system is partitioned.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scene {
+pub(super) struct Regime {
     /// Ts and Tr, which are equal in all settings; the rest of the hop is Tt.
     pub(super) handling: f64,
     pub(super) section: f64,
@@ -97,26 +100,26 @@ pub(super) struct Scene {
 }
 
 /// Tr = Ts = 0.1, Tt = 0.8, E = 0.0002.
-pub(super) const COSTLY: Scene = Scene { handling: 0.1, section: SHORT, partitioned: false };
+pub(super) const COSTLY: Regime = Regime { handling: 0.1, section: SHORT, partitioned: false };
 /// Tr = Ts = 0.05, Tt = 0.9, E = 0.0002.
-pub(super) const CHEAPER: Scene = Scene { handling: 0.05, section: SHORT, partitioned: false };
+pub(super) const CHEAPER: Regime = Regime { handling: 0.05, section: SHORT, partitioned: false };
 /// Tr = Ts = 0, Tt = 1, E = 0.0002.
-pub(super) const FREE: Scene = Scene { handling: 0.0, section: SHORT, partitioned: false };
+pub(super) const FREE: Regime = Regime { handling: 0.0, section: SHORT, partitioned: false };
 
-impl Scene {
+impl Regime {
     /// The same with E = 1.
-    pub(super) const fn with_long_sections(self) -> Scene {
-        Scene { section: LONG, ..self }
+    pub(super) const fn with_long_sections(self) -> Regime {
+        Regime { section: LONG, ..self }
     }
 
     /// The same in three clusters of ten nodes with one token each.
-    pub(super) const fn in_clusters(self) -> Scene {
-        Scene { partitioned: true, ..self }
+    pub(super) const fn in_clusters(self) -> Regime {
+        Regime { partitioned: true, ..self }
     }
 
     /// With other times for sending and receiving.
-    pub(super) const fn with_handling(self, handling: f64) -> Scene {
-        Scene { handling, ..self }
+    pub(super) const fn with_handling(self, handling: f64) -> Regime {
+        Regime { handling, ..self }
     }
 
     /// Its parameters, for titles.
@@ -138,11 +141,9 @@ impl Scene {
 
     /// The point of a curve.
     pub(super) fn point(&self, effort: &Effort, contender: Contender, rate: f64) -> Point {
-        let mut setting = Setting::new(NODES as u32, TOKENS as u32);
-        setting.options = contender.options();
         let algorithm = if self.partitioned { contender.in_clusters } else { contender.algorithm };
         let plan = Plan {
-            setting,
+            setting: contender.setting(NODES as u32, TOKENS as u32),
             rate,
             section: Span::constant(self.section),
             send: self.handling,
@@ -161,12 +162,12 @@ pub(super) fn rates(effort: &Effort) -> Vec<f64> {
     effort.thin(RATES)
 }
 
-/// All points of the curves of some scenes.
-pub(super) fn curves(effort: &Effort, scenes: &[Scene]) -> Vec<Point> {
+/// All points of the curves of some regimes.
+pub(super) fn curves(effort: &Effort, regimes: &[Regime]) -> Vec<Point> {
     let mut points = Vec::new();
-    for scene in scenes {
+    for regime in regimes {
         for contender in CONTENDERS {
-            points.extend(rates(effort).into_iter().map(|rate| scene.point(effort, contender, rate)));
+            points.extend(rates(effort).into_iter().map(|rate| regime.point(effort, contender, rate)));
         }
     }
     points
@@ -211,19 +212,19 @@ impl View<'_> {
         rates(self.effort)
     }
 
-    pub(super) fn summary(&self, scene: Scene, contender: Contender, rate: f64) -> &Summary {
-        self.results.of(&scene.point(self.effort, contender, rate))
+    pub(super) fn summary(&self, regime: Regime, contender: Contender, rate: f64) -> &Summary {
+        self.results.of(&regime.point(self.effort, contender, rate))
     }
 
-    pub(super) fn wait(&self, scene: Scene, contender: Contender, rate: f64) -> f64 {
-        self.summary(scene, contender, rate).time_to_enter.mean
+    pub(super) fn wait(&self, regime: Regime, contender: Contender, rate: f64) -> f64 {
+        self.summary(regime, contender, rate).time_to_enter.mean
     }
 
-    pub(super) fn messages(&self, scene: Scene, contender: Contender, rate: f64) -> f64 {
-        self.summary(scene, contender, rate).messages_per_entry.mean
+    pub(super) fn messages(&self, regime: Regime, contender: Contender, rate: f64) -> f64 {
+        self.summary(regime, contender, rate).messages_per_entry.mean
     }
 
-    pub(super) fn words(&self, scene: Scene, contender: Contender, rate: f64) -> f64 {
-        self.summary(scene, contender, rate).words_per_message.mean
+    pub(super) fn words(&self, regime: Regime, contender: Contender, rate: f64) -> f64 {
+        self.summary(regime, contender, rate).words_per_message.mean
     }
 }

@@ -5,14 +5,13 @@ use super::drawing::text;
 use super::messages;
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, LIGHT, NODES, OTHERS, PROPOSED, RANDOM, RAYMOND,
-    SRIMANI, Scene, TOKENS, View, curves,
+    Regime, SECTION_B1, SRIMANI, TOKENS, View, curves,
 };
 use super::verdicts::{Pair, alike, at_most, everywhere, excess, finding, percent, unless_so};
 use super::wait_claims::{quickest, waits_at};
 use super::waits;
 use crate::{Claim, Effort, Exhibit, Page, Part, Results};
 
-const B1: &str = "001 ch. V sec. B.1";
 const BOTH: &str = "001 ch. V sec. B.1, 003 sec. 5";
 
 /// Figures 26 to 29.
@@ -44,7 +43,7 @@ pub(super) fn exhibits() -> Vec<Exhibit> {
             source: "001 fig. 29",
             title: "Partitioned: messages for each entry, Tr = Ts = 0.1",
             points: |effort| {
-                let clusters = [COSTLY, CHEAPER, FREE].map(Scene::in_clusters);
+                let clusters = [COSTLY, CHEAPER, FREE].map(Regime::in_clusters);
                 [curves(effort, &clusters), curves(effort, &[COSTLY])].concat()
             },
             draw: draw_messages,
@@ -59,7 +58,7 @@ fn note() -> Part {
     )
 }
 
-fn draw_waits(effort: &Effort, results: &Results, whole: Scene) -> Page {
+fn draw_waits(effort: &Effort, results: &Results, whole: Regime) -> Page {
     let view = View { effort, results };
     let mut claims: Vec<Claim> = OTHERS.map(|other| shorter(&view, whole, other)).into();
     claims.extend([unchanged(&view, whole), no_heuristic(&view, whole), comparable(&view, whole)]);
@@ -70,9 +69,9 @@ fn draw_waits(effort: &Effort, results: &Results, whole: Scene) -> Page {
 }
 
 /// The other algorithms wait less in clusters.
-fn shorter(view: &View, whole: Scene, other: Contender) -> Claim {
+fn shorter(view: &View, whole: Regime, other: Contender) -> Claim {
     let parted = whole.in_clusters();
-    let wait = |scene, rate| view.summary(scene, other, rate).time_to_enter;
+    let wait = |regime, rate| view.summary(regime, other, rate).time_to_enter;
     let holds: Vec<(f64, bool)> =
         view.rates().into_iter().map(|rate| (rate, at_most(wait(parted, rate), wait(whole, rate)))).collect();
     let found = [LIGHT, 0.1, HEAVY]
@@ -87,7 +86,7 @@ fn shorter(view: &View, whole: Scene, other: Contender) -> Claim {
 }
 
 /// The proposed algorithm waits as long in clusters.
-fn unchanged(view: &View, whole: Scene) -> Claim {
+fn unchanged(view: &View, whole: Regime) -> Claim {
     let pair = |rate| Pair {
         place: format!("λ = {rate}"),
         first: view.wait(whole, PROPOSED, rate),
@@ -102,7 +101,7 @@ fn unchanged(view: &View, whole: Scene) -> Claim {
 }
 
 /// With one token there is nothing to choose.
-fn no_heuristic(view: &View, whole: Scene) -> Claim {
+fn no_heuristic(view: &View, whole: Regime) -> Claim {
     let parted = whole.in_clusters();
     let pair = |rate| Pair {
         place: format!("λ = {rate}"),
@@ -110,11 +109,16 @@ fn no_heuristic(view: &View, whole: Scene) -> Claim {
         second: view.wait(parted, RANDOM, rate),
     };
     let pairs: Vec<Pair> = view.rates().into_iter().map(pair).collect();
-    alike(B1, "In clusters the choice of the token makes no difference: there is only one.", &pairs, 0.0)
+    alike(
+        SECTION_B1,
+        "In clusters the choice of the token makes no difference: there is only one.",
+        &pairs,
+        0.0,
+    )
 }
 
 /// The proposed algorithm is at least as good as the others.
-fn comparable(view: &View, whole: Scene) -> Claim {
+fn comparable(view: &View, whole: Regime) -> Claim {
     let parted = whole.in_clusters();
     let wait = |contender, rate| view.wait(parted, contender, rate);
     let best = |rate| OTHERS.iter().map(|&other| wait(other, rate)).fold(f64::MAX, f64::min);
@@ -131,12 +135,12 @@ fn comparable(view: &View, whole: Scene) -> Claim {
                 at most a tenth longer).";
     let reason = "With ten nodes a broadcast is cheap: a request reaches the one privilege of srimani-reddy in a single hop, \
                   where the proposed algorithm follows pointers.";
-    unless_so(everywhere(B1, says, &holds, &found), reason)
+    unless_so(everywhere(SECTION_B1, says, &holds, &found), reason)
 }
 
 /// Less time for messages has the same effect as in the whole system.
-fn same_effect(view: &View, whole: Scene) -> Claim {
-    let change = |to: Scene, from: Scene, contender| {
+fn same_effect(view: &View, whole: Regime) -> Claim {
+    let change = |to: Regime, from: Regime, contender| {
         excess(view.wait(to, contender, HEAVY), view.wait(from, contender, HEAVY))
     };
     let whole_change = CONTENDERS.map(|contender| change(whole, COSTLY, contender));
@@ -156,7 +160,7 @@ fn same_effect(view: &View, whole: Scene) -> Claim {
                 change in the same direction, or by less than 5 %).";
     let found = format!("against Tr = Ts = 0.1, whole and in clusters: {}", found.join(", "));
     unless_so(
-        Claim::holds(B1, says, same, found),
+        Claim::holds(SECTION_B1, says, same, found),
         "Alike in direction where it is felt at all; with ten nodes to write to instead of thirty it is felt less.",
     )
 }
@@ -172,7 +176,7 @@ fn draw_messages(effort: &Effort, results: &Results) -> Page {
 }
 
 /// Messages in clusters against those in the whole system.
-fn fewer(view: &View, parted: Scene) -> Vec<Claim> {
+fn fewer(view: &View, parted: Regime) -> Vec<Claim> {
     let pair = |rate| Pair {
         place: format!("λ = {rate}"),
         first: view.messages(COSTLY, PROPOSED, rate),
@@ -181,9 +185,9 @@ fn fewer(view: &View, parted: Scene) -> Vec<Claim> {
     let pairs: Vec<Pair> = view.rates().into_iter().map(pair).collect();
     let same = "The proposed algorithm sends as many messages in clusters as in the whole system.";
     let shorter = "Ways are shorter in a tree of ten nodes; at high load there is no difference.";
-    let mean = |scene, contender: Contender| {
+    let mean = |regime, contender: Contender| {
         let rates = view.rates();
-        rates.iter().map(|&rate| view.messages(scene, contender, rate)).sum::<f64>() / rates.len() as f64
+        rates.iter().map(|&rate| view.messages(regime, contender, rate)).sum::<f64>() / rates.len() as f64
     };
     let cluster = NODES / TOKENS;
     let gain = |other: Contender| {
@@ -196,9 +200,9 @@ fn fewer(view: &View, parted: Scene) -> Vec<Claim> {
             mean(parted, other),
             mean(COSTLY, other)
         );
-        unless_so(finding(Claim::number(B1, &says, TOKENS, times, 0.15), found), reason)
+        unless_so(finding(Claim::number(SECTION_B1, &says, TOKENS, times, 0.15), found), reason)
     };
-    let mut claims = vec![unless_so(alike(B1, same, &pairs, 0.05), shorter)];
+    let mut claims = vec![unless_so(alike(SECTION_B1, same, &pairs, 0.05), shorter)];
     claims.extend(OTHERS.map(gain));
     claims.push(Claim::number(
         "003 sec. 5",
@@ -218,19 +222,19 @@ fn fewer(view: &View, parted: Scene) -> Vec<Claim> {
 }
 
 /// Messages do not depend on the time for sending and receiving.
-fn handling(view: &View, whole: Scene) -> Claim {
-    let (scene, like) = (whole.in_clusters(), COSTLY.in_clusters());
+fn handling(view: &View, whole: Regime) -> Claim {
+    let (regime, like) = (whole.in_clusters(), COSTLY.in_clusters());
     let mut pairs = Vec::new();
     for contender in CONTENDERS {
         pairs.extend(view.rates().into_iter().map(|rate| Pair {
             place: format!("λ = {rate}, {}", contender.label),
             first: view.messages(like, contender, rate),
-            second: view.messages(scene, contender, rate),
+            second: view.messages(regime, contender, rate),
         }));
     }
     let says = format!(
         "In clusters Tr = Ts = {} instead of 0.1 does not change the number of messages.",
         whole.handling
     );
-    alike(B1, &says, &pairs, 0.05)
+    alike(SECTION_B1, &says, &pairs, 0.05)
 }

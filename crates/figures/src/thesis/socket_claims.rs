@@ -3,7 +3,7 @@
 
 use simulator::Estimate;
 
-use super::experiment::{ENTRIES_EACH, HOP, NODES, TOGETHER, TOKENS, VI};
+use super::experiment::{CHAPTER_VI, ENTRIES_EACH, HOP, NODES, TOGETHER, TOKENS};
 use super::model::{PROPOSED, RAYMOND};
 use super::sockets::{Line, Pair, rivals};
 use super::verdicts::{at_most, between, everywhere, excess, percent, unless_so};
@@ -25,16 +25,16 @@ pub(super) fn messages(lines: &[Line]) -> Vec<Claim> {
         let [Some(light), Some(heavy)] = [line.pairs.first(), line.pairs.last()] else { continue };
         if line.algorithm == PROPOSED.algorithm && as_in_thesis(line) {
             let says = "The proposed algorithm sends three to four messages at light load.";
-            claims.push(between(VI, says, (3.0, 4.0), light.messages().mean, 0.0));
+            claims.push(between(CHAPTER_VI, says, (3.0, 4.0), light.messages().mean, 0.0));
             let says = "It sends two messages at heavy load.";
-            claims.push(Claim::number(VI, says, 2.0, heavy.messages().mean, 0.05));
+            claims.push(Claim::number(CHAPTER_VI, says, 2.0, heavy.messages().mean, 0.05));
         }
         if line.algorithm == RAYMOND.algorithm {
             let means = || line.pairs.iter().map(|pair| pair.messages().mean);
             let mean = means().sum::<f64>() / line.pairs.len() as f64;
             if as_in_thesis(line) {
                 let says = "Raymond's algorithm sends about 15 messages.";
-                claims.push(unless_so(Claim::number(VI, says, 15.0, mean, 0.03), TOGETHER));
+                claims.push(unless_so(Claim::number(CHAPTER_VI, says, 15.0, mean, 0.03), TOGETHER));
             }
             claims.push(bounds(line));
         }
@@ -60,7 +60,7 @@ fn bounds(line: &Line) -> Claim {
         means().fold(f64::INFINITY, f64::min),
         means().fold(0.0, f64::max)
     );
-    everywhere(VI, "Raymond's algorithm sends between 2n−k−1 and 2(n−1) messages.", &holds, &found)
+    everywhere(CHAPTER_VI, "Raymond's algorithm sends between 2n−k−1 and 2(n−1) messages.", &holds, &found)
 }
 
 /// The claims of figure 31.
@@ -72,7 +72,7 @@ pub(super) fn waits(lines: &[Line]) -> Vec<Claim> {
     ] {
         let found = lines.iter().find(|line| line.algorithm == algorithm && as_in_thesis(line));
         let Some(heavy) = found.and_then(|line| line.pairs.last()) else { continue };
-        let claim = Claim::number(VI, says, printed, heavy.wait().mean, 0.12);
+        let claim = Claim::number(CHAPTER_VI, says, printed, heavy.wait().mean, 0.12);
         let message = heavy.measured.message;
         let reason =
             format!("A message took {message:.2} ms here, and {HOP} ms between the thesis' machines.");
@@ -146,7 +146,7 @@ pub(super) fn spread(line: &Line) -> Claim {
         messages * 100.0,
         waits * 100.0
     );
-    let claim = Claim::holds(VI, says, messages <= allowed && waits <= allowed, found);
+    let claim = Claim::holds(CHAPTER_VI, says, messages <= allowed && waits <= allowed, found);
     let reason = "At light load a wait is nothing or, rarely, another's section, so that means over few entries stray; and where \
                   requests go by clocks and ids, as in Raymond's algorithm, nodes with a high id wait longer.";
     unless_so(claim, reason)

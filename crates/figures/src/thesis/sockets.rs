@@ -9,7 +9,9 @@ use simulator::time::Span;
 use simulator::{Estimate, Plan, Point, Summary};
 
 use super::drawing::{columns, text};
-use super::experiment::{CONTENDERS, ENTRIES_EACH, FACTOR, HOP, NODES, PRINTED, Printed, SECTION, TOKENS};
+use super::experiment::{
+    CONTENDERS, ENTRIES_EACH, FACTOR, HOP, NODES, SECTION, THESIS_ROWS, TOKENS, ThesisRow,
+};
 use super::model::{PROPOSED, RAYMOND};
 use super::socket_claims;
 use crate::page::{Axis, Dot, Origin};
@@ -72,15 +74,14 @@ pub fn experiment() -> Experiment {
         entries: ENTRIES_EACH,
         section: SECTION,
         // With as many digits as printed.
-        rates: PRINTED.iter().map(|row| (row.rate * FACTOR * 1e6).round() / 1e6).collect(),
+        rates: THESIS_ROWS.iter().map(|row| (row.rate * FACTOR * 1e6).round() / 1e6).collect(),
     }
 }
 
 /// Sizes, and the options with which the thesis ran an algorithm, if it did.
 pub fn setting(algorithm: &str, nodes: u32, tokens: u32) -> Setting {
     let known = CONTENDERS.iter().find(|contender| contender.algorithm == algorithm);
-    let options = known.map(|contender| contender.options()).unwrap_or_default();
-    Setting { options, ..Setting::new(nodes, tokens) }
+    known.map_or_else(|| Setting::new(nodes, tokens), |contender| contender.setting(nodes, tokens))
 }
 
 /// The point to simulate beside a run: with the measured times.
@@ -192,21 +193,21 @@ fn chart(
     let mut series = Vec::new();
     for Line { algorithm, pairs } in lines {
         let dots = pairs.iter().map(|pair| Dot::measured(pair.measured.rate, measured(pair))).collect();
-        series.push(Series { label: format!("{algorithm}, measured"), origin: Origin::Measured, dots });
+        series.push(Series::new(format!("{algorithm}, measured"), Origin::Measured, dots));
         let dot = |pair: &Pair| Dot::measured(pair.measured.rate, simulated(pair.simulated));
         let dots = pairs.iter().map(dot).collect();
-        series.push(Series { label: format!("{algorithm}, simulated"), origin: Origin::Simulated, dots });
+        series.push(Series::new(format!("{algorithm}, simulated"), Origin::Simulated, dots));
     }
     Part::Chart(Chart {
         suffix: "",
-        title: format!("{}: {label}", scene(lines)),
+        title: format!("{}: {label}", sizes(lines)),
         x: Axis::linear("λ, requests per millisecond and node"),
         y: Axis::linear(label),
         series,
     })
 }
 
-fn scene(lines: &[Line]) -> String {
+fn sizes(lines: &[Line]) -> String {
     let Some(Pair { measured, .. }) = lines.first().and_then(|line| line.pairs.first()) else {
         return "Nothing was run".to_string();
     };
@@ -243,16 +244,16 @@ fn note(lines: &[Line]) -> Part {
 }
 
 /// The row of the tables with this rate, as printed or a hundred times that.
-fn printed(rate: f64) -> Option<&'static Printed> {
+fn thesis_row(rate: f64) -> Option<&'static ThesisRow> {
     let near = |one: f64| (one - rate).abs() < 1e-6 * rate;
-    PRINTED.iter().find(|row| near(row.rate) || near(row.rate * FACTOR))
+    THESIS_ROWS.iter().find(|row| near(row.rate) || near(row.rate * FACTOR))
 }
 
 fn spread(line: &Line, number: usize) -> Page {
     let mut rows = Vec::new();
     for pair in &line.pairs {
-        let row = printed(pair.measured.rate);
-        let print = |value: fn(&Printed) -> [f64; 2]| {
+        let row = thesis_row(pair.measured.rate);
+        let print = |value: fn(&ThesisRow) -> [f64; 2]| {
             row.map_or("–".to_string(), |row| format!("{:.4}", value(row)[number]))
         };
         rows.push(vec![
@@ -276,7 +277,7 @@ fn spread(line: &Line, number: usize) -> Page {
         "delay in ms, measured",
         "delay in ms, simulated",
     ];
-    let title = format!("Standard deviations over the nodes, {}: {}", line.algorithm, scene_of(line));
+    let title = format!("Standard deviations over the nodes, {}: {}", line.algorithm, entries_each(line));
     let table = Table { suffix: "", title, columns: columns(&names), rows };
     let counted = text(
         "Of the mean waits of the nodes, and of the messages that they send for each of their own entries, whichever node these are for. \
@@ -286,7 +287,7 @@ fn spread(line: &Line, number: usize) -> Page {
     Page { parts: vec![Part::Table(table), counted], claims: vec![socket_claims::spread(line)] }
 }
 
-fn scene_of(line: &Line) -> String {
+fn entries_each(line: &Line) -> String {
     line.pairs.first().map_or(String::new(), |pair| format!("{} entries each", pair.measured.entries))
 }
 
@@ -326,7 +327,7 @@ fn every_run(lines: &[Line]) -> Page {
         "simulated",
         "S.D.",
     ];
-    let title = scene(lines);
+    let title = sizes(lines);
     let table = Table { suffix: "", title, columns: columns(&names), rows };
     Page { parts: vec![Part::Table(table), note(lines)], claims: Vec::new() }
 }

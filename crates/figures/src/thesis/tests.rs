@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use simulator::batch::run_all;
 use simulator::{Point, Summary};
 
-use super::model::{COSTLY, Contender, FREE, HEAVY, LIGHT, PROPOSED, RAYMOND, Scene};
+use super::model::{COSTLY, Contender, FREE, HEAVY, LIGHT, PROPOSED, RAYMOND, Regime};
 use super::sockets::{self, Measured, Sample};
 use super::{exhibits, model};
 use crate::report::Shown;
@@ -15,9 +15,9 @@ use crate::{Effort, Page, Part, Verdict};
 /// The smallest effort that allows comparisons: errors need two seeds.
 const TINY: Effort = Effort { seeds: 2, quick: true };
 
-fn run(scene: Scene, contender: Contender, rate: f64) -> Summary {
+fn run(regime: Regime, contender: Contender, rate: f64) -> Summary {
     let effort = Effort { seeds: 4, quick: false };
-    scene.point(&effort, contender, rate).run().expect("the thesis' settings are allowed")
+    regime.point(&effort, contender, rate).run().expect("the thesis' settings are allowed")
 }
 
 fn close(ours: f64, expected: f64) {
@@ -95,11 +95,11 @@ fn check(id: &str, page: &Page) {
 
 #[test]
 fn two_messages_and_the_closed_wait_at_saturation() {
-    for scene in [COSTLY, FREE, COSTLY.with_long_sections()] {
-        let summary = run(scene, PROPOSED, HEAVY);
+    for regime in [COSTLY, FREE, COSTLY.with_long_sections()] {
+        let summary = run(regime, PROPOSED, HEAVY);
         close(summary.messages_per_entry.mean, 2.0);
-        close(summary.time_to_enter.mean, scene.saturated_wait(HEAVY));
-        close(summary.throughput.mean, scene.most_entries());
+        close(summary.time_to_enter.mean, regime.saturated_wait(HEAVY));
+        close(summary.throughput.mean, regime.most_entries());
     }
 }
 

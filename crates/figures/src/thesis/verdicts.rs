@@ -24,11 +24,6 @@ pub(super) fn percent(change: f64) -> String {
     if text == "-0.0 %" || text == "+0.0 %" { "0.0 %".to_string() } else { text }
 }
 
-/// A share in percent.
-pub(super) fn share(part: f64) -> String {
-    format!("{:.1} %", part * 100.0)
-}
-
 /// A claim about every λ: it reproduces if it holds at all of them, differs if it holds at more than half of
 /// them.
 pub(super) fn everywhere(source: &'static str, says: &str, holds: &[(f64, bool)], found: &str) -> Claim {

@@ -2,33 +2,38 @@
 
 use super::model::{
     CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, HOP, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
-    RAYMOND, SRIMANI, Scene, TOKENS, View, kind,
+    RAYMOND, Regime, SECTION_B1, SRIMANI, TOKENS, View, kind,
 };
-use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, share, unless_so};
-use super::waits::{BEYOND, COSTLIER, far_beyond, half_charged, makki_alone};
+use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, unless_so};
+use super::waits::{BEYOND, COSTLIER, Charge, far_beyond, half_charged, makki_alone};
 use crate::Claim;
+use crate::compare::share;
 
-const B1: &str = "001 ch. V sec. B.1";
 const CHEAP_BROADCAST: &str =
     "At light load sending n−1 requests at this price takes less time than the way along the pointers.";
 
 /// At each λ, whether one contender waits at most as long as all of the others.
-pub(super) fn quickest(view: &View, scene: Scene, one: Contender, others: &[Contender]) -> Vec<(f64, bool)> {
-    let wait = |contender, rate| view.summary(scene, contender, rate).time_to_enter;
+pub(super) fn quickest(
+    view: &View,
+    regime: Regime,
+    one: Contender,
+    others: &[Contender],
+) -> Vec<(f64, bool)> {
+    let wait = |contender, rate| view.summary(regime, contender, rate).time_to_enter;
     let holds = |rate| others.iter().all(|&other| at_most(wait(one, rate), wait(other, rate)));
     view.rates().into_iter().map(|rate| (rate, holds(rate))).collect()
 }
 
 /// The waits of all contenders at a rate, as text.
-pub(super) fn waits_at(view: &View, scene: Scene, rate: f64) -> String {
-    let one = |contender: Contender| format!("{} {:.2}", contender.label, view.wait(scene, contender, rate));
+pub(super) fn waits_at(view: &View, regime: Regime, rate: f64) -> String {
+    let one = |contender: Contender| format!("{} {:.2}", contender.label, view.wait(regime, contender, rate));
     format!("at λ = {rate}: {}", CONTENDERS.map(one).join(", "))
 }
 
 /// All claims about figure 10 except those about saturation and sanity.
 pub(super) fn figure_10(view: &View) -> Vec<Claim> {
     let mut claims = shape(view);
-    claims.push(heuristic(view, B1));
+    claims.push(heuristic(view, SECTION_B1));
     claims.extend(broadcasters(view));
     claims.extend(slowest(view));
     claims
@@ -40,9 +45,9 @@ fn shape(view: &View) -> Vec<Claim> {
     let best = quickest(view, COSTLY, PROPOSED, &OTHERS);
     let nine = view.wait(COSTLY, PROPOSED, HEAVY);
     vec![
-        everywhere(B1, "The proposed algorithm waits less than the other three.", &best, &ends),
-        rises(view, B1),
-        Claim::number(B1, "At λ = 1 the proposed algorithm waits about nine units.", 9.0, nine, 0.05),
+        everywhere(SECTION_B1, "The proposed algorithm waits less than the other three.", &best, &ends),
+        rises(view, SECTION_B1),
+        Claim::number(SECTION_B1, "At λ = 1 the proposed algorithm waits about nine units.", 9.0, nine, 0.05),
         queue_length(view),
     ]
 }
@@ -82,7 +87,7 @@ fn queue_length(view: &View) -> Claim {
         "a token that is sent carries {queued:.2} on average (at most {}); {waiting:.2} nodes wait for each token",
         summary.longest_queue
     );
-    let claim = finding(between(B1, says, (9.0, 10.0), queued, 0.05), found);
+    let claim = finding(between(SECTION_B1, says, (9.0, 10.0), queued, 0.05), found);
     let reason = "As many wait as the text says, and the hops follow from that; but half of them are in the queues of \
                   nodes that wait themselves, and join the token's queue only when it comes by.";
     unless_so(claim, reason)
@@ -105,15 +110,14 @@ fn extreme(view: &View, value: impl Fn(f64) -> f64, pick: fn(f64, f64) -> f64) -
 fn broadcasters(view: &View) -> Vec<Claim> {
     let range = (16.0, 18.0);
     let wait = |contender| view.wait(COSTLY, contender, HEAVY);
-    let half = |contender, sending| {
-        view.results.of(&half_charged(view.effort, contender, sending)).time_to_enter.mean
-    };
+    let half =
+        |contender, charge| view.results.of(&half_charged(view.effort, contender, charge)).time_to_enter.mean;
     let both = |contender| {
-        let (sending, receiving) = (half(contender, true), half(contender, false));
+        let (sending, receiving) = (half(contender, Charge::Sending), half(contender, Charge::Receiving));
         format!("if only sending or only receiving occupies processors it is {sending:.1} or {receiving:.1}")
     };
     let raymond =
-        between(B1, "At λ = 1 Raymond's algorithm waits 16 to 18 units.", range, wait(RAYMOND), 0.02);
+        between(SECTION_B1, "At λ = 1 Raymond's algorithm waits 16 to 18 units.", range, wait(RAYMOND), 0.02);
     let raymond_reason = format!(
         "Set by how processors share out their work, which the text leaves open ({}). On leaving, up to n−1 replies \
          go out one after the other, here by number of node, and the one that lets the next node in may be among the last. The order decides: a trial with \
@@ -121,7 +125,7 @@ fn broadcasters(view: &View) -> Vec<Claim> {
         both(RAYMOND)
     );
     let srimani =
-        between(B1, "At λ = 1 Srimani's algorithm waits 16 to 18 units.", range, wait(SRIMANI), 0.02);
+        between(SECTION_B1, "At λ = 1 Srimani's algorithm waits 16 to 18 units.", range, wait(SRIMANI), 0.02);
     let srimani_reason = format!(
         "Set by how processors share out their work, which the text leaves open ({}): a privilege waits at a node that is \
          still sending its n−1 requests. Besides, our corrected rules know of served requests a little earlier than \
@@ -142,7 +146,7 @@ fn visits(view: &View) -> Claim {
         visits(HEAVY)
     );
     let says = "In Srimani's algorithm privileges visit a requester in vain before they go on, at low loads.";
-    let claim = Claim::holds(B1, says, visits(LIGHT) > 1.5 && visits(LIGHT) > visits(HEAVY), found);
+    let claim = Claim::holds(SECTION_B1, says, visits(LIGHT) > 1.5 && visits(LIGHT) > visits(HEAVY), found);
     claim.because(
         "Not all three come each time, as the text has it: the one that served a node stays there until another asks, so \
          that several are often at one node, which sends only one of them.",
@@ -154,7 +158,7 @@ fn slowest(view: &View) -> Vec<Claim> {
     let slow: Vec<(f64, bool)> =
         view.rates().into_iter().map(|rate| (rate, makki_is_slowest(view, rate))).collect();
     let found = format!("{}; {}", waits_at(view, COSTLY, LIGHT), waits_at(view, COSTLY, HEAVY));
-    let claim = everywhere(B1, "Makki's algorithm waits longest.", &slow, &found);
+    let claim = everywhere(SECTION_B1, "Makki's algorithm waits longest.", &slow, &found);
     let reason = "At the lightest loads Raymond's 2(n−1) messages, sent one after the other, take longer than the four hops \
                   of a request to an idle good site.";
     let single = view.results.of(&makki_alone(view.effort)).time_to_enter.mean;
@@ -163,7 +167,7 @@ fn slowest(view: &View) -> Vec<Claim> {
     let says = "Under heavy load Makki's algorithm behaves as if k were 1.";
     vec![
         unless_so(claim, reason),
-        alike(B1, says, &[pair], 0.02)
+        alike(SECTION_B1, says, &[pair], 0.02)
             .because("The one token visits everybody in turn, a hop each: about n hops, whatever k is."),
     ]
 }
@@ -194,7 +198,7 @@ pub(super) fn saturated(view: &View) -> Vec<Claim> {
             0.02,
         ),
         finding(
-            Claim::number(B1, most, COSTLY.most_entries(), throughput, 0.02),
+            Claim::number(SECTION_B1, most, COSTLY.most_entries(), throughput, 0.02),
             format!("{throughput:.3} entries per unit at λ = 1; k/(hop + E) is {:.3}", COSTLY.most_entries()),
         ),
         finding(
@@ -248,10 +252,10 @@ pub(super) fn sanity(view: &View) -> Vec<Claim> {
     let equal = "All nodes enter about equally often (here: Jain's index over 0.95 at λ = 1).";
     let limits = "No wait is beyond reasonable limits (here: under ten times the mean at λ = 1).";
     let mut claims = vec![
-        Claim::holds(B1, equal, even, format!("index, fewest and most entries: {}", fairness.join(", ")))
+        Claim::holds(SECTION_B1, equal, even, format!("index, fewest and most entries: {}", fairness.join(", ")))
         .because("With last-seen a node keeps to one token once all are busy, so that clusters of unequal size can freeze."),
         unless_so(
-            Claim::holds(B1, limits, bounded, format!("longest: {}", longest.join(", "))),
+            Claim::holds(SECTION_B1, limits, bounded, format!("longest: {}", longest.join(", "))),
             "With a random choice of tokens a request can be overtaken many times; the queues are not served in the order of asking.",
         ),
     ];
@@ -302,7 +306,7 @@ pub(super) fn figure_12(view: &View) -> Vec<Claim> {
     let srimani = "Srimani's algorithm waits somewhat less than with Tr = Ts = 0.1.";
     let makki = "Makki's algorithm waits about as long as with Tr = Ts = 0.1.";
     let proposed = "The proposed algorithm waits about as long as with Tr = Ts = 0.1.";
-    let privileges = |scene| kind(view.summary(scene, SRIMANI, HEAVY), "PRIVILEGE");
+    let privileges = |regime| kind(view.summary(regime, SRIMANI, HEAVY), "PRIVILEGE");
     let visits = format!(
         "PRIVILEGEs for each entry at λ = 1: {:.2} instead of {:.2}",
         privileges(FREE),
@@ -311,14 +315,14 @@ pub(super) fn figure_12(view: &View) -> Vec<Claim> {
     let sooner = "Requests that reach everybody at once set several privileges off to the same node, and those in vain cost at high \
                   load what quicker messages save.";
     let mut claims = vec![
-        everywhere(B1, raymond, &falls(RAYMOND, 0.25), &drops(RAYMOND)),
+        everywhere(SECTION_B1, raymond, &falls(RAYMOND, 0.25), &drops(RAYMOND)),
         unless_so(
-            everywhere(B1, srimani, &falls(SRIMANI, 0.0), &format!("{}; {visits}", drops(SRIMANI))),
+            everywhere(SECTION_B1, srimani, &falls(SRIMANI, 0.0), &format!("{}; {visits}", drops(SRIMANI))),
             sooner,
         ),
-        alike(B1, makki, &same(MAKKI), 0.02)
+        alike(SECTION_B1, makki, &same(MAKKI), 0.02)
             .because("By construction: its messages are never later than one hop."),
-        alike(B1, proposed, &same(PROPOSED), 0.05),
+        alike(SECTION_B1, proposed, &same(PROPOSED), 0.05),
     ];
     claims.extend(free_handling(view, "003 sec. 4"));
     claims
@@ -346,7 +350,7 @@ pub(super) fn figure_13(view: &View) -> Vec<Claim> {
     let mut outside = Vec::new();
     for contender in CONTENDERS {
         for rate in view.rates() {
-            let wait = |scene| view.summary(scene, contender, rate).time_to_enter;
+            let wait = |regime| view.summary(regime, contender, rate).time_to_enter;
             let (free, middle, costly) = (wait(FREE), wait(CHEAPER), wait(COSTLY));
             let (low, high) = if free.mean < costly.mean { (free, costly) } else { (costly, free) };
             if !(at_most(low, middle) && at_most(middle, high)) {
@@ -365,14 +369,14 @@ pub(super) fn figure_13(view: &View) -> Vec<Claim> {
     let least = "Where Tr and Ts are not 0, the proposed algorithm waits least.";
     let waits = format!("{}; {}", waits_at(view, CHEAPER, LIGHT), waits_at(view, CHEAPER, HEAVY));
     vec![
-        Claim::holds(B1, says, outside.len() * 20 <= all, found),
-        unless_so(everywhere(B1, least, &best, &waits), CHEAP_BROADCAST),
+        Claim::holds(SECTION_B1, says, outside.len() * 20 <= all, found),
+        unless_so(everywhere(SECTION_B1, least, &best, &waits), CHEAP_BROADCAST),
         lead_grows(view),
     ]
 }
 
 fn lead_grows(view: &View) -> Claim {
-    let lead = |scene, other| view.wait(scene, other, HEAVY) / view.wait(scene, PROPOSED, HEAVY);
+    let lead = |regime, other| view.wait(regime, other, HEAVY) / view.wait(regime, PROPOSED, HEAVY);
     let leads = OTHERS.map(|other| (other.label, lead(COSTLY, other), lead(COSTLIER, other)));
     // Less than one percent is no growth.
     let not: Vec<&str> = leads.iter().filter(|lead| lead.2 < 1.01 * lead.1).map(|lead| lead.0).collect();
@@ -380,21 +384,21 @@ fn lead_grows(view: &View) -> Claim {
     let found = format!("times the wait of proposed, for 0.1 and 0.2, at λ = 1: {list}");
     let says = "With Tr and Ts over 0.1 the lead of the proposed algorithm over the others would grow.";
     let reason = "It grows over those that send to everybody. makki's messages are hurried, so that it does not feel Ts and Tr.";
-    unless_so(each(B1, says, leads.len(), &not, found), reason)
+    unless_so(each(SECTION_B1, says, leads.len(), &not, found), reason)
 }
 
 /// Figures 20 to 22: as with short sections.
-pub(super) fn long_sections(view: &View, short: Scene) -> Vec<Claim> {
+pub(super) fn long_sections(view: &View, short: Regime) -> Vec<Claim> {
     let long = short.with_long_sections();
     let found = format!("{}; with E = 0.0002 {}", waits_at(view, long, HEAVY), waits_at(view, short, HEAVY));
     let similar = "With E = 1 results are similar (here: no two algorithms change places at λ = 1, ties within 5 % apart).";
     let same = !change_places(view, short, long);
-    let mut claims = vec![Claim::holds(B1, similar, same, found)];
+    let mut claims = vec![Claim::holds(SECTION_B1, similar, same, found)];
     if short.handling > 0.0 {
         let best = quickest(view, long, PROPOSED, &OTHERS);
         let lead = format!("{}; {}", waits_at(view, long, LIGHT), waits_at(view, long, HEAVY));
         let says = "With E = 1 too, the proposed algorithm waits least.";
-        claims.push(unless_so(everywhere(B1, says, &best, &lead), CHEAP_BROADCAST));
+        claims.push(unless_so(everywhere(SECTION_B1, says, &best, &lead), CHEAP_BROADCAST));
     }
     let formula = long.saturated_wait(HEAVY);
     let wait = view.wait(long, PROPOSED, HEAVY);
@@ -402,10 +406,10 @@ pub(super) fn long_sections(view: &View, short: Scene) -> Vec<Claim> {
     claims
 }
 
-/// Whether one of two algorithms waits longer in one scene and the other in the other scene.
-fn change_places(view: &View, one: Scene, other: Scene) -> bool {
+/// Whether one of two algorithms waits longer in one regime and the other in the other regime.
+fn change_places(view: &View, one: Regime, other: Regime) -> bool {
     let longer =
-        |scene, first, second| view.wait(scene, first, HEAVY) > 1.05 * view.wait(scene, second, HEAVY);
+        |regime, first, second| view.wait(regime, first, HEAVY) > 1.05 * view.wait(regime, second, HEAVY);
     let four = [PROPOSED, MAKKI, SRIMANI, RAYMOND];
     four.iter()
         .any(|&first| four.iter().any(|&second| longer(one, first, second) && longer(other, second, first)))

@@ -4,7 +4,7 @@ use simulator::Point;
 
 use super::drawing::{Figure, makki_note, model_note, printed, saturation, text};
 use super::model::{
-    CHEAPER, CONTENDERS, COSTLY, FREE, HEAVY, LIGHT, MAKKI, OTHERS, PROPOSED, RAYMOND, SRIMANI, Scene, View,
+    CHEAPER, CONTENDERS, COSTLY, FREE, HEAVY, LIGHT, MAKKI, OTHERS, PROPOSED, RAYMOND, Regime, SRIMANI, View,
     curves, wait,
 };
 use super::wait_claims as claims;
@@ -14,7 +14,7 @@ use crate::{Effort, Exhibit, Page, Part, Results, Series, Table};
 /// Rates far above those of the figures, where the closed form holds visibly.
 pub(super) const BEYOND: [f64; 2] = [10.0, 100.0];
 /// More time for sending and receiving than in any figure.
-pub(super) const COSTLIER: Scene = COSTLY.with_handling(0.2);
+pub(super) const COSTLIER: Regime = COSTLY.with_handling(0.2);
 
 /// Figures 10, 12 and 13.
 pub(super) fn short_sections() -> Vec<Exhibit> {
@@ -70,17 +70,17 @@ pub(super) fn long_sections() -> Vec<Exhibit> {
     ]
 }
 
-/// The chart of waits of a scene, with the closed form and the printed numbers.
-pub(super) fn chart(view: &View, scene: Scene, marks: Option<Series>) -> Part {
+/// The chart of waits of a regime, with the closed form and the printed numbers.
+pub(super) fn chart(view: &View, regime: Regime, marks: Option<Series>) -> Part {
     let figure = Figure {
         suffix: "",
         title: "Time to enter",
         y: Axis::linear("mean time to enter, units"),
-        scene,
+        regime,
         measure: wait,
     };
     let mut chart = figure.chart(view);
-    chart.series.push(saturation(view, scene));
+    chart.series.push(saturation(view, regime));
     chart.series.extend(marks);
     Part::Chart(chart)
 }
@@ -99,19 +99,25 @@ pub(super) fn makki_alone(effort: &Effort) -> Point {
 
 /// The proposed algorithm at a rate far above those of the figures. Until the first requests arrive, nodes
 /// that begin with a token enter again and again; the warm-up has to outlast that.
-pub(super) fn far_beyond(effort: &Effort, scene: Scene, rate: f64) -> Point {
-    let mut point = scene.point(effort, PROPOSED, rate);
+pub(super) fn far_beyond(effort: &Effort, regime: Regime, rate: f64) -> Point {
+    let mut point = regime.point(effort, PROPOSED, rate);
     point.plan.warmup = 2000;
     point
 }
 
-/// A scene in which only sending, or only receiving, occupies a processor.
-pub(super) fn half_charged(effort: &Effort, contender: super::model::Contender, sending: bool) -> Point {
+/// What occupies a processor.
+#[derive(Clone, Copy)]
+pub(super) enum Charge {
+    Sending,
+    Receiving,
+}
+
+/// A point at which only sending, or only receiving, occupies a processor.
+pub(super) fn half_charged(effort: &Effort, contender: super::model::Contender, charge: Charge) -> Point {
     let mut point = COSTLY.point(effort, contender, HEAVY);
-    if sending {
-        point.plan.receive = 0.0;
-    } else {
-        point.plan.send = 0.0;
+    match charge {
+        Charge::Sending => point.plan.receive = 0.0,
+        Charge::Receiving => point.plan.send = 0.0,
     }
     point.plan.transit.mean = 0.9;
     point
@@ -123,7 +129,9 @@ fn points_of_figure_10(effort: &Effort) -> Vec<Point> {
     points.extend(BEYOND.map(|rate| far_beyond(effort, FREE, rate)));
     points.push(far_beyond(effort, COSTLY, BEYOND[0]));
     for contender in [SRIMANI, RAYMOND] {
-        points.extend([true, false].map(|sending| half_charged(effort, contender, sending)));
+        points.extend(
+            [Charge::Sending, Charge::Receiving].map(|charge| half_charged(effort, contender, charge)),
+        );
     }
     points
 }
@@ -147,9 +155,9 @@ fn draw_figure_10(effort: &Effort, results: &Results) -> Page {
 fn charges_table(view: &View) -> Part {
     let row = |contender| {
         let number =
-            |sending| view.results.of(&half_charged(view.effort, contender, sending)).time_to_enter.mean;
+            |charge| view.results.of(&half_charged(view.effort, contender, charge)).time_to_enter.mean;
         let both = view.wait(COSTLY, contender, HEAVY);
-        let none = [number(true), number(false), both];
+        let none = [number(Charge::Sending), number(Charge::Receiving), both];
         let cells = none.iter().map(|wait| format!("{wait:.2}"));
         std::iter::once(contender.label.to_string()).chain(cells).collect()
     };
@@ -210,10 +218,10 @@ fn points_of_figure_13(effort: &Effort) -> Vec<Point> {
 
 fn draw_figure_13(effort: &Effort, results: &Results) -> Page {
     let view = View { effort, results };
-    let row = |scene: Scene| {
-        let ours = view.wait(scene, PROPOSED, HEAVY);
-        let times = OTHERS.map(|other| format!("{:.2}", view.wait(scene, other, HEAVY) / ours));
-        [format!("{}", scene.handling), format!("{ours:.2}")].into_iter().chain(times).collect()
+    let row = |regime: Regime| {
+        let ours = view.wait(regime, PROPOSED, HEAVY);
+        let times = OTHERS.map(|other| format!("{:.2}", view.wait(regime, other, HEAVY) / ours));
+        [format!("{}", regime.handling), format!("{ours:.2}")].into_iter().chain(times).collect()
     };
     let table = Table {
         suffix: "handling",
@@ -226,7 +234,7 @@ fn draw_figure_13(effort: &Effort, results: &Results) -> Page {
     Page { parts, claims: claims::figure_13(&view) }
 }
 
-fn draw_long(effort: &Effort, results: &Results, short: Scene) -> Page {
+fn draw_long(effort: &Effort, results: &Results, short: Regime) -> Page {
     let view = View { effort, results };
     let note = text(
         "The same as with E = 0.0002, but each entry keeps a token for a whole unit more. For the proposed algorithm \

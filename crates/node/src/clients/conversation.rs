@@ -15,7 +15,7 @@ use service::protocol::{GREETING, Hello, ToNode, VERSIONS, Welcome};
 use super::port::Places;
 use super::{ClientLink, MOST_UNANSWERED};
 use crate::host::{Shared, Sink, Turn};
-use crate::reactor::{Next, Outbound, Ready, Round, Source};
+use transport::reactor::{Next, Outbound, Ready, Round, Source};
 
 /// A client must have greeted within this time.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
@@ -115,7 +115,7 @@ impl Conversation {
     /// Gives the member the next frames, as many as it hears at once. Returns how much work that was.
     fn hear(&mut self, connection: ConnectionId, round: &mut Round<'_>) -> usize {
         let next = &mut self.next;
-        let work = self.shared.happen_in(round.dirty, |Turn { member, around, now, effects, .. }| {
+        let work = self.shared.step_in(round.dirty, |Turn { member, environment, now, effects, .. }| {
             let mut heard = 0;
             while effects.len() < EFFECTS_AT_ONCE
                 && let Some(frame) = next.pop_front_if(|frame| heard == 0 || !takes_long(frame))
@@ -123,7 +123,7 @@ impl Conversation {
                 heard += 1;
                 // Whether the client keeps up is looked at before the next: the answer may be long.
                 let long = takes_long(&frame);
-                member.hear(connection, frame, *around, *now, effects);
+                member.hear(connection, frame, *environment, *now, effects);
                 if long {
                     break;
                 }
@@ -208,7 +208,7 @@ impl Conversation {
         };
         self.link.version.store(version, Ordering::Relaxed);
         let client = self.link.stream.peer_addr().map_err(|_| Ends)?.to_string();
-        let connection = self.shared.happen_in(round.dirty, |turn| {
+        let connection = self.shared.step_in(round.dirty, |turn| {
             let connection = turn.member.connected(&client);
             turn.sinks.insert(connection, Sink::Far(self.link.clone()));
             connection
@@ -252,7 +252,7 @@ impl Source for Conversation {
         self.link.hang_up();
         self.places.free(self.address);
         let Stage::Speaks(connection) = self.stage else { return };
-        self.shared.happen_in(round.dirty, |turn| {
+        self.shared.step_in(round.dirty, |turn| {
             turn.sinks.remove(&connection);
             turn.member.disconnected(connection, turn.now, turn.effects);
         });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use mio::Interest;
@@ -16,7 +16,8 @@ use service::protocol::{GREETING, Welcome};
 
 use super::conversation::Conversation;
 use crate::host::Shared;
-use crate::reactor::{Next, Ready, Round, Source};
+use sync::IgnorePoison;
+use transport::reactor::{Next, Ready, Round, Source};
 
 /// This many clients are accepted in one visit.
 const AT_ONCE: usize = 64;
@@ -52,7 +53,7 @@ struct Taken {
 
 impl Places {
     fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock().ignore_poison()
     }
 
     /// Takes a place for a client at this address, if there is one.

@@ -9,9 +9,8 @@ use std::time::Duration;
 use service::core::Config;
 
 use crate::failure::OnFailure;
-use crate::reactor::Sockets;
-use crate::transport;
 use crate::watchdog::Hearts;
+use transport::reactor::Sockets;
 
 /// The configuration of a node.
 pub struct HostConfig {
@@ -26,7 +25,7 @@ pub struct HostConfig {
     /// The data folder of the control plane. One folder per node, for as long as it belongs to the cluster.
     pub folder: PathBuf,
     /// How this node joins the cluster, if its folder is empty.
-    pub first: First,
+    pub bootstrap: Bootstrap,
     /// How long leases last, if this node founds the cluster; and how soon a leader that is silent is replaced.
     pub lease: Duration,
     /// Changes to the defaults of the core.
@@ -42,14 +41,14 @@ pub struct HostConfig {
 /// Changes the defaults of the core.
 pub type Tune = Box<dyn FnOnce(&mut Config) + Send>;
 
-/// How a node joins a cluster that it does not belong to yet.
-pub enum First {
-    /// It belongs to one: its folder says which.
-    No,
+/// How a node first comes to its cluster.
+pub enum Bootstrap {
+    /// The node belongs to a cluster already: its folder says to which.
+    Existing,
     /// All of these start together, by their ids and where peers reach them. The one with the lowest id
     /// founds the cluster; the others wait until it calls them.
     Together(BTreeMap<u32, String>),
-    /// It has an invitation.
+    /// The node has an invitation.
     Invited(control::Invitation),
 }
 
@@ -67,7 +66,7 @@ pub enum StartError {
     /// The cluster refuses it.
     Join(control::AskError),
     /// Its folder is empty, and the configuration names no cluster to join.
-    Nowhere(PathBuf),
+    NoCluster(PathBuf),
     /// It is not among the members that start together.
     NotAmong(u32),
     /// The invitation is for another id.
@@ -87,7 +86,7 @@ impl fmt::Display for StartError {
             StartError::Sockets(error) => write!(f, "cannot wait for sockets: {error}"),
             StartError::Found(error) => error.fmt(f),
             StartError::Join(error) => error.fmt(f),
-            StartError::Nowhere(folder) => write!(
+            StartError::NoCluster(folder) => write!(
                 f,
                 "{} belongs to no cluster yet: name all members, or pass an invitation",
                 folder.display()

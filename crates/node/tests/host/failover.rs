@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use client::{Options, Tokenwood};
-use node::{First, Hearts, Host, HostConfig, Invitation, OnFailure};
+use node::{Bootstrap, Hearts, Host, HostConfig, Invitation, OnFailure};
+use tokenwood::{Options, Tokenwood};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
@@ -40,7 +40,7 @@ impl Cluster {
             members.insert(id, cluster.new_address(id).await);
         }
         for id in 0..nodes {
-            cluster.start_node(id, First::Together(members.clone())).await;
+            cluster.start_node(id, Bootstrap::Together(members.clone())).await;
         }
         cluster.all_are_members().await;
         cluster
@@ -53,7 +53,7 @@ impl Cluster {
         self.addresses[&id].0.clone()
     }
 
-    async fn start_node(&mut self, id: u32, first: First) {
+    async fn start_node(&mut self, id: u32, bootstrap: Bootstrap) {
         let (peers, clients) = self.addresses[&id].clone();
         let listen = |address: String| async move {
             for _ in 0..100 {
@@ -72,7 +72,7 @@ impl Cluster {
             peers,
             clients,
             folder: self.folder.join(id.to_string()),
-            first,
+            bootstrap,
             lease: LEASE,
             tune: Box::new(|_| {}),
             // As in a process that is a node.
@@ -158,7 +158,7 @@ async fn what_a_dead_node_held_is_given_to_others_with_a_higher_fence_and_its_ho
     assert!(!kept.is_lost(), "locks of others are as they were");
     cluster.all_are_members().await;
     // The node comes back, as another.
-    cluster.start_node(1, First::No).await;
+    cluster.start_node(1, Bootstrap::Existing).await;
     cluster.all_are_members().await;
     drop(next);
     let lock = cluster.client(1).await.mutex("backup");
@@ -197,7 +197,7 @@ async fn a_whole_cluster_comes_back_from_its_folders() {
         cluster.kill(id).await;
     }
     for id in 0..3 {
-        cluster.start_node(id, First::No).await;
+        cluster.start_node(id, Bootstrap::Existing).await;
     }
     cluster.all_are_members().await;
     let held = within("a lock", cluster.hosts[&2].embedded().mutex("x").acquire()).await.unwrap();
@@ -216,7 +216,7 @@ async fn a_node_joins_by_invitation_once_and_is_removed_for_good() {
         let invitation: Invitation = word.parse().unwrap();
         assert_eq!(invitation.id, id);
         cluster.new_address(id).await;
-        cluster.start_node(id, First::Invited(invitation.clone())).await;
+        cluster.start_node(id, Bootstrap::Invited(invitation.clone())).await;
         cluster.all_are_members().await;
         // The invitation counts once: no other node joins with it.
         let refused = cluster.hosts[&0].control().join(&invitation, "127.0.0.1:1").await;
@@ -273,7 +273,7 @@ async fn nodes_restarted_one_after_the_other_hand_over_and_everybody_goes_on() {
         let host = cluster.hosts.remove(&id).unwrap();
         within("a node leaves", host.leave()).await;
         cluster.all_are_members().await;
-        cluster.start_node(id, First::No).await;
+        cluster.start_node(id, Bootstrap::Existing).await;
         cluster.all_are_members().await;
     }
     over.store(true, Ordering::Relaxed);
@@ -307,7 +307,7 @@ async fn a_node_that_gets_no_lease_says_why() {
     std::fs::remove_dir_all(cluster.folder.join("0")).unwrap();
     // It takes this for the first start of the cluster.
     let members = cluster.addresses.iter().map(|(id, (peers, _))| (*id, peers.clone())).collect();
-    cluster.start_node(0, First::Together(members)).await;
+    cluster.start_node(0, Bootstrap::Together(members)).await;
     let said = timeout(LONG, async {
         loop {
             if let Some(said) = log::lines("there is no leader").pop() {

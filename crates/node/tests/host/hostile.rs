@@ -4,15 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::Tokenwood;
 use node::LocalCluster;
-use rand_core::{Rng, SeedableRng};
-use rand_pcg::Pcg32;
-use service::core::{Cursor, Patience};
+use random::Random;
+use service::core::{Cursor, Timeout};
 use service::frame::{self, Incoming};
 use service::name::Kind;
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
 use service::{Acquire, Definition, SessionId, Want};
+use tokenwood::Tokenwood;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -25,10 +24,10 @@ async fn whatever_strangers_say_the_node_serves_others() {
     let cluster = LocalCluster::start(2).await.unwrap();
     let endpoint = cluster.endpoints[0].clone();
     let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
-    let mut dice = Pcg32::seed_from_u64(4);
+    let mut random = Random::new(4);
     let begun = Instant::now();
     for stranger in 0..STRANGERS {
-        let bytes = speech(&mut dice);
+        let bytes = speech(&mut random);
         // It may be disconnected in the middle of a sentence.
         _ = visit(&endpoint, &bytes, stranger % 8 == 0).await;
         if stranger % 100 == 0 {
@@ -49,18 +48,18 @@ async fn a_session_that_asks_for_anything_harms_only_itself() {
     let cluster = LocalCluster::start(2).await.unwrap();
     let endpoint = cluster.endpoints[0].clone();
     let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
-    let mut dice = Pcg32::seed_from_u64(5);
+    let mut random = Random::new(5);
     for _ in 0..20 {
         let (mut stream, session) = open(&endpoint).await;
         for request in 1..200 {
-            let any = number(&mut dice);
+            let any = number(&mut random);
             let mut bytes = Vec::new();
-            let said = match dice.next_u32() % 8 {
-                0 => ToNode::Release { session, request: any, fence: number(&mut dice) },
+            let said = match random.below(8) {
+                0 => ToNode::Release { session, request: any, fence: number(&mut random) },
                 1 => ToNode::Cancel { session, request: any },
                 2 => ToNode::KeepAlive { session, sequence: any, settled: any },
-                3 => ToNode::Acquire { session, ask: ask(&mut dice, any) },
-                _ => ToNode::Acquire { session, ask: ask(&mut dice, request) },
+                3 => ToNode::Acquire { session, ask: ask(&mut random, any) },
+                _ => ToNode::Acquire { session, ask: ask(&mut random, request) },
             };
             frame::put(VERSIONS.1, &said, &mut bytes);
             stream.write_all(&bytes).await.unwrap();
@@ -107,75 +106,75 @@ async fn visit(endpoint: &str, bytes: &[u8], listens: bool) -> std::io::Result<(
 }
 
 /// What a stranger says.
-fn speech(dice: &mut Pcg32) -> Vec<u8> {
+fn speech(random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::new();
-    if !dice.next_u32().is_multiple_of(8) {
+    if !random.once_in(8) {
         frame::put(GREETING, &Hello::MINE, &mut bytes);
     }
     let polite = bytes.len();
-    match dice.next_u32() % 5 {
-        0 => noise(dice, &mut bytes),
-        1 => bytes.extend(dice.next_u32().to_le_bytes()),
+    match random.below(5) {
+        0 => noise(random, &mut bytes),
+        1 => bytes.extend((random.bits() as u32).to_le_bytes()),
         2 => {
-            let messages = 1 + dice.next_u32() % 20;
-            (0..messages).for_each(|_| frame::put(VERSIONS.1, &absurd(dice), &mut bytes));
+            let messages = 1 + random.below(20);
+            (0..messages).for_each(|_| frame::put(VERSIONS.1, &absurd(random), &mut bytes));
         }
         3 => {
-            frame::put(VERSIONS.1, &absurd(dice), &mut bytes);
-            let kept = polite + dice.next_u32() as usize % (bytes.len() - polite);
+            frame::put(VERSIONS.1, &absurd(random), &mut bytes);
+            let kept = polite + random.below((bytes.len() - polite) as u64) as usize;
             bytes.truncate(kept);
         }
         _ => {
-            frame::put(VERSIONS.1, &absurd(dice), &mut bytes);
-            for _ in 0..1 + dice.next_u32() % 4 {
-                let place = dice.next_u32() as usize % bytes.len();
-                bytes[place] ^= 1 << (dice.next_u32() % 8);
+            frame::put(VERSIONS.1, &absurd(random), &mut bytes);
+            for _ in 0..1 + random.below(4) {
+                let place = random.below(bytes.len() as u64) as usize;
+                bytes[place] ^= 1 << random.below(8);
             }
         }
     }
     bytes
 }
 
-fn noise(dice: &mut Pcg32, bytes: &mut Vec<u8>) {
-    let length = dice.next_u32() as usize % 2_000;
+fn noise(random: &mut Random, bytes: &mut Vec<u8>) {
+    let length = random.below(2_000) as usize;
     let start = bytes.len();
     bytes.resize(start + length, 0);
-    dice.fill_bytes(&mut bytes[start..]);
+    random.fill(&mut bytes[start..]);
 }
 
 /// One of the numbers that programs forget about.
-fn number(dice: &mut Pcg32) -> u64 {
-    [0, 1, 2, u64::from(u32::MAX), u64::MAX, u64::MAX - 1, 1 << 63, 1 << 40][dice.next_u32() as usize % 8]
+fn number(random: &mut Random) -> u64 {
+    [0, 1, 2, u64::from(u32::MAX), u64::MAX, u64::MAX - 1, 1 << 63, 1 << 40][random.below(8) as usize]
 }
 
-fn time(dice: &mut Pcg32) -> Duration {
+fn time(random: &mut Random) -> Duration {
     let times = [Duration::ZERO, Duration::MAX, Duration::from_secs(1), Duration::from_secs(u64::MAX / 2)];
-    times[dice.next_u32() as usize % times.len()]
+    times[random.below(times.len() as u64) as usize]
 }
 
 /// A message that no client of ours sends.
-fn absurd(dice: &mut Pcg32) -> ToNode {
+fn absurd(random: &mut Random) -> ToNode {
     // The session of the friend has a low number too: to say what belongs to others is possible, to crash is not.
-    let node = dice.next_u32() % 3;
-    let session = SessionId { node, incarnation: number(dice), number: 1_000 + number(dice) % 1_000 };
-    let request = number(dice);
-    match dice.next_u32() % 8 {
-        0 => ToNode::Open { ttl: time(dice) },
-        1 => ToNode::KeepAlive { session, sequence: number(dice), settled: number(dice) },
+    let node = random.below(3) as u32;
+    let session = SessionId { node, incarnation: number(random), number: 1_000 + number(random) % 1_000 };
+    let request = number(random);
+    match random.below(8) {
+        0 => ToNode::Open { ttl: time(random) },
+        1 => ToNode::KeepAlive { session, sequence: number(random), settled: number(random) },
         2 => ToNode::Cancel { session, request },
-        3 => ToNode::Release { session, request, fence: number(dice) },
+        3 => ToNode::Release { session, request, fence: number(random) },
         4 => ToNode::Close { session },
-        5 => ToNode::Ask { number: number(dice), question: strange_question(dice) },
-        _ => ToNode::Acquire { session, ask: ask(dice, request) },
+        5 => ToNode::Ask { number: number(random), question: strange_question(random) },
+        _ => ToNode::Acquire { session, ask: ask(random, request) },
     }
 }
 
-fn strange_question(dice: &mut Pcg32) -> Question {
+fn strange_question(random: &mut Random) -> Question {
     let name = "\u{0}".repeat(300);
-    let kind = [Kind::Slots, Kind::RwLock, Kind::Room][dice.next_u32() as usize % 3];
-    let client = dice.next_u32().is_multiple_of(2).then(|| number(dice) as u32);
+    let kind = [Kind::Slots, Kind::RwLock, Kind::Room][random.below(3) as usize];
+    let client = random.once_in(2).then(|| number(random) as u32);
     let after = Some(Cursor { kind, name: name.as_str().into(), client });
-    match dice.next_u32() % 4 {
+    match random.below(4) {
         0 => Question::Definitions(Some(name.into())),
         1 => Question::List(after),
         2 => Question::Inspect { name: "x".to_string(), after },
@@ -183,29 +182,29 @@ fn strange_question(dice: &mut Pcg32) -> Question {
     }
 }
 
-fn ask(dice: &mut Pcg32, request: u64) -> Acquire {
+fn ask(random: &mut Random, request: u64) -> Acquire {
     let names = ["", "a\nb", "x", &"y".repeat(10_000)];
-    let name = Arc::from(names[dice.next_u32() as usize % names.len()]);
-    let definition = match dice.next_u32() % 5 {
+    let name = Arc::from(names[random.below(names.len() as u64) as usize]);
+    let definition = match random.below(5) {
         0 => Definition::Slots(0),
         1 => Definition::Slots(u32::MAX),
         2 => Definition::Slots(3),
         3 => Definition::Room,
         _ => Definition::RwLock,
     };
-    let want = match dice.next_u32() % 5 {
+    let want = match random.below(5) {
         0 => Want::Slot,
         1 => Want::Write,
         2 => Want::AnyOf([].into()),
         3 => Want::AnyOf([Arc::from("g")].into()),
         _ => Want::AnyOf(vec![Arc::from("g"); 1_000].into()),
     };
-    let patience = match dice.next_u32() % 3 {
-        0 => Patience::Try,
-        1 => Patience::For(time(dice)),
-        _ => Patience::Forever,
+    let timeout = match random.below(3) {
+        0 => Timeout::Try,
+        1 => Timeout::After(time(random)),
+        _ => Timeout::Never,
     };
-    Acquire { request, name, definition, want, patience }
+    Acquire { request, name, definition, want, timeout }
 }
 
 /// What operators may ask for is bounded by the node, and not only by the command that asks.
@@ -214,10 +213,10 @@ async fn leases_that_no_node_could_keep_are_refused() {
     let cluster = LocalCluster::start(2).await.unwrap();
     let endpoint = cluster.endpoints[0].clone();
     let friend = Tokenwood::connect([endpoint.clone()]).await.unwrap();
-    let mut observer = client::Observer::connect(&endpoint).await.unwrap();
+    let mut admin = tokenwood::Admin::connect(&endpoint).await.unwrap();
     for lasts in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(3600), Duration::MAX] {
-        match observer.ask(Question::Lease(lasts)).await.unwrap() {
-            service::protocol::Told::NotDone(why) => assert!(why.contains("500ms"), "{why}"),
+        match admin.set_lease(lasts).await {
+            Err(tokenwood::Error::NotDone(why)) => assert!(why.contains("500ms"), "{why}"),
             other => panic!("leases of {lasts:?}: {other:?}"),
         }
     }

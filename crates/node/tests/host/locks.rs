@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::support::Cluster;
-use client::{Error, Refusal, Tokenwood};
+use tokenwood::{Error, Refusal, Tokenwood};
 use tokio::time::timeout;
 
 const SHORT: Duration = Duration::from_millis(10);

@@ -4,10 +4,10 @@ use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
-use client::{Observer, Tokenwood};
 use control::Hello;
 use node::LocalCluster;
 use service::frame;
+use tokenwood::{Admin, GrantAgain, Tokenwood};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tracing::field::{Field, Visit};
@@ -71,8 +71,8 @@ async fn a_forced_release_is_audited_in_an_embedded_cluster() {
     let cluster = LocalCluster::start(1).await.unwrap();
     let client = Tokenwood::connect(cluster.endpoints.clone()).await.unwrap();
     let held = client.mutex("audited").acquire().await.unwrap();
-    let mut observer = Observer::connect(&cluster.endpoints[0]).await.unwrap();
-    observer.force_release("audited", held.slot(), held.fence(), false).await.unwrap();
+    let mut admin = Admin::connect(&cluster.endpoints[0]).await.unwrap();
+    admin.force_release("audited", held.slot(), held.fence(), GrantAgain::WhenSafe).await.unwrap();
     let said = lines("audit: ");
     let fence = format!("fence={}", held.fence());
     assert!(

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use client::{Definition, Error, Filter, Observer, Refusal, Seen, Tokenwood};
 use node::LocalCluster;
+use tokenwood::{Admin, Definition, Error, Filter, GrantAgain, Refusal, Seen, Tokenwood};
 
 /// Long enough for whatever has to happen, however busy the machine is.
 const SOON: Duration = Duration::from_secs(10);
 
-async fn fence_of(observer: &mut Observer, name: &str) -> (u32, u64) {
-    let (_, listings) = observer.inspect(name).await.expect("it is told");
+async fn fence_of(admin: &mut Admin, name: &str) -> (u32, u64) {
+    let (_, listings) = admin.inspect(name).await.expect("it is told");
     let granted = listings.iter().flat_map(|listing| &listing.clients).find_map(|client| client.granted);
     granted.map(|grant| (grant.slot, grant.fence)).expect("a client holds it")
 }
@@ -19,19 +19,19 @@ async fn what_is_taken_away_is_lost_and_nothing_else() {
     let cluster = LocalCluster::start(3).await.unwrap();
     let far = Tokenwood::connect([cluster.endpoints[0].clone()]).await.unwrap();
     let near = cluster.hosts[0].embedded();
-    let mut observer = Observer::connect(&cluster.endpoints[0]).await.unwrap();
-    let mut watching = Observer::connect(&cluster.endpoints[0]).await.unwrap();
+    let mut admin = Admin::connect(&cluster.endpoints[0]).await.unwrap();
+    let mut watching = Admin::connect(&cluster.endpoints[0]).await.unwrap();
     watching.watch(Filter { names: vec!["x".to_string()], prefixes: Vec::new() }).await.unwrap();
     for tokenwood in [far, near] {
         let (taken, kept) =
             (tokenwood.mutex("x").acquire().await.unwrap(), tokenwood.mutex("y").acquire().await.unwrap());
-        let (slot, fence) = fence_of(&mut observer, "x").await;
+        let (slot, fence) = fence_of(&mut admin, "x").await;
         assert_eq!(fence, taken.fence());
-        let wrong = observer.force_release("x", slot, fence + 1, false).await;
+        let wrong = admin.force_release("x", slot, fence + 1, GrantAgain::WhenSafe).await;
         assert_eq!(wrong, Err(Error::Refused(Refusal::NobodyHolds)));
         let other = Tokenwood::connect([cluster.endpoints[1].clone()]).await.unwrap();
         let next = tokio::spawn(async move { other.mutex("x").acquire().await });
-        let released = observer.force_release("x", slot, fence, false).await.unwrap();
+        let released = admin.force_release("x", slot, fence, GrantAgain::WhenSafe).await.unwrap();
         assert_eq!(released[0].grant.fence, fence);
         tokio::time::timeout(SOON, taken.lost()).await.expect("the holder hears of it");
         assert!(taken.is_lost() && !kept.is_lost());
@@ -42,7 +42,7 @@ async fn what_is_taken_away_is_lost_and_nothing_else() {
         assert!(next.fence() > fence);
         loop {
             let seen = tokio::time::timeout(SOON, watching.next()).await.expect("it is told").unwrap();
-            if let Seen::Event(client::Event::ForceReleased(seen)) = seen {
+            if let Seen::Event(tokenwood::Event::ForceReleased(seen)) = seen {
                 assert_eq!(seen, released[0]);
                 break;
             }
@@ -55,13 +55,13 @@ async fn what_is_taken_away_is_lost_and_nothing_else() {
 async fn a_holder_is_not_waited_for_if_the_operator_says_so() {
     let cluster = LocalCluster::start(1).await.unwrap();
     let tokenwood = Tokenwood::connect(cluster.endpoints.clone()).await.unwrap();
-    let mut observer = Observer::connect(&cluster.endpoints[0]).await.unwrap();
+    let mut admin = Admin::connect(&cluster.endpoints[0]).await.unwrap();
     let (_first, other) = (
         tokenwood.mutex("x").acquire().await.unwrap(),
         Tokenwood::connect(cluster.endpoints.clone()).await.unwrap(),
     );
-    let (slot, fence) = fence_of(&mut observer, "x").await;
-    observer.force_release("x", slot, fence, true).await.unwrap();
+    let (slot, fence) = fence_of(&mut admin, "x").await;
+    admin.force_release("x", slot, fence, GrantAgain::AtOnce).await.unwrap();
     let next = tokio::time::timeout(SOON, other.mutex("x").acquire()).await.unwrap().unwrap();
     assert!(next.fence() > fence);
     cluster.stop().await;
@@ -70,24 +70,24 @@ async fn a_holder_is_not_waited_for_if_the_operator_says_so() {
 #[tokio::test]
 async fn definitions_are_agreed_on_and_change_while_names_are_in_use() {
     let cluster = LocalCluster::start(3).await.unwrap();
-    let mut observer = Observer::connect(&cluster.endpoints[0]).await.unwrap();
-    let refused = observer.define("gpu", Some(Definition::Slots(0))).await;
+    let mut admin = Admin::connect(&cluster.endpoints[0]).await.unwrap();
+    let refused = admin.define("gpu", Definition::Slots(0)).await;
     assert_eq!(refused, Err(Error::Refused(Refusal::Slots(0))));
-    assert_eq!(observer.resize("gpu", 3).await, Err(Error::Refused(Refusal::NotDefined)));
+    assert_eq!(admin.resize("gpu", 3).await, Err(Error::Refused(Refusal::NotDefined)));
     // Without a definition it is a mutex.
     let tokenwood = Tokenwood::connect([cluster.endpoints[0].clone()]).await.unwrap();
     let first = tokenwood.as_defined("gpu").acquire().await.unwrap();
     assert!(tokenwood.as_defined("gpu").try_acquire().await.is_err_and(|error| error.is_taken()));
-    observer.define("gpu", Some(Definition::Slots(1))).await.unwrap();
+    admin.define("gpu", Definition::Slots(1)).await.unwrap();
     let waits = tokio::spawn({
         let tokenwood = tokenwood.clone();
         async move { tokenwood.as_defined("gpu").acquire().await }
     });
-    observer.resize("gpu", 2).await.unwrap();
+    admin.resize("gpu", 2).await.unwrap();
     let second = tokio::time::timeout(SOON, waits).await.expect("there is a second slot").unwrap().unwrap();
     assert_ne!(first.slot(), second.slot());
     let (defined, asked) = (Definition::Slots(2), Definition::Room);
-    let refused = observer.define("gpu", Some(Definition::Room)).await;
+    let refused = admin.define("gpu", Definition::Room).await;
     assert_eq!(refused, Err(Error::Refused(Refusal::DefinedAs { defined, asked })));
     cluster.stop().await;
 }

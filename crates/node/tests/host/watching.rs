@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::Cluster;
-use client::{Change, Event, Filter, Observer, Question, Seen, Tokenwood, Told};
+use tokenwood::{Admin, Change, Event, Filter, NodeStatus, Seen, Tokenwood};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -12,11 +12,10 @@ const LONG: Duration = Duration::from_secs(60);
 async fn any_node_knows_where_clients_reach_the_others() {
     let cluster = Cluster::start(3, |_| {}).await;
     for (id, endpoint) in cluster.endpoints.iter().enumerate() {
-        let mut observer = Observer::connect(endpoint).await.unwrap();
+        let mut admin = Admin::connect(endpoint).await.unwrap();
         let all_connected = async {
             loop {
-                let told = observer.ask(Question::Status).await.unwrap();
-                let Told::Status { node, members } = told else { panic!("{told:?}") };
+                let NodeStatus { node, members } = admin.status().await.unwrap();
                 assert_eq!((node.node as usize, node.sessions), (id, 0), "who only asks has no session");
                 if members.iter().all(|member| member.unreachable.is_none() && member.endpoint.is_some()) {
                     return members;
@@ -35,7 +34,7 @@ async fn any_node_knows_where_clients_reach_the_others() {
 async fn a_watcher_that_does_not_keep_up_learns_how_much_it_missed() {
     const ROUNDS: u64 = 40_000;
     let cluster = Cluster::start(1, |_| {}).await;
-    let mut slow = Observer::connect(&cluster.endpoints[0]).await.unwrap();
+    let mut slow = Admin::connect(&cluster.endpoints[0]).await.unwrap();
     slow.watch(Filter::default()).await.unwrap();
     let lock = cluster.hosts[0].embedded().mutex(&"x".repeat(255));
     for _ in 0..ROUNDS {
@@ -69,7 +68,7 @@ async fn a_guard_can_be_left_to_itself_and_taken_up_again() {
     let other = one.mutex("y").acquire().await.unwrap();
     assert_eq!(
         guard.detach().await.unwrap_err(),
-        client::Error::CannotDetach,
+        tokenwood::Error::CannotDetach,
         "the session holds something else"
     );
     drop(other);
@@ -88,6 +87,6 @@ async fn a_guard_can_be_left_to_itself_and_taken_up_again() {
     timeout(LONG, two.mutex("x").acquire()).await.unwrap().unwrap();
     assert!(grant.release().await.is_err(), "it was released before");
     let near = cluster.hosts[0].embedded().mutex("z").acquire().await.unwrap();
-    assert_eq!(near.detach().await.unwrap_err(), client::Error::CannotDetach);
+    assert_eq!(near.detach().await.unwrap_err(), tokenwood::Error::CannotDetach);
     cluster.stop().await;
 }

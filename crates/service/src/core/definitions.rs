@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Core, Out};
+use super::{Core, Effects};
 use crate::name::{self, Definition};
 use crate::protocol::Order;
 use crate::refusal::Refusal;
@@ -18,7 +18,7 @@ use crate::time::Time;
 impl Core {
     /// The definition of a name, or its removal, is committed. To be called for every change, in the order of
     /// the log.
-    pub fn defined(&mut self, name: &Arc<str>, definition: Option<Definition>, now: Time, out: &mut Out) {
+    pub fn defined(&mut self, name: &Arc<str>, definition: Option<Definition>, now: Time, out: &mut Effects) {
         self.check_lease(now, out);
         self.bring_name_into_view(name, now, out);
         self.names.define(name, definition);
@@ -36,7 +36,12 @@ impl Core {
     }
 
     /// Everything that is defined: to be called at the start, and whenever this node has missed changes.
-    pub fn all_defined(&mut self, definitions: &BTreeMap<Arc<str>, Definition>, now: Time, out: &mut Out) {
+    pub fn all_defined(
+        &mut self,
+        definitions: &BTreeMap<Arc<str>, Definition>,
+        now: Time,
+        out: &mut Effects,
+    ) {
         let gone: Vec<Arc<str>> =
             self.definitions().keys().filter(|name| !definitions.contains_key(*name)).cloned().collect();
         gone.iter().for_each(|name| self.defined(name, None, now, out));
@@ -54,7 +59,7 @@ impl Core {
 
     /// Some waiters asked for a number of slots when nothing was defined. Those that asked for what is defined now
     /// stay; the others are refused.
-    fn apply_definition(&mut self, number: u32, defined: Definition, now: Time, out: &mut Out) {
+    fn apply_definition(&mut self, number: u32, defined: Definition, now: Time, out: &mut Effects) {
         let mut waiters = Vec::new();
         for client in self.requests.of_resource(number) {
             let Some(request) = self.requests.get(client) else { continue };
@@ -71,7 +76,7 @@ impl Core {
 
     /// At the home: gives a resource as many slots as are defined, once all members have reported which of them they
     /// have.
-    pub(super) fn resize_as_defined(&mut self, number: u32, now: Time, out: &mut Out) {
+    pub(super) fn resize_as_defined(&mut self, number: u32, now: Time, out: &mut Effects) {
         let setup = self.names.setup(self.membership.position());
         let Some(resource) = self.names.get(number) else { return };
         let Some(slots) = resource.defined().and_then(Definition::slots) else { return };

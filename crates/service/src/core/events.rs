@@ -1,23 +1,29 @@
 //! Events for watchers. Without a watcher this costs one comparison.
 
-use super::{Core, Out};
+use super::{Core, Effects};
 use crate::event::{Change, Event};
+use crate::grant::Grant;
 use crate::refusal::Refusal;
 
 impl Core {
     /// Tells watchers how a request changes.
     #[inline]
-    pub(super) fn emit(&self, client: u32, change: impl FnOnce() -> Change, out: &mut Out) {
+    pub(super) fn emit(&self, client: u32, change: impl FnOnce() -> Change, out: &mut Effects) {
         if let Some(events) = &mut out.events {
             events.extend(self.event(client, change()));
         }
     }
 
-    /// Tells watchers that a request ends, because of the client or because its session has expired.
-    pub(super) fn emit_end(&self, client: u32, ran_out: bool, why: &Refusal, out: &mut Out) {
+    /// Tells watchers that a request ends. `of_grant` is the change if it holds a grant, `why` the reason if it waits.
+    pub(super) fn emit_end(
+        &self,
+        client: u32,
+        of_grant: fn(Grant) -> Change,
+        why: &Refusal,
+        out: &mut Effects,
+    ) {
         let change = || match self.requests.get(client).and_then(|request| request.granted) {
-            Some(grant) if ran_out => Change::Lost(grant),
-            Some(grant) => Change::Released(grant),
+            Some(grant) => of_grant(grant),
             None => Change::GaveUp(why.clone()),
         };
         self.emit(client, change, out);

@@ -8,6 +8,7 @@ use super::state::{AccountId, Counted, Due};
 use crate::limits::Bound;
 use crate::name::Definition;
 use crate::refusal::Refusal;
+use crate::resource::Start;
 use crate::time::Time;
 
 /// So many are forgotten at once, so that clients do not wait for it.
@@ -25,8 +26,9 @@ impl Core {
         if is_home && let Some(number) = self.names.in_the_way(name, position)? {
             self.forget(number);
         }
-        let opening = is_home && !self.membership.may_mint();
-        Ok(self.names.create(name, definition, home, position, opening))
+        let waits = is_home && !self.membership.may_mint();
+        let start = if waits { Start::AfterReports } else { Start::AtOnce };
+        Ok(self.names.create(name, definition, home, position, start))
     }
 
     /// Makes the resource of a name that a client asks for, if the bounds allow it. The inner error is that of `create`.
@@ -82,7 +84,7 @@ impl Core {
     /// Lists a resource as idle, if it is.
     pub(super) fn list_if_idle(&mut self, number: u32, now: Time) {
         if self.names.list_if_idle(number, self.membership.position(), now) {
-            self.agenda.plan(now + self.config.keep_idle, Due::Forget);
+            self.deadlines.plan(now + self.config.keep_idle, Due::Forget);
         }
     }
 
@@ -95,7 +97,7 @@ impl Core {
         {
             looked_at += 1;
             if looked_at > AT_ONCE {
-                return self.agenda.plan(now + Duration::from_nanos(1), Due::Forget);
+                return self.deadlines.plan(now + Duration::from_nanos(1), Due::Forget);
             }
             if let Some(number) = self.names.take_idle(position, keep, now) {
                 self.counts.forgotten += 1;
@@ -103,7 +105,7 @@ impl Core {
             }
         }
         match self.names.idle_since() {
-            Some(since) => self.agenda.plan(since + keep, Due::Forget),
+            Some(since) => self.deadlines.plan(since + keep, Due::Forget),
             None => self.names.shrink(),
         }
     }
@@ -115,7 +117,7 @@ impl Core {
             self.accounts.give_back(account, Counted::Slots, slots);
         }
         for (timer, planned) in resource.timers().planned() {
-            self.agenda.cancel(planned, Due::Timer(number, timer));
+            self.deadlines.cancel(planned, Due::Timer(number, timer));
         }
     }
 }

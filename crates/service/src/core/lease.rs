@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use super::state::Due;
-use super::{Core, Out};
+use super::state::{Due, SessionEnd};
+use super::{Core, Effects};
 use crate::defect::Defect;
 use crate::leases::Lease;
 use crate::refusal::Refusal;
@@ -41,21 +41,21 @@ impl Core {
         (incarnation, sequence): (u64, u64),
         lasts: Duration,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) {
         self.check_lease(now, out);
         let before = self.lease.moments();
         if self.lease.confirmed(now, incarnation, sequence, lasts) {
-            before.into_iter().for_each(|at| self.agenda.cancel(at, Due::Lease));
-            self.lease.moments().into_iter().for_each(|at| self.agenda.plan(at, Due::Lease));
+            before.into_iter().for_each(|at| self.deadlines.cancel(at, Due::Lease));
+            self.lease.moments().into_iter().for_each(|at| self.deadlines.plan(at, Due::Lease));
             for client in self.requests.take_asked_again() {
-                self.answer_again(client, now, out);
+                self.reply_again(client, now, out);
             }
         }
     }
 
     /// Looks at the clock before the node decides anything: a driver may wake it late.
-    pub(super) fn check_lease(&mut self, now: Time, out: &mut Out) {
+    pub(super) fn check_lease(&mut self, now: Time, out: &mut Effects) {
         if let Some(until) = self.lease.take_warning(now) {
             self.end_local_sessions(until, out);
         }
@@ -65,21 +65,23 @@ impl Core {
     }
 
     /// Ends the sessions of clients in this process. What they hold is free when this time has come.
-    pub(super) fn end_local_sessions(&mut self, until: Time, out: &mut Out) {
+    pub(super) fn end_local_sessions(&mut self, until: Time, out: &mut Effects) {
         for number in self.sessions.local() {
             if let Some(session) = self.sessions.get_mut(number) {
                 session.end_at(until);
             }
-            self.agenda.plan(until, Due::Session(number));
+            self.deadlines.plan(until, Due::Session(number));
             out.ended.push(self.sessions.id(number));
         }
     }
 
     /// The lease has lapsed: all waiters are refused.
-    fn lapse(&mut self, now: Time, out: &mut Out) {
+    fn lapse(&mut self, now: Time, out: &mut Effects) {
         self.refuse_waiters(self.requests.waiting(), Refusal::NoLease, now, out);
         if self.has_defect(Defect::FreedAtLapse) {
-            self.sessions.numbers().into_iter().for_each(|number| self.end_session(number, true, now, out));
+            for number in self.sessions.numbers() {
+                self.end_session(number, SessionEnd::Expired, now, out);
+            }
         }
     }
 }

@@ -4,8 +4,8 @@
 //! Tokens that other nodes wait for go to them as soon as they are free, as always. A token that lies here
 //! idle is nowhere in the next view, and its home mints it.
 
-use super::state::Chore;
-use super::{Core, Out};
+use super::state::BulkOperation;
+use super::{Core, Effects};
 use crate::defect::Defect;
 use crate::refusal::Refusal;
 use crate::session::{Session, SessionId};
@@ -15,7 +15,7 @@ impl Core {
     /// This node is to leave: it refuses all waiters and new requests. Sessions that hold something are kept alive
     /// until this time, and expire after it; all others end now. Clients in this process are told now, and have until
     /// then to stop.
-    pub fn depart(&mut self, until: Time, now: Time, out: &mut Out) {
+    pub fn depart(&mut self, until: Time, now: Time, out: &mut Effects) {
         self.check_lease(now, out);
         self.admission.leave(until);
         let waiting = self.requests.waiting();
@@ -23,7 +23,7 @@ impl Core {
         let sessions = if waiting.len() > self.slice() { self.sessions.numbers() } else { Vec::new() };
         self.refuse_waiters(waiting, Refusal::Leaving, now, out);
         let sessions = if sessions.is_empty() { self.sessions.idle() } else { sessions };
-        self.begin_after_all(Chore::EndIdle { sessions: sessions.into() }, now, out);
+        self.begin_after_all(BulkOperation::EndIdle { sessions: sessions.into() }, now, out);
         self.end_local_sessions(until, out);
     }
 

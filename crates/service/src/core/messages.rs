@@ -1,4 +1,4 @@
-//! What clients and other nodes say to a node's core, and what it wants done.
+//! The inputs of a core from clients and other nodes, and its effects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use crate::event::Event;
 use crate::grant::Grant;
 use crate::name::Definition;
 use crate::refusal::Refusal;
-use crate::resource::Content;
+use crate::resource::ResourceMessage;
 use crate::session::SessionId;
-use crate::view::Place;
-use crate::wish::Want;
+use crate::view::MemberIndex;
+use crate::want::Want;
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,35 +25,35 @@ pub struct Acquire {
     pub definition: Definition,
     /// What the client wants of it.
     pub want: Want,
-    /// The timeout: none at all (a try), this long, or for ever.
-    pub patience: Patience,
+    /// How long the request waits.
+    pub timeout: Timeout,
 }
 
-/// How long a client wants to wait.
+/// How long a request waits for a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Patience {
-    /// Not at all.
+pub enum Timeout {
+    /// The request does not wait for a release.
     Try,
-    /// So long.
-    For(Duration),
-    /// Until it is granted or cancelled.
-    Forever,
+    /// The request times out after this long.
+    After(Duration),
+    /// The request waits until it is granted or cancelled.
+    Never,
 }
 
-/// An answer to a session.
+/// The reply to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// Whose request.
+pub struct Reply {
+    /// The session that sent the request.
     pub session: SessionId,
-    /// The client's number for it.
+    /// The client's number for the request.
     pub request: u64,
     /// What became of it.
-    pub reply: Reply,
+    pub outcome: RequestOutcome,
 }
 
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reply {
+pub enum RequestOutcome {
     /// The client holds this.
     Granted(Grant),
     /// The client holds nothing, and does not wait either.
@@ -62,52 +62,52 @@ pub enum Reply {
     Revoked,
 }
 
-/// What a node says to another.
+/// A message from one node to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerMessage {
-    /// The view it belongs to.
+    /// The view that the message belongs to.
     pub epoch: u64,
-    /// What it says.
-    pub said: Said,
+    /// The message itself.
+    pub content: PeerContent,
 }
 
-/// What a message says.
+/// The content of a message between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Said {
-    /// Something about a resource.
-    About {
+pub enum PeerContent {
+    /// A message about one resource.
+    Resource {
         /// The name of the resource.
         name: Arc<str>,
         /// What the sender takes the resource for.
         definition: Definition,
-        /// What it says.
-        content: Content,
+        /// The message about it.
+        message: ResourceMessage,
     },
     /// The sender has reported everything that it has of resources at home at the receiver.
-    End,
+    EndMark,
 }
 
-/// What a node wants done.
+/// The effects of an input on a core. A driver carries them out.
 #[derive(Clone, Debug, Default)]
-pub struct Out {
+pub struct Effects {
     /// Messages to peers, in order.
-    pub messages: Vec<(Place, PeerMessage)>,
-    /// Answers to sessions.
-    pub answers: Vec<Answer>,
-    /// Sessions that have ended; there are no more answers for them.
+    pub messages: Vec<(MemberIndex, PeerMessage)>,
+    /// Replies to requests of sessions.
+    pub replies: Vec<Reply>,
+    /// Sessions that have ended; there are no more replies for them.
     pub ended: Vec<SessionId>,
     /// Members whose messages contradict what this node knows, and how: they changed nothing.
-    pub contradictions: Vec<(Place, &'static str)>,
+    pub contradictions: Vec<(MemberIndex, &'static str)>,
     /// Events, for watchers: a driver without watchers leaves `None` here.
     pub events: Option<Vec<Event>>,
 }
 
-impl Out {
+impl Effects {
     /// Whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
-        let Out { messages, answers, ended, contradictions, events } = self;
+        let Effects { messages, replies, ended, contradictions, events } = self;
         messages.is_empty()
-            && answers.is_empty()
+            && replies.is_empty()
             && ended.is_empty()
             && contradictions.is_empty()
             && events.as_ref().is_none_or(Vec::is_empty)

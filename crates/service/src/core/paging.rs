@@ -10,7 +10,7 @@ use super::Core;
 use super::report::Listing;
 use crate::name::{Definition, Kind};
 use crate::time::Time;
-use crate::wish::Want;
+use crate::want::Want;
 
 /// This many bytes of listings fill a page. What has to be listed about one name beside its clients (a
 /// semaphore with the most slots there can be) and the groups of one client fit into what is left of a frame.
@@ -48,6 +48,13 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
+/// What to do with names that no client uses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unused {
+    Skip,
+    List,
+}
+
 /// A name that may be on a page.
 struct Candidate<'a> {
     kind: Kind,
@@ -80,7 +87,7 @@ impl Core {
                 Candidate { kind: *kind, name, number: *number, told }
             })
         });
-        self.page(candidates, false, now)
+        self.page(candidates, Unused::Skip, now)
     }
 
     /// A page of what this node knows of a name, after this cursor. It is more than one kind of thing only for a moment: until
@@ -95,7 +102,7 @@ impl Core {
             };
             Some(Candidate { kind: *kind, name, number: *number, told })
         });
-        self.page(known, true, now)
+        self.page(known, Unused::List, now)
     }
 
     /// A page of definitions, after this name, and whether there are more.
@@ -112,15 +119,16 @@ impl Core {
         (page, false)
     }
 
-    /// Fills a page with the clients of these names, and on request with names that have none.
-    fn page<'a>(&self, candidates: impl Iterator<Item = Candidate<'a>>, unused: bool, now: Time) -> Page {
+    /// Fills a page with the clients of these names.
+    fn page<'a>(&self, candidates: impl Iterator<Item = Candidate<'a>>, unused: Unused, now: Time) -> Page {
         let mut page = Page { listings: Vec::new(), next: None };
         let mut bytes = 0;
         for (looked_at, candidate) in (1..).zip(candidates) {
             let Candidate { number, told, .. } = candidate;
             let most = PAGE_BYTES.saturating_sub(bytes) / CLIENT_BYTES + 1;
             let (clients, mut more) = self.requests.of_resource_after(number, told, (most, PAGE_LOOKS));
-            let is_on_page = !clients.is_empty() || told.is_none() && (unused || more.is_some());
+            let is_on_page =
+                !clients.is_empty() || told.is_none() && (unused == Unused::List || more.is_some());
             if let Some(mut listing) = is_on_page.then(|| self.listing(number)).flatten() {
                 if told.is_some() {
                     listing.slots.clear();

@@ -11,8 +11,8 @@ use crate::grant::Grant;
 use crate::name::Definition;
 use crate::session::SessionId;
 use crate::time::Time;
-use crate::view::Place;
-use crate::wish::Want;
+use crate::view::MemberIndex;
+use crate::want::Want;
 
 /// A client that holds or waits here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,9 +104,9 @@ impl Core {
     pub(super) fn listing(&self, number: u32) -> Option<Listing> {
         let resource = self.names.get(number)?;
         let view = self.membership.view();
-        // Places in queues are those of the view before until the resource is brought into this one.
+        // Indices in queues are those of the view before until the resource is brought into this one.
         let behind = self.names.is_behind(number);
-        let ids = |nodes: &[Place]| if behind { Vec::new() } else { view.ids(nodes) };
+        let ids = |nodes: &[MemberIndex]| if behind { Vec::new() } else { view.ids(nodes) };
         let slots = resource.slots_here().into_iter();
         Some(Listing {
             name: resource.name().to_string(),

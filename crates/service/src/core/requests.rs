@@ -3,7 +3,7 @@
 use algorithms::ClientId;
 
 use super::state::{AccountId, Counted, Due, Granted, Request};
-use super::{Acquire, Answer, Core, Out, Patience, Reply};
+use super::{Acquire, Core, Effects, Reply, RequestOutcome, Timeout};
 use crate::defect::Defect;
 use crate::event::Change;
 use crate::grant::Grant;
@@ -13,33 +13,43 @@ use crate::refusal::Refusal;
 use crate::resource::{Input, Resource};
 use crate::session::SessionId;
 use crate::time::Time;
-use crate::wish::Want;
+use crate::want::Want;
 
 impl Core {
     /// A client asks. The answer comes at once or later; one comes, unless the session ends first. Asking again with
     /// the same number, say after a broken connection, changes nothing, and gives the answer again if there was one.
     /// The only error is that there is no such session here: then there is no session to answer to.
-    pub fn acquire(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
+    pub fn acquire(
+        &mut self,
+        id: SessionId,
+        ask: &Acquire,
+        now: Time,
+        out: &mut Effects,
+    ) -> Result<(), Refusal> {
         self.check_lease(now, out);
         self.sessions.find(id)?;
         if let Err(refusal) = self.ask(id, ask, now, out) {
-            self.answer_refusal(id.number, ask.request, refusal, out);
+            self.reply_with_refusal(id.number, ask.request, refusal, out);
         }
         Ok(())
     }
 
-    fn ask(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Out) -> Result<(), Refusal> {
+    fn ask(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Effects) -> Result<(), Refusal> {
         let session = self.sessions.find(id)?;
         if let Some(client) = session.client(ask.request) {
-            self.answer_again(client, now, out);
+            self.reply_again(client, now, out);
             return Ok(());
         }
         if let Some(refusal) = session.refusal(ask.request).cloned() {
-            out.answers.push(Answer { session: id, request: ask.request, reply: Reply::Refused(refusal) });
+            out.replies.push(Reply {
+                session: id,
+                request: ask.request,
+                outcome: RequestOutcome::Refused(refusal),
+            });
             return Ok(());
         }
         if session.revoked().contains(&ask.request) {
-            out.answers.push(Answer { session: id, request: ask.request, reply: Reply::Revoked });
+            out.replies.push(Reply { session: id, request: ask.request, outcome: RequestOutcome::Revoked });
             return Ok(());
         }
         if ask.request <= session.highest_request {
@@ -69,7 +79,7 @@ impl Core {
             resource,
             since: now,
             until: None,
-            patience: ask.patience,
+            timeout: ask.timeout,
             want: if ask.want == Want::AnySlot { Want::Slot } else { ask.want.clone() },
             granted: None,
             insists,
@@ -136,15 +146,15 @@ impl Core {
         }
     }
 
-    /// Whether new requests are served, or refused because the driver cannot take more. Requests from before are not
+    /// An overloaded node refuses new requests, because the driver cannot take more. Requests from before are not
     /// affected.
-    pub fn let_newcomers_in(&mut self, whether: bool) {
-        self.admission.set_overloaded(!whether);
+    pub fn set_overloaded(&mut self, overloaded: bool) {
+        self.admission.set_overloaded(overloaded);
     }
 
     /// Gives the answer again, if there was one: the client may not have heard it. Without a lease it has to wait, because
     /// another client may have been granted the same meanwhile, with a higher fence.
-    pub(super) fn answer_again(&mut self, client: u32, now: Time, out: &mut Out) {
+    pub(super) fn reply_again(&mut self, client: u32, now: Time, out: &mut Effects) {
         let leased = self.is_leased(now) || self.has_defect(Defect::ToldWithoutLease);
         let Some(request) = self.requests.get(client) else { return };
         if let Some(grant) = request.granted {
@@ -152,18 +162,18 @@ impl Core {
                 return self.requests.ask_again(client);
             }
             let (session, number) = (self.sessions.id(request.session), request.number);
-            out.answers.push(Answer { session, request: number, reply: Reply::Granted(grant) });
+            out.replies.push(Reply { session, request: number, outcome: RequestOutcome::Granted(grant) });
         }
     }
 
     /// A request that was not granted at once waits until its timeout.
-    fn wait(&mut self, client: u32, now: Time, out: &mut Out) {
+    fn wait(&mut self, client: u32, now: Time, out: &mut Effects) {
         let Some(request) = self.requests.get(client).filter(|request| request.waits()) else { return };
-        let until = match request.patience {
-            Patience::Forever => None,
-            Patience::For(patience) => Some(now + patience),
+        let until = match request.timeout {
+            Timeout::Never => None,
+            Timeout::After(timeout) => Some(now + timeout),
             // Unless all slots are here and taken, one may be free elsewhere.
-            Patience::Try => {
+            Timeout::Try => {
                 let taken = self.names.get(request.resource).is_some_and(Resource::all_taken_here);
                 Some(if taken { now } else { now + self.config.try_limit })
             }
@@ -173,35 +183,41 @@ impl Core {
             if until <= now {
                 return self.stop_waiting(client, now, out);
             }
-            self.agenda.plan(until, Due::Request(client));
+            self.deadlines.plan(until, Due::Request(client));
         }
         self.emit(client, || Change::Waits, out);
     }
 
     /// A waiter has reached its timeout.
-    pub(super) fn stop_waiting(&mut self, client: u32, now: Time, out: &mut Out) {
+    pub(super) fn stop_waiting(&mut self, client: u32, now: Time, out: &mut Effects) {
         self.bring_request_into_view(client, now, out);
         let Some(request) = self.requests.get(client).filter(|request| request.waits()) else { return };
-        let refusal = if request.patience == Patience::Try { Refusal::NotFree } else { Refusal::TimedOut };
+        let refusal = if request.timeout == Timeout::Try { Refusal::NotFree } else { Refusal::TimedOut };
         self.refuse_waiter(client, refusal, now, out);
     }
 
     /// Ends a request, and tells the client why.
-    pub(super) fn refuse_waiter(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Out) {
+    pub(super) fn refuse_waiter(&mut self, client: u32, refusal: Refusal, now: Time, out: &mut Effects) {
         self.bring_request_into_view(client, now, out);
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
         if let Some(session) = self.sessions.get_mut(session) {
             session.remove_request(number);
         }
-        self.emit_end(client, false, &refusal, out);
+        self.emit_end(client, Change::Released, &refusal, out);
         self.end_request(client, now, out);
-        self.answer_refusal(session, number, refusal, out);
+        self.reply_with_refusal(session, number, refusal, out);
     }
 
     /// A client cancels a request. If it was granted meanwhile, the grant is released. The answer is that it
     /// was cancelled, unless there was another before.
-    pub fn cancel(&mut self, id: SessionId, request: u64, now: Time, out: &mut Out) -> Result<(), Refusal> {
+    pub fn cancel(
+        &mut self,
+        id: SessionId,
+        request: u64,
+        now: Time,
+        out: &mut Effects,
+    ) -> Result<(), Refusal> {
         self.check_lease(now, out);
         self.sessions.find(id)?.forget_revoked(request);
         if let Some(client) = self.sessions.find(id)?.client(request) {
@@ -218,7 +234,7 @@ impl Core {
         request: u64,
         fence: u64,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) -> Result<(), Refusal> {
         self.check_lease(now, out);
         let session = self.sessions.find(id)?;
@@ -244,16 +260,16 @@ impl Core {
     }
 
     /// A request neither waits nor holds any more. Its session does not list it any more.
-    pub(super) fn end_request(&mut self, client: u32, now: Time, out: &mut Out) {
+    pub(super) fn end_request(&mut self, client: u32, now: Time, out: &mut Effects) {
         // While the request is still there: it may be granted thereby.
         self.bring_request_into_view(client, now, out);
         let Some(request) = self.requests.remove(client) else { return };
         self.accounts.give_back(request.account, Counted::Requests, request.want.weight());
         if let Some(until) = request.until {
-            self.agenda.cancel(until, Due::Request(client));
+            self.deadlines.cancel(until, Due::Request(client));
         }
         if let Some(until) = request.revoked {
-            self.agenda.cancel(until, Due::Revoked(client));
+            self.deadlines.cancel(until, Due::Revoked(client));
         }
         let input = match request.granted {
             Some(_) => Input::Exit(client),
@@ -262,7 +278,7 @@ impl Core {
         self.step(request.resource, input, now, out);
     }
 
-    fn answer_refusal(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Out) {
+    fn reply_with_refusal(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Effects) {
         self.counts.refused += 1;
         // A client that cancelled does not ask again.
         let asks_again = refusal != Refusal::Cancelled && refusal != Refusal::RequestUsed(request);
@@ -272,25 +288,25 @@ impl Core {
                 session.keep_refusal(request, refusal.clone());
             }
         }
-        out.answers.push(Answer {
+        out.replies.push(Reply {
             session: self.sessions.id(session),
             request,
-            reply: Reply::Refused(refusal),
+            outcome: RequestOutcome::Refused(refusal),
         });
     }
 
     /// Grants a request that waits: this slot, with this fence, in the group of this number.
-    pub(super) fn grant(&mut self, client: ClientId, what: (u32, u64, u64), now: Time, out: &mut Out) {
+    pub(super) fn grant(&mut self, client: ClientId, what: (u32, u64, u64), now: Time, out: &mut Effects) {
         let Granted { session, number, grant, until } = self.requests.grant(client, what, now);
         if let Some(until) = until {
-            self.agenda.cancel(until, Due::Request(client));
+            self.deadlines.cancel(until, Due::Request(client));
         }
         if let Some(refusal) = self.withholds(client, grant.fence, now) {
-            return self.chores.add_unwanted(client, session, refusal);
+            return self.backlog.add_unwanted(client, session, refusal);
         }
         self.counts.grants += 1;
-        let reply = Reply::Granted(grant);
-        out.answers.push(Answer { session: self.sessions.id(session), request: number, reply });
+        let outcome = RequestOutcome::Granted(grant);
+        out.replies.push(Reply { session: self.sessions.id(session), request: number, outcome });
         self.emit(client, || Change::Granted(grant), out);
     }
 }

@@ -5,23 +5,32 @@
 //! that promise has certainly run out.
 
 use super::state::{Due, Request};
-use super::{Answer, Core, Out, Reply};
+use super::{Core, Effects, Reply, RequestOutcome};
 use crate::defect::Defect;
 use crate::event::{Change, Event, ForceReleased};
 use crate::refusal::Refusal;
 use crate::time::Time;
 
+/// When a revoked slot is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revocation {
+    /// At once, without waiting for the holder: that breaks exclusion.
+    AtOnce,
+    /// When the holder has released it, or its promise has certainly run out.
+    AfterPromise,
+}
+
 impl Core {
-    /// Revokes what a client of this node holds of a name, by this slot and fence; if `at_once`, without waiting for
-    /// the holder, which breaks exclusion. `by` says who orders it. Doing it again does no harm.
+    /// Revokes what a client of this node holds of a name, by this slot and fence. `by` says who orders it. Doing it
+    /// again does no harm.
     pub fn force_release(
         &mut self,
         name: &str,
         (slot, fence): (u32, u64),
-        at_once: bool,
+        when: Revocation,
         by: &str,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) -> Result<Vec<ForceReleased>, Refusal> {
         self.check_lease(now, out);
         let holds = |request: &Request| {
@@ -38,28 +47,28 @@ impl Core {
         holders.sort_unstable();
         holders.truncate(self.config.limits.slice.max(1));
         holders.sort_unstable_by_key(|(_, client)| *client);
-        let revoked =
-            holders.into_iter().filter_map(|(_, client)| self.revoke(client, at_once, by, now, out));
+        let revoked = holders.into_iter().filter_map(|(_, client)| self.revoke(client, when, by, now, out));
         Ok(revoked.collect())
     }
 
     fn revoke(
         &mut self,
         client: u32,
-        at_once: bool,
+        when: Revocation,
         by: &str,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) -> Option<ForceReleased> {
         let omitted = self.has_defect(Defect::ForcedAtOnce);
         let request = self.requests.get(client)?;
         let (number, before) = (request.number, request.revoked);
         let believed_until = self.sessions.get_mut(request.session)?.revoke(number, now);
+        let at_once = when == Revocation::AtOnce;
         let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
         if let Some(before) = before {
-            self.agenda.cancel(before, Due::Revoked(client));
+            self.deadlines.cancel(before, Due::Revoked(client));
         }
-        self.agenda.plan(until, Due::Revoked(client));
+        self.deadlines.plan(until, Due::Revoked(client));
         let resource = self.names.get(request.resource)?;
         let released = ForceReleased {
             by: by.to_string(),
@@ -72,7 +81,11 @@ impl Core {
             at_once,
         };
         self.requests.revoke(client, until);
-        out.answers.push(Answer { session: released.session, request: number, reply: Reply::Revoked });
+        out.replies.push(Reply {
+            session: released.session,
+            request: number,
+            outcome: RequestOutcome::Revoked,
+        });
         if let Some(events) = &mut out.events {
             events.push(Event::ForceReleased(released.clone()));
         }
@@ -81,7 +94,7 @@ impl Core {
     }
 
     /// The client's promise for a revoked grant has certainly run out: the slot is free.
-    pub(super) fn revoked_due(&mut self, client: u32, now: Time, out: &mut Out) {
+    pub(super) fn revoked_due(&mut self, client: u32, now: Time, out: &mut Effects) {
         let Some(request) = self.requests.get(client) else { return };
         let (session, number) = (request.session, request.number);
         let Some(grant) = request.granted.filter(|_| request.revoked.is_some_and(|until| until <= now))

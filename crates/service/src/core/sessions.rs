@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use super::state::{AccountId, Chore, Counted, Due, Request};
-use super::{Answer, Core, Out, Reply};
+use super::state::{AccountId, BulkOperation, Counted, Due, Request, SessionEnd};
+use super::{Core, Effects, Reply, RequestOutcome};
 use crate::event::Event;
-use crate::limits::LONG_LIFE;
+use crate::limits::LONG_TTL;
 use crate::refusal::Refusal;
-use crate::session::{LONGEST_LIFE, Promise, SHORTEST_LIFE, Session, SessionId};
+use crate::session::{LONGEST_TTL, Promise, SHORTEST_TTL, Session, SessionId};
 use crate::time::Time;
 
 /// Whether a session outlives its client for long.
 fn is_long(ttl: Option<Duration>) -> bool {
-    ttl.is_some_and(|ttl| ttl > LONG_LIFE)
+    ttl.is_some_and(|ttl| ttl > LONG_TTL)
 }
 
 impl Core {
@@ -33,7 +33,7 @@ impl Core {
             return Err(Refusal::NoLease);
         }
         self.admission.of_session()?;
-        if ttl.is_some_and(|ttl| !(SHORTEST_LIFE..=LONGEST_LIFE).contains(&ttl)) {
+        if ttl.is_some_and(|ttl| !(SHORTEST_TTL..=LONGEST_TTL).contains(&ttl)) {
             return Err(Refusal::TimeToLive);
         }
         let account = self.account_of_session(host, ttl)?;
@@ -42,7 +42,7 @@ impl Core {
         let ends = session.ends();
         let number = self.sessions.open(session);
         if let Some(ends) = ends {
-            self.agenda.plan(ends, Due::Session(number));
+            self.deadlines.plan(ends, Due::Session(number));
         }
         Ok((self.sessions.id(number), promise))
     }
@@ -73,7 +73,7 @@ impl Core {
         sequence: u64,
         settled: u64,
         now: Time,
-        out: &mut Out,
+        out: &mut Effects,
     ) -> Result<Promise, Refusal> {
         let lease_left = self.lease.left(now);
         if lease_left.is_zero() {
@@ -86,7 +86,7 @@ impl Core {
         let session = self.sessions.find(id)?;
         let (account, dropped) = (session.account, session.drop_refusals(settled));
         for &request in session.revoked() {
-            out.answers.push(Answer { session: id, request, reply: Reply::Revoked });
+            out.replies.push(Reply { session: id, request, outcome: RequestOutcome::Revoked });
         }
         let promise = session.promise(sequence, now, lease_left, defect);
         if dropped > 0 {
@@ -96,10 +96,10 @@ impl Core {
     }
 
     /// A client ends its session, with everything in it.
-    pub fn close(&mut self, id: SessionId, now: Time, out: &mut Out) -> Result<(), Refusal> {
+    pub fn close(&mut self, id: SessionId, now: Time, out: &mut Effects) -> Result<(), Refusal> {
         self.check_lease(now, out);
         self.sessions.find(id)?;
-        self.end_session(id.number, false, now, out);
+        self.end_session(id.number, SessionEnd::Closed, now, out);
         Ok(())
     }
 
@@ -108,18 +108,18 @@ impl Core {
         self.sessions.contains(id)
     }
 
-    pub(super) fn session_due(&mut self, number: u64, now: Time, out: &mut Out) {
+    pub(super) fn session_due(&mut self, number: u64, now: Time, out: &mut Effects) {
         let Some(ends) = self.sessions.get(number).and_then(Session::ends) else { return };
         if ends > now {
             // There was a keep-alive since this was planned.
-            self.agenda.plan(ends, Due::Session(number));
+            self.deadlines.plan(ends, Due::Session(number));
             return;
         }
         self.counts.sessions_ended += 1;
-        self.end_session(number, true, now, out);
+        self.end_session(number, SessionEnd::Expired, now, out);
     }
 
-    pub(super) fn end_session(&mut self, number: u64, ran_out: bool, now: Time, out: &mut Out) {
+    pub(super) fn end_session(&mut self, number: u64, end: SessionEnd, now: Time, out: &mut Effects) {
         let Some(session) = self.sessions.remove(number) else { return };
         out.ended.push(self.sessions.id(number));
         self.accounts.give_back(session.account, Counted::Refusals, session.refusals() as u64);
@@ -132,13 +132,14 @@ impl Core {
             // What it holds goes first: others wait for that.
             clients.sort_by_key(|client| self.requests.get(*client).is_none_or(Request::waits));
         }
-        self.begin(Chore::EndRequests { session: number, ran_out, clients: clients.into() }, now, out);
+        self.begin(BulkOperation::EndRequests { session: number, end, clients: clients.into() }, now, out);
     }
 
     /// Tells watchers that a session has ended, with everything in it.
-    pub(super) fn emit_session_end(&self, number: u64, ran_out: bool, out: &mut Out) {
+    pub(super) fn emit_session_end(&self, number: u64, end: SessionEnd, out: &mut Effects) {
         if let Some(events) = &mut out.events {
-            events.push(Event::SessionEnded { session: self.sessions.id(number), ran_out });
+            let (session, ran_out) = (self.sessions.id(number), end == SessionEnd::Expired);
+            events.push(Event::SessionEnded { session, ran_out });
         }
     }
 }

@@ -2,8 +2,8 @@
 
 mod accounts;
 mod admission;
-mod agenda;
-mod chores;
+mod backlog;
+mod deadlines;
 mod membership;
 mod names;
 mod requests;
@@ -13,8 +13,8 @@ mod view_change;
 pub(crate) use accounts::AccountId;
 pub(super) use accounts::{Accounts, Counted};
 pub(super) use admission::Admission;
-pub(super) use agenda::{Agenda, Due};
-pub(super) use chores::{Chore, Chores};
+pub(super) use backlog::{Backlog, BulkOperation, SessionEnd};
+pub(super) use deadlines::{Deadlines, Due};
 pub(super) use membership::Membership;
 pub(super) use names::Names;
 pub(super) use requests::{Granted, Request, Requests};

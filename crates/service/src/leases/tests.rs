@@ -330,7 +330,7 @@ fn a_newcomer_enters_when_everybody_is_in_the_view() {
 }
 
 #[test]
-fn who_comes_back_waits_until_its_old_life_is_over() {
+fn a_node_that_comes_back_waits_until_its_old_incarnation_is_excluded() {
     let mut leading = Leading::new(&[0, 1]);
     leading.renewed(0.0, renewal(1, 1));
     for tenth in 0..=110_u32 {

@@ -1,33 +1,40 @@
 //! What a member tells clients that ask how things are.
 
-use super::{Member, Surroundings};
+use super::{Environment, Member};
 use crate::leases::validate_lease;
-use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, Told};
+use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, QuestionAnswer};
 use crate::refusal::Refusal;
 use crate::registry::validate_invitation;
 use crate::time::Time;
 
 /// The answer to what cannot be; `None` if the control plane has to see to it.
-fn refused(validated: Result<(), Refusal>) -> Option<Told> {
-    validated.err().map(|refusal| Told::NotDone(refusal.to_string()))
+fn refused(validated: Result<(), Refusal>) -> Option<QuestionAnswer> {
+    validated.err().map(|refusal| QuestionAnswer::NotDone(refusal.to_string()))
 }
 
 impl Member {
     /// Answers a question; `None` if the control plane has to see to it.
-    pub(super) fn answer(&self, question: &Question, around: &dyn Surroundings, now: Time) -> Option<Told> {
+    pub(super) fn answer(
+        &self,
+        question: &Question,
+        environment: &dyn Environment,
+        now: Time,
+    ) -> Option<QuestionAnswer> {
         let core = &self.core;
         Some(match question {
-            Question::Status => Told::Status { node: core.status(), members: self.members(around) },
-            Question::Cluster => Told::Cluster(self.cluster(around, now)),
-            Question::List(after) => Told::List(core.list_page(after.as_ref(), now)),
+            Question::Status => {
+                QuestionAnswer::Status { node: core.status(), members: self.members(environment) }
+            }
+            Question::Cluster => QuestionAnswer::Cluster(self.cluster(environment, now)),
+            Question::List(after) => QuestionAnswer::List(core.list_page(after.as_ref(), now)),
             Question::Inspect { name, after } => {
                 let page = core.inspect_page(name, after.as_ref(), now);
-                Told::Inspect { home: core.home(name), page }
+                QuestionAnswer::Inspect { home: core.home(name), page }
             }
             Question::Definitions(after) => {
                 let (definitions, more) = core.definitions_page(after.as_deref());
                 let next = definitions.last().filter(|_| more).map(|(name, _)| name.clone());
-                Told::Definitions { definitions, next }
+                QuestionAnswer::Definitions { definitions, next }
             }
             Question::Invite(lasts) => refused(validate_invitation(*lasts))?,
             Question::Lease(lasts) => refused(validate_lease(*lasts))?,
@@ -35,8 +42,8 @@ impl Member {
         })
     }
 
-    fn members(&self, around: &dyn Surroundings) -> Vec<PeerStatus> {
-        let unreachable = around.unreachable();
+    fn members(&self, environment: &dyn Environment) -> Vec<PeerStatus> {
+        let unreachable = environment.unreachable();
         let member = |id: u32| PeerStatus {
             id,
             endpoint: self.registry.members.get(&id).map(|member| member.clients.clone()),
@@ -46,9 +53,9 @@ impl Member {
     }
 
     /// All nodes that belong to the cluster, members or not.
-    fn cluster(&self, around: &dyn Surroundings, now: Time) -> Cluster {
+    fn cluster(&self, environment: &dyn Environment, now: Time) -> Cluster {
         let registry = &self.registry;
-        let plane = around.control_plane();
+        let plane = environment.control_plane();
         let mut nodes = plane.nodes;
         for (id, member) in &registry.members {
             nodes.entry(*id).or_insert_with(|| member.address.clone());

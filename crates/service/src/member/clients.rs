@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{ConnectionId, Effect, Member, Note, Surroundings};
-use crate::core::{Acquire, Reply};
+use super::{ConnectionId, ControlPlaneError, Effect, Environment, Member, Note};
+use crate::core::{Acquire, RequestOutcome, Revocation};
 use crate::defect::Defect;
-use crate::protocol::{Done, Order, ToClient, ToNode, Told};
+use crate::protocol::{Order, OrderDone, QuestionAnswer, ToClient, ToNode};
 use crate::refusal::Refusal;
 use crate::registry::{Applied, Entry};
 use crate::session::SessionId;
@@ -33,9 +33,15 @@ impl Member {
         }
     }
 
-    /// The client of a connection has much to read already (`false`), or has read everything (`true`).
-    pub fn keeps_up(&mut self, connection: ConnectionId, whether: bool, effects: &mut Vec<Effect>) {
-        let frame = self.connections.keeps_up(connection, whether);
+    /// The client of a connection has much to read already. If it watches, it misses events until it has
+    /// [caught up](Member::client_caught_up).
+    pub fn client_fell_behind(&mut self, connection: ConnectionId) {
+        self.connections.fell_behind(connection);
+    }
+
+    /// The client of a connection has read everything. If it watches, it learns how many events it missed.
+    pub fn client_caught_up(&mut self, connection: ConnectionId, effects: &mut Vec<Effect>) {
+        let frame = self.connections.caught_up(connection);
         effects.extend(frame.map(|frame| Effect::Tell { connection, frame }));
     }
 
@@ -51,7 +57,7 @@ impl Member {
         &mut self,
         connection: ConnectionId,
         frame: ToNode,
-        around: &dyn Surroundings,
+        environment: &dyn Environment,
         now: Time,
         effects: &mut Vec<Effect>,
     ) {
@@ -66,7 +72,7 @@ impl Member {
                 self.keep_alive(session, (sequence, settled), now)
             }
             ToNode::Acquire { session, ask } => {
-                self.check_load(around);
+                self.check_load(environment);
                 let unknown = self.core.acquire(session, &ask, now, &mut self.out).is_err();
                 unknown.then_some(ToClient::SessionGone { session })
             }
@@ -88,11 +94,14 @@ impl Member {
                 self.note_watchers();
                 Some(watching.map_or_else(ToClient::NotWatching, |()| ToClient::Watching))
             }
-            ToNode::Ask { number, question } => match self.answer(&question, around, now) {
-                Some(what) => Some(ToClient::Told { number, what }),
+            ToNode::Ask { number, question } => match self.answer(&question, environment, now) {
+                Some(answer) => Some(ToClient::QuestionAnswer { number, answer }),
                 None => match self.connections.begin_errand(connection, &self.setup.core.limits) {
                     Ok(()) => return effects.push(Effect::Arrange { connection, number, question }),
-                    Err(refusal) => Some(ToClient::Told { number, what: Told::NotDone(refusal.to_string()) }),
+                    Err(refusal) => Some(ToClient::QuestionAnswer {
+                        number,
+                        answer: QuestionAnswer::NotDone(refusal.to_string()),
+                    }),
                 },
             },
             ToNode::Order { number, order } => self.order(connection, number, &order, now, effects),
@@ -125,9 +134,9 @@ impl Member {
     }
 
     /// Refuses new requests as long as too much waits for some peer.
-    fn check_load(&mut self, around: &dyn Surroundings) {
-        self.behind = self.behind.filter(|peer| around.waiting_for(*peer) > MOST_WAITING);
-        self.core.let_newcomers_in(self.behind.is_none());
+    fn check_load(&mut self, environment: &dyn Environment) {
+        self.behind = self.behind.filter(|peer| environment.waiting_for(*peer) > MOST_WAITING);
+        self.core.set_overloaded(self.behind.is_some());
     }
 
     /// The core tells of events only if a connection watches.
@@ -148,7 +157,7 @@ impl Member {
         now: Time,
         effects: &mut Vec<Effect>,
     ) -> Option<ToClient> {
-        let done = |result| Some(ToClient::Done { number, result });
+        let done = |result| Some(ToClient::OrderResult { number, result });
         match self.core.proposal(order) {
             Err(refusal) => return done(Err(refusal)),
             Ok(Some(entry)) => {
@@ -160,13 +169,16 @@ impl Member {
             }
             Ok(None) => {}
         }
-        let Order::ForceRelease { name, slot, fence, at_once } = order else { return done(Ok(Done::Agreed)) };
+        let Order::ForceRelease { name, slot, fence, at_once } = order else {
+            return done(Ok(OrderDone::Agreed));
+        };
         let by = self.connections.client(connection);
-        let released = self.core.force_release(name, (*slot, *fence), *at_once, by, now, &mut self.out);
+        let when = if *at_once { Revocation::AtOnce } else { Revocation::AfterPromise };
+        let released = self.core.force_release(name, (*slot, *fence), when, by, now, &mut self.out);
         if let Ok(released) = &released {
             effects.extend(released.iter().cloned().map(|it| Effect::Note(Note::ForceReleased(it))));
         }
-        done(released.map(Done::ForceReleased))
+        done(released.map(OrderDone::ForceReleased))
     }
 
     /// The result of [`Effect::Propose`]: whether the entry counts, or why that is unknown.
@@ -174,25 +186,25 @@ impl Member {
         &mut self,
         (connection, number): (ConnectionId, u64),
         entry: &Entry,
-        applied: Result<Applied, String>,
+        applied: Result<Applied, ControlPlaneError>,
         effects: &mut Vec<Effect>,
     ) {
         self.connections.end_errand(connection);
-        let applied = applied.map_err(Refusal::NotAgreed);
-        let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| Done::Agreed);
-        effects.push(Effect::Tell { connection, frame: ToClient::Done { number, result } });
+        let applied = applied.map_err(|ControlPlaneError(why)| Refusal::NotAgreed(why));
+        let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| OrderDone::Agreed);
+        effects.push(Effect::Tell { connection, frame: ToClient::OrderResult { number, result } });
     }
 
     /// What became of [`Effect::Arrange`].
     pub fn arranged(
         &mut self,
         (connection, number): (ConnectionId, u64),
-        what: Result<Told, String>,
+        answer: Result<QuestionAnswer, ControlPlaneError>,
         effects: &mut Vec<Effect>,
     ) {
         self.connections.end_errand(connection);
-        let what = what.unwrap_or_else(Told::NotDone);
-        effects.push(Effect::Tell { connection, frame: ToClient::Told { number, what } });
+        let answer = answer.unwrap_or_else(|ControlPlaneError(why)| QuestionAnswer::NotDone(why));
+        effects.push(Effect::Tell { connection, frame: ToClient::QuestionAnswer { number, answer } });
     }
 }
 
@@ -212,17 +224,17 @@ impl Member {
         &mut self,
         session: SessionId,
         ask: &Acquire,
-        around: &dyn Surroundings,
+        environment: &dyn Environment,
         now: Time,
         effects: &mut Vec<Effect>,
-    ) -> Result<Option<Reply>, Refusal> {
-        self.check_load(around);
+    ) -> Result<Option<RequestOutcome>, Refusal> {
+        self.check_load(environment);
         let acquired = self.core.acquire(session, ask, now, &mut self.out);
-        let answers = &mut self.out.answers;
-        let place = answers.iter().position(|it| it.session == session && it.request == ask.request);
-        let reply = place.map(|place| answers.remove(place).reply);
+        let replies = &mut self.out.replies;
+        let index = replies.iter().position(|it| it.session == session && it.request == ask.request);
+        let outcome = index.map(|index| replies.remove(index).outcome);
         self.pass_on(effects);
-        acquired.map(|()| reply)
+        acquired.map(|()| outcome)
     }
 
     /// Releases what a session in this process holds.

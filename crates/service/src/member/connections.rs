@@ -173,16 +173,27 @@ impl Connections {
             if watch.behind {
                 watch.missed += 1;
             } else {
-                effects.push(Effect::Tell { connection: *id, frame: ToClient::Happened(event.clone()) });
+                effects.push(Effect::Tell { connection: *id, frame: ToClient::Event(event.clone()) });
             }
         }
     }
 
-    /// A client has much to read already, or has read everything: then it learns how much it missed.
-    pub(super) fn keeps_up(&mut self, id: ConnectionId, whether: bool) -> Option<ToClient> {
-        let watch = self.open.get_mut(&id)?.watch.as_mut()?;
-        watch.behind = !whether;
-        let missed = if whether { std::mem::take(&mut watch.missed) } else { 0 };
+    /// A client has much to read already.
+    pub(super) fn fell_behind(&mut self, id: ConnectionId) {
+        if let Some(watch) = self.watch_of(id) {
+            watch.behind = true;
+        }
+    }
+
+    /// A client has read everything: it learns how much it missed, if it did.
+    pub(super) fn caught_up(&mut self, id: ConnectionId) -> Option<ToClient> {
+        let watch = self.watch_of(id)?;
+        watch.behind = false;
+        let missed = std::mem::take(&mut watch.missed);
         (missed > 0).then_some(ToClient::Missed(missed))
+    }
+
+    fn watch_of(&mut self, id: ConnectionId) -> Option<&mut Watch> {
+        self.open.get_mut(&id)?.watch.as_mut()
     }
 }

@@ -8,11 +8,11 @@
 use std::fmt;
 
 use super::{Effect, Member, Note};
-use crate::core::{PeerMessage, Said};
+use crate::core::{PeerContent, PeerMessage};
 use crate::name;
-use crate::resource::Content;
+use crate::resource::ResourceMessage;
 use crate::time::Time;
-use crate::view::Place;
+use crate::view::MemberIndex;
 
 /// A rule that a peer broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +51,10 @@ impl Member {
     /// A peer of the view sent a message; each comes once, and in order. A message of a later view waits,
     /// with the driver, until this member has entered that view.
     pub fn receive(&mut self, from: u32, message: PeerMessage, now: Time, effects: &mut Vec<Effect>) {
-        let Some(place) = self.view().place(from).filter(|_| !self.barred.contains(&from)) else { return };
-        match self.judge(place, &message) {
+        let Some(index) = self.view().index_of(from).filter(|_| !self.barred.contains(&from)) else { return };
+        match self.judge(index, &message) {
             Ok(()) => {
-                self.core.receive(place, message, now, &mut self.out);
+                self.core.receive(index, message, now, &mut self.out);
                 self.pass_on(effects);
             }
             Err(breach) => self.bar(from, breach, effects),
@@ -63,7 +63,7 @@ impl Member {
 
     /// A peer of the view sent bytes that are no message.
     pub fn received_nonsense(&mut self, from: u32, why: String, effects: &mut Vec<Effect>) {
-        if self.view().place(from).is_some() && !self.barred.contains(&from) {
+        if self.view().index_of(from).is_some() && !self.barred.contains(&from) {
             self.bar(from, Breach::Malformed(why), effects);
         }
     }
@@ -74,19 +74,21 @@ impl Member {
         effects.push(Effect::Disconnect { peer, why });
     }
 
-    fn judge(&self, from: Place, message: &PeerMessage) -> Result<(), Breach> {
-        let Said::About { name, definition, content } = &message.said else { return Ok(()) };
+    fn judge(&self, from: MemberIndex, message: &PeerMessage) -> Result<(), Breach> {
+        let PeerContent::Resource { name, definition, message: about } = &message.content else {
+            return Ok(());
+        };
         name::validate(name).map_err(|_| Breach::Name)?;
         definition.validate().map_err(|_| Breach::Definition)?;
         let of_this_view = message.epoch == self.view().epoch;
-        if matches!(content, Content::Report(_)) && of_this_view && !self.core.expects_report(from) {
+        if matches!(about, ResourceMessage::Report(_)) && of_this_view && !self.core.expects_report(from) {
             return Err(Breach::ReportAfterEnd);
         }
-        if !content.fits(definition.kind()) {
+        if !about.fits(definition.kind()) {
             return Err(Breach::OtherKind);
         }
-        // Places are those of the view that the message belongs to; the core drops messages of others.
-        let within = !of_this_view || content.is_within(&self.view().bounds());
+        // Indices are those of the view that the message belongs to; the core drops messages of others.
+        let within = !of_this_view || about.is_within(&self.view().bounds());
         within.then_some(()).ok_or(Breach::OutOfRange)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Effect, Member, Note, Standing, Surroundings};
+use super::{Effect, Environment, Member, Note, Standing};
 use crate::leases::{LONGEST_LEASE, Renewal};
 use crate::registry::MemberEntry;
 use crate::time::Time;
@@ -71,7 +71,12 @@ impl Renewing {
 }
 
 impl Member {
-    pub(super) fn renew_if_due(&mut self, around: &dyn Surroundings, now: Time, effects: &mut Vec<Effect>) {
+    pub(super) fn renew_if_due(
+        &mut self,
+        environment: &dyn Environment,
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) {
         if self.has_left() || now < self.renewing.next {
             return;
         }
@@ -79,7 +84,7 @@ impl Member {
         self.renewing.tried = now;
         self.renewing.next = now + self.core.lease().renewed_every(self.registry.lease);
         if self.is_in_a_view() {
-            let renewal = self.renewal(around, now);
+            let renewal = self.renewal(environment, now);
             effects.push(Effect::Renew(renewal));
         } else if matches!(self.standing, Standing::Serving) {
             let member = MemberEntry::new(self.incarnation, &self.setup.address, &self.setup.clients);
@@ -95,10 +100,14 @@ impl Member {
         self.view().epoch > 0 && (!asks_again || self.is_member())
     }
 
-    fn renewal(&mut self, around: &dyn Surroundings, now: Time) -> Renewal {
+    fn renewal(&mut self, environment: &dyn Environment, now: Time) -> Renewal {
         let after = TROUBLE_AFTER.min(self.registry.lease / 3);
-        let mut unreachable: Vec<u32> =
-            around.unreachable().into_iter().filter(|(_, lasts)| *lasts >= after).map(|(id, _)| id).collect();
+        let mut unreachable: Vec<u32> = environment
+            .unreachable()
+            .into_iter()
+            .filter(|(_, lasts)| *lasts >= after)
+            .map(|(id, _)| id)
+            .collect();
         unreachable.extend(&self.barred);
         let late = now - self.entered >= after;
         Renewal {

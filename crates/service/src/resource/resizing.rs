@@ -1,11 +1,11 @@
 //! The number of slots of a resource, and how it changes.
 
-use algorithms::forest::{Elsewhere, Size};
+use algorithms::forest::{RemoteToken, Size};
 
-use super::{Content, Position, Resource, RunBy, Setup, Workspace, site};
+use super::{Position, Resource, ResourceMessage, RunBy, Setup, Workspace, site};
 use crate::name::Definition;
 use crate::opening::Report;
-use crate::view::Place;
+use crate::view::MemberIndex;
 
 impl Resource {
     /// What its name is defined as has changed.
@@ -23,7 +23,7 @@ impl Resource {
 
     /// A node that takes this for something is about to say something. Returns how many slots there are, if that is
     /// news.
-    pub(crate) fn hears(&mut self, taken_for: Definition, content: &Content) -> Option<u32> {
+    pub(crate) fn hears(&mut self, taken_for: Definition, message: &ResourceMessage) -> Option<u32> {
         match &mut self.run_by {
             RunBy::Opening(opening) => {
                 taken_for.slots().into_iter().for_each(|slots| opening.is_taken_for(slots));
@@ -31,7 +31,7 @@ impl Resource {
             }
             RunBy::Forest(_, forest) => {
                 let Size { stamp, tokens } = forest.size();
-                let news = content.size().filter(|size| size.stamp > stamp && size.tokens != tokens)?;
+                let news = message.size().filter(|size| size.stamp > stamp && size.tokens != tokens)?;
                 Some(news.tokens)
             }
             RunBy::Room(..) => None,
@@ -39,9 +39,9 @@ impl Resource {
     }
 
     /// At the home: what to say to a node that takes it for something with another number of slots.
-    pub(crate) fn correction(&self) -> Option<Content> {
+    pub(crate) fn correction(&self) -> Option<ResourceMessage> {
         match &self.run_by {
-            RunBy::Forest(_, forest) => Some(Content::Slots(forest.how_many())),
+            RunBy::Forest(_, forest) => Some(ResourceMessage::Slots(forest.how_many())),
             RunBy::Room(..) | RunBy::Opening(_) => None,
         }
     }
@@ -59,15 +59,15 @@ impl Resource {
     pub(super) fn reported_late(
         &mut self,
         position: Position,
-        from: Place,
+        from: MemberIndex,
         report: Report,
         work: &mut Workspace,
     ) {
         let (RunBy::Forest(rules, forest), Report::Slots(slots, _)) = (&mut self.run_by, report) else {
             return work.never("a mutex is reported as a room");
         };
-        let late = slots.into_iter().map(|(token, version)| Elsewhere { token, holder: from.0, version });
-        let late: Vec<Elsewhere> = late.collect();
+        let late = slots.into_iter().map(|(token, version)| RemoteToken { token, holder: from.0, version });
+        let late: Vec<RemoteToken> = late.collect();
         let mut out = work.outbox();
         forest.reported_late(&site(position, self.definition, rules), &late, &mut out);
         work.take_from_forest();

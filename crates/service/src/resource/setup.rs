@@ -3,7 +3,7 @@
 use algorithms::{Origin, forest, rooms};
 
 use crate::defect::Defect;
-use crate::view::Place;
+use crate::view::MemberIndex;
 
 /// What all resources of a node do by configuration.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    pub(crate) fn of_forest(self, home: Place) -> forest::Rules {
+    pub(crate) fn of_forest(self, home: MemberIndex) -> forest::Rules {
         let resize_defect = match self.defect {
             Some(Defect::SlotFromTheStart) => Some(forest::ResizeDefect::NoFloor),
             Some(Defect::GrowsBlindly) => Some(forest::ResizeDefect::GrowBlindly),
@@ -28,7 +28,7 @@ impl Policy {
         forest::Rules { resize_defect, ..forest::Rules::service(home.0, self.passes, self.linger) }
     }
 
-    pub(crate) fn of_room(self, home: Place) -> rooms::Rules {
+    pub(crate) fn of_room(self, home: MemberIndex) -> rooms::Rules {
         let view_defect = match self.defect {
             Some(Defect::CaptainKeepsFollowers) => Some(rooms::ViewDefect::KeepsFollowers),
             Some(Defect::CompletesToCaptain) => Some(rooms::ViewDefect::CompletesToCaptain),
@@ -40,10 +40,19 @@ impl Policy {
     }
 }
 
-/// This node's position in the view: its place, and the number of members.
+/// When a new resource can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// At once: its home has told, or will tell, what there is of it.
+    AtOnce,
+    /// When the members have reported: this is its home, and other nodes may have something of it.
+    AfterReports,
+}
+
+/// This node's position in the view: its index, and the number of members.
 #[derive(Clone, Copy)]
 pub(crate) struct Position {
-    pub(crate) me: Place,
+    pub(crate) me: MemberIndex,
     pub(crate) nodes: u32,
 }
 

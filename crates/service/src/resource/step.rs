@@ -1,12 +1,12 @@
 //! One step of a resource: an input, and the effects that come of it.
 
-use algorithms::rooms::{self, Spot};
+use algorithms::rooms;
 use algorithms::{Algorithm, ClientId, Groups, Timer, Wait};
 
-use super::{Content, Position, Resource, RunBy, Workspace, site};
+use super::{Position, Resource, ResourceMessage, RunBy, Workspace, site};
 use crate::name::Definition;
-use crate::view::Place;
-use crate::wish::Numbered;
+use crate::view::MemberIndex;
+use crate::want::Numbered;
 
 /// What a resource is fed with.
 pub(crate) enum Input {
@@ -17,7 +17,7 @@ pub(crate) enum Input {
     /// A client releases.
     Exit(ClientId),
     /// A message of another node arrives.
-    Deliver(Place, Content),
+    Deliver(MemberIndex, ResourceMessage),
     /// A timer expires.
     Expire(Timer),
     /// At the home: all members have reported everything.
@@ -26,7 +26,7 @@ pub(crate) enum Input {
 
 /// What a resource wants done.
 pub(crate) enum Effect {
-    Send(Place, Content),
+    Send(MemberIndex, ResourceMessage),
     /// A client holds this slot from now on, with this fence, in the group of this number. The client's request knows
     /// which of its groups that is.
     Grant {
@@ -51,10 +51,10 @@ impl Resource {
                     }
                     Input::Cancel(client) => algorithms::Input::Cancel { client },
                     Input::Exit(client) => algorithms::Input::Exit { client },
-                    Input::Deliver(from, Content::Slots(message)) => {
+                    Input::Deliver(from, ResourceMessage::Slots(message)) => {
                         algorithms::Input::Deliver { from: from.0, message }
                     }
-                    Input::Deliver(from, Content::Report(report)) => {
+                    Input::Deliver(from, ResourceMessage::Report(report)) => {
                         return self.reported_late(position, from, report, work);
                     }
                     // The sender takes the resource for another kind, and has been told.
@@ -67,20 +67,20 @@ impl Resource {
                 work.take_from_forest();
             }
             RunBy::Room(rules, room) => {
-                let (spot, effects) = (Spot { me: position.me.0, rules }, work.room());
+                let (site, effects) = (site(position, self.definition, rules), work.room());
                 match input {
-                    Input::Request(client, Some(wish)) => room.want(&spot, client, wish, effects),
-                    Input::Cancel(client) => room.cancel(&spot, client, effects),
-                    Input::Exit(_) => room.release(&spot, effects),
-                    Input::Deliver(from, Content::Rooms(message)) => {
-                        room.deliver(&spot, from.0, message, effects);
+                    Input::Request(client, Some(mode)) => room.acquire(&site, client, mode, effects),
+                    Input::Cancel(client) => room.cancel(&site, client, effects),
+                    Input::Exit(_) => room.release(&site, effects),
+                    Input::Deliver(from, ResourceMessage::Rooms(message)) => {
+                        room.deliver(&site, from.0, message, effects);
                     }
-                    Input::Expire(timer) => room.expire(&spot, timer, effects),
-                    Input::Deliver(from, Content::Report(report)) => match report.insider() {
+                    Input::Expire(timer) => room.expire(&site, timer, effects),
+                    Input::Deliver(from, ResourceMessage::Report(report)) => match report.insider() {
                         Some(_) => room.is_inside(from.0, effects),
                         None => effects.push(rooms::Effect::Never("a room's token is at two nodes")),
                     },
-                    Input::AllReported => room.all_reported(&spot, effects),
+                    Input::AllReported => room.all_reported(&site, effects),
                     Input::Request(_, None) | Input::Deliver(..) => return,
                 }
                 work.take_from_room();

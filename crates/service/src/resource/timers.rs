@@ -10,7 +10,7 @@ use crate::time::Time;
 ///
 /// Most timers are stopped and started again long before they expire. That moves only the time at which they
 /// expire; the driver looks at the time that was planned, which is never later, and then plans again. So the
-/// agenda has exactly one entry for each timer here: at its planned time.
+/// deadlines has exactly one entry for each timer here: at its planned time.
 #[derive(Clone)]
 pub(crate) struct Timers(Vec<Armed>);
 
@@ -75,15 +75,15 @@ impl Timers {
 
     /// The time has come that was planned for a timer. Unless it is to be looked at again, it is taken out.
     pub(crate) fn look(&mut self, timer: Timer, now: Time) -> Option<Looked> {
-        let place = self.place(timer)?;
-        let armed = &mut self.0[place];
+        let index = self.index(timer)?;
+        let armed = &mut self.0[index];
         match armed.runs_out {
             Some(at) if at > now => {
                 armed.planned = at;
                 Some(Looked::Again(at))
             }
             runs_out => {
-                self.0.swap_remove(place);
+                self.0.swap_remove(index);
                 Some(if runs_out.is_some() { Looked::RanOut } else { Looked::Stopped })
             }
         }
@@ -91,8 +91,8 @@ impl Timers {
 
     /// Takes out a timer, whether it runs or not. Returns when it was planned to be looked at.
     pub(crate) fn take(&mut self, timer: Timer) -> Option<Time> {
-        let place = self.place(timer)?;
-        Some(self.0.swap_remove(place).planned)
+        let index = self.index(timer)?;
+        Some(self.0.swap_remove(index).planned)
     }
 
     pub(crate) fn clear(&mut self) {
@@ -109,7 +109,7 @@ impl Timers {
         self.0.iter().filter(|armed| armed.runs_out.is_some()).map(|armed| armed.timer)
     }
 
-    fn place(&self, timer: Timer) -> Option<usize> {
+    fn index(&self, timer: Timer) -> Option<usize> {
         self.0.iter().position(|armed| armed.timer == timer)
     }
 }

@@ -5,7 +5,7 @@ use algorithms::{forest, rooms};
 use super::{Resource, RunBy};
 use crate::name::Definition;
 use crate::opening::Opening;
-use crate::wish::Numbered;
+use crate::want::Numbered;
 
 /// What a resource was like before a message.
 pub(crate) struct Before {

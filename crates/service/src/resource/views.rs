@@ -1,15 +1,15 @@
 //! A resource from one view to the next.
 
 use algorithms::forest::Forest;
-use algorithms::rooms::{Room, Spot};
+use algorithms::rooms::Room;
 
-use super::{Content, Policy, Resource, RunBy, Setup, Workspace, site};
-use crate::opening::{Kept, Opened, Opening, Reports};
-use crate::view::Place;
+use super::{Policy, Resource, ResourceMessage, RunBy, Setup, Workspace, site};
+use crate::opening::{Kept, Opened, Opening, ReportedBy, Reports};
+use crate::view::MemberIndex;
 
 impl Resource {
-    /// The resource is in this view from now on, with its home at this place.
-    pub(crate) fn enter(&mut self, epoch: u64, home: Place) {
+    /// The resource is in this view from now on, with its home at this index.
+    pub(crate) fn enter(&mut self, epoch: u64, home: MemberIndex) {
         (self.epoch, self.home) = (epoch, home);
     }
 
@@ -35,11 +35,16 @@ impl Resource {
         self.run(kept, None, setup, work);
     }
 
-    /// At the home: opens, and returns what was parked meanwhile. `all` if all members have reported.
-    pub(crate) fn open(&mut self, all: bool, setup: Setup, work: &mut Workspace) -> Vec<(Place, Content)> {
+    /// At the home: opens, and returns what was parked meanwhile.
+    pub(crate) fn open(
+        &mut self,
+        reported_by: ReportedBy,
+        setup: Setup,
+        work: &mut Workspace,
+    ) -> Vec<(MemberIndex, ResourceMessage)> {
         let blank = RunBy::Opening(Box::new(Opening::new(Kept::nothing(self.definition))));
         let RunBy::Opening(opening) = std::mem::replace(&mut self.run_by, blank) else { return Vec::new() };
-        let Opened { kept, reported, parked, differs } = opening.open(all, self.definition, setup);
+        let Opened { kept, reported, parked, differs } = opening.open(reported_by, self.definition, setup);
         self.run(kept, Some(reported), setup, work);
         if let RunBy::Forest(rules, forest) = &self.run_by
             && differs
@@ -71,9 +76,9 @@ impl Resource {
             }
             Kept::Room(kept) => {
                 let rules = Policy { floor: origin.floor, ..policy }.of_room(self.home);
-                let spot = Spot { me: position.me.0, rules: &rules };
+                let site = site(position, self.definition, &rules);
                 let reported = reported.map(|reported| reported.room);
-                let room = Room::resume(&spot, kept, reported, work.room());
+                let room = Room::resume(&site, kept, reported, work.room());
                 work.take_from_room();
                 RunBy::Room(rules, Box::new(room))
             }

@@ -2,12 +2,12 @@
 
 use algorithms::forest::Forest;
 use algorithms::{Outbox, rooms};
+use random::Random;
 
-use super::Content;
+use super::ResourceMessage;
 use super::step::Effect;
-use crate::dice::Dice;
-use crate::view::Place;
-use crate::wish::Numbered;
+use crate::view::MemberIndex;
+use crate::want::Numbered;
 
 /// Lists that are used again for every step, so that a step allocates nothing, and the source of chance.
 ///
@@ -16,17 +16,21 @@ pub(crate) struct Workspace {
     forest: Vec<algorithms::Effect<Forest>>,
     room: Vec<rooms::Effect<Numbered>>,
     effects: Vec<Effect>,
-    dice: Dice,
+    random: Random,
 }
 
 impl Workspace {
     pub(crate) fn new(seed: u64) -> Workspace {
-        Workspace { forest: Vec::new(), room: Vec::new(), effects: Vec::new(), dice: Dice(seed) }
+        Workspace::drawing_from(Random::new(seed))
+    }
+
+    fn drawing_from(random: Random) -> Workspace {
+        Workspace { forest: Vec::new(), room: Vec::new(), effects: Vec::new(), random }
     }
 
     /// Where a forest puts its effects. Then comes [`Workspace::take_from_forest`].
     pub(super) fn outbox(&mut self) -> Outbox<'_, Forest> {
-        Outbox::new(&mut self.forest, &mut self.dice)
+        Outbox::new(&mut self.forest, &mut self.random)
     }
 
     /// Where a room puts its effects. Then comes [`Workspace::take_from_room`].
@@ -71,15 +75,17 @@ impl Workspace {
 /// The lists are empty, so there is nothing to clone but the source of chance.
 impl Clone for Workspace {
     fn clone(&self) -> Workspace {
-        Workspace::new(self.dice.0)
+        Workspace::drawing_from(self.random.clone())
     }
 }
 
 fn of_forest(effect: algorithms::Effect<Forest>) -> Option<Effect> {
     Some(match effect {
-        algorithms::Effect::Send { to, message } => Effect::Send(Place(to), Content::Slots(message)),
-        algorithms::Effect::Enter(pass) => {
-            Effect::Grant { client: pass.client, slot: pass.slot, fence: pass.fence, group: 0 }
+        algorithms::Effect::Send { to, message } => {
+            Effect::Send(MemberIndex(to), ResourceMessage::Slots(message))
+        }
+        algorithms::Effect::Enter(grant) => {
+            Effect::Grant { client: grant.client, slot: grant.slot, fence: grant.fence, group: 0 }
         }
         algorithms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         algorithms::Effect::Disarm(timer) => Effect::Disarm(timer),
@@ -90,7 +96,7 @@ fn of_forest(effect: algorithms::Effect<Forest>) -> Option<Effect> {
 
 fn of_room(effect: rooms::Effect<Numbered>) -> Option<Effect> {
     Some(match effect {
-        rooms::Effect::Send { to, message } => Effect::Send(Place(to), Content::Rooms(message)),
+        rooms::Effect::Send { to, message } => Effect::Send(MemberIndex(to), ResourceMessage::Rooms(message)),
         rooms::Effect::Enter { client, group, fence } => Effect::Grant { client, slot: 0, fence, group },
         rooms::Effect::Arm(timer, wait) => Effect::Arm(timer, wait),
         rooms::Effect::Never(what) => Effect::Never(what),

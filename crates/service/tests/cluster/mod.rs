@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::core::Patience;
+use service::core::Timeout;
 use service::protocol::Order;
 use service::registry::{Entry, Leadership, Registry};
 use service::view::View;
 use service::{
-    Acquire, Config, Core, Definition, Grant, Out, PeerMessage, Refusal, Reply, SessionId, Time, Want,
+    Acquire, Config, Core, Definition, Effects, Grant, PeerMessage, Refusal, RequestOutcome, SessionId, Time,
+    Want,
 };
 
 /// What a client does.
@@ -85,9 +86,9 @@ impl Cluster {
     pub(crate) fn at<R>(
         &mut self,
         node: usize,
-        act: impl FnOnce(&mut Core, Time, &mut Out) -> R,
+        act: impl FnOnce(&mut Core, Time, &mut Effects) -> R,
     ) -> Option<R> {
-        let mut out = Out::default();
+        let mut out = Effects::default();
         let core = self.cores[node].as_mut()?;
         let result = act(core, self.now, &mut out);
         assert_eq!(out.contradictions, [], "all nodes are honest");
@@ -95,40 +96,40 @@ impl Cluster {
             let to = core.view().id(to) as usize;
             self.links.entry((node, to)).or_default().push_back(message);
         }
-        for answer in out.answers {
-            let is_it = |client: &Client| client.node == node && client.request == answer.request;
-            let Some(place) = self.clients.iter().position(is_it) else { continue };
-            self.answered(place, answer.reply);
+        for reply in out.replies {
+            let is_it = |client: &Client| client.node == node && client.request == reply.request;
+            let Some(index) = self.clients.iter().position(is_it) else { continue };
+            self.replied(index, reply.outcome);
         }
         Some(result)
     }
 
-    fn answered(&mut self, place: usize, reply: Reply) {
-        match reply {
-            Reply::Granted(Grant { slot, fence, .. }) => {
+    fn replied(&mut self, index: usize, outcome: RequestOutcome) {
+        match outcome {
+            RequestOutcome::Granted(Grant { slot, fence, .. }) => {
                 let holds =
                     |client: &Client| matches!(client.does, Does::Holds { slot: held, .. } if held == slot);
                 let other = self.clients.iter().find(|client| holds(client));
                 assert!(
                     other.is_none(),
                     "slot {slot} is held twice: {other:?} and {:?}",
-                    self.clients[place]
+                    self.clients[index]
                 );
                 let highest = self.fences.entry(slot).or_default();
                 assert!(fence > *highest, "fence {fence} of slot {slot} after {highest}");
                 *highest = fence;
                 assert!(self.most.is_none_or(|most| slot < most), "slot {slot} of {:?}", self.most);
                 self.grants += 1;
-                self.clients[place].does = Does::Holds { slot, fence };
+                self.clients[index].does = Does::Holds { slot, fence };
                 self.judge_insisting();
             }
-            Reply::Refused(Refusal::Cancelled) => _ = self.clients.remove(place),
-            Reply::Refused(refusal) => {
-                let client = &mut self.clients[place];
+            RequestOutcome::Refused(Refusal::Cancelled) => _ = self.clients.remove(index),
+            RequestOutcome::Refused(refusal) => {
+                let client = &mut self.clients[index];
                 assert!(!client.by_definition, "{client:?} asked for what is defined: {refusal}");
                 client.does = Does::Refused(refusal);
             }
-            Reply::Revoked => {}
+            RequestOutcome::Revoked => {}
         }
     }
 
@@ -156,7 +157,7 @@ impl Cluster {
         });
         let slots = definition.slots();
         self.clients.push(Client { node, request, does: Does::Waits, by_definition, slots });
-        let ask = Acquire { request, name: NAME.into(), definition, want, patience: Patience::Forever };
+        let ask = Acquire { request, name: NAME.into(), definition, want, timeout: Timeout::Never };
         let session = self.sessions[node];
         self.at(node, |core, now, out| core.acquire(session, &ask, now, out));
         request
@@ -169,17 +170,17 @@ impl Cluster {
 
     /// A client leaves, or gives up.
     pub(crate) fn leave(&mut self, request: u64) {
-        let Some(place) = self.clients.iter().position(|client| client.request == request) else { return };
-        let (node, does) = (self.clients[place].node, self.clients[place].does.clone());
+        let Some(index) = self.clients.iter().position(|client| client.request == request) else { return };
+        let (node, does) = (self.clients[index].node, self.clients[index].does.clone());
         let session = self.sessions[node];
         match does {
             Does::Holds { fence, .. } => {
-                self.clients.remove(place);
+                self.clients.remove(index);
                 let left = self.at(node, |core, now, out| core.release(session, request, fence, now, out));
                 assert_ne!(left, Some(Err(Refusal::NotHeld)));
             }
             Does::Waits => _ = self.at(node, |core, now, out| core.cancel(session, request, now, out)),
-            Does::Refused(_) => _ = self.clients.remove(place),
+            Does::Refused(_) => _ = self.clients.remove(index),
         }
     }
 
@@ -220,7 +221,7 @@ impl Cluster {
     pub(crate) fn deliver(&mut self, (from, to): (usize, usize)) {
         let Some(message) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) else { return };
         self.at(to, |core, now, out| {
-            if let Some(from) = core.view().place(from as u32) {
+            if let Some(from) = core.view().index_of(from as u32) {
                 core.receive(from, message, now, out);
             }
         });

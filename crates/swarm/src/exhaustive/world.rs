@@ -6,23 +6,24 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::core::{Patience, Reply};
-use service::member::{ConnectionId, Effect, LeaderReply, Nowhere, Setup};
+use service::core::{RequestOutcome, Timeout};
+use service::member::{ConnectionId, Effect, LeaderReply, NoEnvironment, Setup};
 use service::protocol::ToClient;
 use service::registry::{MemberEntry, Registry};
 use service::view::View;
 use service::{Acquire, Config, Core, Defect, Definition, Grant, Member, PeerMessage, SessionId, Time, Want};
 
 use super::Size;
-use super::act::Act;
+use super::action::Action;
 use super::judge::Given;
+use super::violation::Violation;
 
 /// The length of a lease. The clock of a node advances by this when its lease lapses, and never otherwise.
 const LEASE: Duration = Duration::from_secs(3600);
 /// Longer than all leases that can lapse: timers expire when the search says so.
 const HOP: Duration = Duration::from_secs(10_000_000);
 const NAME: &str = "x";
-/// The first id: not 0, so that ids and places differ.
+/// The first id: not 0, so that ids and indices differ.
 const FIRST: u32 = 100;
 
 /// A node, in one incarnation.
@@ -189,29 +190,29 @@ impl World {
     }
 
     /// Takes a step. A violation is an error.
-    pub(crate) fn act(&mut self, act: Act) -> Result<(), String> {
+    pub(crate) fn step(&mut self, action: Action) -> Result<(), Violation> {
         self.granted = 0;
-        match act {
-            Act::Deliver(from, to) => self.deliver(from, to)?,
-            Act::Learn(node, epoch) => return self.learn(node, epoch),
-            Act::Ask(client) => self.ask(client)?,
-            Act::Release(client) => self.release(client)?,
-            Act::Crash(node) => {
+        match action {
+            Action::Deliver(from, to) => self.deliver(from, to)?,
+            Action::Learn(node, epoch) => return self.learn(node, epoch),
+            Action::Ask(client) => self.ask(client)?,
+            Action::Release(client) => self.release(client)?,
+            Action::Crash(node) => {
                 self.failures -= 1;
                 self.die(node);
             }
-            Act::Lapse(node) => {
+            Action::Lapse(node) => {
                 self.failures -= 1;
                 self.nodes[node].lapsed = true;
                 self.nodes[node].now = self.nodes[node].now + LEASE;
                 self.nobody_believes_at(node);
-                self.at(node, |member, now, effects| member.wake(&Nowhere, now, effects))?;
+                self.at(node, |member, now, effects| member.wake(&NoEnvironment, now, effects))?;
             }
-            Act::Renew(node) => {
+            Action::Renew(node) => {
                 self.nodes[node].lapsed = false;
                 self.renew(node)?;
             }
-            Act::Exclude(node) => {
+            Action::Exclude(node) => {
                 let dead = self.nodes[node].core().is_none();
                 self.agree_on(node, None);
                 // Clients of a crashed node drop their grants now, and not earlier.
@@ -220,7 +221,7 @@ impl World {
                 }
                 self.failures -= u32::from(!dead && !self.nodes[node].lapsed);
             }
-            Act::Discover(node) => {
+            Action::Discover(node) => {
                 self.nobody_believes_at(node);
                 let registry = self.view().clone();
                 let fresh = self.nodes[node].incarnation + 1;
@@ -230,7 +231,7 @@ impl World {
                 (self.nodes[node].lapsed, self.nodes[node].now) = (false, Time(0) + LEASE);
                 self.drop_links_to(node);
             }
-            Act::Join(node) => {
+            Action::Join(node) => {
                 if self.nodes[node].member.is_none() {
                     let (incarnation, now) = (self.nodes[node].incarnation + 1, Time(0) + LEASE);
                     self.nodes[node] =
@@ -240,19 +241,19 @@ impl World {
                 self.nodes[node].joins = true;
                 self.agree_on(node, Some(self.nodes[node].incarnation));
             }
-            Act::Timer(node, resource, timer) => {
+            Action::Timer(node, resource, timer) => {
                 self.timers = self.timers.saturating_sub(1);
                 self.at(node, |member, now, effects| member.run_out(resource, timer, now, effects))?;
             }
-            Act::Forget(node) => {
+            Action::Forget(node) => {
                 self.timers = self.timers.saturating_sub(1);
-                self.at(node, |member, now, effects| member.wake(&Nowhere, now, effects))?;
+                self.at(node, |member, now, effects| member.wake(&NoEnvironment, now, effects))?;
             }
         }
         self.judge_tokens()
     }
 
-    fn deliver(&mut self, from: usize, to: usize) -> Result<(), String> {
+    fn deliver(&mut self, from: usize, to: usize) -> Result<(), Violation> {
         let mail = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front);
         let Some(mail) = mail else { return Ok(()) };
         let (from, message) = (FIRST + from as u32, mail.1.clone());
@@ -260,7 +261,7 @@ impl World {
     }
 
     /// A node learns of a view that it is in.
-    fn learn(&mut self, node: usize, epoch: u64) -> Result<(), String> {
+    fn learn(&mut self, node: usize, epoch: u64) -> Result<(), Violation> {
         let first = self.nodes[node].core().is_none();
         let registry = self.views[epoch as usize - 1].clone();
         self.nodes[node].joins = false;
@@ -272,9 +273,9 @@ impl World {
     }
 
     /// The leader renews the lease of a node.
-    fn renew(&mut self, node: usize) -> Result<(), String> {
+    fn renew(&mut self, node: usize) -> Result<(), Violation> {
         self.at(node, |member, now, effects| {
-            member.renew_now(&Nowhere, now, effects);
+            member.renew_now(&NoEnvironment, now, effects);
             let renewal = effects.iter().find_map(|effect| match effect {
                 Effect::Renew(renewal) => Some((renewal.identity.incarnation, renewal.sequence)),
                 _ => None,
@@ -319,7 +320,7 @@ impl World {
         self.nodes[node].print = print.0.finish();
     }
 
-    fn ask(&mut self, number: usize) -> Result<(), String> {
+    fn ask(&mut self, number: usize) -> Result<(), Violation> {
         let Client { node, session, request, .. } = self.clients[number].clone();
         let want = match self.groups {
             0 => Want::Slot,
@@ -330,7 +331,7 @@ impl World {
             name: NAME.into(),
             definition: self.definition,
             want,
-            patience: Patience::Forever,
+            timeout: Timeout::Never,
         };
         let client = &mut self.clients[number];
         client.rounds -= 1;
@@ -343,14 +344,14 @@ impl World {
             self.clients[number].session = opened;
         }
         let Some((session, _)) = opened else { return Ok(()) };
-        let mut reply = None;
+        let mut outcome = None;
         self.at(node, |member, now, effects| {
-            reply = member.acquire(session, &ask, &Nowhere, now, effects).ok().flatten();
+            outcome = member.acquire(session, &ask, &NoEnvironment, now, effects).ok().flatten();
         })?;
-        reply.map_or(Ok(()), |reply| self.replied(number, &reply))
+        outcome.map_or(Ok(()), |outcome| self.replied(number, &outcome))
     }
 
-    fn release(&mut self, number: usize) -> Result<(), String> {
+    fn release(&mut self, number: usize) -> Result<(), Violation> {
         let client = &mut self.clients[number];
         client.believes = false;
         let (Some((session, _)), Some(given)) = (client.session, client.holds.take()) else { return Ok(()) };
@@ -388,7 +389,7 @@ impl World {
         &mut self,
         number: usize,
         input: impl FnOnce(&mut Member, Time, &mut Vec<Effect>),
-    ) -> Result<(), String> {
+    ) -> Result<(), Violation> {
         let mut effects = Vec::new();
         let node = &mut self.nodes[number];
         let Some(member) = &mut node.member else { return Ok(()) };
@@ -400,18 +401,18 @@ impl World {
         Ok(())
     }
 
-    fn carry_out(&mut self, number: usize, effect: Effect) -> Result<(), String> {
+    fn carry_out(&mut self, number: usize, effect: Effect) -> Result<(), Violation> {
         match effect {
             Effect::Send { to, message } => self.send(number, (to - FIRST) as usize, message),
-            Effect::Tell { connection, frame: ToClient::Answer(answer) } => {
+            Effect::Tell { connection, frame: ToClient::Reply(reply) } => {
                 let of = |client: &Client| client.session.is_some_and(|(_, of)| of == connection);
-                let place = self.clients.iter().position(|client| client.node == number && of(client));
-                let Some(place) = place else { return Ok(()) };
-                self.replied(place, &answer.reply)?;
+                let index = self.clients.iter().position(|client| client.node == number && of(client));
+                let Some(index) = index else { return Ok(()) };
+                self.replied(index, &reply.outcome)?;
             }
             Effect::BeginIncarnation(identity) => self.nodes[number].incarnation = identity.incarnation,
             Effect::Disconnect { peer, why } => {
-                return Err(format!("node {number} disconnects node {}: {why}", peer - FIRST));
+                return Err(Violation::Disconnects { node: number, peer: (peer - FIRST) as usize, why });
             }
             _ => {}
         }
@@ -419,11 +420,11 @@ impl World {
     }
 
     /// A client receives the reply to its request.
-    fn replied(&mut self, client: usize, reply: &Reply) -> Result<(), String> {
+    fn replied(&mut self, client: usize, outcome: &RequestOutcome) -> Result<(), Violation> {
         self.clients[client].waits = false;
-        match *reply {
-            Reply::Granted(Grant { slot, fence, .. }) => self.give(client, Given { slot, fence }),
-            Reply::Refused(_) | Reply::Revoked => Ok(()),
+        match *outcome {
+            RequestOutcome::Granted(Grant { slot, fence, .. }) => self.give(client, Given { slot, fence }),
+            RequestOutcome::Refused(_) | RequestOutcome::Revoked => Ok(()),
         }
     }
 

@@ -2,14 +2,17 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use sync::IgnorePoison;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
-const HUNG_UP: &str = "Redis hung up";
+use crate::error::Error;
+
+const HUNG_UP: Error = Error::HungUp("Redis");
 
 /// A connection to Redis. Replies come in the order of commands.
 pub(super) enum Connection {
@@ -42,7 +45,7 @@ struct Queue {
 
 impl Connection {
     /// A connection for one client.
-    pub(super) async fn open(endpoint: &str) -> Result<Connection, String> {
+    pub(super) async fn open(endpoint: &str) -> Result<Connection, Error> {
         Ok(Connection::Own { stream: connect(endpoint).await?, incoming: Vec::with_capacity(4096) })
     }
 
@@ -52,16 +55,16 @@ impl Connection {
     }
 
     /// Sends all of these commands.
-    pub(super) async fn send(&mut self, commands: &mut Commands) -> Result<(), String> {
+    pub(super) async fn send(&mut self, commands: &mut Commands) -> Result<(), Error> {
         let Commands { bytes, count } = commands;
         match self {
             Connection::Own { stream, .. } => {
-                stream.write_all(bytes).await.map_err(|error| error.to_string())?;
+                stream.write_all(bytes).await?;
             }
             Connection::Shared { with, replies } => {
                 let mut queue = with.pipeline.queue();
                 if queue.closed {
-                    return Err(HUNG_UP.to_string());
+                    return Err(HUNG_UP);
                 }
                 queue.outgoing.extend_from_slice(bytes);
                 for _ in 0..*count {
@@ -79,25 +82,26 @@ impl Connection {
     }
 
     /// Waits for the next reply.
-    pub(super) async fn reply(&mut self) -> Result<Reply, String> {
+    pub(super) async fn reply(&mut self) -> Result<Reply, Error> {
         let reply = match self {
             Connection::Own { stream, incoming } => loop {
                 if let Some((reply, length)) = parse(incoming) {
                     incoming.drain(..length);
                     break reply;
                 }
-                let read = stream.read_buf(incoming).await.map_err(|error| error.to_string())?;
+                let read = stream.read_buf(incoming).await?;
                 if read == 0 {
-                    return Err(HUNG_UP.to_string());
+                    return Err(HUNG_UP);
                 }
             },
             Connection::Shared { replies, .. } => {
-                let reply = replies.pop_front().ok_or("nothing was asked")?;
+                let reply =
+                    replies.pop_front().ok_or_else(|| Error::Measurement("nothing was asked".to_string()))?;
                 reply.await.map_err(|_| HUNG_UP)?
             }
         };
         match reply {
-            Reply::Error(error) => Err(error),
+            Reply::Error(error) => Err(Error::Peer(error)),
             reply => Ok(reply),
         }
     }
@@ -105,7 +109,7 @@ impl Connection {
 
 impl Shared {
     /// A connection for several clients. It ends with the last of them.
-    pub(super) async fn open(endpoint: &str) -> Result<Arc<Shared>, String> {
+    pub(super) async fn open(endpoint: &str) -> Result<Arc<Shared>, Error> {
         let stream = connect(endpoint).await?;
         let pipeline = Arc::<Pipeline>::default();
         Ok(Arc::new(Shared { pipeline: pipeline.clone(), task: tokio::spawn(pipeline.serve(stream)) }))
@@ -120,7 +124,7 @@ impl Drop for Shared {
 
 impl Pipeline {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().ignore_poison()
     }
 
     /// Writes commands and hands out replies until the connection is over.
@@ -165,9 +169,9 @@ impl Pipeline {
     }
 }
 
-async fn connect(endpoint: &str) -> Result<TcpStream, String> {
-    let stream = TcpStream::connect(endpoint).await.map_err(|error| error.to_string())?;
-    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+async fn connect(endpoint: &str) -> Result<TcpStream, Error> {
+    let stream = TcpStream::connect(endpoint).await?;
+    stream.set_nodelay(true)?;
     Ok(stream)
 }
 
@@ -253,7 +257,7 @@ mod tests {
                 connection.reply().await
             };
             let reply = tokio::time::timeout(std::time::Duration::from_secs(20), reply).await;
-            assert_eq!(reply.expect("it does not wait for ever"), Err(HUNG_UP.to_string()));
+            assert!(matches!(reply.expect("it does not wait for ever"), Err(Error::HungUp(_))));
         }
     }
 

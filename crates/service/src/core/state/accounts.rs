@@ -77,31 +77,31 @@ impl Accounts {
 
     /// Keeps more for a client; or refuses, and keeps nothing.
     pub(crate) fn keep(&mut self, who: Option<AccountId>, what: Counted, more: u64) -> Result<(), Refusal> {
-        let place = what as usize;
-        let (all, each) = self.limits[place];
+        let index = what as usize;
+        let (all, each) = self.limits[index];
         let within = |kept: u64, (most, bound): Most| {
             let fits = kept.checked_add(more).is_some_and(|kept| kept <= most);
             if fits { Ok(()) } else { Err(Refusal::Bound { bound, most }) }
         };
         let account = who.and_then(|AccountId(number)| self.accounts.get_mut(number));
         if let Some(account) = &account {
-            within(account.kept[place], each)?;
+            within(account.kept[index], each)?;
         }
-        within(self.sums[place], all)?;
+        within(self.sums[index], all)?;
         if let Some(account) = account {
-            account.kept[place] += more;
+            account.kept[index] += more;
         }
-        self.sums[place] += more;
+        self.sums[index] += more;
         Ok(())
     }
 
     /// Keeps less for a client.
     pub(crate) fn give_back(&mut self, who: Option<AccountId>, what: Counted, less: u64) {
-        let place = what as usize;
-        self.sums[place] = self.sums[place].saturating_sub(less);
+        let index = what as usize;
+        self.sums[index] = self.sums[index].saturating_sub(less);
         let Some(AccountId(number)) = who else { return };
         if let Some(account) = self.accounts.get_mut(number) {
-            account.kept[place] = account.kept[place].saturating_sub(less);
+            account.kept[index] = account.kept[index].saturating_sub(less);
         }
         self.close_if_empty(AccountId(number));
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::defect::Defect;
 use crate::resource::Position;
-use crate::view::{Place, View};
+use crate::view::{MemberIndex, View};
 
-/// The view in force, this node's place in it, and the members whose reports are not complete.
+/// The view in force, this node's index in it, and the members whose reports are not complete.
 ///
 /// This node is in the view, and views only rise. Members that were in an earlier view owe an end mark, which comes
 /// after all their reports; in one view their number only falls.
@@ -17,17 +17,17 @@ pub(crate) struct Membership {
     /// This node's id, the same in all views.
     id: u32,
     view: Arc<View>,
-    /// This node's place in this view.
-    me: Place,
-    /// The members, by their places, that owe an end mark.
-    owing: BTreeSet<Place>,
+    /// This node's index in this view.
+    me: MemberIndex,
+    /// The members, by their indices, that owe an end mark.
+    owing: BTreeSet<MemberIndex>,
     defect: Option<Defect>,
 }
 
 impl Membership {
     /// The node of this id in its first view.
     pub(crate) fn new(id: u32, view: Arc<View>, defect: Option<Defect>) -> Membership {
-        let me = view.place(id).expect("a node starts in a view that it is in");
+        let me = view.index_of(id).expect("a node starts in a view that it is in");
         let owing = view.owing(me);
         Membership { id, view, me, owing, defect }
     }
@@ -47,8 +47,8 @@ impl Membership {
         self.view.epoch
     }
 
-    /// This node's place.
-    pub(crate) fn me(&self) -> Place {
+    /// This node's index.
+    pub(crate) fn me(&self) -> MemberIndex {
         self.me
     }
 
@@ -61,10 +61,10 @@ impl Membership {
         Position { me: self.me, nodes: self.nodes() }
     }
 
-    /// The places of all other members.
-    pub(crate) fn others(&self) -> impl Iterator<Item = Place> + use<> {
+    /// The indices of all other members.
+    pub(crate) fn others(&self) -> impl Iterator<Item = MemberIndex> + use<> {
         let me = self.me;
-        (0..self.nodes()).map(Place).filter(move |place| *place != me)
+        (0..self.nodes()).map(MemberIndex).filter(move |index| *index != me)
     }
 
     /// No fence of an earlier view is higher, and all of this one are.
@@ -78,12 +78,12 @@ impl Membership {
     }
 
     /// Whether a member may still report.
-    pub(crate) fn owes(&self, from: Place) -> bool {
+    pub(crate) fn owes(&self, from: MemberIndex) -> bool {
         self.owing.contains(&from)
     }
 
     /// A member has reported everything; false if it owed nothing.
-    pub(crate) fn end_mark(&mut self, from: Place) -> bool {
+    pub(crate) fn end_mark(&mut self, from: MemberIndex) -> bool {
         self.owing.remove(&from)
     }
 
@@ -103,7 +103,7 @@ impl Membership {
 
     /// The ids of the members that owe an end mark.
     pub(crate) fn missing_ends(&self) -> Vec<u32> {
-        self.owing.iter().map(|place| self.view.id(*place)).collect()
+        self.owing.iter().map(|index| self.view.id(*index)).collect()
     }
 }
 
@@ -134,11 +134,13 @@ mod tests {
         let mut membership = Membership::new(20, view(1, &[(20, 1)]), None);
         assert!(membership.may_mint());
         membership.enter(view(2, &[(10, 1), (20, 1), (30, 2)]));
-        assert_eq!((membership.me(), membership.missing_ends()), (Place(1), vec![10]));
-        assert_eq!(membership.others().collect::<Vec<_>>(), [Place(0), Place(2)]);
-        assert!(membership.owes(Place(0)) && !membership.may_mint());
+        assert_eq!((membership.me(), membership.missing_ends()), (MemberIndex(1), vec![10]));
+        assert_eq!(membership.others().collect::<Vec<_>>(), [MemberIndex(0), MemberIndex(2)]);
+        assert!(membership.owes(MemberIndex(0)) && !membership.may_mint());
         assert!(
-            !membership.end_mark(Place(2)) && membership.end_mark(Place(0)) && !membership.end_mark(Place(0))
+            !membership.end_mark(MemberIndex(2))
+                && membership.end_mark(MemberIndex(0))
+                && !membership.end_mark(MemberIndex(0))
         );
         assert!(membership.may_mint());
     }

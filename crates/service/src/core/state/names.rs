@@ -10,10 +10,10 @@ use algorithms::Origin;
 use super::AccountId;
 use crate::defect::Defect;
 use crate::name::{Definition, Kind};
-use crate::resource::{Policy, Position, Resource, Setup};
+use crate::resource::{Policy, Position, Resource, Setup, Start};
 use crate::slab::Slab;
 use crate::time::Time;
-use crate::view::Place;
+use crate::view::MemberIndex;
 
 /// The names that this node knows, and the resources that they stand for.
 ///
@@ -158,20 +158,20 @@ impl Names {
     }
 
     /// Makes the resource of a name and kind that has none; with as many slots as are defined, or else as many as are
-    /// asked for. If `opening`, this is its home, and other nodes may have something of it.
+    /// asked for.
     pub(crate) fn create(
         &mut self,
         name: &Arc<str>,
         asked: Definition,
-        home: Place,
+        home: MemberIndex,
         position: Position,
-        opening: bool,
+        start: Start,
     ) -> u32 {
         let kind = asked.kind();
         let defined = self.definition(name);
         let definition = defined.filter(|defined| defined.kind() == kind).unwrap_or(asked);
         let setup = self.setup(position);
-        let mut resource = Resource::new(name.clone(), (definition, defined), home, setup, opening);
+        let mut resource = Resource::new(name.clone(), (definition, defined), home, setup, start);
         resource.enter(self.epoch, home);
         let number = self.resources.insert(resource);
         self.numbers.entry(name.clone()).or_default().set(kind, Some(number));
@@ -298,7 +298,7 @@ impl Names {
 mod tests {
     use super::*;
 
-    const HOME: Position = Position { me: Place(0), nodes: 1 };
+    const HOME: Position = Position { me: MemberIndex(0), nodes: 1 };
 
     fn names() -> Names {
         Names::new(Policy { passes: 4, linger: 10, floor: 100, defect: None }, 1)
@@ -308,8 +308,8 @@ mod tests {
     fn a_name_can_be_of_several_kinds_and_each_is_found_until_it_is_forgotten() {
         let mut names = names();
         let name: Arc<str> = "x".into();
-        let mutex = names.create(&name, Definition::MUTEX, Place(0), HOME, false);
-        let room = names.create(&name, Definition::Room, Place(0), HOME, false);
+        let mutex = names.create(&name, Definition::MUTEX, MemberIndex(0), HOME, Start::AtOnce);
+        let room = names.create(&name, Definition::Room, MemberIndex(0), HOME, Start::AtOnce);
         assert_eq!(names.all_of("x").collect::<Vec<_>>(), [mutex, room]);
         assert_eq!(names.of_other_kinds("x", Kind::Slots), [room]);
         assert_eq!(names.find("x", Kind::Room), Some(room));
@@ -322,7 +322,7 @@ mod tests {
         let mut names = names();
         let name: Arc<str> = "x".into();
         names.define(&name, Some(Definition::Slots(3)));
-        let number = names.create(&name, Definition::MUTEX, Place(0), HOME, false);
+        let number = names.create(&name, Definition::MUTEX, MemberIndex(0), HOME, Start::AtOnce);
         assert_eq!(names.get(number).unwrap().definition(), Definition::Slots(3));
     }
 
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(names.origin().floor, 200);
         names.enter(150, 3);
         assert_eq!(names.origin().floor, 200, "even if the floor of a view were lower");
-        let number = names.create(&"x".into(), Definition::MUTEX, Place(0), HOME, false);
+        let number = names.create(&"x".into(), Definition::MUTEX, MemberIndex(0), HOME, Start::AtOnce);
         names.remove(number, HOME);
         assert!(names.origin().floor >= 200);
     }
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn an_idle_resource_is_kept_for_a_while_after_its_last_use() {
         let mut names = names();
-        let number = names.create(&"x".into(), Definition::MUTEX, Place(0), HOME, false);
+        let number = names.create(&"x".into(), Definition::MUTEX, MemberIndex(0), HOME, Start::AtOnce);
         assert!(names.list_if_idle(number, HOME, Time(1)) && !names.list_if_idle(number, HOME, Time(2)));
         names.get_mut(number).unwrap().use_at(Time(5));
         let keep = Duration::from_nanos(10);

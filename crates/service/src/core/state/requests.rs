@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use algorithms::ClientId;
 
 use super::AccountId;
-use crate::core::Patience;
+use crate::core::Timeout;
 use crate::grant::Grant;
 use crate::slab::Slab;
 use crate::time::Time;
-use crate::wish::Want;
+use crate::want::Want;
 
 /// A client that waits or holds.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Request {
     pub(crate) since: Time,
     /// When it stops waiting, if it does.
     pub(crate) until: Option<Time>,
-    pub(crate) patience: Patience,
+    pub(crate) timeout: Timeout,
     pub(crate) want: Want,
     /// What it holds, once it does.
     pub(crate) granted: Option<Grant>,
@@ -175,13 +175,13 @@ impl Requests {
     /// Takes note of a request that waits.
     pub(crate) fn insert(&mut self, request: Request) -> ClientId {
         assert!(request.waits() && request.revoked.is_none(), "a request begins with waiting");
-        let place = request.resource as usize;
-        if self.first.len() <= place {
-            self.first.resize(place + 1, NONE);
+        let index = request.resource as usize;
+        if self.first.len() <= index {
+            self.first.resize(index + 1, NONE);
         }
-        let after = self.first[place];
+        let after = self.first[index];
         let client = self.all.insert(Linked { request, before: NONE, after });
-        self.first[place] = client;
+        self.first[index] = client;
         if let Some(next) = self.all.get_mut(after) {
             next.before = client;
         }
@@ -237,7 +237,7 @@ impl Requests {
     ) -> Granted {
         let request = self.get_mut(client).expect("only requests that wait are granted");
         assert!(request.granted.is_none(), "a request is granted twice");
-        let grant = Grant { slot, fence, group: request.want.place_of(group) };
+        let grant = Grant { slot, fence, group: request.want.index_of_group(group) };
         request.granted = Some(grant);
         request.since = now;
         Granted { session: request.session, number: request.number, grant, until: request.until.take() }
@@ -268,7 +268,7 @@ mod tests {
             resource,
             since: Time(1),
             until: None,
-            patience: Patience::Forever,
+            timeout: Timeout::Never,
             want: Want::Slot,
             granted: None,
             insists: None,

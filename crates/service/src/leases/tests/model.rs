@@ -2,6 +2,8 @@
 //! messages that take long, get lost and arrive in any order. An excluded node must know that its lease has
 //! run out: for each rule that is left out, some seed shows why the rule is needed.
 
+use random::Random;
+
 use super::*;
 
 /// A step of time, on a clock that is right.
@@ -28,24 +30,9 @@ enum ModelDefect {
     RepeatedLease,
 }
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % most
-    }
-
-    fn once_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
-
-    /// Mostly short, sometimes longer than a lease.
-    fn delay(&mut self) -> u64 {
-        if self.once_in(25) { self.below(120) } else { self.below(3) }
-    }
+/// How long a message takes, in ticks: mostly short, sometimes longer than a lease.
+fn delay(random: &mut Random) -> u64 {
+    if random.once_in(25) { random.below(120) } else { random.below(3) }
 }
 
 /// A clock that is as wrong as it may be, or not at all.
@@ -56,8 +43,8 @@ struct Clock {
 }
 
 impl Clock {
-    fn new(dice: &mut Dice) -> Clock {
-        Clock { offset: dice.below(1 << 40), percent: [90, 100, 110][dice.below(3) as usize] }
+    fn new(random: &mut Random) -> Clock {
+        Clock { offset: random.below(1 << 40), percent: [90, 100, 110][random.below(3) as usize] }
     }
 
     fn at(self, tick: u64) -> Time {
@@ -134,7 +121,7 @@ struct Counts {
 }
 
 struct World {
-    dice: Dice,
+    random: Random,
     /// How long a commit takes, about, and hearing of it.
     slow: u64,
     defect: Option<ModelDefect>,
@@ -154,11 +141,11 @@ struct World {
 
 impl World {
     fn new(seed: u64, defect: Option<ModelDefect>) -> World {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Random::new(seed);
         let truth = Registry { lease: LEASES[1], ..Leading::new(&[0, 1, 2]).registry };
         let of_tables = of_tables(defect);
         let mut plane = || Plane {
-            clock: Clock::new(&mut dice),
+            clock: Clock::new(&mut random),
             applied: 0,
             registry: truth.clone(),
             believes: None,
@@ -168,12 +155,12 @@ impl World {
         };
         let planes = vec![plane(), plane()];
         let mut voter = || {
-            let clock = Clock::new(&mut dice);
+            let clock = Clock::new(&mut random);
             Voter { clock, support: Support::new(clock.at(0)) }
         };
         let voters = vec![voter(), voter(), voter()];
         let mut holder = || Holder {
-            clock: Clock::new(&mut dice),
+            clock: Clock::new(&mut random),
             incarnation: 1,
             lease: Lease::new(1).with_defect(of_tables),
             renews_at: 0,
@@ -182,10 +169,10 @@ impl World {
         let holders = vec![holder(), holder(), holder()];
         let (log, mail, counts) = (Vec::new(), Vec::new(), Counts::default());
         let leads = Leadership::default();
-        let slow = 1 + dice.below(4);
+        let slow = 1 + random.below(4);
         #[rustfmt::skip]
         let mut world = World {
-            dice, slow, defect, tick: 0, leads, log, agreed: 0, truth, planes, voters, holders, mail, counts,
+            random, slow, defect, tick: 0, leads, log, agreed: 0, truth, planes, voters, holders, mail, counts,
         };
         world.elect();
         world
@@ -196,7 +183,7 @@ impl World {
         while self.tick < TICKS {
             self.tick += 1;
             self.deliver_what_is_due();
-            if self.dice.once_in(150) {
+            if self.random.once_in(150) {
                 self.elect();
             }
             self.agree();
@@ -221,7 +208,7 @@ impl World {
     }
 
     fn post(&mut self, mail: Mail) {
-        let due = self.tick + self.dice.delay();
+        let due = self.tick + delay(&mut self.random);
         self.mail.push((due, mail));
     }
 
@@ -233,9 +220,9 @@ impl World {
 
     /// Another node is elected, or the same again. Of what was not committed, any beginning may survive.
     fn elect(&mut self) {
-        let (before, next) = (self.leads, self.dice.below(2) as usize);
+        let (before, next) = (self.leads, self.random.below(2) as usize);
         let open = self.log.len() - self.agreed;
-        let survive = self.dice.below(open as u64 + 1) as usize;
+        let survive = self.random.below(open as u64 + 1) as usize;
         self.log.truncate(self.agreed + survive);
         self.leads = Leadership { term: before.term + 1, node: next as u32 };
         self.log.push((None, self.leads));
@@ -247,7 +234,7 @@ impl World {
         } else {
             plane.table = None;
         }
-        if self.dice.once_in(2) {
+        if self.random.once_in(2) {
             self.restart_a_voter();
         }
         self.vote(next);
@@ -258,7 +245,7 @@ impl World {
     /// A majority votes for this node.
     fn vote(&mut self, next: usize) {
         let (plane, tick) = (&mut self.planes[next], self.tick);
-        for number in majority(&mut self.dice) {
+        for number in majority(&mut self.random) {
             let Voter { clock, support } = &self.voters[number];
             let quiet = support.quiet(clock.at(tick));
             plane.votes.granted(self.leads.term, plane.clock.at(tick), quiet, Time(0));
@@ -266,14 +253,14 @@ impl World {
     }
 
     fn restart_a_voter(&mut self) {
-        let Voter { clock, support } = &mut self.voters[self.dice.below(3) as usize];
+        let Voter { clock, support } = &mut self.voters[self.random.below(3) as usize];
         let forgets = self.defect == Some(ModelDefect::Of(Defect::QuietAfterRestart));
         *support = Support::new(if forgets { Time(0) } else { clock.at(self.tick) });
     }
 
     /// A majority has the next entry; what an earlier leader left counts only together with the first of the new one.
     fn agree(&mut self) {
-        if self.agreed == self.log.len() || !self.dice.once_in(self.slow) {
+        if self.agreed == self.log.len() || !self.random.once_in(self.slow) {
             return;
         }
         let own_entry = self.planes[self.leads.node as usize].own_entry;
@@ -295,7 +282,7 @@ impl World {
 
     fn plane_goes_on(&mut self, number: usize) {
         let plane = &mut self.planes[number];
-        if plane.applied < self.agreed && self.dice.once_in(self.slow) {
+        if plane.applied < self.agreed && self.random.once_in(self.slow) {
             if let (Some(entry), under) = &self.log[plane.applied] {
                 plane.registry.apply(entry, *under);
             }
@@ -309,8 +296,8 @@ impl World {
             let table = Leases::new(under, since, now, &plane.registry);
             plane.table = Some(table.with_defect(of_tables(self.defect)));
         }
-        let input = match self.dice.below(400) {
-            0 => Input::Lasts(LEASES[self.dice.below(2) as usize]),
+        let input = match self.random.below(400) {
+            0 => Input::Lasts(LEASES[self.random.below(2) as usize]),
             _ => Input::Tick,
         };
         self.step(number, under, input);
@@ -319,19 +306,19 @@ impl World {
     fn holder_goes_on(&mut self, number: usize) {
         let (id, tick) = (number as u32, self.tick);
         let holder = &mut self.holders[number];
-        if self.dice.once_in(60) {
-            holder.renews_at = self.dice.below(2) as usize;
+        if self.random.once_in(60) {
+            holder.renews_at = self.random.below(2) as usize;
         }
-        if self.dice.once_in(150) {
-            holder.silent_until = tick + self.dice.below(90);
+        if self.random.once_in(150) {
+            holder.silent_until = tick + self.random.below(90);
         }
-        if tick >= holder.silent_until && self.dice.once_in(5) {
+        if tick >= holder.silent_until && self.random.once_in(5) {
             let identity = Identity { id, incarnation: holder.incarnation };
             let (to, sequence) = (holder.renews_at, holder.lease.renew(holder.clock.at(tick)));
             self.post(Mail::Renewal(to, Renewal { identity, ..renewal(id, sequence) }));
         }
         let incarnation = self.holders[number].incarnation;
-        if !self.is_member(id, incarnation) && self.dice.once_in(50) {
+        if !self.is_member(id, incarnation) && self.random.once_in(50) {
             self.join(number);
         }
     }
@@ -367,7 +354,7 @@ impl World {
 
     fn deliver(&mut self, mail: Mail) {
         match mail {
-            Mail::Renewal(..) | Mail::Answer(_) if self.dice.once_in(10) => {}
+            Mail::Renewal(..) | Mail::Answer(_) if self.random.once_in(10) => {}
             Mail::Renewal(plane, renewal) => {
                 if let Some(under) = self.planes[plane].believes {
                     self.step(plane, under, Input::Renew(renewal));
@@ -382,7 +369,7 @@ impl World {
             Mail::Majority { plane, under, round } => {
                 let agreed = self.agreed.max(self.planes[plane].own_entry + 1);
                 let agreed = (under == self.leads).then_some(agreed);
-                for number in majority(&mut self.dice).into_iter().filter(|_| agreed.is_some()) {
+                for number in majority(&mut self.random).into_iter().filter(|_| agreed.is_some()) {
                     let Voter { clock, support } = &mut self.voters[number];
                     support.given(clock.at(self.tick));
                 }
@@ -428,8 +415,8 @@ impl World {
 }
 
 /// Two of three.
-fn majority(dice: &mut Dice) -> Vec<usize> {
-    let without = dice.below(3) as usize;
+fn majority(random: &mut Random) -> Vec<usize> {
+    let without = random.below(3) as usize;
     (0..3).filter(|number| *number != without).collect()
 }
 

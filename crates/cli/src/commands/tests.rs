@@ -1,0 +1,122 @@
+//! The guide and every page name commands and options that exist.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use super::*;
+
+#[test]
+fn the_guide_names_commands_that_exist() {
+    let examples = GUIDE.iter().flat_map(|(_, examples)| *examples);
+    let wrong: Vec<String> = examples.filter_map(|example| refusal(example.line)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_guide_fits_a_terminal() {
+    let wide: Vec<String> =
+        guide().lines().filter(|line| line.chars().count() > 110).map(str::to_string).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
+#[test]
+fn pages_name_commands_that_exist() {
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for (number, line) in commands_in(&text) {
+            checked += 1;
+            let refused = refusal(&line).map(|why| format!("{}:{number}: {why}", page.display()));
+            wrong.extend(refused);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked > 100, "{checked} commands were found in all pages");
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_found() {
+    let page = "```sh\n$ tokenwood run x --no-such -- true\ntokenwood lcoks   # typed wrong\n```\n";
+    let refused = commands_in(page).filter(|(_, line)| refusal(line).is_some());
+    assert_eq!(refused.map(|(number, _)| number).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(words("run x -- sh -c 'echo $A, b' # says"), ["run", "x", "--", "sh", "-c", "echo $A, b"]);
+}
+
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages = vec![root.clone()];
+    let mut files = Vec::new();
+    while let Some(page) = pages.pop() {
+        let entries = fs::read_dir(&page).unwrap().map(|entry| entry.unwrap().path());
+        for path in entries {
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("md") => files.push(path),
+                None if path.ends_with("docs") || path.ends_with("algorithms") && path.is_dir() => {
+                    pages.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    files
+}
+
+/// The commands in blocks of code, with the numbers of their lines. Continued lines are joined.
+fn commands_in(text: &str) -> impl Iterator<Item = (usize, String)> {
+    let (mut code, mut found, mut begun) = (false, Vec::new(), None::<(usize, String)>);
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with("```") {
+            code = !code;
+            continue;
+        }
+        let line = line.trim_start().trim_start_matches("$ ");
+        let line = match begun.take() {
+            Some((first, start)) => (first, format!("{start} {line}")),
+            None if code && line.starts_with("tokenwood ") => (number, line.to_string()),
+            None => continue,
+        };
+        match line.1.strip_suffix('\\') {
+            Some(start) => begun = Some((line.0, start.to_string())),
+            None => found.push(line),
+        }
+    }
+    // What stands for something else cannot be parsed.
+    found.into_iter().filter(|(_, line)| !line.contains(['…', '[']))
+}
+
+/// Why the program refuses this line; `None` if it takes it.
+fn refusal(line: &str) -> Option<String> {
+    let command = line.split_once("tokenwood ").map_or(line, |(_, rest)| rest);
+    let words = words(command.trim_end_matches(['&', ')', ' ']));
+    let program = std::iter::once("tokenwood".to_string());
+    match Cli::command().try_get_matches_from(program.chain(words)) {
+        Err(error) if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            Some(format!("{line}: {}", error.to_string().lines().next().unwrap_or_default()))
+        }
+        _ => None,
+    }
+}
+
+/// The words of a line as a shell sees them, without comments and redirections.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for letter in line.chars() {
+        match (letter, quote) {
+            (letter, Some(open)) if letter == open => quote = None,
+            (letter, Some(_)) => word.get_or_insert_default().push(letter),
+            ('\'' | '"', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            // A comment, a redirection, or the next command.
+            ('#' | '>' | '|' | '&' | ';', None) if word.is_none() => break,
+            (' ', None) => words.extend(word.take()),
+            (letter, None) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}

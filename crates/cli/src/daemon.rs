@@ -1,0 +1,8 @@
+//! The commands that run nodes: `node` and `dev`, their configuration, log and end.
+
+pub(crate) mod dev;
+pub(crate) mod environment;
+pub(crate) mod fail_stop;
+pub(crate) mod log;
+pub(crate) mod node;
+pub(crate) mod node_file;

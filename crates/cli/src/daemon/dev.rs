@@ -1,0 +1,229 @@
+//! `tokenwood dev`: a cluster on this machine, to try things.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use node::LocalCluster;
+use robustness::{NodeProcesses, NodeSetup};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::Ended;
+use crate::daemon::log;
+use crate::daemon::log::{Format, Threshold};
+use crate::daemon::node::PORT_IN_USE;
+use crate::daemon::node_file::Length;
+use crate::locks::endpoints::{USUAL_PORTS, runtime};
+use crate::terminal::output;
+use crate::terminal::output::note;
+use crate::terminal::signals::Signals;
+
+/// Start a cluster on this machine, ready in a second; it ends with Ctrl-C
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// How many nodes
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    nodes: u32,
+    /// Run each node as a process of its own: kill one and see what happens
+    #[arg(long)]
+    processes: bool,
+    /// The length of node leases: what the clients of a dead node held is free again about that much later
+    #[arg(long, default_value = "3s")]
+    lease: Length,
+    /// Write a JSON file with ids, process ids and endpoints when the cluster is ready
+    #[arg(long, value_name = "FILE")]
+    ready_file: Option<PathBuf>,
+    /// What the nodes log on standard error: error, warn, info, debug or trace; forced releases always
+    #[arg(long, value_name = "LEVEL", env = "TOKENWOOD_LOG", default_value = "warn")]
+    log_level: Threshold,
+}
+
+/// A node that runs.
+struct Running {
+    id: u32,
+    pid: u32,
+    endpoint: String,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    runtime()?.block_on(async {
+        if arguments.processes { processes(arguments).await } else { in_process(arguments).await }
+    })?;
+    Ok(Ended::Well)
+}
+
+async fn in_process(arguments: &Arguments) -> Result<()> {
+    log::start(Format::Text, arguments.log_level);
+    let cluster =
+        LocalCluster::start_at(for_clients(arguments.nodes).await?, arguments.lease.0, |_| {}).await?;
+    let endpoints = (0..).zip(cluster.endpoints.clone());
+    let running: Vec<Running> =
+        endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
+    for node in &running {
+        NodeProcesses::none().until_connected(&node.endpoint, running.len()).await?;
+    }
+    ready(arguments, &running)?;
+    until_stopped().await?;
+    // NodeProcesses that end one after the other are not worth a log line.
+    log::close();
+    cluster.stop().await;
+    Ok(())
+}
+
+async fn processes(arguments: &Arguments) -> Result<()> {
+    let mut tries = 1;
+    let (mut nodes, running) = loop {
+        match launch(arguments).await {
+            // Another process took a port before the node that it was meant for.
+            Err(error) if tries < TRIES && format!("{error:#}").contains(PORT_IN_USE) => tries += 1,
+            launched => break launched?,
+        }
+    };
+    ready(arguments, &running)?;
+    tokio::select! {
+        stopped = until_stopped() => stopped,
+        failed = note_failures(&mut nodes) => failed,
+    }
+}
+
+/// Notes which nodes end, for ever.
+async fn note_failures(nodes: &mut NodeProcesses) -> Result<()> {
+    loop {
+        let failure = nodes.next_failure().await?;
+        note!("tokenwood: {failure}");
+    }
+}
+
+async fn launch(arguments: &Arguments) -> Result<(NodeProcesses, Vec<Running>)> {
+    let for_clients = for_clients(arguments.nodes).await?;
+    let mut for_peers = Vec::new();
+    for _ in 0..arguments.nodes {
+        for_peers.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
+    }
+    let setups = for_peers
+        .iter()
+        .zip(&for_clients)
+        .map(|(peers, clients)| {
+            let (peers, clients) = (peers.local_addr()?.to_string(), clients.local_addr()?.to_string());
+            // A person who tries things sees what was forced.
+            let on_audit: Option<fn(&str)> = Some(|line| note!("{line}"));
+            Ok(NodeSetup { reached_at: peers.clone(), peers, clients, on_audit, ..NodeSetup::default() })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    // Each node binds its ports anew.
+    drop((for_clients, for_peers));
+    let lease = arguments.lease.to_string();
+    let mut nodes = NodeProcesses::start("dev", &setups, &["--lease", &lease])?;
+    let running: Vec<Running> = nodes
+        .ids_and_pids()
+        .zip(&setups)
+        .map(|((id, pid), setup)| Running { id, pid, endpoint: setup.clients.clone() })
+        .collect();
+    for node in &running {
+        nodes.until_connected(&node.endpoint, running.len()).await?;
+    }
+    Ok((nodes, running))
+}
+
+/// How many times ports are chosen.
+const TRIES: u32 = 5;
+
+const NO_PORT: &str = "cannot listen at any port of 127.0.0.1";
+
+/// Ports for the clients of so many nodes: the usual ones if they are free, otherwise whatever is.
+async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
+    let mut listeners = Vec::new();
+    for port in USUAL_PORTS.take(nodes as usize) {
+        listeners.extend(TcpListener::bind(("127.0.0.1", port)).await);
+    }
+    if listeners.len() != (nodes as usize).min(USUAL_PORTS.len()) {
+        listeners.clear();
+    }
+    while listeners.len() < nodes as usize {
+        listeners.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
+    }
+    Ok(listeners)
+}
+
+/// Prints what to type next.
+fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
+    let count = running.len();
+    let what = if count == 1 { "A node is".to_string() } else { format!("A cluster of {count} nodes is") };
+    output::announce(format_args!("{what} ready. Ctrl-C ends it and discards its state.\n\n"));
+    for Running { id, pid, endpoint } in running {
+        output::announce(format_args!("  node {id}  {endpoint}  (process {pid})\n"));
+    }
+    let endpoints: Vec<&str> = running.iter().map(|node| &node.endpoint[..]).collect();
+    let usual = USUAL_PORTS.map(|port| format!("127.0.0.1:{port}"));
+    output::announce(format_args!("\nIn another terminal:\n\n"));
+    let program = std::env::current_exe();
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    if let Some(alias) = program.ok().and_then(|program| alias(&program, &search)) {
+        output::announce(format_args!("  {alias}\n"));
+    }
+    if !usual.zip(&endpoints).all(|(usual, endpoint)| usual == **endpoint) {
+        output::announce(format_args!("  export TOKENWOOD_ENDPOINTS={}\n", endpoints.join(",")));
+    }
+    output::announce(format_args!(
+        "  tokenwood run backup -- sleep 10          # one at a time\n  \
+           tokenwood run gpu --slots 2 -- sleep 10   # two at a time: start three\n  \
+           tokenwood locks                           # holders and waiters\n"
+    ));
+    match &arguments.ready_file {
+        Some(file) => write_ready_file(file, running),
+        None => Ok(()),
+    }
+}
+
+/// What to type first so that `tokenwood` is this program, if it is not found on the search path: it was not installed, or is
+/// another one than that.
+fn alias(program: &Path, search: &OsStr) -> Option<String> {
+    let installed = std::env::split_paths(search).map(|folder| folder.join("tokenwood"));
+    let installed = installed.filter(|file| file.is_file()).find_map(|file| file.canonicalize().ok());
+    let program = program.canonicalize().ok()?;
+    let path = program.display().to_string().replace('\'', r"'\''");
+    (installed.as_ref() != Some(&program)).then(|| format!("alias tokenwood='{path}'"))
+}
+
+/// Whole or not at all: a program that waits for it may read it as soon as it is there.
+fn write_ready_file(file: &Path, running: &[Running]) -> Result<()> {
+    let nodes: Vec<_> = running
+        .iter()
+        .map(|node| json!({ "id": node.id, "pid": node.pid, "endpoint": node.endpoint }))
+        .collect();
+    let cannot = || format!("cannot write {}", file.display());
+    let unfinished = file.with_extension("unfinished");
+    fs::write(&unfinished, format!("{:#}\n", json!({ "nodes": nodes }))).with_context(cannot)?;
+    fs::rename(&unfinished, file).with_context(cannot)
+}
+
+/// Waits for a signal that asks this program to end.
+pub(crate) async fn until_stopped() -> Result<()> {
+    Signals::listen()?.next().await;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_installed_says_how_to_call_it() {
+        let folder = std::env::temp_dir().join(format!("tokenwood-alias-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let program = std::env::current_exe().unwrap().canonicalize().unwrap();
+        let expected = Some(format!("alias tokenwood='{}'", program.display()));
+        assert_eq!(alias(&program, OsStr::new("")), expected);
+        assert_eq!(alias(&program, folder.as_os_str()), expected);
+        let installed = folder.join("tokenwood");
+        fs::write(&installed, "another one").unwrap();
+        assert_eq!(alias(&program, folder.as_os_str()), expected);
+        fs::remove_file(&installed).unwrap();
+        std::os::unix::fs::symlink(&program, &installed).unwrap();
+        assert_eq!(alias(&program, folder.as_os_str()), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,285 @@
+//! `tokenwood node`: one node of a cluster.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use control::folder;
+use node::{Bootstrap, Hearts, Host, HostConfig, Invitation};
+use rustix::process::Signal;
+use service::leases::validate_lease;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::Ended;
+use crate::daemon::environment;
+use crate::daemon::fail_stop;
+use crate::daemon::log;
+use crate::daemon::log::{Format, Threshold};
+use crate::daemon::node_file::{Address, Length, MemberId, NodeFile, Settings};
+use crate::locks::endpoints::runtime;
+use crate::terminal::output;
+use crate::terminal::signals::Signals;
+
+/// Run one node of a cluster
+///
+/// To found a cluster, start all its nodes with the same list of members (--member), each with its --id and an empty folder
+/// (--data). To add a node, start it with an invitation of 'tokenwood members invite' (--join). To restart a node, name its
+/// folder (--data), which knows its id and its cluster.
+///
+/// Flags override the environment, which overrides the file. An empty variable counts as not set.
+///
+/// On SIGTERM and Ctrl-C the node hands off its tokens, leaves and ends with 0; a second signal ends it at once. SIGHUP is
+/// logged and ignored. Exit code 2: the node cannot start, and says why. Exit code 70: the node failed (a panic, a task that
+/// ended, a part that hangs, a disk that does not write), said why and ended at once, so that the other nodes go on without
+/// it; start it again.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A file with the settings that the flags below set; --print-config shows its format
+    #[arg(long, value_name = "FILE", env = "TOKENWOOD_CONFIG")]
+    config: Option<PathBuf>,
+    /// Print the settings in effect, as a file for --config, and exit
+    #[arg(long)]
+    print_config: bool,
+    /// The name of the cluster, the same on all its nodes [default: tokenwood]
+    #[arg(long, env = "TOKENWOOD_CLUSTER")]
+    cluster: Option<String>,
+    /// The number of this node [default: the one in its folder or its invitation]
+    #[arg(long, env = "TOKENWOOD_ID")]
+    id: Option<u32>,
+    /// The folder where this node stores what the cluster agrees on [default: tokenwood-data]
+    #[arg(long, value_name = "FOLDER", env = "TOKENWOOD_DATA")]
+    data: Option<PathBuf>,
+    /// Join a cluster with this invitation of 'tokenwood members invite'; it can be used once
+    #[arg(long, value_name = "INVITATION", env = "TOKENWOOD_JOIN", conflicts_with = "members")]
+    join: Option<Invitation>,
+    /// A member of a new cluster and where its peers reach it, as ID=HOST:PORT; list all members, this node included
+    #[arg(
+        long = "member",
+        value_name = "ID=HOST:PORT",
+        env = "TOKENWOOD_MEMBERS",
+        value_delimiter = ',',
+        value_parser = member
+    )]
+    members: Vec<(u32, Address)>,
+    /// Where to listen for peers [default: the address of this member, or 127.0.0.1:7700]
+    #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_LISTEN")]
+    listen: Option<Address>,
+    /// Where peers on other machines reach this node [default: the address of this member, or where it listens for them]
+    #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_REACHED_AT")]
+    reached_at: Option<Address>,
+    /// Where to listen for clients [default: 127.0.0.1:7710]
+    #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_CLIENTS")]
+    clients: Option<Address>,
+    /// Where clients on other machines reach this node [default: where it listens for them, or if that is every address of
+    /// this machine, the host of this member with that port]
+    #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_ADVERTISE")]
+    advertise: Option<Address>,
+    /// The length of node leases in a new cluster: what the clients of a dead node held is free again about that much later,
+    /// and a node that cannot reach the others for that long loses what its clients hold [default: 3s]
+    #[arg(long, env = "TOKENWOOD_LEASE")]
+    lease: Option<Length>,
+    /// How long an idle token stays where it was used last before it goes home [default: 10s]
+    #[arg(long, env = "TOKENWOOD_LINGER")]
+    linger: Option<Length>,
+    /// How long the node remembers an unused name [default: 10s]
+    #[arg(long, env = "TOKENWOOD_KEEP_IDLE")]
+    keep_idle: Option<Length>,
+    /// What to log on standard error: error, warn, info, debug or trace, and everything above it. Consensus is quiet below
+    /// debug; forced releases are always logged (target audit) [default: info]
+    #[arg(long, value_name = "LEVEL", env = "TOKENWOOD_LOG")]
+    log_level: Option<Threshold>,
+    /// The log format: text for people, or json: one object per line with timestamp, level, target, message and fields
+    /// [default: text]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "TOKENWOOD_LOG_FORMAT",
+        value_enum,
+        hide_possible_values = true
+    )]
+    log_format: Option<Format>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let settings = settings(arguments)?;
+    if arguments.print_config {
+        output::print(format_args!("{settings}"));
+        return Ok(Ended::Well);
+    }
+    log::start(settings.log_format, settings.log_level);
+    fail_stop::on_panic();
+    environment::mind_faults();
+    environment::allow_most_files();
+    let runtime = runtime()?;
+    let served = runtime.block_on(serve(settings, arguments.join.clone()));
+    // Nothing that matters still runs, and a task that hangs must not delay the end.
+    runtime.shutdown_timeout(LAST_TASKS);
+    log::finish();
+    served?;
+    Ok(Ended::Well)
+}
+
+/// How long a node that ends waits for the last tasks of its runtime.
+const LAST_TASKS: Duration = Duration::from_millis(500);
+
+/// What is in effect: flags and environment over the file over defaults.
+fn settings(arguments: &Arguments) -> Result<Settings> {
+    let file = match &arguments.config {
+        Some(file) => NodeFile::read(file)?,
+        None => NodeFile::default(),
+    };
+    let data = arguments.data.clone().or(file.data).unwrap_or_else(|| "tokenwood-data".into());
+    let known = folder::whose(&data)?;
+    let invited = arguments.join.as_ref().map(|invitation| (invitation.id, invitation.cluster.clone()));
+    let known = known.map(|identity| (identity.node, identity.cluster)).or(invited);
+    let Some(id) = arguments.id.or(file.id).or(known.as_ref().map(|(id, _)| *id)) else {
+        bail!(
+            "which node is this? Set --id, TOKENWOOD_ID or 'id = …' in the file of --config, or name its folder \
+             with --data"
+        );
+    };
+    let mut members: BTreeMap<u32, Address> =
+        file.members.into_iter().map(|(MemberId(id), address)| (id, address)).collect();
+    if !arguments.members.is_empty() {
+        members.clear();
+    }
+    for (id, address) in &arguments.members {
+        if members.insert(*id, address.clone()).is_some() {
+            bail!("member {id} is named twice");
+        }
+    }
+    let mine = match members.get(&id) {
+        Some(mine) => mine.clone(),
+        None if members.is_empty() => address("127.0.0.1:7700")?,
+        None => bail!("node {id} is not among the members: name it too, with --member {id}=HOST:PORT"),
+    };
+    let named = arguments.cluster.clone().or(file.cluster);
+    let length = |flag: Option<Length>, file: Option<Length>, seconds| {
+        flag.or(file).unwrap_or(Length(Duration::from_secs(seconds)))
+    };
+    let lease = length(arguments.lease, file.lease, 3);
+    validate_lease(lease.0).map_err(anyhow::Error::msg)?;
+    let listen = arguments.listen.clone().or(file.listen).unwrap_or_else(|| mine.clone());
+    Ok(Settings {
+        cluster: named.or(known.map(|(_, name)| name)).unwrap_or_else(|| "tokenwood".to_string()),
+        id,
+        data,
+        reached_at: match arguments.reached_at.clone().or(file.reached_at) {
+            Some(address) => address,
+            None if members.is_empty() => listen.clone(),
+            None => mine,
+        },
+        listen,
+        clients: match arguments.clients.clone().or(file.clients) {
+            Some(clients) => clients,
+            None => address("127.0.0.1:7710")?,
+        },
+        advertise: arguments.advertise.clone().or(file.advertise),
+        lease,
+        linger: length(arguments.linger, file.linger, 10),
+        keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
+        limits: file.limits.unwrap_or_default(),
+        log_level: arguments.log_level.or(file.log_level).unwrap_or(Threshold(tracing::Level::INFO)),
+        log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
+        members,
+    })
+}
+
+fn address(text: &str) -> Result<Address> {
+    text.parse().map_err(anyhow::Error::msg)
+}
+
+async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()> {
+    let Settings { cluster, id, members, listen: address, clients, .. } = settings;
+    let (linger, keep_idle, limits) = (settings.linger.0, settings.keep_idle.0, settings.limits);
+    ignore_hang_ups()?;
+    let hearts = Hearts::default();
+    fail_stop::watch(hearts.clone()).context("cannot start the thread of the watchdog")?;
+    let for_peers = listen(&address, "peers").await?;
+    let for_clients = listen(&clients, "clients").await?;
+    let listens = for_clients.local_addr().context("the address for clients is not known")?;
+    let advertised = match settings.advertise {
+        Some(advertise) => advertise.to_string(),
+        None => advertised(listens, &settings.reached_at),
+    };
+    let bootstrap = match invitation {
+        Some(invitation) => Bootstrap::Invited(invitation),
+        None if members.is_empty() => Bootstrap::Existing,
+        None => Bootstrap::Together(members.into_iter().map(|(id, at)| (id, at.to_string())).collect()),
+    };
+    let config = HostConfig {
+        cluster,
+        id,
+        peers: settings.reached_at.to_string(),
+        clients: advertised,
+        folder: settings.data,
+        bootstrap,
+        lease: settings.lease.0,
+        tune: Box::new(move |config| {
+            (config.linger, config.keep_idle, config.limits) = (linger, keep_idle, limits);
+        }),
+        sockets: node::Sockets::OwnThread,
+        on_failure: fail_stop::on_failure(),
+        hearts,
+    };
+    let host = Host::start(config, for_peers, for_clients).await?;
+    output::announce(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
+    tokio::select! {
+        stopped = until_asked_to_end() => stopped?,
+        why = host.control().failed() => fail_stop::stop(&format!(
+            "this node no longer takes part in the control plane: {why}. Fix that, and start it again"
+        )),
+    }
+    // A second request to end is one to end at once.
+    tokio::select! {
+        () = host.leave() => {}
+        stopped = until_asked_to_end() => stopped?,
+    }
+    Ok(())
+}
+
+/// A terminal that is gone does not end a node.
+fn ignore_hang_ups() -> Result<()> {
+    let mut hang_ups = signal(SignalKind::hangup()).context("cannot listen for signals")?;
+    tokio::spawn(async move {
+        while hang_ups.recv().await.is_some() {
+            tracing::info!(target: "tokenwood", "SIGHUP: ignored, the node goes on");
+        }
+    });
+    Ok(())
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn until_asked_to_end() -> Result<()> {
+    let mut signals = Signals::listen()?;
+    while signals.next().await == Signal::HUP {}
+    Ok(())
+}
+
+/// The address to advertise to clients: a wildcard address is none that they could use.
+fn advertised(listens: SocketAddr, mine: &Address) -> String {
+    if listens.ip().is_unspecified() {
+        format!("{}:{}", mine.host(), listens.port())
+    } else {
+        listens.to_string()
+    }
+}
+
+/// The end of the error of a node that cannot listen.
+pub(crate) const PORT_IN_USE: &str = "is the port in use?";
+
+async fn listen(address: &Address, whom: &str) -> Result<TcpListener> {
+    let bound = TcpListener::bind(address.to_string()).await;
+    bound.with_context(|| format!("cannot listen at {address} for {whom}: {PORT_IN_USE}"))
+}
+
+fn member(text: &str) -> Result<(u32, Address), String> {
+    let member =
+        text.split_once('=').and_then(|(id, address)| Some((id.parse().ok()?, address.parse().ok()?)));
+    member
+        .ok_or_else(|| format!("'{text}' is not a member: write ID=HOST:PORT, for instance 0=10.0.0.7:7700"))
+}

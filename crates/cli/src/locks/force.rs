@@ -1,0 +1,125 @@
+//! `tokenwood release --force`: revokes a lock from its holder.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+use tokenwood::{Admin, Error, ForceReleased, Grant, GrantAgain, Listing, Refusal};
+
+use crate::locks::cluster::{Answered, Asking, note_silence};
+use crate::locks::endpoints::runtime;
+use crate::locks::list::kind;
+use crate::locks::lock_arguments::LOST;
+use crate::terminal::format::Format;
+use crate::terminal::output::{note, say};
+use crate::terminal::table;
+
+/// Finds the holder of the lock, and orders the node that serves it to revoke the grant.
+pub(crate) fn force(name: &str, slot: Option<u32>, grant_again: GrantAgain, asking: &Asking) -> Result<u8> {
+    service::name::validate(name)?;
+    let answers = asking.ask_all(|mut admin| {
+        let name = name.to_string();
+        async move { admin.inspect(&name).await }
+    })?;
+    let held: BTreeSet<(u32, u64)> =
+        answers.iter().flat_map(grants).filter(|(held, _)| slot.is_none_or(|slot| slot == *held)).collect();
+    if held.len() > 1 {
+        let slots: Vec<String> = held.iter().map(|(slot, _)| slot.to_string()).collect();
+        bail!("several slots of '{name}' are held: name one with --slot ({})", slots.join(", "));
+    }
+    let mut released = Vec::new();
+    if let Some(grant) = held.first() {
+        let holding = answers.iter().filter(|answered| grants(answered).contains(grant));
+        for endpoint in holding.filter_map(|answered| answered.endpoint.as_deref()) {
+            released.extend(runtime()?.block_on(order(endpoint, name, *grant, grant_again))?);
+        }
+    }
+    if asking.format == Format::Json {
+        let mut value = json!({ "name": name, "released": released.iter().map(as_json).collect::<Vec<_>>() });
+        value["no_answer"] = answers.iter().filter_map(Answered::silence).collect();
+        say!("{value}");
+    } else if !released.is_empty() {
+        show(&released);
+    }
+    let code = note_silence(&answers);
+    if released.is_empty() && code != 0 {
+        note!("tokenwood: no client holds '{name}' at the nodes that answered");
+        return Ok(code);
+    }
+    if released.is_empty() {
+        note!("tokenwood: no client holds '{name}'");
+        return Ok(LOST);
+    }
+    if grant_again == GrantAgain::AtOnce {
+        note!(
+            "tokenwood: '{name}' was revoked without waiting for the holder: two clients may hold the same slot, and only fences tell them apart"
+        );
+    }
+    Ok(0)
+}
+
+/// The slot and the fence of each grant of a node.
+fn grants(answered: &Answered<(u32, Vec<Listing>)>) -> Vec<(u32, u64)> {
+    let listings = answered.answer.iter().flat_map(|(_, listings)| listings);
+    let granted = listings.flat_map(|listing| &listing.clients).filter_map(|client| client.granted);
+    granted.map(|Grant { slot, fence, .. }| (slot, fence)).collect()
+}
+
+/// Orders a node to revoke what its clients hold by this grant. One order revokes a limited number of grants, so the order is
+/// repeated until it reaches no further holder. A client that has released meanwhile needs no order.
+async fn order(
+    endpoint: &str,
+    name: &str,
+    (slot, fence): (u32, u64),
+    grant_again: GrantAgain,
+) -> Result<Vec<ForceReleased>> {
+    let mut admin = Admin::connect(endpoint).await?;
+    let (mut all, mut reached) = (Vec::new(), BTreeSet::new());
+    loop {
+        let released = match admin.force_release(name, slot, fence, grant_again).await {
+            Err(Error::Refused(Refusal::NobodyHolds)) => return Ok(all),
+            released => released?,
+        };
+        let before = all.len();
+        all.extend(released.into_iter().filter(|it| reached.insert((it.session, it.request))));
+        if all.len() == before {
+            return Ok(all);
+        }
+    }
+}
+
+fn show(released: &[ForceReleased]) {
+    let heading = ["client", "slot", "fence", "node", "free"].map(str::to_string).to_vec();
+    let row = |released: &ForceReleased| {
+        let free = match released.at_once {
+            true => "now".to_string(),
+            false => format!("when released, or in {:.1} s", released.ends_in.as_secs_f64()),
+        };
+        vec![
+            format!("{}/{}", released.session.number, released.request),
+            released.grant.slot.to_string(),
+            released.grant.fence.to_string(),
+            released.session.node.to_string(),
+            free,
+        ]
+    };
+    table::print(&[heading].into_iter().chain(released.iter().map(row)).collect::<Vec<_>>());
+}
+
+/// A release by force, for scripts.
+pub(crate) fn as_json(released: &ForceReleased) -> Value {
+    let (kind, slots) = kind(released.definition);
+    json!({
+        "name": released.name,
+        "kind": kind,
+        "slots": slots,
+        "session": released.session.number,
+        "request": released.request,
+        "slot": released.grant.slot,
+        "fence": released.grant.fence,
+        "node": released.session.node,
+        "seconds": released.ends_in.as_secs_f64(),
+        "at_once": released.at_once,
+        "by": released.by,
+    })
+}

@@ -1,0 +1,172 @@
+//! `tokenwood locks` and `tokenwood status`: holders and waiters, and the state of the nodes.
+
+use std::cmp::Reverse;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use service::core::{Held, Listing, Status};
+use service::protocol::PeerStatus;
+use service::{Definition, Want};
+use tokenwood::{Grant, NodeStatus};
+
+use crate::locks::cluster::{Answered, Asking, is_complete, note_silence};
+use crate::terminal::format::Format;
+use crate::terminal::output::say;
+use crate::terminal::table;
+
+pub(crate) fn list(asking: &Asking) -> Result<u8> {
+    let answers = asking.ask_all(|mut admin| async move { admin.list().await })?;
+    if asking.format == Format::Json {
+        let locks: Vec<Value> = listings(&answers).map(|(id, listing)| as_json(id, listing)).collect();
+        let silent: Vec<Value> = answers.iter().filter_map(Answered::silence).collect();
+        say!("{}", json!({ "locks": locks, "no_answer": silent }));
+        return Ok(note_silence(&answers));
+    }
+    let clients = listings(&answers)
+        .flat_map(|(id, listing)| listing.clients.iter().map(move |client| (id, listing, client)));
+    let mut clients: Vec<(u32, &Listing, &Held)> = clients.collect();
+    // Holders of a name before its waiters, and the first to come first.
+    clients
+        .sort_by_key(|(_, listing, client)| (&listing.name, client.granted.is_none(), Reverse(client.since)));
+    if clients.is_empty() && is_complete(&answers) {
+        say!("No client holds or waits for a lock.");
+    } else if !clients.is_empty() {
+        let heading = ["name", "does", "client", "slot", "fence", "for", "node"].map(str::to_string).to_vec();
+        let rows = clients.into_iter().map(|(id, listing, client)| row(id, listing, client));
+        table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
+    }
+    Ok(note_silence(&answers))
+}
+
+/// What nodes told, with the id of each.
+fn listings(answers: &[Answered<Vec<Listing>>]) -> impl Iterator<Item = (u32, &Listing)> {
+    let told = answers.iter().filter_map(|answered| Some((answered.id, answered.answer.as_ref().ok()?)));
+    told.flat_map(|(id, listings)| listings.iter().map(move |listing| (id, listing)))
+}
+
+/// What a name stands for, for scripts: the word for it, and how many slots it has.
+pub(crate) fn kind(definition: Definition) -> (&'static str, u32) {
+    match definition {
+        Definition::Slots(1) => ("mutex", 1),
+        Definition::Slots(slots) => ("semaphore", slots),
+        Definition::RwLock => ("rwlock", 1),
+        Definition::Room => ("room", 1),
+    }
+}
+
+/// What a client does, for people.
+pub(crate) fn deed(client: &Held) -> String {
+    let verb = if client.granted.is_some() { "holds" } else { "waits" };
+    match (&client.want, client.want.group(client.granted.as_ref())) {
+        (Want::Slot | Want::AnySlot, _) => verb.to_string(),
+        (Want::Read, _) => format!("{verb} (reads)"),
+        (Want::Write, _) => format!("{verb} (writes)"),
+        (Want::AnyOf(_), Some(group)) => format!("{verb} (group {group})"),
+        (Want::AnyOf(groups), None) => format!("{verb} (group {})", groups.join(" or ")),
+    }
+}
+
+fn row(id: u32, listing: &Listing, client: &Held) -> Vec<String> {
+    [listing.name.clone()].into_iter().chain(client_cells(id, client)).collect()
+}
+
+/// What there is to say about a client of this node.
+pub(crate) fn client_cells(id: u32, client: &Held) -> [String; 6] {
+    let (slot, fence) = match client.granted {
+        Some(Grant { slot, fence, .. }) => (slot.to_string(), fence.to_string()),
+        None => ("–".to_string(), "–".to_string()),
+    };
+    let since = format!("{:.1} s", client.since.as_secs_f64());
+    let session = format!("{}/{}", client.session.number, client.request);
+    [deed(client), session, slot, fence, since, id.to_string()]
+}
+
+/// The same in JSON.
+pub(crate) fn client_json(client: &Held) -> Value {
+    let groups = match &client.want {
+        Want::AnyOf(groups) => Some(groups),
+        _ => None,
+    };
+    json!({
+        "session": client.session.number,
+        "request": client.request,
+        "slot": client.granted.map(|grant| grant.slot),
+        "fence": client.granted.map(|grant| grant.fence),
+        "group": client.want.group(client.granted.as_ref()),
+        "groups": groups,
+        "shared": client.want == Want::Read,
+        "seconds": client.since.as_secs_f64(),
+    })
+}
+
+fn as_json(id: u32, listing: &Listing) -> Value {
+    let (kind, slots) = kind(listing.definition);
+    json!({
+        "name": listing.name,
+        "kind": kind,
+        "slots": slots,
+        "node": id,
+        "home": listing.home,
+        "slots_here": listing.slots.iter().map(|(slot, _)| slot).collect::<Vec<_>>(),
+        "clients": listing.clients.iter().map(client_json).collect::<Vec<_>>(),
+    })
+}
+
+pub(crate) fn status(asking: &Asking) -> Result<u8> {
+    let answers = asking.ask_all(|mut admin| async move { admin.status().await })?;
+    if asking.format == Format::Json {
+        say!("{}", json!({ "nodes": answers.iter().map(status_json).collect::<Vec<_>>() }));
+        return Ok(note_silence(&answers));
+    }
+    let heading =
+        ["node", "endpoint", "state", "sessions", "hold or wait", "names", "grants", "sent", "received"];
+    let mut rows = vec![heading.map(str::to_string).to_vec()];
+    for answered in &answers {
+        let mut row = vec![answered.id.to_string(), answered.place().to_string()];
+        match &answered.answer {
+            Ok(NodeStatus { node, members }) => row.extend(status_cells(node, members)),
+            Err(why) => row.push(format!("no answer: {why}")),
+        }
+        rows.push(row);
+    }
+    table::print(&rows);
+    Ok(note_silence(&answers))
+}
+
+fn status_json(answered: &Answered<NodeStatus>) -> Value {
+    let mut value = json!({ "node": answered.id, "endpoint": answered.endpoint });
+    match &answered.answer {
+        Ok(NodeStatus { node, members }) => {
+            value["status"] = json!(node);
+            value["members"] = members.iter().map(member_json).collect();
+        }
+        Err(why) => value["error"] = json!(why),
+    }
+    value
+}
+
+fn member_json(member: &PeerStatus) -> Value {
+    let seconds = member.unreachable.map(|unreachable| unreachable.as_secs_f64());
+    json!({ "node": member.id, "endpoint": member.endpoint, "unreachable_seconds": seconds })
+}
+
+fn status_cells(status: &Status, members: &[PeerStatus]) -> Vec<String> {
+    let counts = status.counts;
+    let numbers = [
+        status.sessions as u64,
+        status.requests as u64,
+        status.resources as u64,
+        counts.grants,
+        counts.sent,
+        counts.received,
+    ];
+    let missed: Vec<String> = members
+        .iter()
+        .filter_map(|member| Some(format!("{} for {:.0} s", member.id, member.unreachable?.as_secs_f64())))
+        .collect();
+    let state = match missed.is_empty() {
+        true => "reaches all".to_string(),
+        false => format!("cannot reach {}", missed.join(", ")),
+    };
+    [state].into_iter().chain(numbers.map(table::grouped)).collect()
+}

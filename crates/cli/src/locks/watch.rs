@@ -1,0 +1,235 @@
+//! `tokenwood watch`: the events at all nodes, as they happen.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::{Value, json};
+use service::protocol::PeerStatus;
+use service::{SessionId, Want};
+use tokenwood::{Admin, Change, Error, Event, Filter, Seen};
+use tokio::sync::mpsc;
+
+use crate::Ended;
+use crate::locks::cluster::{members, reason};
+use crate::locks::endpoints::{Endpoints, runtime};
+use crate::locks::force;
+use crate::locks::list::kind;
+use crate::terminal::format::Format;
+use crate::terminal::output::{note, say};
+use crate::terminal::signals::Signals;
+
+/// A node that does not answer is tried again after this long.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Print each event at all nodes as it happens: waits, grants, releases, losses, requests given up, ends of sessions
+///
+/// Ctrl-C ends it. If this program does not keep up, it says how many events it missed.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Only events of these names
+    names: Vec<String>,
+    /// Also events of names that begin with this
+    #[arg(long = "prefix", value_name = "PREFIX")]
+    prefixes: Vec<String>,
+    /// End after this many events
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+    /// A line for people, a line of JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    endpoints: Endpoints,
+}
+
+/// What the task that watches a node says.
+enum Said {
+    Watching,
+    Seen(Seen),
+    Silent(String),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    arguments.names.iter().try_for_each(|name| service::name::validate(name))?;
+    runtime()?.block_on(watch(arguments))?;
+    Ok(Ended::Well)
+}
+
+async fn watch(arguments: &Arguments) -> Result<()> {
+    let mut signals = Signals::listen()?;
+    let filter = Filter { names: arguments.names.clone(), prefixes: arguments.prefixes.clone() };
+    // Bounded: if this program does not keep up, the nodes notice.
+    let (sender, mut heard) = mpsc::channel(1024);
+    for member in members(&arguments.endpoints).await? {
+        tokio::spawn(follow(member, filter.clone(), sender.clone()));
+    }
+    drop(sender);
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    while left > 0 {
+        let said = tokio::select! {
+            said = heard.recv() => said,
+            _ = signals.next() => return Ok(()),
+        };
+        let Some((node, said)) = said else { return Ok(()) };
+        match said {
+            Said::Watching => note!("tokenwood: watching node {node}"),
+            Said::Silent(why) => note!("tokenwood: node {node}: no answer: {why}"),
+            Said::Seen(seen) => {
+                left -= u64::from(matches!(seen, Seen::Event(_)));
+                show(arguments.format, node, &seen);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Watches a node, again after each failure, until the receiver is gone.
+async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, Said)>) {
+    let Some(endpoint) = member.endpoint else {
+        let why = "its address for clients is not known yet".to_string();
+        _ = sender.send((member.id, Said::Silent(why))).await;
+        return;
+    };
+    let mut silent = false;
+    loop {
+        let error = match watch_one(&endpoint, &filter).await {
+            Ok(admin) => {
+                silent = false;
+                pass_on(admin, member.id, &sender).await
+            }
+            Err(error) => error,
+        };
+        // It is noted once that it does not answer, not every second.
+        if !silent && sender.send((member.id, Said::Silent(reason(error)))).await.is_err() {
+            return;
+        }
+        silent = true;
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+async fn watch_one(endpoint: &str, filter: &Filter) -> Result<Admin, Error> {
+    let mut admin = Admin::connect(endpoint).await?;
+    admin.watch(filter.clone()).await?;
+    Ok(admin)
+}
+
+/// Passes on what happens until the connection breaks.
+async fn pass_on(mut admin: Admin, id: u32, sender: &mpsc::Sender<(u32, Said)>) -> Error {
+    _ = sender.send((id, Said::Watching)).await;
+    loop {
+        match admin.next().await {
+            Ok(seen) => _ = sender.send((id, Said::Seen(seen))).await,
+            Err(error) => return error,
+        }
+    }
+}
+
+fn show(format: Format, node: u32, seen: &Seen) {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    if format == Format::Json {
+        let mut value = as_json(seen);
+        value["node"] = json!(node);
+        value["time"] = json!(time.as_secs_f64());
+        say!("{value}");
+        return;
+    }
+    let clock = time.as_secs() % 86_400;
+    let clock =
+        format!("{:02}:{:02}:{:02}.{:03}", clock / 3600, clock / 60 % 60, clock % 60, time.subsec_millis());
+    say!("{clock}  node {node}  {}", in_words(seen));
+}
+
+fn in_words(seen: &Seen) -> String {
+    match seen {
+        Seen::Missed(events) => format!("missed {events} events: this program did not keep up"),
+        Seen::Event(Event::SessionEnded { session, ran_out: true }) => {
+            format!("session {} expired", session.number)
+        }
+        Seen::Event(Event::SessionEnded { session, .. }) => format!("session {} closed", session.number),
+        Seen::Event(Event::ForceReleased(released)) => released.to_string(),
+        Seen::Event(Event::Client { session, request, name, want, change, .. }) => {
+            let (what, details) = match change {
+                Change::Waits => ("waits", wish(want)),
+                Change::Granted(grant) => ("granted", format!("{}{}", by(grant), group(want, Some(grant)))),
+                Change::Released(grant) => ("released", by(grant)),
+                Change::Lost(grant) => ("lost", format!("{}: its session expired", by(grant))),
+                Change::GaveUp(refusal) => ("gave up", refusal.to_string()),
+                Change::TakenAway(grant) => ("lost", format!("{}: released by force", by(grant))),
+            };
+            let client = format!("{}/{request}", session.number);
+            format!("{what:8}  {name}  client {client}  {details}").trim_end().to_string()
+        }
+    }
+}
+
+fn by(grant: &tokenwood::Grant) -> String {
+    format!("slot {}, fence {}", grant.slot, grant.fence)
+}
+
+fn wish(want: &Want) -> String {
+    match want {
+        Want::Slot | Want::AnySlot => String::new(),
+        Want::Read => "to read".to_string(),
+        Want::Write => "to write".to_string(),
+        Want::AnyOf(groups) => format!("for group {}", groups.join(" or ")),
+    }
+}
+
+/// The group that was granted, for people.
+fn group(want: &Want, grant: Option<&tokenwood::Grant>) -> String {
+    match (want.group(grant), want) {
+        (Some(group), _) => format!(", group {group}"),
+        (None, Want::Read) => ", to read".to_string(),
+        (None, Want::Write) => ", to write".to_string(),
+        (None, _) => String::new(),
+    }
+}
+
+fn as_json(seen: &Seen) -> Value {
+    match seen {
+        Seen::Missed(events) => json!({ "event": "missed", "events": events }),
+        Seen::Event(Event::SessionEnded { session, ran_out }) => {
+            json!({ "event": "session_ended", "session": session.number, "ran_out": ran_out })
+        }
+        Seen::Event(Event::ForceReleased(released)) => {
+            let mut value = force::as_json(released);
+            value["event"] = json!("force_released");
+            value
+        }
+        Seen::Event(Event::Client {
+            session: SessionId { number, .. },
+            request,
+            name,
+            definition,
+            want,
+            change,
+        }) => {
+            let (event, grant) = match change {
+                Change::Waits => ("waits", None),
+                Change::Granted(grant) => ("granted", Some(grant)),
+                Change::Released(grant) => ("released", Some(grant)),
+                Change::Lost(grant) => ("lost", Some(grant)),
+                Change::GaveUp(_) => ("gave_up", None),
+                Change::TakenAway(grant) => ("taken_away", Some(grant)),
+            };
+            let (kind, slots) = kind(*definition);
+            let mut value = json!({
+                "event": event,
+                "name": name,
+                "kind": kind,
+                "slots": slots,
+                "session": number,
+                "request": request,
+                "slot": grant.map(|grant| grant.slot),
+                "fence": grant.map(|grant| grant.fence),
+                "group": want.group(grant),
+                "shared": *want == Want::Read,
+            });
+            if let Change::GaveUp(refusal) = change {
+                value["why"] = json!(refusal.to_string());
+            }
+            value
+        }
+    }
+}

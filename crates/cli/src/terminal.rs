@@ -1,0 +1,7 @@
+//! What all commands share at a terminal: output that may lose its reader, tables, progress, signals.
+
+pub(crate) mod format;
+pub(crate) mod output;
+pub(crate) mod progress;
+pub(crate) mod signals;
+pub(crate) mod table;

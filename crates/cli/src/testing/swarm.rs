@@ -1,0 +1,302 @@
+//! `tokenwood swarm`: whole clusters with faults in simulated time, one after the other, from seeds.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use serde_json::json;
+use service::Defect;
+use swarm::{AdjustError, DEFECT_SEEDS, DefectSeed, Outcome, Plan};
+use sync::IgnorePoison;
+
+use crate::Ended;
+use crate::terminal::format::Format;
+use crate::terminal::output::{note, say};
+use crate::terminal::table;
+use crate::testing::swarm_exhaustive;
+
+/// Run whole clusters with faults in simulated time, and check that locks hold
+///
+/// Each seed draws a cluster, resources, clients, delays, clocks, and faults: nodes that die, stand still and come back,
+/// partitions in both directions or one, leaders that change, nodes that join and leave, connections that are slow or cut, clients
+/// that vanish. The nodes run the code of production. A run that fails is shrunk, and the last line is the command that repeats
+/// it. Exit code 0 if all is well, 1 if there were too many holders or another violation, 3 if a client was not served in the
+/// end or something was not forgotten.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The first seed [default: 1; with --defect one that shows it]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many seeds, from the first upwards [default: 100; with --defect 1; with --minutes as many as there is time for]
+    #[arg(long)]
+    runs: Option<u64>,
+    /// Stop after this many minutes; with --runs, when the first limit is reached
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// By how many percent clocks are off at most; beyond 10 there may be too many holders, but fences must not fall
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=90))]
+    drift: u64,
+    /// Set these parts of the plan instead of drawing them, as NAME=NUMBER,…: nodes, clients, names,
+    /// slots, groups, cuts, stalls, deaths, naps, crashes, pauses, partitions, joins, leaves,
+    /// elections, lease-changes, resizes, forces, watchers, nonsense, lies, late-news, slice,
+    /// most-requests, split, contradict, lease, drift, section, hop, client-hop, lasts; with
+    /// --exhaustive: nodes, slots, groups, clients, askers, rounds, failures, timers, sample,
+    /// most-states
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(crate) with: String,
+    /// Leave out a rule of the protocol, to see that it is needed (see --defects)
+    #[arg(long, value_parser = named)]
+    pub(crate) defect: Option<Defect>,
+    /// List the defects: rules that can be left out
+    #[arg(long)]
+    defects: bool,
+    /// Instead of drawing: explore everything that can happen to a small cluster, in every order
+    #[arg(long, conflicts_with_all = ["seed", "runs", "minutes", "drift", "log"])]
+    exhaustive: bool,
+    /// Show what happened in each run, event by event
+    #[arg(long)]
+    log: bool,
+    /// Lines for people, or one JSON object for scripts at the end
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+fn named(name: &str) -> Result<Defect, String> {
+    Defect::named(name).ok_or_else(|| "no such defect: 'tokenwood swarm --defects' lists them".to_string())
+}
+
+/// What all runs gave together.
+#[derive(Default)]
+struct Sum {
+    runs: u64,
+    violations: Vec<(u64, String)>,
+    stuck: Vec<(u64, String)>,
+    excused: u64,
+    grants: u64,
+    views: u64,
+    crashes: u64,
+    excluded: u64,
+    joined: u64,
+    resized: u64,
+    forced: u64,
+    watched: u64,
+    missed: u64,
+    left: u64,
+    partitions: u64,
+    elections: u64,
+    simulated: Duration,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    if arguments.defects {
+        list(arguments);
+        return Ok(Ended::Well);
+    }
+    if arguments.exhaustive {
+        return swarm_exhaustive::run(arguments);
+    }
+    arguments.plan(1).map_err(|wrong| anyhow!("--with: {wrong}"))?;
+    let begun = Instant::now();
+    let limit = arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes));
+    let (next, sum) = (AtomicU64::new(0), Mutex::new(Sum::default()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // A panic is reported in the line of its run.
+    std::panic::set_hook(Box::new(|_| {}));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while limit.is_none_or(|limit| begun.elapsed() < limit) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= arguments.runs() {
+                        return;
+                    }
+                    let seed = arguments.first() + number;
+                    let outcome = arguments
+                        .plan(seed)
+                        .map_or_else(|_| Outcome::default(), |plan| swarm::run_catching_panics(&plan, seed));
+                    let mut sum = sum.lock().ignore_poison();
+                    sum.add(arguments, seed, outcome);
+                    sum.progress(arguments, begun);
+                }
+            });
+        }
+    });
+    let sum = sum.into_inner().ignore_poison();
+    let smallest = sum.first_wrong().map(|seed| again(arguments, seed));
+    let _ = std::panic::take_hook();
+    sum.tell(arguments, begun, smallest.as_deref());
+    Ok(match (sum.violations.is_empty(), sum.stuck.is_empty()) {
+        (false, _) => Ended::Violated,
+        (true, false) => Ended::Unknown,
+        (true, true) => Ended::Well,
+    })
+}
+
+impl Arguments {
+    fn first(&self) -> u64 {
+        self.seed.unwrap_or_else(|| self.defect.map_or(1, |defect| DefectSeed::of(defect).seed))
+    }
+
+    fn runs(&self) -> u64 {
+        let unless_said = match (self.defect, self.minutes) {
+            (_, Some(_)) => u64::MAX,
+            (Some(_), None) => 1,
+            (None, None) => 100,
+        };
+        self.runs.unwrap_or(unless_said)
+    }
+
+    /// What a seed stands for, before anything is changed.
+    fn drawn(&self, seed: u64) -> Plan {
+        let drawn = Plan { drift: self.drift, ..Plan::drawn(seed) };
+        self.defect.map_or(drawn, |defect| DefectSeed::of(defect).plan(seed, Some(defect)))
+    }
+
+    fn plan(&self, seed: u64) -> Result<Plan, AdjustError> {
+        let mut plan = self.drawn(seed);
+        plan.drift = self.drift;
+        plan.adjust(&self.with)?;
+        Ok(plan)
+    }
+}
+
+/// The shortest command found that shows the failure of a seed.
+fn again(arguments: &Arguments, seed: u64) -> String {
+    let plan = arguments.plan(seed).unwrap_or_else(|_| arguments.drawn(seed));
+    let smallest = swarm::shrink(&plan, seed);
+    let with = smallest.differences(&arguments.drawn(seed));
+    let mut command = format!("tokenwood swarm --seed {seed} --runs 1");
+    if arguments.drift != 10 {
+        command += &format!(" --drift {}", arguments.drift);
+    }
+    if let Some(defect) = arguments.defect {
+        command += &format!(" --defect {}", defect.name());
+    }
+    if !with.is_empty() {
+        command += &format!(" --with {with}");
+    }
+    command + " --log"
+}
+
+fn list(arguments: &Arguments) {
+    if arguments.format == Format::Json {
+        let defects: Vec<_> = DEFECT_SEEDS
+            .iter()
+            .map(|shown| json!({ "name": shown.defect.name(), "about": shown.defect.about(), "seed": shown.seed }))
+            .collect();
+        return say!("{}", json!({ "defects": defects }));
+    }
+    let longest = Defect::ALL.iter().map(|defect| defect.name().len()).max().unwrap_or(0);
+    for defect in Defect::ALL {
+        say!("{:longest$}  {}", defect.name(), defect.about());
+    }
+}
+
+impl Sum {
+    fn add(&mut self, arguments: &Arguments, seed: u64, outcome: Outcome) {
+        self.runs += 1;
+        self.excused += outcome.excused;
+        self.grants += outcome.grants;
+        self.views += outcome.views;
+        self.crashes += outcome.crashes;
+        self.excluded += outcome.excluded;
+        self.joined += outcome.joined;
+        self.resized += outcome.resized;
+        self.forced += outcome.forced;
+        self.watched += outcome.watched;
+        self.missed += outcome.missed;
+        self.left += outcome.left;
+        self.partitions += outcome.partitions;
+        self.elections += outcome.elections;
+        self.simulated += outcome.simulated;
+        let judged = match (outcome.violations.first(), outcome.stuck.first()) {
+            (Some(wrong), _) => format!("VIOLATION {wrong}"),
+            (None, Some(stuck)) => format!("STUCK {stuck}"),
+            (None, None) => "well".to_string(),
+        };
+        if arguments.format == Format::Table {
+            outcome.log.iter().filter(|_| arguments.log).for_each(|line| say!("  {line}"));
+            let Outcome { grants, views, crashes, partitions, .. } = outcome;
+            say!(
+                "seed {seed}: {grants} grants, {views} views, {crashes} crashes, {partitions} partitions: {judged}"
+            );
+        }
+        self.violations.extend(outcome.violations.into_iter().map(|wrong| (seed, wrong)));
+        self.stuck.extend(outcome.stuck.into_iter().map(|stuck| (seed, stuck)));
+    }
+
+    /// Notes now and then how many runs are done.
+    fn progress(&self, arguments: &Arguments, begun: Instant) {
+        if self.runs.is_multiple_of(100) && self.runs < arguments.runs() {
+            let of = arguments.runs.map_or(String::new(), |runs| format!(" of {runs}"));
+            note!("{}{of} runs, {}", self.runs, self.pace(begun));
+        }
+    }
+
+    fn pace(&self, begun: Instant) -> String {
+        let hours = self.simulated.as_secs_f64() / 3600.0;
+        let faster = self.simulated.as_secs_f64() / begun.elapsed().as_secs_f64();
+        format!("{hours:.1} simulated hours, {faster:.0} for each real one")
+    }
+
+    /// The first seed that shows something wrong; a violation rather than a stuck client.
+    fn first_wrong(&self) -> Option<u64> {
+        let first = |of: &[(u64, String)]| of.iter().map(|(seed, _)| *seed).min();
+        first(&self.violations).or(first(&self.stuck))
+    }
+
+    fn tell(&self, arguments: &Arguments, begun: Instant, smallest: Option<&str>) {
+        if arguments.format == Format::Json {
+            let seeds = |of: &[(u64, String)]| {
+                of.iter().map(|(seed, what)| json!({ "seed": seed, "what": what })).collect::<Vec<_>>()
+            };
+            say!(
+                "{}",
+                json!({
+                    "runs": self.runs,
+                    "violations": self.violations.len(),
+                    "stuck": self.stuck.len(),
+                    "simulated_seconds": self.simulated.as_secs_f64(),
+                    "grants": self.grants,
+                    "views": self.views,
+                    "crashes": self.crashes,
+                    "partitions": self.partitions,
+                    "elections": self.elections,
+                    "excluded": self.excluded,
+                    "beyond_bounds": self.excused,
+                    "violated": seeds(&self.violations),
+                    "left_waiting": seeds(&self.stuck),
+                    "joined": self.joined,
+                    "resized": self.resized,
+                    "forced": self.forced,
+                    "watched": self.watched,
+                    "missed": self.missed,
+                    "left": self.left,
+                    "again": smallest,
+                })
+            );
+            return;
+        }
+        let numbers = [self.grants, self.views, self.crashes, self.partitions, self.elections, self.excluded];
+        let [grants, views, crashes, partitions, elections, excluded] = numbers.map(table::grouped);
+        let numbers = [self.joined, self.left, self.resized, self.forced, self.watched, self.missed];
+        let [joined, left, resized, forced, watched, missed] = numbers.map(table::grouped);
+        say!("{} runs, {}.", table::grouped(self.runs), self.pace(begun));
+        say!(
+            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were excluded alive, {joined} joined, {left} left, {partitions} partitions, {elections} leader changes, {resized} definitions, {forced} forced releases; watchers saw {watched} events and missed {missed}."
+        );
+        if arguments.drift > 10 {
+            let times = table::grouped(self.excused);
+            say!(
+                "Clocks were off by more than the bound: {times} times there were too many holders. Fences did not fall unless listed as a violation."
+            );
+        }
+        let (violations, stuck) = (self.violations.len(), self.stuck.len());
+        say!("{violations} violations, {stuck} stuck.");
+        if let Some(smallest) = smallest {
+            say!("Smallest plan found that fails: {smallest}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Which algorithms, with which options, `tokenwood recommend` tries.
+
+use algorithms::info::OptionInfo;
+use algorithms::{Info, Kind, Setting, registry};
+
+/// An algorithm with options to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Its name, or partitioned(NAME).
+    pub(crate) algorithm: String,
+    /// Options other than the default.
+    pub(crate) options: Vec<(&'static str, &'static str)>,
+    /// How many tokens it is asked for.
+    pub(crate) tokens: u32,
+}
+
+impl Candidate {
+    /// Name and options, for people.
+    pub(crate) fn label(&self) -> String {
+        let options = self.options.iter().map(|(name, value)| format!(" {name}={value}"));
+        self.algorithm.clone() + &options.collect::<String>()
+    }
+}
+
+/// What each node of these knows grows with the number of nodes, so the whole grows with its square.
+pub(crate) const ALL_KNOWING: &[&str] = &[
+    "carvalho-roucairol",
+    "drs-gme",
+    "lamport",
+    "raymond-k",
+    "ricart-agrawala",
+    "srimani-reddy",
+    "suzuki-kasami",
+];
+
+/// The most nodes that those are tried with.
+pub(crate) const MOST_FOR_ALL_KNOWING: u32 = 3000;
+
+/// More combinations of options than this, and only one is changed at a time.
+const MOST_VARIANTS: usize = 12;
+
+/// Numbers worth trying beside the default, for options that are numbers.
+const NUMBERS: &[(&str, &str)] = &[("inform", "2")];
+
+/// Values that no load makes sensible: a line has the longest paths of all trees; nodes that all begin with the same token
+/// wait for it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves
+/// memory only; and only writers hand it off.
+const SENSELESS: &[(&str, &str)] =
+    &[("shape", "line"), ("first", "same"), ("close", "no"), ("forget", "yes"), ("hand-off", "yes")];
+
+/// Options that stand for several others, and are not combined with them.
+const ALONE: &[&str] = &["tuning"];
+
+/// All candidates for this setting, in the order of the registry.
+pub(crate) fn all(setting: &Setting) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for info in registry::ALL {
+        let name = match info.kind {
+            _ if setting.groups > 1 && info.kind != Kind::GroupMutex => continue,
+            Kind::GroupMutex if setting.groups == 1 => continue,
+            Kind::Mutex if setting.tokens > 1 => format!("partitioned({})", info.name),
+            _ => info.name.to_string(),
+        };
+        for options in variants(info, setting.tokens) {
+            found.push(Candidate { algorithm: name.clone(), options, tokens: setting.tokens });
+        }
+    }
+    found
+}
+
+/// The combinations of options that may matter; the first is the default.
+fn variants(info: &Info, tokens: u32) -> Vec<Vec<(&'static str, &'static str)>> {
+    // With one token there is nothing to choose.
+    let options: Vec<&OptionInfo> =
+        info.options.iter().filter(|option| tokens > 1 || option.name != "choose").collect();
+    let (alone, combined): (Vec<&OptionInfo>, Vec<&OptionInfo>) =
+        options.into_iter().partition(|option| ALONE.contains(&option.name));
+    let others: Vec<Vec<(&str, &str)>> = combined.into_iter().map(other_values).collect();
+    let mut all = vec![Vec::new()];
+    for values in &others {
+        let with = |value: &(&'static str, &'static str)| {
+            let changed = all.iter().map(|variant: &Vec<_>| [variant.as_slice(), &[*value]].concat());
+            changed.collect::<Vec<_>>()
+        };
+        let more: Vec<_> = values.iter().flat_map(with).collect();
+        all.extend(more);
+    }
+    if all.len() > MOST_VARIANTS {
+        all = vec![Vec::new()];
+        all.extend(others.into_iter().flatten().map(|value| vec![value]));
+    }
+    all.extend(alone.into_iter().flat_map(other_values).map(|value| vec![value]));
+    all
+}
+
+/// What an option can be beside its default.
+fn other_values(option: &OptionInfo) -> Vec<(&'static str, &'static str)> {
+    if option.values == OptionInfo::NUMBER {
+        return NUMBERS.iter().filter(|(name, _)| *name == option.name).copied().collect();
+    }
+    let values = option.values.iter().skip(1).map(|value| (option.name, *value));
+    values.filter(|pair| !SENSELESS.contains(pair)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(nodes: u32, tokens: u32, groups: u32) -> Vec<String> {
+        let setting = Setting { groups, ..Setting::new(nodes, tokens) };
+        all(&setting).iter().map(Candidate::label).collect()
+    }
+
+    #[test]
+    fn each_kind_of_load_has_its_candidates() {
+        let one = labels(10, 1, 1);
+        assert!(one.contains(&"naimi-trehel".to_string()));
+        assert!(one.contains(&"bulgannawar-vaidya inform=2".to_string()));
+        assert!(one.iter().all(|label| !label.contains("choose") && !label.contains("partitioned")));
+        let several = labels(10, 3, 1);
+        assert!(several.contains(&"bulgannawar-vaidya choose=last-seen inform=2".to_string()));
+        assert!(several.contains(&"bulgannawar-vaidya tuning=balanced".to_string()));
+        assert!(several.contains(&"partitioned(naimi-trehel)".to_string()));
+        assert!(several.contains(&"partitioned(neilsen-mizuno) shape=star".to_string()));
+        assert!(several.iter().all(|label| !label.contains("shape=line") && !label.contains("gme")));
+        assert_eq!(labels(10, 1, 3), ["drs-gme", "rooms", "rooms queue=arrival"]);
+    }
+
+    #[test]
+    fn every_algorithm_is_tried_somewhere() {
+        let all = [labels(10, 1, 1), labels(10, 1, 2)].concat();
+        for info in registry::ALL {
+            assert!(all.iter().any(|label| label == info.name), "{}", info.name);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `tokenwood check`: explores every run, or many random ones.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use algorithms::info::{Scope, Shows};
+use algorithms::{Setting, registry};
+use anyhow::Result;
+use checker::{Finding, Job, Progress, Verdict};
+use serde_json::json;
+
+use crate::Ended;
+use crate::terminal::format::Format;
+use crate::terminal::output::{note, say};
+use crate::terminal::progress::ProgressLine;
+use crate::terminal::table;
+use crate::workbench::check_arguments::Arguments;
+use crate::workbench::check_report;
+use crate::workbench::random;
+
+/// A check with what it is called with and how long it took.
+pub(crate) struct Checked {
+    pub(crate) name: String,
+    pub(crate) job: Job,
+    pub(crate) reorders: bool,
+    pub(crate) finding: Finding,
+    pub(crate) seconds: f64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    if arguments.list_defects {
+        return list_defects(arguments);
+    }
+    if arguments.all {
+        if let Some(name) = &arguments.name {
+            registry::info(name)?;
+        }
+        return match arguments.random {
+            Some(runs) => random::run_all(runs, arguments),
+            None => run_suite(arguments),
+        };
+    }
+    let name = arguments.name.as_deref().unwrap_or_default();
+    let info = registry::info(name)?;
+    let job = arguments.job(info)?;
+    if let Some(random) = arguments.random_runs(info) {
+        return random::run(name, &job, &random, arguments.format);
+    }
+    let checked = check(name, job)?;
+    let saved = match &checked.finding.violation {
+        Some((_, trace)) => {
+            let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.case.setting));
+            check_report::save(trace, &file)?;
+            Some(file)
+        }
+        None => None,
+    };
+    match arguments.format {
+        Format::Json => say!("{}", check_report::as_json(&checked)),
+        Format::Table => check_report::print(&checked, saved.as_deref()),
+    }
+    Ok(ended(&checked.finding))
+}
+
+fn ended(finding: &Finding) -> Ended {
+    match finding.verdict() {
+        Verdict::Holds => Ended::Well,
+        Verdict::Violated => Ended::Violated,
+        Verdict::Unknown | Verdict::NotChecked => Ended::Unknown,
+    }
+}
+
+fn trace_file(name: &str, setting: &Setting) -> PathBuf {
+    let defect = setting.defect.as_ref().map_or(String::new(), |defect| format!(".{defect}"));
+    PathBuf::from(format!("{}{defect}.trace.json", name.replace(['(', ')'], "-")))
+}
+
+/// Checks once, with a progress line.
+pub(crate) fn check(name: &str, job: Job) -> Result<Checked> {
+    let started = Instant::now();
+    let info = registry::info(name)?;
+    let line = ProgressLine::new();
+    let finding =
+        checker::check(name, &job, &|progress| line.show(|| progress_text(info.name, started, progress)))?;
+    line.clear();
+    let reorders = job.case.reorders(info);
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(Checked { name: name.to_string(), job, reorders, finding, seconds })
+}
+
+fn progress_text(name: &str, started: Instant, progress: Progress) -> String {
+    let rate = progress.states as f64 / started.elapsed().as_secs_f64();
+    let (states, rate) = (table::grouped(progress.states), table::grouped(rate as u64));
+    format!("{name}: {states} states, depth {}, {rate} per second", progress.depth)
+}
+
+fn run_suite(arguments: &Arguments) -> Result<Ended> {
+    let mut worst = Ended::Well;
+    let mut all = Vec::new();
+    let mut never_seen = Vec::new();
+    if arguments.format == Format::Table {
+        say!("{}", check_report::suite_heading());
+    }
+    for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
+        let mut seen = vec![false; info.sometimes.len()];
+        for scope in info.suite {
+            let job = Job {
+                threads: arguments.threads()?,
+                max_states: arguments.max_states,
+                ..Job::of(scope, None)
+            };
+            let checked = check(info.name, job)?;
+            for (what, seen) in info.sometimes.iter().zip(&mut seen) {
+                *seen |= checked.finding.sometimes.iter().any(|note| note.what == *what && note.seen);
+            }
+            worst = worst.max(ended(&checked.finding));
+            match arguments.format {
+                Format::Table => say!("{}", check_report::suite_row(&checked)),
+                Format::Json => all.push(check_report::as_json(&checked)),
+            }
+        }
+        let missing = info.sometimes.iter().zip(seen).filter(|(_, seen)| !seen && !info.suite.is_empty());
+        never_seen.extend(missing.map(|(what, _)| format!("{}: {what}", info.name)));
+    }
+    if arguments.format == Format::Json {
+        say!("{}", json!({ "checks": all, "never_seen": never_seen }));
+    }
+    for what in &never_seen {
+        note!("never seen in the suite, which shows less than it should: {what}");
+    }
+    Ok(if never_seen.is_empty() { worst } else { worst.max(Ended::Unknown) })
+}
+
+fn list_defects(arguments: &Arguments) -> Result<Ended> {
+    let shows = |shows: Shows| match shows {
+        Shows::Search(property) => property.name().to_string(),
+        Shows::Random(property, seed) => format!("{property} (random run, seed {seed})"),
+        Shows::Dearer(percent) => format!("{percent} % of the messages"),
+    };
+    let all = registry::ALL.iter().flat_map(|info| info.defects.iter().map(move |defect| (info, defect)));
+    let all: Vec<_> =
+        all.filter(|(info, _)| arguments.name.as_deref().is_none_or(|name| name == info.name)).collect();
+    if arguments.format == Format::Json {
+        let all: Vec<_> = all
+            .iter()
+            .map(|(info, defect)| {
+                json!({
+                    "algorithm": info.name, "defect": defect.name, "source": defect.source,
+                    "printed": defect.printed, "right": defect.right, "violates": shows(defect.shows),
+                    "command": command(info.name, defect.name, &defect.scope, defect.shows),
+                })
+            })
+            .collect();
+        say!("{}", serde_json::to_string_pretty(&all)?);
+        return Ok(Ended::Well);
+    }
+    for (info, defect) in all {
+        say!("{} · {} ({})", info.name, defect.name, defect.source);
+        say!("    printed: {}", defect.printed);
+        say!("    right:   {}", defect.right);
+        say!("    leads to {}", shows(defect.shows));
+        say!("    {}\n", command(info.name, defect.name, &defect.scope, defect.shows));
+    }
+    Ok(Ended::Well)
+}
+
+/// The command that shows a defect.
+pub(crate) fn command(name: &str, defect: &str, scope: &Scope, shows: Shows) -> String {
+    let mut words = format!("tokenwood check {name} --defect {defect} {scope}");
+    match shows {
+        Shows::Search(property) => words += &format!(" --property {property}"),
+        Shows::Random(property, seed) => words += &format!(" --property {property} --random 1 --seed {seed}"),
+        Shows::Dearer(_) => words += " --random 200 --pause 100",
+    }
+    words
+}

@@ -1,0 +1,209 @@
+//! The flags of `tokenwood check`, and what they ask for.
+
+use std::path::PathBuf;
+
+use algorithms::info::{Clients, DefectInfo, Pace, Shows};
+use algorithms::{Case, Info, Property, Scope};
+use anyhow::{Result, anyhow, bail};
+use checker::Job;
+use clap::Args;
+
+use crate::terminal::format::Format;
+
+/// Explore every run of an algorithm at a small size, and check every property in every state.
+///
+/// Exit code: 0 all properties hold and everything was explored; 1 a property is violated (the shortest run that shows it is printed and saved); 2 wrong usage; 3 stopped at a limit without a violation.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The algorithm ('tokenwood algorithms' lists them), or partitioned(NAME)
+    #[arg(required_unless_present_any = ["all", "list_defects"])]
+    pub(crate) name: Option<String>,
+    /// How many nodes [default: 3]
+    #[arg(long, short = 'n')]
+    nodes: Option<u32>,
+    /// How many clients may be in the critical section at once (k) [default: 1]
+    #[arg(long, short = 'k')]
+    tokens: Option<u32>,
+    /// How many requests each node makes, at most [default: 1]
+    #[arg(long, short = 'r')]
+    requests: Option<u32>,
+    /// How many groups, for group mutual exclusion [default: 1]
+    #[arg(long, short = 'm')]
+    groups: Option<u32>,
+    /// A request may name several groups and be served in any of them
+    #[arg(long)]
+    pub(crate) any_of: bool,
+    /// How many clients of a node wait or are inside at the same time, at most, where it serves several [default: 1]
+    #[arg(long)]
+    clients: Option<u32>,
+    /// Waiters may cancel, where the algorithm allows it
+    #[arg(long)]
+    cancels: bool,
+    /// Messages between two nodes arrive in order (the default is the weakest order the algorithm says it needs)
+    #[arg(long, conflicts_with = "reorder")]
+    fifo: bool,
+    /// Messages may overtake each other
+    #[arg(long)]
+    reorder: bool,
+    /// How many messages may be lost [default: 0]
+    #[arg(long)]
+    loss: Option<u32>,
+    /// How many messages may arrive twice [default: 0]
+    #[arg(long)]
+    duplicates: Option<u32>,
+    /// How many times nodes may crash and restart [default: 0]
+    #[arg(long)]
+    crashes: Option<u32>,
+    /// How many times each timer may expire while messages are under way; when none is, it always may. 0 turns timers off
+    /// [default: 2 with faults or if the algorithm relies on timers, else 0]
+    #[arg(long)]
+    firings: Option<u32>,
+    /// How many times timers may expire in all while messages are under way [default: 2]
+    #[arg(long)]
+    early: Option<u32>,
+    /// Time counts: a message takes at most this many ticks [default: 1 if the algorithm relies on time]
+    #[arg(long, value_name = "TICKS")]
+    delay: Option<u32>,
+    /// Time counts: a critical section takes exactly this many ticks
+    #[arg(long, value_name = "TICKS")]
+    section: Option<u32>,
+    /// An option of the algorithm, as name=value
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    options: Vec<String>,
+    /// Short for --set inform=V
+    #[arg(long, value_name = "V")]
+    inform: Option<u32>,
+    /// Short for --set choose=random or --set choose=last-seen
+    #[arg(long)]
+    choose: Option<String>,
+    /// Put a defect back (see --list-defects); all other flags default to what shows it
+    #[arg(long)]
+    defect: Option<String>,
+    /// Check this property alone
+    #[arg(long)]
+    property: Option<String>,
+    /// Stop at this many states (each costs about 100 bytes)
+    #[arg(long, default_value_t = 100_000_000)]
+    pub(crate) max_states: u64,
+    /// How many threads search (default: all cores)
+    #[arg(long)]
+    threads: Option<usize>,
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    /// Where to save the trace of a violation (default: NAME.trace.json here)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Instead of exploring everything, take this many random runs, with delays over three orders of magnitude
+    #[arg(long, value_name = "RUNS")]
+    pub(crate) random: Option<u64>,
+    /// The first seed of random runs [default: 1]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// In random runs, clients pause this many times as long as everything else takes: 1 is heavy load, 100 light
+    /// [default: 1]
+    #[arg(long)]
+    pub(crate) pause: Option<u64>,
+    /// Run the standard suite (or, with --random, the standard random runs) of all algorithms, or of the one named
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// List the defects that can be put back: errors of the papers, and mutants
+    #[arg(long)]
+    pub(crate) list_defects: bool,
+}
+
+impl Arguments {
+    /// Whether an algorithm is meant: the one that is named, or all if none is.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.name.as_deref().is_none_or(|wanted| wanted == name)
+    }
+
+    pub(crate) fn threads(&self) -> Result<usize> {
+        match self.threads {
+            Some(0) => bail!("there must be at least one thread: leave --threads out to use all cores"),
+            Some(threads) => Ok(threads),
+            None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        }
+    }
+
+    /// How many random runs to take, from which seed, with which pauses; `None` to explore everything. A defect that shows
+    /// only in random runs is looked for there.
+    pub(crate) fn random_runs(&self, info: &Info) -> Option<Random> {
+        let (runs, seed, pause) = match self.defect(info).map(|defect| defect.shows) {
+            Some(Shows::Random(_, seed)) => (Some(1), seed, 1),
+            Some(Shows::Dearer(_)) => (Some(200), 1, 100),
+            Some(Shows::Search(_)) | None => (None, 1, 1),
+        };
+        let runs = self.random.or(runs)?;
+        Some(Random { runs, seed: self.seed.unwrap_or(seed), pause: self.pause.unwrap_or(pause) })
+    }
+
+    fn defect(&self, info: &Info) -> Option<&'static DefectInfo> {
+        let name = self.defect.as_deref()?;
+        info.defects.iter().find(|defect| defect.name == name)
+    }
+
+    /// What is to be checked: what the flags say and, where they are silent, what shows the defect.
+    pub(crate) fn job(&self, info: &Info) -> Result<Job> {
+        let only = match self.property.as_deref() {
+            Some(name) => Some(Property::named(name).ok_or_else(|| {
+                let names: Vec<&str> = Property::ALL.iter().map(|property| property.name()).collect();
+                anyhow!("there is no property '{name}'; there are {}", names.join(", "))
+            })?),
+            None => None,
+        };
+        Ok(Job { case: self.case(info)?, only, max_states: self.max_states, threads: self.threads()? })
+    }
+
+    fn case(&self, info: &Info) -> Result<Case> {
+        let scope = self.defect(info).map_or(Scope::new(3, 1, 1), |defect| defect.scope);
+        let mut case = Case::of(&scope, self.defect.as_deref());
+        let flags = [
+            (&mut case.setting.nodes, self.nodes),
+            (&mut case.setting.tokens, self.tokens),
+            (&mut case.setting.groups, self.groups),
+            (&mut case.requests, self.requests),
+            (&mut case.clients, self.clients),
+            (&mut case.losses, self.loss),
+            (&mut case.duplicates, self.duplicates),
+            (&mut case.crashes, self.crashes),
+            (&mut case.early, self.early),
+        ];
+        for (value, flag) in flags {
+            *value = flag.unwrap_or(*value);
+        }
+        let needs_timers = case.faulty() || info.relies_on_timers();
+        case.firings =
+            self.firings.unwrap_or(if needs_timers { scope.firings.max(2) } else { scope.firings });
+        case.any_of |= self.any_of;
+        case.cancels |= self.cancels;
+        if info.clients == Clients::OneEach && (case.clients != 1 || case.cancels) {
+            bail!(
+                "{} serves one client per node, which cannot cancel: leave out --clients and --cancels",
+                info.name
+            );
+        }
+        if self.reorder || self.fifo {
+            case.reorder = Some(self.reorder);
+        }
+        if self.delay.is_some() || self.section.is_some() || info.relies_on_pace() {
+            let Pace { delay, section } = scope.pace.unwrap_or(Pace { delay: 1, section: 1 });
+            let (delay, section) = (self.delay.unwrap_or(delay), self.section.unwrap_or(section));
+            case.pace = Some(Pace { delay, section });
+        }
+        for option in &self.options {
+            let Some((name, value)) = option.split_once('=') else { bail!("'{option}' is not NAME=VALUE") };
+            case.setting.options.push((name.to_string(), value.to_string()));
+        }
+        case.setting.options.extend(self.inform.map(|inform| ("inform".to_string(), inform.to_string())));
+        case.setting.options.extend(self.choose.clone().map(|choose| ("choose".to_string(), choose)));
+        Ok(case)
+    }
+}
+
+/// The random runs to take.
+pub(crate) struct Random {
+    pub(crate) runs: u64,
+    pub(crate) seed: u64,
+    pub(crate) pause: u64,
+}

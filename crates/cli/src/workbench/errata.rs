@@ -1,0 +1,128 @@
+//! `tokenwood errata`: puts every defect back, one after the other, and prints what it leads to.
+
+use std::fmt::Write;
+
+use algorithms::Info;
+use algorithms::info::{DefectInfo, Shows};
+use algorithms::registry;
+use algorithms::trace::Trace;
+use anyhow::{Result, bail};
+use checker::Job;
+use clap::Args;
+use simulator::random::{self, RandomJob};
+
+use crate::Ended;
+use crate::terminal::output;
+use crate::terminal::table;
+use crate::workbench::check::{check, command};
+
+/// Put every defect back, one after the other, and print what it leads to (as docs/errata.md).
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Only this algorithm
+    name: Option<String>,
+}
+
+/// How many runs tell whether a rule is dearer than another.
+const RUNS: u64 = 200;
+
+const PREFACE: &str = "\
+# Errors of the printed texts
+
+Written by `tokenwood errata`, which puts each defect back and lets the checker find what it does; a test keeps this page
+true to it. The number of a text is its number in the README's list of papers; \"mutant\" is an error that no text
+makes but an implementer easily could. Nodes count from 0. How to read a step: `req2` node 2 requests, `1>0` the oldest
+message from 1 to 0 is delivered, `1>0#1` the second oldest is, `exit1` node 1 leaves, `tmo1` its timer expires,
+`lose1>0` a message is lost, `crash1` node 1 crashes, `restart1` it restarts, `/1` is what the algorithm picked.
+";
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let mut page = PREFACE.to_string();
+    for info in registry::ALL.iter().filter(|info| !info.defects.is_empty()) {
+        if arguments.name.as_deref().is_some_and(|name| name != info.name) {
+            continue;
+        }
+        write!(page, "\n## {}\n\n{}\n", info.name, summary(info))?;
+        for defect in info.defects {
+            write!(page, "\n{}", section(info, defect)?)?;
+        }
+    }
+    output::print(format_args!("{page}"));
+    Ok(Ended::Well)
+}
+
+fn summary(info: &Info) -> String {
+    format!("[{}](algorithms/{}.md). Source: {}.", info.title, info.name, info.source)
+}
+
+/// What is printed, what happens, what is right.
+fn section(info: &Info, defect: &DefectInfo) -> Result<String> {
+    let mut text = format!("### {}\n\n", defect.name);
+    writeln!(text, "- Where: {}", defect.source)?;
+    writeln!(text, "- Printed: {}", defect.printed)?;
+    writeln!(text, "- Right: {}", defect.right)?;
+    match defect.shows {
+        Shows::Search(property) => {
+            let job = Job { only: Some(property), ..Job::of(&defect.scope, Some(defect.name)) };
+            let Some((violation, trace)) = check(info.name, job)?.finding.violation else {
+                bail!("{}: defect {} is not found in its scope", info.name, defect.name);
+            };
+            writeln!(
+                text,
+                "- What happens: {violation} (after {} steps, the shortest way)",
+                trace.steps.len()
+            )?;
+            writeln!(
+                text,
+                "- Command: `{}`\n",
+                command(info.name, defect.name, &defect.scope, defect.shows)
+            )?;
+            text += &steps(&trace);
+        }
+        Shows::Random(property, seed) => {
+            let job = RandomJob::of(&defect.scope, Some(defect.name));
+            let run = random::run(info.name, &job, seed)?;
+            let Some(violation) = run.violation.filter(|violation| violation.property == property) else {
+                bail!("{}: defect {} is not found with seed {seed}", info.name, defect.name);
+            };
+            writeln!(text, "- What happens: {violation} (in a random run of {} steps)", run.steps.len())?;
+            writeln!(text, "- Command: `{}`", command(info.name, defect.name, &defect.scope, defect.shows))?;
+        }
+        Shows::Dearer(percent) => {
+            let (right, wrong) = (messages(info, defect, None)?, messages(info, defect, Some(defect.name))?);
+            if wrong * 100 < right * percent {
+                bail!("{}: defect {} costs {wrong} messages, the right rule {right}", info.name, defect.name);
+            }
+            writeln!(
+                text,
+                "- What happens: nothing is violated, but {} messages instead of {} in {RUNS} random runs at light load",
+                table::grouped(wrong),
+                table::grouped(right)
+            )?;
+            writeln!(text, "- Command: `{}`", command(info.name, defect.name, &defect.scope, defect.shows))?;
+        }
+    }
+    Ok(text)
+}
+
+fn steps(trace: &Trace) -> String {
+    let mut text = "| step | |\n|---|---|\n".to_string();
+    for step in &trace.steps {
+        text += &format!("| `{}` | {} |\n", step.step, step.shows.join("; "));
+    }
+    text
+}
+
+/// How many messages the same runs cost with and without a defect.
+fn messages(info: &Info, defect: &DefectInfo, put_back: Option<&str>) -> Result<u64> {
+    let job = RandomJob { pause: 100, ..RandomJob::of(&defect.scope, put_back) };
+    let mut sum = 0;
+    for seed in 1..=RUNS {
+        let run = random::run(info.name, &job, seed)?;
+        if let Some(violation) = run.violation {
+            bail!("{}: seed {seed}: {violation}", info.name);
+        }
+        sum += run.messages;
+    }
+    Ok(sum)
+}

@@ -1,0 +1,361 @@
+//! `tokenwood reproduce`: the figures, tables and claims of the papers, computed again and written as a report.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use figures::page::Verdict;
+use figures::report::{self, Counts, Run, Shown};
+use figures::thesis::sockets;
+use figures::{Effort, Exhibit, Part, Results, results};
+use serde_json::{Value, json};
+use simulator::Point;
+use simulator::batch::run_all;
+
+use crate::Ended;
+use crate::terminal::format::Format;
+use crate::terminal::output::{note, say};
+use crate::terminal::progress::Progress;
+use crate::terminal::table::{self, grouped};
+use crate::workbench::report_folder::ReportFolder;
+use crate::workbench::sockets_experiment;
+
+/// Compute the figures, tables and claims of the papers again, and write a report.
+///
+/// The folder gets index.html, which needs no other file, and each chart as SVG, PNG and CSV. A report that is already there is replaced. The same command gives the same files on every run and any number of cores, except with --sockets, which measures.
+///
+/// Exit code: 0 written, whatever the verdicts are; 1 a property was violated in a run; 2 wrong usage, or a run over sockets failed.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Exhibits ('tokenwood reproduce --list' lists them), or the beginning of their names: 'thesis' for all of the thesis
+    #[arg(value_name = "EXHIBIT")]
+    names: Vec<String>,
+    /// All exhibits
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// List the exhibits and exit
+    #[arg(long)]
+    list: bool,
+    /// The thesis' experiment (figures 30 and 31, tables I and II) with processes over TCP, beside its simulation
+    #[arg(long, conflicts_with_all = ["names", "all", "list"])]
+    sockets: bool,
+    /// A coarse version: fewer points, fewer entries, fewer seeds
+    #[arg(long)]
+    quick: bool,
+    /// How many runs of each point, each from its own seed [default: 20; 3 with --quick]
+    #[arg(long, value_name = "N")]
+    seeds: Option<u64>,
+    /// The folder to write the report to
+    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    out: Option<PathBuf>,
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    // Last, because its heading holds for all that follows.
+    #[command(flatten)]
+    experiment: sockets_experiment::Experiment,
+}
+
+impl Arguments {
+    fn effort(&self) -> Result<Effort> {
+        let seeds = self.seeds.unwrap_or(if self.quick { 3 } else { 20 });
+        if !(1..=1_000_000).contains(&seeds) {
+            bail!("--seeds must be between 1 and 1000000, not {seeds}");
+        }
+        Ok(Effort { seeds, quick: self.quick })
+    }
+
+    /// The command that does the same again, but for the folder.
+    fn command(&self, effort: &Effort) -> String {
+        let names = match (self.sockets, self.all) {
+            (true, _) => format!("--sockets{}", self.experiment.command(effort)),
+            (_, true) => "--all".to_string(),
+            _ => self.names.join(" "),
+        };
+        let quick = if self.quick { " --quick" } else { "" };
+        format!("tokenwood reproduce {names}{quick} --seeds {} --out DIR", effort.seeds)
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    // The parser accepts it: a conflict overrides a requirement.
+    if let (false, Some(flag)) = (arguments.sockets, arguments.experiment.given()) {
+        bail!("{flag} is for --sockets: add --sockets instead of exhibits, or leave {flag} out");
+    }
+    let all = figures::exhibits();
+    if arguments.list {
+        list(&wanted_or_all(&all, &arguments.names)?, arguments.format);
+        return Ok(Ended::Well);
+    }
+    if arguments.names.is_empty() && !arguments.all && !arguments.sockets {
+        bail!("name exhibits, or use --all or --sockets; 'tokenwood reproduce --list' lists them");
+    }
+    let effort = arguments.effort()?;
+    if arguments.sockets {
+        return over_sockets(arguments, &effort);
+    }
+    let exhibits = wanted_or_all(&all, &arguments.names)?;
+    let points = results::distinct(exhibits.iter().flat_map(|exhibit| (exhibit.points)(&effort)));
+    for point in &points {
+        point.validate().with_context(|| format!("{}: a point cannot be simulated", point.algorithm))?;
+    }
+    let out = arguments.out.as_deref().context("name the folder to write to with --out")?;
+    let folder = ReportFolder::prepare(out)?;
+    let began = Instant::now();
+    let (results, run) = simulate(arguments, &effort, points)?;
+    let simulated = began.elapsed().as_secs_f64();
+    let shown: Vec<Shown> = exhibits.iter().map(|exhibit| Shown::of(exhibit, &effort, &results)).collect();
+    write(arguments, &folder, &run, &shown, simulated)
+}
+
+/// The experiment of the thesis: first the processes, then the simulation with what they measured.
+fn over_sockets(arguments: &Arguments, effort: &Effort) -> Result<Ended> {
+    let runs = arguments.experiment.runs(effort)?;
+    let out = arguments.out.as_deref().context("name the folder to write to with --out")?;
+    let folder = ReportFolder::prepare(out)?;
+    let outcome = arguments.experiment.measure(&runs)?;
+    let points = outcome.measured.iter().map(|measured| sockets::point(measured, effort.seeds)).collect();
+    let began = Instant::now();
+    let (results, run) = simulate(arguments, effort, points)?;
+    let run = Run { measured: Some(outcome.summary), ..run };
+    let shown = sockets::show(&outcome.measured, effort.seeds, &results);
+    if arguments.format == Format::Table {
+        print_tables(&shown);
+    }
+    write(arguments, &folder, &run, &shown, began.elapsed().as_secs_f64())
+}
+
+/// Writes the report and says what is in it.
+fn write(
+    arguments: &Arguments,
+    folder: &ReportFolder,
+    run: &Run,
+    shown: &[Shown],
+    simulated: f64,
+) -> Result<Ended> {
+    let began = Instant::now();
+    let content: Value = shown.iter().map(as_json).collect();
+    let index = folder.write(&report::files(run, shown), &content)?;
+    if arguments.format == Format::Json {
+        say!("{content}");
+    } else {
+        print_claims(shown);
+        if let Some(measured) = &run.measured {
+            say!("{measured}");
+        }
+        let (points, entries) = (grouped(run.points), grouped(run.entries));
+        let drawn = began.elapsed().as_secs_f64();
+        say!("{points} points, {entries} entries in {simulated:.1} s, drawn in {drawn:.1} s");
+        say!("the report is {}", index.display());
+    }
+    let violated = shown.iter().any(|shown| !shown.violations.is_empty());
+    for shown in shown {
+        for violation in &shown.violations {
+            note!("tokenwood: VIOLATED in {}: {violation}", shown.id);
+        }
+    }
+    Ok(if violated { Ended::Violated } else { Ended::Well })
+}
+
+/// The exhibits that are named, in the order of the report; all of them if none is.
+fn wanted_or_all(all: &[Exhibit], names: &[String]) -> Result<Vec<Exhibit>> {
+    let matches = |exhibit: &Exhibit, name: &str| {
+        let rest = exhibit.id.strip_prefix(name.trim_end_matches('-'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    for name in names {
+        if !all.iter().any(|exhibit| matches(exhibit, name)) {
+            return Err(unknown(all, name));
+        }
+    }
+    let wanted = |exhibit: &&Exhibit| names.is_empty() || names.iter().any(|name| matches(exhibit, name));
+    Ok(all.iter().filter(wanted).copied().collect())
+}
+
+fn unknown(all: &[Exhibit], name: &str) -> anyhow::Error {
+    const MOST: usize = 8;
+    let mut near: Vec<(usize, &str)> =
+        all.iter().map(|exhibit| (distance(exhibit.id, name), exhibit.id)).collect();
+    near.retain(|(distance, id)| *distance <= 3 || shares_a_part(id, name));
+    // The order of the report among those that are equally near.
+    near.sort_by_key(|(distance, _)| *distance);
+    let names: Vec<&str> = near.iter().take(MOST).map(|(_, id)| *id).collect();
+    let hint = match names.as_slice() {
+        [] => "'tokenwood reproduce --list' lists them".to_string(),
+        names => format!("did you mean {}", names.join(" or ")),
+    };
+    anyhow!("there is no exhibit '{name}'; {hint}")
+}
+
+/// Whether both have a part between hyphens in common.
+fn shares_a_part(id: &str, name: &str) -> bool {
+    id.split('-').any(|part| name.split('-').any(|typed| part == typed))
+}
+
+/// How many letters have to be changed, added or left out to come from one to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (above, letter) in a.chars().enumerate() {
+        let mut diagonal = above;
+        row[0] = above + 1;
+        for column in 0..b.len() {
+            let replaced = diagonal + usize::from(b[column] != letter);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Simulates every point once.
+fn simulate(arguments: &Arguments, effort: &Effort, points: Vec<Point>) -> Result<(Results, Run)> {
+    let planned = |point: &Point| point.plan.entries.saturating_mul(point.seeds);
+    let total = points.iter().map(planned).fold(0, u64::saturating_add);
+    let progress = Progress::new("reproduce", total);
+    let summaries = run_all(&points, &|index| progress.add(points[index].plan.entries));
+    progress.finish();
+    let summaries = summaries?;
+    let run = Run {
+        command: arguments.command(effort),
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        effort: *effort,
+        points: points.len() as u64,
+        entries: summaries.iter().map(|summary| summary.entries).sum(),
+        messages: summaries.iter().map(|summary| summary.messages).sum(),
+        measured: None,
+    };
+    Ok((Results::new(points, summaries), run))
+}
+
+fn as_json(shown: &Shown) -> Value {
+    let claim = |claim: &figures::Claim| {
+        json!({
+            "source": claim.source,
+            "says": claim.says,
+            "found": claim.found,
+            "verdict": match claim.verdict {
+                Verdict::Reproduces => "reproduces",
+                Verdict::Differs(_) => "differs",
+                Verdict::DoesNot => "does not reproduce",
+            },
+            "differs_by": if let Verdict::Differs(by) = &claim.verdict { Some(by) } else { None },
+            "reason": claim.reason,
+        })
+    };
+    json!({
+        "id": shown.id,
+        "source": shown.source,
+        "title": shown.title,
+        "files": shown.files(),
+        "claims": shown.page.claims.iter().map(claim).collect::<Value>(),
+        "violations": shown.violations,
+    })
+}
+
+fn list(exhibits: &[Exhibit], format: Format) {
+    if format == Format::Json {
+        let entry =
+            |exhibit: &Exhibit| json!({"id": exhibit.id, "source": exhibit.source, "title": exhibit.title});
+        say!("{}", exhibits.iter().map(entry).collect::<Value>());
+        return;
+    }
+    let mut rows = vec![["exhibit", "source", "what it shows"].map(String::from).to_vec()];
+    rows.extend(
+        exhibits.iter().map(|exhibit| [exhibit.id, exhibit.source, exhibit.title].map(String::from).to_vec()),
+    );
+    table::print(&rows);
+}
+
+/// The tables of all exhibits, as they are in the report.
+fn print_tables(shown: &[Shown]) {
+    for part in shown.iter().flat_map(|shown| &shown.page.parts) {
+        if let Part::Table(table) = part {
+            say!("{}", table.title);
+            let rows: Vec<Vec<String>> =
+                std::iter::once(&table.columns).chain(&table.rows).cloned().collect();
+            table::print(&rows);
+            say!("");
+        }
+    }
+}
+
+fn print_claims(shown: &[Shown]) {
+    let mut rows = vec![["exhibit", "source", "verdict", "found", "claim"].map(String::from).to_vec()];
+    for shown in shown {
+        for claim in &shown.page.claims {
+            rows.push(vec![
+                shown.id.to_string(),
+                claim.source.to_string(),
+                claim.verdict.to_string(),
+                shortened(&claim.found, 40),
+                shortened(&claim.says, 80),
+            ]);
+        }
+    }
+    if rows.len() > 1 {
+        table::print(&rows);
+        let counts = Counts::of(shown);
+        let Counts { reproduce, differ, do_not } = counts;
+        say!("{} claims: {reproduce} reproduce, {differ} differ, {do_not} do not", counts.all());
+    }
+}
+
+/// At most so many letters; the report has all.
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_string();
+    }
+    let kept: String = text.chars().take(most - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exhibit(id: &'static str) -> Exhibit {
+        Exhibit {
+            id,
+            source: "ours",
+            title: "",
+            points: |_| Vec::new(),
+            draw: |_, _| figures::Page::default(),
+        }
+    }
+
+    fn chosen(names: &[&str]) -> Result<Vec<&'static str>> {
+        let all = ["thesis-1", "thesis-10", "thesis-table-1", "thesis-table-2", "tree-19"].map(exhibit);
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        Ok(wanted_or_all(&all, &names)?.iter().map(|exhibit| exhibit.id).collect())
+    }
+
+    #[test]
+    fn names_are_whole_or_families() {
+        assert_eq!(chosen(&["thesis-1"]).unwrap(), ["thesis-1"]);
+        assert_eq!(
+            chosen(&["tree-19", "thesis-table"]).unwrap(),
+            ["thesis-table-1", "thesis-table-2", "tree-19"]
+        );
+        assert_eq!(chosen(&["thesis"]).unwrap().len(), 4);
+        assert_eq!(chosen(&[]).unwrap().len(), 5);
+        assert_eq!(chosen(&["thesis", "thesis-10"]).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn unknown_names_get_near_ones() {
+        let error = chosen(&["tres-19"]).unwrap_err().to_string();
+        assert_eq!(error, "there is no exhibit 'tres-19'; did you mean tree-19");
+        let error = chosen(&["thesis-100"]).unwrap_err().to_string();
+        assert!(error.starts_with("there is no exhibit 'thesis-100'; did you mean thesis-10 or "), "{error}");
+        let error = chosen(&["nonsense"]).unwrap_err().to_string();
+        assert_eq!(error, "there is no exhibit 'nonsense'; 'tokenwood reproduce --list' lists them");
+        assert!(chosen(&[""]).is_err());
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!((distance("", "abc"), distance("abc", "abc"), distance("kitten", "sitting")), (3, 0, 3));
+    }
+}

@@ -1,0 +1,225 @@
+//! `tokenwood reproduce --sockets`: the thesis' experiment, a process for each node, TCP between them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use algorithms::registry;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use figures::Effort;
+use figures::thesis::sockets as thesis_sockets;
+use figures::thesis::sockets::{Measured, Sample};
+use sockets::{Plan, Report, Tally};
+
+use crate::locks::endpoints::{duration, runtime};
+use crate::terminal::progress::Progress;
+use crate::terminal::table::grouped;
+use crate::workbench::record_file::Record;
+use crate::workbench::seat::in_processes;
+
+/// The most processes that are started.
+const MOST_NODES: u32 = 64;
+/// The most entries of a node: all it does is kept in memory.
+const MOST_ENTRIES: u32 = 10_000;
+/// Rates between these leave pauses of a microsecond to a hundred seconds.
+const RATES: std::ops::RangeInclusive<f64> = 0.00001..=1000.0;
+
+/// What is run, if not what the thesis ran.
+#[derive(Args)]
+#[command(next_help_heading = "With --sockets")]
+pub(crate) struct Experiment {
+    /// An algorithm; repeat it for several [default: bulgannawar-vaidya and raymond-k]
+    #[arg(long = "algorithm", value_name = "NAME")]
+    algorithms: Vec<String>,
+    /// How many processes [default: 9]
+    #[arg(long, value_name = "N")]
+    nodes: Option<u32>,
+    /// How many clients may be in the critical section at once [default: 3]
+    #[arg(long, value_name = "K")]
+    tokens: Option<u32>,
+    /// How many times each node enters [default: 200; 20 with --quick]
+    #[arg(long, value_name = "N")]
+    entries: Option<u32>,
+    /// How often a client that has left requests again, per millisecond [default: those of the thesis, times 100; see docs/reproduction.md]
+    #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
+    rates: Vec<f64>,
+    /// Delay messages until they have taken this long: 6.5ms for the thesis' network [default: no delay]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    hop: Option<Duration>,
+    /// Keep a record of each run in this folder; 'tokenwood trace FILE' replays it
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+}
+
+/// A run that is planned.
+pub(crate) struct Planned {
+    algorithm: String,
+    rate: f64,
+    plan: Plan,
+}
+
+/// What was measured.
+pub(crate) struct Outcome {
+    /// Run by run.
+    pub(crate) measured: Vec<Measured>,
+    /// In a line.
+    pub(crate) summary: String,
+}
+
+impl Experiment {
+    /// The flags that ask for the same again.
+    pub(crate) fn command(&self, effort: &Effort) -> String {
+        let mut flags = String::new();
+        for algorithm in &self.algorithms {
+            flags += &format!(" --algorithm '{algorithm}'");
+        }
+        let thesis = thesis_sockets::experiment();
+        let sizes = [
+            ("nodes", self.nodes.filter(|nodes| *nodes != thesis.nodes)),
+            ("tokens", self.tokens.filter(|tokens| *tokens != thesis.tokens)),
+            ("entries", Some(self.entries(effort))),
+        ];
+        for (name, value) in sizes {
+            flags += &value.map_or(String::new(), |value| format!(" --{name} {value}"));
+        }
+        if !self.rates.is_empty() {
+            let rates: Vec<String> = self.rates.iter().map(f64::to_string).collect();
+            flags += &format!(" --rates {}", rates.join(","));
+        }
+        flags + &self.hop.map_or(String::new(), |hop| format!(" --hop {}ms", hop.as_secs_f64() * 1e3))
+    }
+
+    /// A flag that was given, if any was.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--algorithm", !self.algorithms.is_empty()),
+            ("--nodes", self.nodes.is_some()),
+            ("--tokens", self.tokens.is_some()),
+            ("--entries", self.entries.is_some()),
+            ("--rates", !self.rates.is_empty()),
+            ("--hop", self.hop.is_some()),
+            ("--record", self.record.is_some()),
+        ];
+        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
+    }
+
+    fn entries(&self, effort: &Effort) -> u32 {
+        let thesis = thesis_sockets::experiment().entries;
+        self.entries.unwrap_or(if effort.quick { thesis / 10 } else { thesis })
+    }
+
+    /// All runs, or why one of them is not possible, before anything is started.
+    pub(crate) fn runs(&self, effort: &Effort) -> Result<Vec<Planned>> {
+        let thesis = thesis_sockets::experiment();
+        let algorithms = if self.algorithms.is_empty() { &thesis.algorithms } else { &self.algorithms };
+        let rates = if self.rates.is_empty() { effort.thin(&thesis.rates) } else { self.rates.clone() };
+        let (nodes, entries) = (self.nodes.unwrap_or(thesis.nodes), self.entries(effort));
+        if !(1..=MOST_NODES).contains(&nodes) {
+            bail!("--nodes must be between 1 and {MOST_NODES}, not {nodes}: each is a process");
+        }
+        if !(1..=MOST_ENTRIES).contains(&entries) {
+            bail!("--entries must be between 1 and {MOST_ENTRIES}, not {entries}");
+        }
+        if let Some(rate) = rates.iter().find(|rate| !RATES.contains(rate)) {
+            let (least, most) = (RATES.start(), RATES.end());
+            bail!("--rates must be between {least} and {most} requests per millisecond, not {rate}");
+        }
+        let mut runs = Vec::new();
+        for (number, algorithm) in algorithms.iter().enumerate() {
+            if algorithms[..number].contains(algorithm) {
+                bail!("--algorithm {algorithm} is given twice");
+            }
+            let setting = thesis_sockets::setting(algorithm, nodes, self.tokens.unwrap_or(thesis.tokens));
+            sockets::validate(algorithm, &setting).map_err(|error| anyhow!(error))?;
+            let mut plan = Plan {
+                section: Duration::from_secs_f64(thesis.section * 1e-3),
+                shortest_delay: self.hop.unwrap_or_default(),
+                ..Plan::new(setting, entries, 1)
+            };
+            let info = registry::info(algorithm).map_err(|error| anyhow!(error))?;
+            if info.relies_on_timers() {
+                // These timers detect no failures and only set a pace: about as long as messages and sections take.
+                plan.longest_delay = plan.shortest_delay + Duration::from_millis(1);
+                plan.longest_section = 2 * plan.section;
+            }
+            for &rate in &rates {
+                let plan = Plan { think: Duration::from_secs_f64(1e-3 / rate), ..plan.clone() };
+                runs.push(Planned { algorithm: algorithm.clone(), rate, plan });
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Runs one after the other, each in processes of its own, and judges each.
+    pub(crate) fn measure(&self, runs: &[Planned]) -> Result<Outcome> {
+        if let Some(folder) = &self.record {
+            let cannot =
+                || format!("cannot create the folder '{}': choose another with --record", folder.display());
+            fs::create_dir_all(folder).with_context(cannot)?;
+        }
+        let began = Instant::now();
+        let entries =
+            |planned: &Planned| u64::from(planned.plan.setting.nodes) * u64::from(planned.plan.entries);
+        let progress = Progress::new("sockets", runs.iter().map(entries).sum());
+        let mut whole = Tally::default();
+        let mut measured = Vec::new();
+        for planned in runs {
+            let run = self.run(planned, &progress);
+            if run.is_err() {
+                progress.finish();
+            }
+            let (tally, numbers) =
+                run.with_context(|| format!("{}, rate {}", planned.algorithm, planned.rate))?;
+            whole.replayed += tally.replayed;
+            whole.add(tally);
+            measured.push(numbers);
+        }
+        progress.finish();
+        let summary = format!(
+            "{} runs over TCP, {} entries, {} messages in {:.0} s; {} steps replayed, every effect the same",
+            runs.len(),
+            grouped(whole.visits.len() as u64),
+            grouped(whole.sent()),
+            began.elapsed().as_secs_f64(),
+            grouped(whole.replayed),
+        );
+        Ok(Outcome { measured, summary })
+    }
+
+    fn run(&self, planned: &Planned, progress: &Progress) -> Result<(Tally, Measured)> {
+        let Planned { algorithm, rate, plan } = planned;
+        let mut seen = 0;
+        let add = |entries| {
+            progress.add(entries - seen);
+            seen = entries;
+        };
+        let reports = runtime()?.block_on(in_processes(algorithm, plan, add))?;
+        let samples = reports.iter().map(sample).collect();
+        let record = Record::new(algorithm, plan, reports);
+        if let Some(folder) = &self.record {
+            record.write(&folder.join(format!("{algorithm}-{rate}.json")))?;
+        }
+        let tally = record.judge(None)?;
+        let numbers = Measured {
+            algorithm: algorithm.clone(),
+            setting: plan.setting.clone(),
+            rate: *rate,
+            entries: plan.entries,
+            samples,
+            message: milliseconds(tally.mean_travel()),
+            section: milliseconds(tally.mean_section()),
+            think: milliseconds(tally.mean_think()),
+        };
+        Ok((tally, numbers))
+    }
+}
+
+fn sample(report: &Report) -> Sample {
+    let Report { tally, .. } = report;
+    Sample { messages: tally.messages_per_entry(), wait: milliseconds(tally.mean_wait()) }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

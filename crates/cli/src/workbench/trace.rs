@@ -1,0 +1,128 @@
+//! `tokenwood trace`: replays a trace, or the record of a run over sockets, and prints it step by step.
+
+use std::fs;
+use std::path::PathBuf;
+
+use algorithms::trace::Trace;
+use algorithms::{Setting, Step};
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use serde_json::json;
+
+use crate::Ended;
+use crate::terminal::format::Format;
+use crate::terminal::output::{self, say};
+use crate::terminal::table::grouped;
+use crate::workbench::record_file::Record;
+use crate::workbench::trace_file;
+
+/// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step.
+///
+/// The algorithm as it is now takes the steps again. Those of a record must have the same effects as in the processes, and messages must arrive as they were sent. Steps read: req2 node 2 requests; 1>0 the oldest message from 1 to 0 is delivered; exit1 node 1 leaves; tmo1 its timer expires; lose1>0 a message is lost; crash1, restart1; /2 is what the algorithm picked.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The file
+    file: PathBuf,
+    /// A table for people, JSON for scripts
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let file = arguments.file.display();
+    let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
+    if Record::is_meant(&text) {
+        return replay(&text, arguments.format).with_context(|| format!("{file}"));
+    }
+    let trace = trace_file::parse(&text).with_context(|| format!("{file}"))?;
+    let replay = trace.replay().with_context(|| format!("{file}"))?;
+    if !replay.confirmed {
+        let violated = trace.violated.as_deref().unwrap_or("?");
+        return Err(anyhow!("{file}: its steps can be taken, but they do not violate {violated}"));
+    }
+    if arguments.format == Format::Json {
+        let mut replayed = trace;
+        for (step, shows) in replayed.steps.iter_mut().zip(replay.shows) {
+            step.shows = shows;
+        }
+        output::print(format_args!("{}", trace_file::print(&replayed)));
+        return Ok(Ended::Well);
+    }
+    print_setting(&trace.algorithm, &trace.setting());
+    print_steps(&trace, &replay.shows);
+    if let Some(verdict) = trace.verdict() {
+        say!("violated: {verdict}");
+    }
+    let differs = trace.steps.iter().zip(&replay.shows).position(|(step, shows)| step.shows != *shows);
+    if let Some(index) = differs {
+        let number = index + 1;
+        return Err(anyhow!(
+            "{file}: step {number} no longer does what the trace says: the algorithm has changed since"
+        ));
+    }
+    Ok(Ended::Well)
+}
+
+/// Replays a run over sockets.
+fn replay(text: &str, format: Format) -> Result<Ended> {
+    let record = Record::parse(text)?;
+    let (algorithm, setting) = (record.algorithm.clone(), record.plan.setting.clone());
+    if format == Format::Json {
+        let mut steps = Vec::new();
+        let tally = record.judge(Some(&mut |step: &Step, shows| {
+            steps.push(json!({ "step": step.to_string(), "shows": shows }));
+        }))?;
+        let messages = tally.sent();
+        say!(
+            "{}",
+            json!({
+                "algorithm": algorithm,
+                "nodes": setting.nodes,
+                "tokens": setting.tokens,
+                "entries": tally.visits.len(),
+                "messages": messages,
+                "identical": true,
+                "steps": steps,
+            })
+        );
+        return Ok(Ended::Well);
+    }
+    print_setting(&algorithm, &setting);
+    let mut number = 0;
+    let tally = record.judge(Some(&mut |step: &Step, shows: Vec<String>| {
+        number += 1;
+        say!("{number:6}  {:10}  {}", step.to_string(), shows.first().map_or("", String::as_str));
+        shows.iter().skip(1).for_each(|line| say!("{:20}{line}", ""));
+    }))?;
+    let (steps, entries, messages) = (tally.replayed, tally.visits.len() as u64, tally.sent());
+    say!(
+        "{} steps, {} entries, {} messages: replayed, every effect is the same as it was over sockets",
+        grouped(steps),
+        grouped(entries),
+        grouped(messages)
+    );
+    Ok(Ended::Well)
+}
+
+fn print_setting(algorithm: &str, setting: &Setting) {
+    output::print(format_args!("{algorithm}: {} nodes, {} tokens", setting.nodes, setting.tokens));
+    if setting.groups > 1 {
+        output::print(format_args!(", {} groups", setting.groups));
+    }
+    for (name, value) in &setting.options {
+        output::print(format_args!(", {name}={value}"));
+    }
+    say!("{}", setting.defect.as_ref().map_or(String::new(), |defect| format!(", defect {defect}")));
+}
+
+/// Prints the steps of a trace, with what each leads to.
+pub(crate) fn print_steps(trace: &Trace, shows: &[Vec<String>]) {
+    let width = trace.steps.iter().map(|step| step.step.len()).max().unwrap_or(0);
+    for (index, (step, shows)) in trace.steps.iter().zip(shows).enumerate() {
+        let first = shows.first().map_or("", String::as_str);
+        say!("{:4}  {:width$}  {first}", index + 1, step.step);
+        for line in shows.iter().skip(1) {
+            say!("      {:width$}  {line}", "");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What a killed node costs: how long until another client holds what was held there, whether the holder's command had ended
+//! before, and how other clients fare meanwhile.
+
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::storm::{self, Arrival};
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use service::Time;
+use tokenwood::Admin;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::{sleep, timeout};
+
+use super::report::Report;
+use super::trial::{Load, Plan, Tolerance, Trial};
+
+/// Names from here on are mutexes that one client has for itself.
+const OWN: usize = 100;
+/// The lock whose holder's node is killed.
+const HELD: &str = "ordeal/held";
+/// A command that holds a lock says so often that it is alive.
+const BEAT: Duration = Duration::from_millis(1);
+/// Nothing takes longer.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Writes the time again and again, until it is killed.
+pub fn beat() {
+    let mut stdout = std::io::stdout();
+    while writeln!(stdout, "{}", storm::now().0).and_then(|()| stdout.flush()).is_ok() {
+        std::thread::sleep(BEAT);
+    }
+}
+
+/// `tokenwood run` with a command that beats.
+struct Holder {
+    child: Child,
+    beats: Lines<BufReader<ChildStdout>>,
+}
+
+impl Holder {
+    fn start(trial: &Trial, node: u32) -> Result<Holder> {
+        let mut command = trial.setups[node as usize].command()?;
+        command.env_remove(transport::clock::FAKE);
+        command.args(["run", HELD, "--endpoint", &trial.endpoints(node)[0], "--"]);
+        command.arg(std::env::current_exe()?).arg("ordeal-beat");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = Command::from(command).kill_on_drop(true).spawn().context("cannot start a holder")?;
+        let beats = BufReader::new(child.stdout.take().context("the holder has no standard output")?).lines();
+        Ok(Holder { child, beats })
+    }
+
+    /// The next time that it was alive; `None` when it has ended.
+    async fn beat(&mut self) -> Result<Option<Time>> {
+        let line = timeout(LONGEST_WAIT, self.beats.next_line())
+            .await
+            .context("a holder neither lives nor ends")??;
+        Ok(line.and_then(|line| line.parse().ok()).map(Time))
+    }
+
+    /// Waits until it has ended: when its command last lived, and its exit code.
+    async fn end(mut self) -> Result<(Time, Option<i32>)> {
+        let mut last = Time(0);
+        while let Some(beat) = self.beat().await? {
+            last = last.max(beat);
+        }
+        let status = timeout(LONGEST_WAIT, self.child.wait()).await.context("a holder does not end")??;
+        Ok((last, status.code()))
+    }
+
+    fn stop(&self) -> Result<()> {
+        let process = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        kill_process(process.context("the holder has ended")?, Signal::TERM)
+            .context("cannot send the holder a signal")
+    }
+}
+
+/// The node of a holder is killed, again and again.
+pub(crate) async fn holder(plan: Plan) -> Result<Report> {
+    holders_of("holder", plan).await
+}
+
+/// The same with leases of three seconds, which is the default.
+pub(crate) async fn holder_3s(plan: Plan) -> Result<Report> {
+    holders_of("holder-3s", Plan { lease: Duration::from_secs(3), ..plan }).await
+}
+
+async fn holders_of(scenario: &'static str, plan: Plan) -> Result<Report> {
+    let mut trial = Trial::start(scenario, &plan, plan.networks).await?;
+    let rounds = if plan.is_short() { 3 } else { 11 };
+    for node in trial.ids() {
+        let load = Load::of(&[OWN + node as usize], 2 * plan.lease);
+        trial.editor(node, &Load { faithful: true, ..load })?;
+    }
+    let bound = plan.lease * 5 / 4 + Duration::from_millis(500);
+    let (mut usual, mut leading, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..rounds {
+        let leader = trial.leader().await?;
+        // Every third time it is the leader.
+        let victim =
+            if round % 3 == 2 { leader } else { (leader + 1 + round as u32 % (plan.nodes - 1)) % plan.nodes };
+        let killed = one(&mut trial, victim, plan.nodes).await?;
+        let Killed { took, told_before, code, ratio } = killed;
+        trial.note(&format!("the next holder {took:?} after node {victim} was killed (leader: {leader})"));
+        trial
+            .report
+            .demand(told_before, || format!("round {round}: the command of the old holder still ran"));
+        trial
+            .report
+            .demand(code == Some(76), || format!("round {round}: the old holder ended with {code:?}"));
+        trial.report.demand(took <= bound, || {
+            format!("round {round}: the next grant came after {took:?} > {bound:?}")
+        });
+        ratios.push(ratio);
+        if victim == leader { leading.push(took) } else { usual.push(took) }
+    }
+    let seconds = |times: &[Duration]| times.iter().max().map_or(0.0, Duration::as_secs_f64);
+    trial.report.count("kills", rounds);
+    trial.report.seconds("next_grant_at_most_seconds", seconds(&usual));
+    trial.report.seconds("if_it_led_seconds", seconds(&leading));
+    let ratio = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
+    trial.report.seconds("own_locks_of_others_during_to_before", ratio);
+    trial.judge(Tolerance::default()).await
+}
+
+/// What came of one kill.
+struct Killed {
+    took: Duration,
+    told_before: bool,
+    code: Option<i32>,
+    /// Grants of locks that have nothing to do with it, during to before.
+    ratio: f64,
+}
+
+async fn one(trial: &mut Trial, victim: u32, nodes: u32) -> Result<Killed> {
+    let mut old = Holder::start(trial, victim)?;
+    if old.beat().await?.is_none() {
+        bail!("no client holds '{HELD}'");
+    }
+    let mut next = Holder::start(trial, (victim + 1) % nodes)?;
+    sleep(Duration::from_millis(600)).await;
+    // What the old one says is read all the time, or it would wait for its reader.
+    let old = tokio::spawn(old.end());
+    let killed = storm::now();
+    trial.end(victim, Signal::KILL).await?;
+    let first = next.beat().await?.context("the next holder ended")?;
+    let (last, code) = old.await??;
+    let took = first - killed;
+    let bystanders: Vec<Arrival> =
+        trial.arrivals().into_iter().filter(|arrival| arrival.wanted != OWN + victim as usize).collect();
+    let within = |from: Time, until: Time| {
+        let count = bystanders.iter().filter(|arrival| arrival.at >= from && arrival.at < until).count();
+        count as f64 / (until - from).as_secs_f64()
+    };
+    let before = Time(killed.0.saturating_sub(500_000_000));
+    let ratio = within(killed, first) / within(before, killed).max(1.0);
+    next.stop()?;
+    _ = next.end().await?;
+    trial.launch(victim)?;
+    trial.until_whole(LONGEST_WAIT).await?;
+    Ok(Killed { took, told_before: last < first, code, ratio })
+}
+
+/// The node that leads is killed while others contend for a lock that is not at home there: they hardly notice.
+pub(crate) async fn leader(plan: Plan) -> Result<Report> {
+    let mut trial = Trial::start("leader", &plan, plan.networks).await?;
+    let rounds = if plan.is_short() { 1 } else { 5 };
+    let (mut longest, mut usual) = (Duration::ZERO, Duration::ZERO);
+    for round in 0..rounds {
+        let leader = trial.leader().await?;
+        let wanted = at_home_elsewhere(&trial, leader, OWN + round * 100).await?;
+        let others: Vec<u32> = trial.ids().into_iter().filter(|node| *node != leader).collect();
+        let ttl = 2 * plan.lease;
+        for node in &others {
+            trial.editor(*node, &Load::of(&[wanted], ttl))?;
+        }
+        _ = trial.until_served(storm::now(), LONGEST_WAIT).await;
+        sleep(plan.lease).await;
+        let killed = storm::now();
+        trial.end(leader, Signal::KILL).await?;
+        // Another node leads, and the view without it is in use.
+        trial.until_whole(LONGEST_WAIT).await?;
+        sleep(plan.lease).await;
+        let all: Vec<Time> = trial
+            .arrivals()
+            .iter()
+            .filter(|arrival| arrival.wanted == wanted)
+            .map(|arrival| arrival.at)
+            .collect();
+        let gap = |during: bool| {
+            let pairs = all.windows(2).filter(|pair| (pair[1] > killed) == during);
+            pairs.map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
+        };
+        longest = longest.max(gap(true));
+        usual = usual.max(gap(false));
+        trial.launch(leader)?;
+        trial.until_whole(LONGEST_WAIT).await?;
+        trial.clients.iter_mut().for_each(crate::client_processes::ClientProcess::ask_to_finish);
+        for process in std::mem::take(&mut trial.clients) {
+            let wrong = process.end(&trial.ledger).await?;
+            trial.report.wrong.extend(wrong);
+        }
+    }
+    let lost = crate::client_processes::lock(&trial.ledger).tally().lost;
+    trial.report.count("kills_of_the_leader", rounds);
+    trial.report.count("lost_by_others", lost);
+    trial.report.seconds("longest_gap_seconds", longest.as_secs_f64());
+    trial.report.seconds("longest_gap_before_seconds", usual.as_secs_f64());
+    trial
+        .report
+        .demand(lost == 0, || format!("{lost} sessions or grants at other nodes were lost with the leader"));
+    let at_once = Duration::from_millis(500);
+    trial.report.demand(longest < at_once, || format!("hand-offs stood still for {longest:?}"));
+    trial.judge(Tolerance::default()).await
+}
+
+/// The number of a mutex that is not at home at this node.
+async fn at_home_elsewhere(trial: &Trial, node: u32, from: usize) -> Result<usize> {
+    let begun = Instant::now();
+    for wanted in from.. {
+        let mut admin = Admin::connect(&trial.setups[node as usize].clients).await?;
+        match admin.inspect(&storm::wanted(wanted).0).await? {
+            (home, _) if home != node => return Ok(wanted),
+            _ if begun.elapsed() > LONGEST_WAIT => break,
+            _ => {}
+        }
+    }
+    bail!("everything is at home at node {node}")
+}

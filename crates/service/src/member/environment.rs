@@ -1,0 +1,59 @@
+//! What a driver knows of the world around a member.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+/// What a driver knows at this moment. The member asks only when it has to.
+pub trait Environment {
+    /// The peers of the view without a connection, by id, and for how long.
+    fn unreachable(&self) -> BTreeMap<u32, Duration>;
+
+    /// How many messages wait to be sent to a peer, or to be acknowledged by it.
+    fn waiting_for(&self, peer: u32) -> usize;
+
+    /// The control plane, as this node sees it.
+    fn control_plane(&self) -> ControlPlane;
+}
+
+/// All peers are reachable, nothing waits, and there is no leader: for drivers without connections and a
+/// control plane.
+#[derive(Clone, Copy, Debug)]
+pub struct NoEnvironment;
+
+impl Environment for NoEnvironment {
+    fn unreachable(&self) -> BTreeMap<u32, Duration> {
+        BTreeMap::new()
+    }
+
+    fn waiting_for(&self, _peer: u32) -> usize {
+        0
+    }
+
+    fn control_plane(&self) -> ControlPlane {
+        ControlPlane::default()
+    }
+}
+
+/// Why the control plane did not carry out a request, in the words of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlPlaneError(pub String);
+
+impl fmt::Display for ControlPlaneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ControlPlaneError {}
+
+/// The control plane, as one node sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlPlane {
+    /// The id of the leader, if there is one.
+    pub leader: Option<u32>,
+    /// The ids of the voters.
+    pub voters: BTreeSet<u32>,
+    /// All nodes that receive the log, and where peers reach them.
+    pub nodes: BTreeMap<u32, String>,
+}

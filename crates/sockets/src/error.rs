@@ -1,0 +1,120 @@
+//! Why a run over sockets failed, each in one line.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use algorithms::{Group, NodeId, SettingError};
+use service::frame::FrameError;
+use tokio::task::JoinError;
+use transport::StartError;
+
+use super::Counts;
+use super::replay::ReplayError;
+
+/// Why a run over sockets failed.
+#[derive(Debug)]
+pub enum Error {
+    /// The algorithm or its setting cannot be run over sockets.
+    Refused(SettingError),
+    /// No port could be opened.
+    Listen(io::Error),
+    /// A connection failed.
+    Connection(io::Error),
+    /// The other end sent something else than a frame.
+    Frame(FrameError),
+    /// The connections between the nodes could not be started.
+    Peers(StartError),
+    /// No collector listens at this address.
+    NoCollector(String, io::Error),
+    /// No connection of a node could be accepted.
+    Accept(io::Error),
+    /// The node has not connected to the collector in time.
+    NotConnected(NodeId),
+    /// The node does not answer in time.
+    NoAnswer(NodeId),
+    /// The node answers another question than it was asked.
+    OtherAnswer(NodeId),
+    /// The connection to the node has ended, for this reason.
+    Gone(NodeId, Box<Error>),
+    /// The other end has closed the connection.
+    Closed,
+    /// The node has failed, for this reason.
+    Failed(NodeId, String),
+    /// The node got an order before the orders that must come first.
+    OutOfOrder(&'static str),
+    /// The node has no connection to these nodes.
+    Unreachable(Vec<NodeId>),
+    /// The client of this node has waited longer than the timeout of the plan.
+    TimedOut(NodeId, Duration),
+    /// The client's task has panicked.
+    Client(JoinError),
+    /// Messages are under way that do not arrive.
+    NotSilent,
+    /// The report of this node is too long.
+    ReportTooLong(NodeId),
+    /// The report of this node cannot be read.
+    Report(NodeId, FrameError),
+    /// There are not as many reports as nodes.
+    ReportCount {
+        /// How many nodes there are.
+        nodes: u32,
+        /// How many reports there are.
+        reports: usize,
+    },
+    /// A node has reported this failure.
+    Reported(String),
+    /// These clients were inside at the same time, as (group, node).
+    Overlap(BTreeSet<(Group, NodeId)>),
+    /// The record cannot be replayed.
+    Replay(ReplayError),
+    /// The nodes counted something else than the replay.
+    Counts {
+        /// What the nodes counted.
+        counted: Counts,
+        /// What the replay counted.
+        replayed: Counts,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(refusal) => write!(f, "{refusal}"),
+            Error::Listen(error) => write!(f, "cannot listen: {error}"),
+            Error::Connection(error) => write!(f, "{error}"),
+            Error::Frame(error) => write!(f, "{error}"),
+            Error::Peers(error) => write!(f, "{error}"),
+            Error::NoCollector(address, error) => write!(f, "no collector answers at {address}: {error}"),
+            Error::Accept(error) => write!(f, "no node can be accepted: {error}"),
+            Error::NotConnected(node) => write!(f, "node {node} does not call"),
+            Error::NoAnswer(node) => write!(f, "node {node} does not answer"),
+            Error::OtherAnswer(node) => write!(f, "node {node} answers something else than it was asked"),
+            Error::Gone(node, why) => write!(f, "node {node} is gone: {why}"),
+            Error::Closed => f.write_str("it hung up"),
+            Error::Failed(node, why) => write!(f, "node {node}: {why}"),
+            Error::OutOfOrder(what) => f.write_str(what),
+            Error::Unreachable(nodes) => write!(f, "there is no connection to {nodes:?}"),
+            Error::TimedOut(node, timeout) => {
+                let seconds = timeout.as_secs_f64();
+                write!(f, "the client of node {node} waits in vain: timed out after {seconds} s")
+            }
+            Error::Client(error) => write!(f, "{error}"),
+            Error::NotSilent => f.write_str("messages are under way that do not arrive"),
+            Error::ReportTooLong(node) => {
+                write!(f, "the report of node {node} is too long: take fewer entries")
+            }
+            Error::Report(node, error) => write!(f, "the report of node {node} cannot be read: {error}"),
+            Error::ReportCount { nodes, reports } => write!(f, "{nodes} nodes, but {reports} reports"),
+            Error::Reported(failure) => f.write_str(failure),
+            Error::Overlap(inside) => write!(f, "inside at the same time (group, node): {inside:?}"),
+            Error::Replay(error) => write!(f, "{error}"),
+            Error::Counts { counted, replayed } => {
+                write!(f, "the nodes counted {counted:?}, replayed it is {replayed:?}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,175 @@
+//! Grants that outlive the program that took them, for scripts: a handle that can be printed and read again.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use service::client::believed_until;
+use service::protocol::{ToClient, ToNode};
+use service::{Refusal, Reply, RequestOutcome, SessionId};
+
+use crate::admin::Admin;
+use crate::error::Error;
+use transport::clock;
+
+/// A grant that is held without a program that keeps it alive; [`Guard::detach`](crate::Guard::detach) makes
+/// one.
+///
+/// **What to know about time.** No program watches over it. It is held for as long as [`Detached::renew`]
+/// says, and its user has to have stopped by then. That time is counted from before the node was asked, on
+/// the clock of this machine. It holds as long as the node that keeps the grant runs: if that node dies or is
+/// stopped, another client is granted the slot about a lease later, and a script cannot be told. Where that
+/// matters, let the protected resource check fences ([`crate::fence::Gate`]), or let a program hold the lock
+/// itself and learn of its loss ([`crate::Guard::lost`]).
+///
+/// As text it is `node.incarnation.session.request.fence@host:port`, which shells leave as it is:
+///
+/// ```
+/// let grant: tokenwood::Detached = "0.17.5.1.1099511627777@127.0.0.1:7710".parse().unwrap();
+/// assert_eq!(grant.fence(), 1_099_511_627_777);
+/// assert_eq!(grant.to_string(), "0.17.5.1.1099511627777@127.0.0.1:7710");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detached {
+    pub(crate) endpoint: String,
+    pub(crate) session: SessionId,
+    pub(crate) request: u64,
+    pub(crate) fence: u64,
+}
+
+impl Detached {
+    /// The fence of the grant.
+    pub fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// The node that keeps it.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Prolongs it by the time to live of its session. Returns for how long it is held from now on.
+    pub async fn renew(&self) -> Result<Duration, Error> {
+        let mut admin = Admin::connect(&self.endpoint).await?;
+        let sent = clock::now();
+        let lasts = self.keep_alive(&mut admin, &[]).await?;
+        Ok(believed_until(sent, lasts) - clock::now())
+    }
+
+    /// Releases it and ends its session; comes back when the node has done so.
+    pub async fn release(&self) -> Result<(), Error> {
+        let Detached { session, request, fence, .. } = *self;
+        let mut admin = Admin::connect(&self.endpoint).await?;
+        self.keep_alive(&mut admin, &[ToNode::Release { session, request, fence }]).await?;
+        admin.say(&[ToNode::Close { session }]).await?;
+        loop {
+            match admin.answer().await? {
+                ToClient::SessionGone { session: gone } if gone == session => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends `first`, then a keep-alive. The answer to the keep-alive confirms that the node has heard all of
+    /// it.
+    async fn keep_alive(&self, admin: &mut Admin, first: &[ToNode]) -> Result<u64, Error> {
+        const SEQUENCE: u64 = 1;
+        let keep_alive = ToNode::KeepAlive { session: self.session, sequence: SEQUENCE, settled: 0 };
+        admin.say(&[first, &[keep_alive]].concat()).await?;
+        loop {
+            match admin.answer().await? {
+                ToClient::Promise { session, promise }
+                    if session == self.session && promise.sequence == SEQUENCE =>
+                {
+                    return Ok(promise.kept);
+                }
+                ToClient::SessionGone { session } if session == self.session => {
+                    return Err(Error::Refused(Refusal::NoSuchSession));
+                }
+                ToClient::Reply(Reply { session, request, outcome: RequestOutcome::Revoked })
+                    if (session, request) == (self.session, self.request) && first.is_empty() =>
+                {
+                    return Err(Error::Refused(Refusal::ForceReleased));
+                }
+                ToClient::NotReleased { session, refusal, .. } if session == self.session => {
+                    return Err(Error::Refused(refusal));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl fmt::Display for Detached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Detached { endpoint, session: SessionId { node, incarnation, number }, request, fence } = self;
+        // The brackets of an address like [::1]:7710 mean something to shells; it can be read without them.
+        let endpoint = endpoint.replace(['[', ']'], "");
+        write!(f, "{node}.{incarnation}.{number}.{request}.{fence}@{endpoint}")
+    }
+}
+
+/// A text that is not a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAGrant(String);
+
+impl fmt::Display for NotAGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is not a grant: pass what 'tokenwood acquire' printed", self.0)
+    }
+}
+
+impl std::error::Error for NotAGrant {}
+
+impl FromStr for Detached {
+    type Err = NotAGrant;
+
+    fn from_str(text: &str) -> Result<Detached, NotAGrant> {
+        let wrong = || NotAGrant(text.to_string());
+        let (numbers, endpoint) = text.split_once('@').ok_or_else(wrong)?;
+        let numbers: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();
+        let [node, incarnation, number, request, fence] = numbers.map_err(|_| wrong())?[..] else {
+            return Err(wrong());
+        };
+        let node = u32::try_from(node).map_err(|_| wrong())?;
+        let (host, port) = endpoint.rsplit_once(':').ok_or_else(wrong)?;
+        let port: u16 = port.parse().map_err(|_| wrong())?;
+        if host.is_empty() {
+            return Err(wrong());
+        }
+        let endpoint = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        Ok(Detached { endpoint, session: SessionId { node, incarnation, number }, request, fence })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_can_be_read_again_and_survives_shells() {
+        let session = SessionId { node: 2, incarnation: u64::MAX, number: 5 };
+        for endpoint in ["127.0.0.1:7710", "[::1]:7710", "node-3.example.org:80"] {
+            let grant = Detached { endpoint: endpoint.to_string(), session, request: 1, fence: 1 << 40 };
+            let text = grant.to_string();
+            assert!(text.chars().all(|letter| letter.is_alphanumeric() || ".:@-".contains(letter)), "{text}");
+            assert_eq!(text.parse(), Ok(grant));
+        }
+    }
+
+    #[test]
+    fn what_is_no_grant_is_refused() {
+        for text in [
+            "",
+            "x",
+            "1.2.3.4.5",
+            "1.2.3.4@a:1",
+            "1.2.3.4.5@a",
+            "1.2.3.4.5@:1",
+            "1.2.3.4.-5@a:1",
+            "1.2.3.4.5@a:b",
+        ] {
+            assert_eq!(text.parse::<Detached>(), Err(NotAGrant(text.to_string())));
+        }
+    }
+}
