@@ -16,6 +16,8 @@ use crate::census::Census;
 use crate::info::Info;
 use crate::setting::{Setting, SettingError};
 
+#[cfg(test)]
+mod tests;
 mod values;
 
 /// The state of a node of any algorithm.

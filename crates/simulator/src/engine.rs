@@ -107,10 +107,10 @@ pub(crate) struct Engine<'p, A: Algorithm> {
 
 impl<'p, A: Algorithm> Engine<'p, A> {
     fn new(system: &'p System<A>, plan: &'p Plan, seed: u64, recording: Recording) -> Engine<'p, A> {
-        let (info, nodes) = (system.info(), plan.setting.nodes);
+        let info = system.info();
         let network = Network::new(plan, info, seed, recording);
         let mut run = Run::new(plan, info, seed, network.longest_hop);
-        let nodes: Vec<Node<A>> = (0..nodes).map(|me| Node::start(&system.site(me))).collect();
+        let nodes: Vec<Node<A>> = (0..plan.setting.nodes).map(|me| Node::start(&system.site(me))).collect();
         if plan.check {
             for (me, node) in (0..).zip(&nodes) {
                 node.count(&system.site(me), &mut run.census);

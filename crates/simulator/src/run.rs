@@ -3,7 +3,6 @@
 
 use algorithms::properties::{Fences, Terms};
 use algorithms::{Census, Grant, Info, Kind, NodeId, Property, Timer, Violation, Wait};
-
 use random::{Random, RecordedPicks};
 
 use crate::agenda::{Agenda, Event};

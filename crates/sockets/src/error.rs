@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
-use std::time::Duration;
 
 use algorithms::{Group, NodeId, SettingError};
 use service::frame::FrameError;
@@ -47,7 +46,7 @@ pub enum Error {
     /// The node has no connection to these nodes.
     Unreachable(Vec<NodeId>),
     /// The client of this node has waited longer than the timeout of the plan.
-    TimedOut(NodeId, Duration),
+    TimedOut(NodeId),
     /// The client's task has panicked.
     Client(JoinError),
     /// Messages are under way that do not arrive.
@@ -96,10 +95,7 @@ impl fmt::Display for Error {
             Error::Failed(node, why) => write!(f, "node {node}: {why}"),
             Error::OutOfOrder(what) => f.write_str(what),
             Error::Unreachable(nodes) => write!(f, "there is no connection to {nodes:?}"),
-            Error::TimedOut(node, timeout) => {
-                let seconds = timeout.as_secs_f64();
-                write!(f, "the client of node {node} waits in vain: timed out after {seconds} s")
-            }
+            Error::TimedOut(node) => write!(f, "the client of node {node} waits in vain"),
             Error::Client(error) => write!(f, "{error}"),
             Error::NotSilent => f.write_str("messages are under way that do not arrive"),
             Error::ReportTooLong(node) => {

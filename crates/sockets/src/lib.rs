@@ -158,7 +158,7 @@ impl Participant {
             sleep_until(clock::now() + plan.think.mul_f64(random.exponential())).await;
             host.request(Groups::one(random.below(u64::from(plan.setting.groups)) as u32));
             let entered = timeout(plan.timeout, host.entered().notified()).await;
-            entered.map_err(|_| Error::TimedOut(*me, plan.timeout))?;
+            entered.map_err(|_| Error::TimedOut(*me))?;
             sleep_until(clock::now() + plan.section).await;
             host.exit();
         }
