@@ -76,7 +76,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
                     .await
                     .map_err(|error| ControlPlaneError(error.to_string()));
                 it.with_member(|turn| {
-                    turn.member.proposed((connection, number), &entry, applied, turn.effects)
+                    turn.member.proposed((connection, number), &entry, applied, turn.effects);
                 });
             };
             errands.spawn_on(proposes, runtime);

@@ -97,7 +97,7 @@ impl Run {
     pub(crate) fn arranged(&mut self, node: usize, started: u64, order: (ConnectionId, u64)) {
         if self.processes[node].started == started {
             self.at_node(node, |member, _, _, effects| {
-                member.arranged(order, Ok(QuestionAnswer::Done), effects)
+                member.arranged(order, Ok(QuestionAnswer::Done), effects);
             });
         }
     }
