@@ -20,6 +20,7 @@ pub(crate) fn check(file: &Path) -> Vec<String> {
     if !GENERATED.iter().any(|page| file.ends_with(page)) {
         problems.extend(wide_lines(file, &text));
     }
+    problems.extend(stale_names(file, &text));
     if file == Path::new(MAP) {
         problems.extend(gaps_in_map(&text));
     }
@@ -81,6 +82,37 @@ fn has_heading(text: &str, wanted: &str) -> bool {
     prose(text).any(|(_, line)| line.starts_with('#') && anchor(line) == wanted)
 }
 
+/// Source files that do not exist, and packages that `cargo` is told of but are not here.
+fn stale_names(file: &Path, text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let packages = packages();
+    for (number, line) in (1..).zip(text.lines()) {
+        let words: Vec<&str> = line.split([' ', '`', ',', '(', ')', '|']).collect();
+        let is_source = |word: &&&str| word.starts_with("crates/") && word.ends_with(".rs");
+        for word in words.iter().filter(is_source).filter(|word| !word.contains(['*', '<'])) {
+            if !Path::new(word).exists() {
+                problems.push(format!("{}:{number}: no such file: {word}", file.display()));
+            }
+        }
+        for pair in words.windows(2).filter(|pair| ["-p", "--package"].contains(&pair[0])) {
+            if pair[1].starts_with("tokenwood") && !packages.contains(pair[1]) {
+                problems.push(format!("{}:{number}: no such package: {}", file.display(), pair[1]));
+            }
+        }
+    }
+    problems
+}
+
+/// The names of the packages in this workspace.
+fn packages() -> BTreeSet<String> {
+    let name = |folder: &String| {
+        let manifest = fs::read_to_string(Path::new("crates").join(folder).join("Cargo.toml")).ok()?;
+        let line = manifest.lines().find_map(|line| line.strip_prefix("name = "))?;
+        Some(line.trim_matches('"').to_string())
+    };
+    names_in(Path::new("crates")).iter().filter_map(name).collect()
+}
+
 /// Crates that the map lacks or draws with other dependencies than they have, and files that it names and that do not exist.
 fn gaps_in_map(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
@@ -108,7 +140,13 @@ fn gaps_in_map(text: &str) -> Vec<String> {
     let named = prose(text).flat_map(|(number, line)| {
         line.split('`').skip(1).step_by(2).map(move |word| (number, word)).collect::<Vec<_>>()
     });
+    let words = words_of_sources(Path::new("crates"));
     for (number, word) in named {
+        let is_name = word.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == ':');
+        let last = word.rsplit("::").next().unwrap_or_default();
+        if is_name && !crates.contains(word) && !words.contains(last) {
+            problems.push(format!("{MAP}:{number}: no such name in the code: {word}"));
+        }
         let in_crate = word.split('/').next().is_some_and(|first| crates.contains(first));
         if in_crate
             && word.ends_with(".rs")
@@ -119,6 +157,21 @@ fn gaps_in_map(text: &str) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Every word in Rust files and manifests below a folder.
+fn words_of_sources(folder: &Path) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            words.extend(words_of_sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "toml") {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let found = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            words.extend(found.map(str::to_string));
+        }
+    }
+    words
 }
 
 /// The crates of this workspace that a crate needs to be built.
@@ -147,6 +200,15 @@ mod tests {
             "# One page\n\n## The `run` command, and more\n[a](#the-run-command-and-more) [b](#other)\n";
         let dead = dead_links(Path::new("docs/x.md"), text);
         assert_eq!(dead, ["docs/x.md:4: dead link: #other"]);
+    }
+
+    #[test]
+    fn files_and_packages_have_to_exist() {
+        let text = "`crates/none/src/x.rs`\n`cargo test -p tokenwood-none`\n`crates/<name>.rs`\n";
+        let stale = stale_names(Path::new("x.md"), text);
+        let expected =
+            ["x.md:1: no such file: crates/none/src/x.rs", "x.md:2: no such package: tokenwood-none"];
+        assert_eq!(stale, expected);
     }
 
     #[test]

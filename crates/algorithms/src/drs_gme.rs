@@ -58,7 +58,7 @@ pub struct DrsGme {
     request_set: BTreeSet<NodeId>,
     /// The newest request of each other node that arrived while the token was away and that the token may not
     /// contain, by node.
-    heard: Vec<Ask>,
+    heard: Vec<Request>,
 }
 
 /// The state of the client. Its latest request always has the number `kept.number`.
@@ -133,7 +133,7 @@ struct Holding {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
     /// The waiting requests, first come first served.
-    queue: Vec<Ask>,
+    queue: Vec<Request>,
     /// For each node, the number of its last granted request.
     served: Vec<u32>,
 }
@@ -141,7 +141,7 @@ pub struct Token {
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Ask {
+pub struct Request {
     /// The requesting node.
     pub node: NodeId,
     /// Counts the requests of that node.
@@ -273,7 +273,7 @@ impl DrsGme {
     }
 
     /// The queue of the token, if it is here.
-    pub fn queue(&self) -> Option<&[Ask]> {
+    pub fn queue(&self) -> Option<&[Request]> {
         match &self.kept.location {
             Location::Here(holding) => Some(&holding.token.queue),
             Location::Away(_) => None,
@@ -283,7 +283,7 @@ impl DrsGme {
     /// The client requests entry.
     fn request(&mut self, site: &Context<'_>, groups: Groups, effects: &mut Effects) {
         self.kept.number += 1;
-        let ask = Ask { node: site.me, number: self.kept.number, groups };
+        let ask = Request { node: site.me, number: self.kept.number, groups };
         self.stage = Stage::Waiting(groups);
         if matches!(self.kept.location, Location::Here(_)) {
             return self.request_here(site, ask, effects);
@@ -305,7 +305,7 @@ impl DrsGme {
     fn deliver(&mut self, site: &Context<'_>, from: NodeId, message: Message, effects: &mut Effects) {
         match message {
             Message::Request { number, groups } => {
-                self.on_request(site, Ask { node: from, number, groups }, effects);
+                self.on_request(site, Request { node: from, number, groups }, effects);
             }
             Message::Token { session, token } => self.on_token(site, session, token, effects),
             Message::Start { group, number } => {
@@ -316,13 +316,13 @@ impl DrsGme {
             }
             Message::Complete { number } => self.on_complete(site, from, number, effects),
             Message::GenToken { number, groups, session } => {
-                self.on_gen_token(site, Ask { node: from, number, groups }, session, effects);
+                self.on_gen_token(site, Request { node: from, number, groups }, session, effects);
             }
             Message::Hint => self.on_hint(site, from, effects),
         }
     }
 
-    fn on_request(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
+    fn on_request(&mut self, site: &Context<'_>, ask: Request, effects: &mut Effects) {
         match self.kept.location {
             Location::Here(_) => self.request_at_holder(site, ask, effects),
             Location::Away(_) => self.request_heard(site, ask, effects),

@@ -68,7 +68,7 @@ pub(crate) mod tests {
 
     /// A system on a tree of this shape.
     pub(crate) fn system<A: Algorithm>(shape: Shape, nodes: u32) -> World<A> {
-        World::new(&Setting::new(nodes, 1).with(&[("shape", shape.name())]), false).unwrap()
+        World::new(&Setting::new(nodes, 1).with(&[("shape", shape.name())])).unwrap()
     }
 
     /// Messages of an entry of `to` when `from` was the last to enter and nothing is under way.

@@ -154,9 +154,9 @@ impl<A: Algorithm> StepOutcome<A> {
 }
 
 impl<A: Algorithm> World<A> {
-    /// A system at its start. `faulty` says whether the properties have to allow for losses and crashes.
-    pub fn new(setting: &Setting, faulty: bool) -> Result<World<A>, SettingError> {
-        System::new(setting).map(|system| World::start(system, faulty))
+    /// A system at its start, in which no message is lost and no node crashes.
+    pub fn new(setting: &Setting) -> Result<World<A>, SettingError> {
+        System::new(setting).map(|system| World::start(system, false))
     }
 
     /// A system at its start. `faulty` says whether the properties have to allow for losses and crashes.
@@ -175,7 +175,8 @@ impl<A: Algorithm> World<A> {
 
     /// A system at its start, as a scope describes it.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Result<World<A>, SettingError> {
-        World::new(&Setting::of(scope, defect), scope.faulty())
+        let system = System::new(&Setting::of(scope, defect))?;
+        Ok(World::start(system, scope.faulty()))
     }
 
     /// The description of the algorithm.

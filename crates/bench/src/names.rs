@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::{Effort, Figure};
 
 /// Names must be forgotten after this time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, Error> {
     let names = effort.names;
@@ -25,7 +25,7 @@ pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, Error> {
         }
         let (span, used) = (begun.elapsed(), resident()?.saturating_sub(before));
         while cluster.resources() > 0 {
-            if begun.elapsed() > span + PATIENCE {
+            if begun.elapsed() > span + LONGEST_WAIT {
                 return Err(Error::Measurement(format!("{} names are never forgotten", cluster.resources())));
             }
             sleep(Duration::from_millis(50)).await;
@@ -33,7 +33,7 @@ pub(crate) fn memory(effort: &Effort) -> Result<Vec<Figure>, Error> {
         // Freed memory is not returned at once: allocators take their time, and each thread returns its own.
         let forgotten = Instant::now();
         let mut left = resident()?.saturating_sub(before);
-        while left > used / 10 && forgotten.elapsed() < PATIENCE / 10 {
+        while left > used / 10 && forgotten.elapsed() < LONGEST_WAIT / 10 {
             sleep(Duration::from_millis(50)).await;
             left = resident()?.saturating_sub(before);
         }

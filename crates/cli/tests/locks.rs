@@ -39,8 +39,8 @@ fn the_command_decides_the_exit_code_unless_the_lock_is_not_had() {
     assert_eq!(code(&cluster.run(1, &["run", "x", "--", "sh", "-c", "kill -9 $$"])), 128 + 9);
     let mut holder = cluster.client(0, &["run", "x", "--", "sleep", "60"]).spawn().unwrap();
     cluster.until("x", 1, 0);
-    for patience in [&["--try"][..], &["--wait", "20ms"]] {
-        let arguments = [&["run", "x"], patience, &["--", "true"]].concat();
+    for timeout in [&["--try"][..], &["--wait", "20ms"]] {
+        let arguments = [&["run", "x"], timeout, &["--", "true"]].concat();
         let refused = cluster.run(1, &arguments);
         assert_eq!(code(&refused), 75, "{}", error(&refused));
     }

@@ -136,39 +136,39 @@ fn long_run(folder: &Folder) -> (std::process::Child, Vec<u32>) {
     let mut command =
         folder.command("reproduce --sockets --nodes 3 --entries 10000 --rates 0.1 --out report");
     let mut run = command.stderr(Stdio::piped()).spawn().unwrap();
-    let seats = (0..1000).find_map(|_| {
+    let processes = (0..1000).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        Some(children(run.id())).filter(|seats| seats.len() == 3)
+        Some(children(run.id())).filter(|processes| processes.len() == 3)
     });
-    let Some(seats) = seats else {
+    let Some(processes) = processes else {
         run.kill().unwrap();
         panic!("the processes are not there: {}", run.wait().unwrap());
     };
-    (run, seats)
+    (run, processes)
 }
 
 #[test]
 fn a_killed_node_is_told_and_leaves_nobody_behind() {
     let folder = Folder::new("killed");
-    let (run, seats) = long_run(&folder);
+    let (run, processes) = long_run(&folder);
     std::thread::sleep(Duration::from_millis(300));
-    kill("-KILL", seats[1]);
+    kill("-KILL", processes[1]);
     let output = run.wait_with_output().unwrap();
     let error = text(&output.stderr);
     assert_eq!(code(&output), 2, "{error}");
-    let said = format!("({}) ended during the run (signal: 9", seats[1]);
+    let said = format!("({}) ended during the run (signal: 9", processes[1]);
     assert!(error.contains(&said) && error.contains("bulgannawar-vaidya, rate 0.1: "), "{error}");
     assert_eq!(error.trim_end().lines().count(), 1, "{error}");
-    assert!(all_end(&seats));
+    assert!(all_end(&processes));
 }
 
 #[test]
 fn however_the_launcher_ends_its_processes_do_too() {
     for signal in ["-TERM", "-KILL"] {
         let folder = Folder::new(signal);
-        let (mut run, seats) = long_run(&folder);
+        let (mut run, processes) = long_run(&folder);
         kill(signal, run.id());
         assert!(!run.wait().unwrap().success());
-        assert!(all_end(&seats), "{signal}");
+        assert!(all_end(&processes), "{signal}");
     }
 }

@@ -9,14 +9,14 @@ use service::Time;
 
 /// The log is cut off whenever it has grown by this many entries.
 const ENTRIES_PER_SNAPSHOT: u64 = 500;
-/// So many entries stay behind a snapshot, for peers that are a little late.
+/// The number of entries that stay behind a snapshot, for peers that are a little late.
 const ENTRIES_KEPT: u64 = 100;
 /// How many entries travel in one message.
 const ENTRIES_PER_MESSAGE: u64 = 64;
 /// Snapshots travel in pieces of this many bytes: each fits into a frame.
 const SNAPSHOT_PIECE: u64 = 512 * 1024;
 
-/// A node of the control shared.
+/// A node of the control plane.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The name of the cluster.

@@ -35,7 +35,7 @@ use crate::wire::{ForLeader, Response};
 #[cfg(test)]
 mod tests;
 
-/// So many questions to the leader wait at once.
+/// The most questions to the leader that wait at once.
 const ASKS: usize = 1024;
 
 /// The control plane of a node: it takes part in consensus, knows what is committed, and whether this node

@@ -24,7 +24,7 @@ use crate::types::{LogEntry, LogId, SnapshotMeta, Types, Vote};
 
 /// Entries of the log, by index.
 const LOG: TableDefinition<u64, &[u8]> = TableDefinition::new("log");
-/// What there is one of.
+/// The values that there is one of: vote, marks, snapshot.
 const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 
 /// Every flush takes this many milliseconds longer, as on a busy disk. Only builds with the feature `faults`
@@ -66,7 +66,7 @@ pub(crate) enum Write {
     Snapshot(Box<Kept>),
 }
 
-/// Whom to tell when it is on disk.
+/// The receiver of the result of a write.
 pub(crate) enum Tell {
     Nobody,
     Raft(LogFlushed<Types>),

@@ -1,4 +1,4 @@
-//! Errors of the control shared. Each says in a line what to do.
+//! Errors of the control plane. Each says in a line what to do.
 
 use std::fmt;
 
@@ -64,7 +64,7 @@ impl std::error::Error for FoundError {}
 pub enum ProposeError {
     /// Another node leads.
     NotLeading {
-        /// Which, if that is known here.
+        /// The leader, if that is known here.
         leader: Option<u32>,
     },
     /// No majority answered in time.
@@ -152,7 +152,7 @@ impl std::error::Error for NotLeading {}
 pub enum AskError {
     /// There is no leader, as far as this node knows, or the leader is unreachable.
     NoLeader,
-    /// It refused.
+    /// The leader refused the request, for this reason.
     Refused(String),
 }
 

@@ -25,7 +25,7 @@ const IDENTITY: &str = "identity";
 const LOCK: &str = "lock";
 const DATABASE: &str = "control.redb";
 
-/// Whose a folder is.
+/// The owner of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The name of the cluster.
@@ -39,49 +39,49 @@ pub struct Identity {
 /// Why a folder cannot be used. It was not changed.
 #[derive(Debug)]
 pub enum FolderError {
-    /// The operating system said no.
+    /// The operating system reports an error.
     Io {
-        /// What was to be done.
+        /// What was to be done, as a verb.
         doing: &'static str,
-        /// To which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What it said.
+        /// The error.
         error: io::Error,
     },
-    /// Another process has it open.
+    /// Another process has the folder open.
     InUse(PathBuf),
-    /// It belongs to another cluster.
+    /// The folder belongs to another cluster.
     OtherCluster {
         /// The folder.
         path: PathBuf,
-        /// The cluster that it belongs to.
+        /// The cluster that the folder belongs to.
         found: String,
-        /// The one that was wanted.
+        /// The cluster of the configuration.
         wanted: String,
     },
-    /// It belongs to another node.
+    /// The folder belongs to another node.
     OtherNode {
         /// The folder.
         path: PathBuf,
-        /// The node that it belongs to.
+        /// The node that the folder belongs to.
         found: u32,
-        /// The one that was wanted.
+        /// The node of the configuration.
         wanted: u32,
     },
-    /// A newer program wrote it.
+    /// A newer program wrote the folder.
     NewerFormat {
         /// The folder.
         path: PathBuf,
-        /// Its format.
+        /// The format of the folder.
         found: u32,
     },
-    /// There are files in it, but none that says whose it is.
+    /// The folder has files, but none that names its owner.
     NotOurs(PathBuf),
-    /// What is in it makes no sense.
+    /// A file in the folder is damaged.
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with the file.
         what: String,
     },
 }

@@ -206,7 +206,7 @@ impl<'a> Leader<'a> {
                 self.renewing.insert((renewal.identity, renewal.sequence), answer);
                 self.step(Input::Renew(renewal));
             }
-            ForLeader::Enter { id, member } => self.lets_in(id, member, answer),
+            ForLeader::Enter { id, member } => self.request_membership(id, member, answer),
             ForLeader::Goodbye(identity) => {
                 self.step(Input::Goodbye(identity));
                 _ = answer.send(Response::Noted);
@@ -240,7 +240,7 @@ impl<'a> Leader<'a> {
     }
 
     /// A node wants to become a member. It has to be known, and is reached where it says.
-    fn lets_in(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
+    fn request_membership(&mut self, id: u32, member: MemberEntry, answer: oneshot::Sender<Response>) {
         if let Err(invalid) = member.validate() {
             _ = answer.send(Response::Refused(invalid.to_string()));
             return;
@@ -297,9 +297,9 @@ impl<'a> Leader<'a> {
         let missed: BTreeSet<u32> = missed.map(|(id, _)| *id).collect();
         let nodes = self.shared.nodes();
         let present = registry.members.keys().copied().filter(|id| nodes.contains_key(id)).collect();
-        let nobody = BTreeSet::new();
+        let removed = BTreeSet::new();
         let (voters, leader) = (self.shared.voters(), self.leadership.node);
-        if let Some(voters) = voters::wanted(&voters, &present, &missed, &nobody, leader) {
+        if let Some(voters) = voters::wanted(&voters, &present, &missed, &removed, leader) {
             let shared = self.shared.clone();
             self.upkeep_runs = true;
             self.jobs.spawn(async move {

@@ -1,4 +1,4 @@
-//! The control shared: what Tokenwood's nodes agree on, by consensus, kept on disk. Nothing per lock.
+//! The control plane: what Tokenwood's nodes agree on, by consensus, kept on disk. Nothing per lock.
 //!
 //! The registry is `service::registry`, which is pure; consensus is openraft's part. This crate puts files
 //! and sockets around both: a data folder that names its owner ([`folder`]), a log that is flushed before

@@ -33,7 +33,7 @@ use crate::wire::{self, Hello, Request, Response, VERSION};
 /// How many questions may wait to be written to a connection.
 const WAITING: usize = 64;
 
-/// What a node says of itself to others.
+/// What this node says of itself to others, and what it knows of elections.
 pub(crate) struct Local {
     pub(crate) cluster: String,
     pub(crate) node: u32,
@@ -61,7 +61,7 @@ impl Local {
         self.voting().0.given((self.clock)());
     }
 
-    /// For how long it has not: see [`Support::quiet`].
+    /// For how long this node has supported no leader: see [`Support::quiet`].
     pub(crate) fn quiet(&self) -> Duration {
         self.voting().0.quiet((self.clock)())
     }
@@ -87,7 +87,7 @@ pub(crate) struct Peers {
     known: Arc<Known>,
 }
 
-/// What is known of those that were called.
+/// What is known of the peers that were called.
 #[derive(Default)]
 struct Known {
     /// The marks of their folders. A node that comes back with another folder has forgotten what it promised: it is not
@@ -183,7 +183,7 @@ struct Line {
 pub(crate) enum CallError {
     /// The peer cannot be reached.
     Unreachable(io::Error),
-    /// It was asked, and the connection broke.
+    /// The connection broke after the peer was asked.
     Broken,
     /// The question is too long.
     TooLong,

@@ -8,30 +8,30 @@ use service::frame::FrameError;
 
 use crate::wire::{CallRefusal, Hello};
 
-/// Something that was refused.
+/// Something that was refused to a caller.
 #[derive(Debug)]
 pub enum RefusedCall {
-    /// A caller that did not greet as nodes do, or not in time.
+    /// The caller did not greet as nodes do, or not in time.
     NoGreeting(io::Error),
-    /// A caller.
+    /// The caller itself is not accepted.
     Caller {
-        /// What it said.
+        /// The caller's hello.
         hello: Hello,
-        /// Why.
+        /// Why the caller is not accepted.
         why: CallRefusal,
     },
-    /// A frame that makes no sense, and with it the connection.
+    /// A frame is malformed. The connection ends with it.
     Frame {
-        /// Which node it was, as it said itself.
+        /// The id of the node, as it said itself.
         from: u32,
-        /// What is wrong.
+        /// What is wrong with the frame.
         why: FrameError,
     },
-    /// A question, which was answered with why.
+    /// A question was refused, and the caller was told why.
     Question {
-        /// Which node it was, as it said itself.
+        /// The id of the node, as it said itself.
         from: u32,
-        /// Why.
+        /// Why the question was refused.
         why: String,
     },
 }
@@ -42,10 +42,10 @@ pub type OnRefusedCall = Arc<dyn Fn(RefusedCall) + Send + Sync>;
 impl fmt::Display for RefusedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RefusedCall::NoGreeting(error) => write!(f, "no greeting for the control shared: {error}"),
+            RefusedCall::NoGreeting(error) => write!(f, "no greeting for the control plane: {error}"),
             RefusedCall::Caller { hello, why } => {
                 let Hello { version, cluster, from, to, .. } = hello;
-                write!(f, "node {from} connects to the control shared, but ")?;
+                write!(f, "node {from} connects to the control plane, but ")?;
                 match why {
                     CallRefusal::Version { here } => {
                         write!(f, "speaks version {version}, this node version {here}")
@@ -59,7 +59,7 @@ impl fmt::Display for RefusedCall {
                 }
             }
             RefusedCall::Frame { from, why } => write!(f, "node {from} sent a malformed frame: {why}"),
-            RefusedCall::Question { from, why } => write!(f, "node {from} asked the control shared: {why}"),
+            RefusedCall::Question { from, why } => write!(f, "node {from} asked the control plane: {why}"),
         }
     }
 }

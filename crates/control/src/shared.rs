@@ -127,11 +127,11 @@ impl Shared {
     /// Asks this node, which has to lead.
     pub(crate) async fn ask_here(&self, question: ForLeader) -> Response {
         let (answer, answered) = oneshot::channel();
-        let nobody = || Response::NotLeading(self.leader().filter(|leader| *leader != self.config.node));
+        let not_leading = || Response::NotLeading(self.leader().filter(|leader| *leader != self.config.node));
         if self.asks.send(Ask { question, answer }).await.is_err() {
-            return nobody();
+            return not_leading();
         }
-        answered.await.unwrap_or_else(|_| nobody())
+        answered.await.unwrap_or_else(|_| not_leading())
     }
 
     async fn call(&self, node: u32, request: &Request) -> Response {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_for_good_is_replaced_or_missing() {
+    fn a_voter_that_leaves_for_good_is_replaced_or_missing() {
         check(&[0, 1, 2], &[0, 1, 3], &[], &[2], Some(&[0, 1, 3]));
         check(&[0, 1, 2], &[0, 1], &[], &[2], Some(&[0]));
         check(&[0, 1, 2], &[1, 2], &[], &[0], Some(&[1]));

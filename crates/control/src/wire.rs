@@ -24,7 +24,7 @@ use crate::types::Types;
 pub(crate) const VERSION: u8 = 1;
 /// What every greeting begins with.
 pub const MAGIC: [u8; 8] = frame::CONSENSUS_MAGIC;
-/// So many bytes of a connection say whether it is for the control shared.
+/// The number of bytes at the start of a connection that say whether it is for the control plane.
 pub const FIRST_BYTES: usize = LENGTH_BYTES + 1 + MAGIC.len();
 
 /// Whether a connection that begins with these bytes is for the control plane; `None` if that takes more of them.
@@ -43,39 +43,39 @@ pub(crate) const LONGEST_GREETING: usize = 4096;
 /// In the place of the version in greetings, whose layout never changes.
 const GREETING: u8 = 0;
 
-/// What the caller says first.
+/// The first frame of a caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The version that it speaks.
+    /// The version that the caller speaks.
     pub version: u8,
-    /// The name of its cluster.
+    /// The name of the caller's cluster.
     pub cluster: String,
     /// The number that the cluster was given when it was founded.
     pub cluster_id: u64,
     /// The calling node.
     pub from: u32,
-    /// The node that it wants.
+    /// The node that the caller wants.
     pub to: u32,
 }
 
 /// Why a caller is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallRefusal {
-    /// It speaks another version.
+    /// The caller speaks another version.
     Version {
-        /// The one that is spoken here.
+        /// The version of the called node.
         here: u8,
     },
-    /// It belongs to another cluster.
+    /// The caller belongs to another cluster.
     Cluster {
-        /// The name of the one here.
+        /// The cluster of the called node.
         here: String,
     },
-    /// Its cluster has the same name, but is another one.
+    /// The caller's cluster has the same name, but is another one.
     ClusterId,
-    /// It wants another node.
+    /// The caller wants another node.
     Mistaken {
-        /// The node here.
+        /// The id of the called node.
         here: u32,
     },
     /// The node cannot write to its data folder.
@@ -97,17 +97,17 @@ impl fmt::Display for CallRefusal {
     }
 }
 
-/// A question.
+/// A question of one node to another.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     Append(AppendEntriesRequest<Types>),
     Vote(VoteRequest<u64>),
     Snapshot(InstallSnapshotRequest<Types>),
-    /// To be proposed by the leader. Only what does not depend on who leads.
+    /// An entry that the leader is to propose. It must not depend on who leads.
     Propose(Proposal),
-    /// For the node that is asked, which has to lead.
+    /// A question to the node that is asked, which has to lead.
     Leader(ForLeader),
-    /// For the leader, as far as the node that is asked knows it.
+    /// A question that the node passes on to the leader, as far as it knows it.
     PassOn(ForLeader),
 }
 
@@ -123,28 +123,28 @@ pub(crate) enum ForLeader {
     Remove { id: u32 },
 }
 
-/// Its answer.
+/// The answer to a [`Request`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Response {
     Append(AppendEntriesResponse<u64>),
     Vote {
         vote: VoteResponse<u64>,
-        /// For how long it has supported no leader.
+        /// For how long the voter has supported no leader.
         quiet: Duration,
     },
     Snapshot(Result<InstallSnapshotResponse<u64>, InstallSnapshotError>),
     Proposed(Applied),
     /// The node that was asked does not lead.
     NotLeading(Option<u32>),
-    /// Whether it will commit cannot be known.
+    /// The node cannot know whether the entry will commit.
     Unknown,
-    /// It cannot be answered.
+    /// The node cannot answer, for this reason.
     Failed(String),
-    /// What became of a renewal.
+    /// The lease lasts this long from when the renewal was sent; `None` if it is not renewed.
     Renewed {
         lasts: Option<Duration>,
     },
-    /// The leader will see to it, or has.
+    /// The leader will carry out the request, or has.
     Noted,
     Invited {
         id: u32,
@@ -152,7 +152,7 @@ pub(crate) enum Response {
         cluster_id: u64,
         nodes: BTreeMap<u32, String>,
     },
-    /// The leader will not.
+    /// The leader refuses the request, for this reason.
     Refused(String),
 }
 

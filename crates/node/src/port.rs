@@ -19,7 +19,7 @@ use transport::peers::{Notice, Trouble};
 /// they are leave room.
 const CONNECTIONS: usize = 4096;
 /// A caller has to show what it wants within this time.
-const PATIENCE: Duration = Duration::from_secs(1);
+const GREETING_LIMIT: Duration = Duration::from_secs(1);
 /// How long to wait when the operating system has no connections left to give.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
@@ -50,7 +50,7 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
 
 /// Serves a caller, or returns why it is rejected.
 async fn serve(mut call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result<(), Trouble> {
-    let for_control = timeout(PATIENCE, is_for_control(&mut call)).await;
+    let for_control = timeout(GREETING_LIMIT, is_for_control(&mut call)).await;
     if !for_control.unwrap_or(Err(Trouble::TimedOut))? {
         let calls = shared.lock().links.calls.clone();
         return match calls.try_send(call) {

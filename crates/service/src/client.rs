@@ -44,7 +44,7 @@ pub struct Client {
     unconfirmed: VecDeque<(u64, ToNode)>,
 }
 
-/// What a client learns.
+/// An effect of a frame on a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// The session is open.
@@ -109,7 +109,7 @@ impl Client {
     }
 
     /// Whether what it holds it holds now.
-    pub fn believes(&self, now: Time) -> bool {
+    pub fn is_within_promise(&self, now: Time) -> bool {
         !self.over && self.deadline.is_some_and(|deadline| now < deadline)
     }
 
@@ -170,14 +170,14 @@ impl Client {
         Some((ask.request, ToNode::Acquire { session, ask }))
     }
 
-    /// Gives up a request. From now on it does not matter what the node answers.
+    /// Cancels a request. From now on it does not matter what the node replies.
     pub fn cancel(&mut self, request: u64) -> Option<ToNode> {
         let session = self.session?;
         self.asked.remove(&request)?;
         Some(self.confirm_later(ToNode::Cancel { session, request }))
     }
 
-    /// Leaves.
+    /// Releases the grant of a request. Returns the frame to send.
     pub fn release(&mut self, request: u64) -> Option<ToNode> {
         let session = self.session?;
         let held = self.held.remove(&request).map(|grant| grant.fence);
@@ -239,7 +239,7 @@ impl Client {
         };
         let Some(sent) = sent else { return };
         self.promised = Duration::from_nanos(lasts);
-        self.deadline = self.deadline.max(Some(believed_until(sent, lasts)));
+        self.deadline = self.deadline.max(Some(promised_until(sent, lasts)));
         self.sent = self.sent.split_off(&(sequence + 1));
         while self.unconfirmed.front().is_some_and(|(confirmed_by, _)| *confirmed_by <= sequence) {
             self.unconfirmed.pop_front();
@@ -276,7 +276,7 @@ impl Client {
 
 /// Until when a client holds its grants, after a keep-alive that it sent at this moment was answered by a
 /// promise of this many nanoseconds.
-pub fn believed_until(sent: Time, lasts: u64) -> Time {
+pub fn promised_until(sent: Time, lasts: u64) -> Time {
     let lasts = Duration::from_nanos(lasts);
     sent + lasts.saturating_sub(LEAST_MARGIN.max(lasts / 20))
 }
@@ -345,7 +345,7 @@ mod tests {
         client.keep_alive(Time(14 * SECOND));
         let late = ToClient::Promise { session: ID, promise: promise(1, 10 * SECOND) };
         assert_eq!(client.hear(&late, Time(15 * SECOND)), Some(News::Lost));
-        assert!(!client.believes(Time(15 * SECOND)));
+        assert!(!client.is_within_promise(Time(15 * SECOND)));
         assert_eq!((client.keep_alive(Time(15 * SECOND)), client.acquire(ask())), (None, None));
     }
 
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(client.detach(first), None, "it waits for something else");
         client.cancel(second);
         assert_eq!(client.detach(first), Some((ID, Grant { slot: 0, fence: 7, group: 0 })));
-        assert!(!client.believes(Time(6 * SECOND)));
+        assert!(!client.is_within_promise(Time(6 * SECOND)));
         assert_eq!((client.release(first), client.end()), (None, None), "the node is told nothing");
     }
 
@@ -391,7 +391,7 @@ mod tests {
         let (request, _) = client.acquire(ask()).unwrap();
         client.hear(&granted(request), Time(6 * SECOND));
         assert_eq!(client.hear(&ToClient::SessionGone { session: ID }, Time(7 * SECOND)), Some(News::Lost));
-        assert!(client.held().is_empty() && !client.believes(Time(7 * SECOND)));
+        assert!(client.held().is_empty() && !client.is_within_promise(Time(7 * SECOND)));
         assert_eq!(client.acquire(ask()), None);
     }
 }

@@ -45,7 +45,7 @@ pub enum Event {
 /// A grant that is revoked by a forced release, and who requested that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForceReleased {
-    /// Who requested it, as far as is known.
+    /// The operator's address, as far as is known.
     pub by: String,
     /// The session of the holder.
     pub session: SessionId,
@@ -80,17 +80,17 @@ impl fmt::Display for ForceReleased {
 /// How a request changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// It was not granted at once, and waits.
+    /// The request was not granted at once, and waits.
     Waits,
-    /// It was granted.
+    /// The request was granted.
     Granted(Grant),
-    /// It was released.
+    /// The client released the grant.
     Released(Grant),
-    /// Its session expired while it held the grant.
+    /// The session of the request expired while it held the grant.
     Lost(Grant),
-    /// It stopped waiting without a grant.
+    /// The request stopped waiting without a grant.
     GaveUp(Refusal),
-    /// Its grant was revoked.
+    /// The grant was revoked.
     TakenAway(Grant),
 }
 

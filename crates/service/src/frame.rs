@@ -24,14 +24,14 @@ pub const CLIENT_MAGIC: [u8; 8] = *b"tokenwc\n";
 /// apart by these bytes, and a caller at the wrong port is refused by its first bytes.
 pub const CONSENSUS_MAGIC: [u8; 8] = *b"tokenwr\n";
 
-/// What is wrong with bytes.
+/// Why bytes are not a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameError {
     /// A body longer than allowed.
     TooLong {
-        /// Its length, as claimed.
+        /// The length that the frame claims.
         length: usize,
-        /// What is allowed.
+        /// The longest length allowed.
         most: usize,
     },
     /// A body without even a version.
@@ -45,7 +45,7 @@ pub enum FrameError {
         /// The agreed version.
         agreed: u8,
     },
-    /// Not what it should be.
+    /// The bytes do not encode a value of the expected type.
     Malformed(postcard::Error),
     /// More bytes than the body needs.
     TrailingBytes(usize),
@@ -156,12 +156,12 @@ pub fn whole<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, FrameError> {
 #[derive(Debug, Default)]
 pub struct Incoming {
     bytes: Vec<u8>,
-    /// So many of them have been read.
+    /// How many of the bytes have been read.
     read: usize,
 }
 
 impl Incoming {
-    /// Where the next bytes go.
+    /// The buffer for the next bytes.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         if self.read > 0 {
             self.bytes.drain(..self.read);

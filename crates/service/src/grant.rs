@@ -9,7 +9,7 @@ pub struct Grant {
     pub slot: u32,
     /// The fence.
     pub fence: u64,
-    /// Which of the groups that the request named.
+    /// The index of the group, among those that the request named.
     pub group: u32,
 }
 

@@ -10,9 +10,9 @@ pub type NodeId = u32;
 /// One incarnation of a node: each start of its process is another incarnation of the same node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity {
-    /// Which node.
+    /// The id of the node.
     pub id: NodeId,
-    /// Which incarnation of it; never used twice.
+    /// The incarnation of the node. Never used twice.
     pub incarnation: u64,
 }
 

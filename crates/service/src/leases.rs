@@ -23,9 +23,9 @@ use crate::time::{Time, certainly};
 
 mod lease;
 mod newcomer;
+mod reachability;
 #[cfg(test)]
 mod tests;
-mod trouble;
 mod votes;
 
 pub use lease::Lease;
@@ -59,11 +59,11 @@ pub struct Renewal {
     pub identity: Identity,
     /// The number of the renewal, by which the node knows when it sent it.
     pub sequence: u64,
-    /// The view that it is in.
+    /// The epoch of the view that the node is in.
     pub epoch: u64,
-    /// Members that it has not reached for a while.
+    /// Members that the node has not reached for a while.
     pub unreachable: Vec<u32>,
-    /// Members whose end mark it has been missing for a while.
+    /// Members whose end mark the node has been missing for a while.
     pub missing_ends: Vec<u32>,
 }
 
@@ -83,7 +83,7 @@ pub enum Input {
     Enter {
         /// The node.
         id: u32,
-        /// Its incarnation, and where it is reached.
+        /// The node's incarnation and addresses.
         member: MemberEntry,
     },
     /// Change how long leases last.
@@ -94,7 +94,7 @@ pub enum Input {
     Tick,
 }
 
-/// Something that a leader wants done.
+/// An effect of an input on a leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Show, beginning now, that this leadership still stands; the answer names the batch.
@@ -103,7 +103,7 @@ pub enum Output {
     RenewOk {
         /// The node, in its incarnation.
         identity: Identity,
-        /// Which renewal.
+        /// The number of the renewal.
         sequence: u64,
         /// How long the lease lasts.
         lasts: Duration,
@@ -113,7 +113,7 @@ pub enum Output {
     RenewNo {
         /// The node, in its incarnation.
         identity: Identity,
-        /// Which renewal.
+        /// The number of the renewal.
         sequence: u64,
     },
     /// Propose this here, and nowhere else; [`Input::Proposed`] follows, whatever became of it.
@@ -138,13 +138,13 @@ pub struct Leases {
     lost: BTreeSet<Identity>,
     /// When the next view without them is proposed.
     exclude_at: Option<Time>,
-    /// What the next round confirms.
+    /// The renewals that the next round confirms.
     open: Batch,
-    /// What the running round confirms.
+    /// The round that is running, and the renewals that it confirms.
     running: Option<(u64, Batch)>,
     rounds: u64,
     /// Which members cannot reach each other, and since when.
-    troubles: trouble::Troubles,
+    reachability: reachability::Reachability,
     newcomers: newcomer::Newcomers,
     /// How long leases are to last, until it is committed.
     wanted: Option<Duration>,
@@ -180,7 +180,7 @@ impl Leases {
             open: Batch::new(),
             running: None,
             rounds: 0,
-            troubles: trouble::Troubles::default(),
+            reachability: reachability::Reachability::default(),
             newcomers: newcomer::Newcomers::default(),
             wanted: None,
             shortening: None,
@@ -215,7 +215,7 @@ impl Leases {
             Input::Goodbye(member) => self.goodbye(now, member),
             Input::Enter { id, .. } if self.keeps_out(now, id) => {}
             Input::Enter { member, .. } if member.validate().is_err() => {}
-            Input::Enter { id, member } => self.newcomers.knock(now, id, member),
+            Input::Enter { id, member } => self.newcomers.request_admission(now, id, member),
             // What cannot be committed is not tried: the caller was told.
             Input::Lasts(lasts) if validate_lease(lasts).is_err() => {}
             Input::Lasts(lasts) => self.wanted = Some(lasts),
@@ -228,7 +228,7 @@ impl Leases {
 
     /// Whether a node must wait before it is admitted, because it was excluded for not reaching others.
     pub fn keeps_out(&self, now: Time, id: u32) -> bool {
-        self.troubles.keeps_out(now, id)
+        self.reachability.keeps_out(now, id)
     }
 
     /// When [`Input::Tick`] is due next, if no other input comes before.
@@ -253,7 +253,7 @@ impl Leases {
         for member in registry.identities() {
             self.since.entry(member).or_insert(now);
         }
-        self.troubles.keep_only(|id| registry.members.contains_key(&id));
+        self.reachability.keep_only(|id| registry.members.contains_key(&id));
         self.newcomers.follow(now, registry, self.defect);
         if self.lost.is_empty() {
             self.exclude_at = None;
@@ -263,7 +263,7 @@ impl Leases {
     fn renew(&mut self, now: Time, registry: &Registry, renewal: Renewal, out: &mut Vec<Output>) {
         let member = renewal.identity;
         if self.since.contains_key(&member) {
-            self.troubles.report(now, &renewal);
+            self.reachability.report(now, &renewal);
             self.newcomers.is_in(&renewal);
         }
         match (self.defect, &mut self.running) {
@@ -340,10 +340,12 @@ impl Leases {
         if self.defect == Some(Defect::UnreachablePair) {
             return;
         }
-        if let Some(id) = self.troubles.victim(now, registry.lease, &renewed, self.leadership.node) {
+        if let Some(id) =
+            self.reachability.member_to_exclude(now, registry.lease, &renewed, self.leadership.node)
+        {
             let member = self.since.keys().find(|other| other.id == id);
             self.refused.extend(member);
-            self.troubles.keep_out(now, id, registry.lease);
+            self.reachability.keep_out(now, id, registry.lease);
         }
     }
 
@@ -353,7 +355,7 @@ impl Leases {
             return;
         }
         let entry = if self.exclude_at.is_some_and(|at| at <= now) {
-            Some(self.view_without_the_lost(registry))
+            Some(self.view_without_lost_members(registry))
         } else if registry.epoch == 0 && self.wanted.is_some() {
             self.next_lease(now, registry)
         } else {
@@ -366,7 +368,7 @@ impl Leases {
         }
     }
 
-    fn view_without_the_lost(&self, registry: &Registry) -> Entry {
+    fn view_without_lost_members(&self, registry: &Registry) -> Entry {
         let mut members = registry.members.clone();
         members.retain(|id, member| !self.lost.contains(&member.identity(*id)));
         if members.is_empty() {

@@ -39,7 +39,7 @@ mod renewing;
 pub use connections::ConnectionId;
 use connections::Connections;
 pub use environment::{ControlPlane, ControlPlaneError, Environment, NoEnvironment};
-use leaving::Departure;
+use leaving::LeaveProgress;
 pub use peers::Breach;
 pub use renewing::LeaderReply;
 use renewing::Renewing;
@@ -57,7 +57,7 @@ pub struct Setup {
     pub core: Config,
 }
 
-/// What a member wants done. The driver carries effects out in their order.
+/// An effect of an input on a member. The driver carries effects out in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Drop the links of earlier views, and link to the members of this one. No message of the view comes before it.
@@ -97,7 +97,7 @@ pub enum Effect {
         connection: ConnectionId,
         /// The client's number for the order.
         number: u64,
-        /// What to propose.
+        /// The entry to propose.
         entry: Entry,
     },
     /// See to what an operator asks of the control plane; [`Member::arranged`] follows.
@@ -120,7 +120,7 @@ pub enum Effect {
 pub enum Note {
     /// The member entered a view.
     Entered {
-        /// Its number.
+        /// The epoch of the view.
         epoch: u64,
         /// The ids of its members.
         members: Vec<u32>,
@@ -132,7 +132,7 @@ pub enum Note {
     },
     /// The member has had no lease for this long, and grants nothing.
     NoLease {
-        /// How long.
+        /// For how long.
         lasts: Duration,
         /// What the leader said, if it refused.
         refused: Option<String>,
@@ -151,11 +151,11 @@ pub enum Note {
 /// How a member stands to its cluster.
 #[derive(Clone, Debug)]
 enum Standing {
-    /// It serves, or asks to become a member.
+    /// The member serves, or asks to become a member.
     Serving,
-    /// It is to leave.
-    Leaving(Departure),
-    /// It has left.
+    /// The member is to leave.
+    Leaving(LeaveProgress),
+    /// The member has left.
     Left,
 }
 
@@ -243,7 +243,7 @@ impl Member {
     pub fn wakes_at(&self) -> Option<Time> {
         let renewing = (!self.has_left()).then_some(self.renewing.next());
         let leaving = match &self.standing {
-            Standing::Leaving(departure) => Some(departure.looks_at()),
+            Standing::Leaving(progress) => Some(progress.looks_at()),
             Standing::Serving | Standing::Left => None,
         };
         [self.core.wakes_at(), renewing, leaving].into_iter().flatten().min()
@@ -256,7 +256,7 @@ impl Member {
             self.pass_on(effects);
         }
         self.renew_if_due(environment, now, effects);
-        self.look_at_departure(now, effects);
+        self.continue_leaving(now, effects);
     }
 
     /// The registry has changed: to be called with each state of it, in the order of the log. States in
@@ -294,7 +294,7 @@ impl Member {
         self.barred.clear();
         self.core.enter(view, now, &mut self.out);
         self.pass_on(effects);
-        self.renewing.hurry(now);
+        self.renewing.renew_by(now);
     }
 
     /// The cluster continues without this incarnation: everything that it had may be granted elsewhere by

@@ -17,7 +17,7 @@ use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::session::{Promise, SessionId};
 
-/// What every connection of a client begins with.
+/// The first bytes of every connection of a client.
 pub const MAGIC: [u8; 8] = CLIENT_MAGIC;
 
 /// The version of greetings: their layout is the same in all versions, or no version could be agreed on.
@@ -26,17 +26,17 @@ pub const GREETING: u8 = 0;
 /// The versions of this protocol that this program speaks, the lowest and the highest.
 pub const VERSIONS: (u8, u8) = (1, 1);
 
-/// What a client says first.
+/// The first frame of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`MAGIC`].
+    /// The magic number: [`MAGIC`].
     pub magic: [u8; 8],
-    /// The lowest and the highest version that it speaks.
+    /// The lowest and the highest version that the client speaks.
     pub versions: (u8, u8),
 }
 
 impl Hello {
-    /// The hello of this program.
+    /// What this program says as a client.
     pub const MINE: Hello = Hello { magic: MAGIC, versions: VERSIONS };
 
     /// The version to use with the sender of this.
@@ -46,88 +46,88 @@ impl Hello {
     }
 }
 
-/// What a node says to that.
+/// The answer of a node to a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Welcome {
-    /// From now on in this version.
+    /// All further frames are in this version.
     Version {
-        /// The highest that both speak.
+        /// The highest version that both speak.
         version: u8,
         /// The node that answers.
         node: u32,
-        /// Its incarnation.
+        /// The incarnation of that node.
         incarnation: u64,
     },
-    /// There is no version in common; the node speaks these.
+    /// Client and node have no version in common. These are the node's.
     NoCommonVersion((u8, u8)),
-    /// The node serves as many clients as it may.
+    /// The node refuses the connection: it serves as many clients as it may.
     Refused(Refusal),
 }
 
-/// What a client says.
+/// A frame from a client to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToNode {
-    /// Opens a session with this ttl.
+    /// Opens a session.
     Open {
-        /// How long.
+        /// How long the session lives without a keep-alive.
         ttl: Duration,
     },
-    /// A keep-alive; it also tells the node over which connection to answer.
+    /// Keeps a session alive. The node answers over the connection that this came over.
     KeepAlive {
-        /// Whose session.
+        /// The session of the client.
         session: SessionId,
-        /// Counts upwards; the answer names it.
+        /// The number of the keep-alive, higher than all before. The promise names it.
         sequence: u64,
-        /// The client has heard the answers to all requests up to this one: they need not be kept for it.
+        /// The client has received the replies to all requests up to this one: the node need not keep them.
         settled: u64,
     },
-    /// Asks for something.
+    /// Requests a grant.
     Acquire {
-        /// Whose session.
+        /// The session of the client.
         session: SessionId,
-        /// What for.
+        /// The request.
         ask: Acquire,
     },
-    /// Gives up a request.
+    /// Cancels a request.
     Cancel {
-        /// Whose session.
+        /// The session of the client.
         session: SessionId,
-        /// Its number.
+        /// The client's number for the request.
         request: u64,
     },
-    /// Leaves.
+    /// Releases a grant.
     Release {
-        /// Whose session.
+        /// The session of the client.
         session: SessionId,
         /// The number of the request that was granted.
         request: u64,
-        /// Its fence.
+        /// The fence of the grant.
         fence: u64,
     },
     /// Ends a session with everything in it.
     Close {
-        /// Whose.
+        /// The session.
         session: SessionId,
     },
-    /// Asks how things are; the answer names the number.
+    /// Asks a question. [`ToClient::QuestionAnswer`] follows.
     Ask {
-        /// The number.
+        /// The client's number for the question.
         number: u64,
-        /// About what.
+        /// The question.
         question: Question,
     },
-    /// Asks for all events from now on over this connection, or for those that the filter shows.
+    /// Requests the events that the filter shows, over this connection, from now on.
     Watch(Filter),
-    /// Wants something changed; the answer names the number.
+    /// Orders a change. [`ToClient::OrderResult`] follows.
     Order {
-        /// The number.
+        /// The client's number for the order.
         number: u64,
-        /// What.
+        /// The order.
         order: Order,
     },
 }
 
-/// What an operator may want changed.
+/// A change that an operator orders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// Defines a name, or removes its definition. The cluster commits it.
@@ -141,7 +141,7 @@ pub enum Order {
     Resize {
         /// The name.
         name: Arc<str>,
-        /// How many.
+        /// The new number of slots.
         slots: u32,
     },
     /// Revokes a grant at the node that is asked.
@@ -152,7 +152,8 @@ pub enum Order {
         slot: u32,
         /// The fence: a later holder has another.
         fence: u64,
-        /// Without waiting until the holder's promise has certainly run out: that breaks exclusion.
+        /// Whether the slot is free without waiting until the holder's promise has certainly run out: that
+        /// breaks exclusion.
         at_once: bool,
     },
 }
@@ -160,13 +161,13 @@ pub enum Order {
 /// The result of an order that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OrderDone {
-    /// It is committed.
+    /// The cluster has committed the change.
     Agreed,
-    /// These grants are revoked.
+    /// The node has revoked these grants.
     ForceReleased(Vec<ForceReleased>),
 }
 
-/// What a client may want to know.
+/// A question of a client, or a change that an operator asks of the control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
     /// The status of the node, and the members of its cluster.
@@ -182,11 +183,11 @@ pub enum Question {
     },
     /// The nodes of the cluster, the leader, and the state of the node that is asked.
     Cluster,
-    /// Invite a node; the invitation lasts this long.
+    /// Invite a node, with an invitation that lasts this long.
     Invite(Duration),
     /// Forget a node that was stopped, for good.
     Remove(u32),
-    /// Change how long leases last.
+    /// Change the length of leases.
     Lease(Duration),
     /// What names are defined as: a page, after this name.
     Definitions(Option<Arc<str>>),
@@ -195,7 +196,7 @@ pub enum Question {
 /// The nodes of the cluster, as far as the node that is asked knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// The name of the cluster.
+    /// The cluster's name.
     pub name: String,
     /// The node that answers.
     pub asked: u32,
@@ -211,58 +212,58 @@ pub struct Cluster {
     pub leader: Option<u32>,
     /// The ids of nodes that were invited and have not come yet.
     pub invited: Vec<u32>,
-    /// All nodes that belong to it, by id.
+    /// All nodes that belong to the cluster, by id.
     pub nodes: Vec<ClusterNode>,
 }
 
 /// A node that belongs to the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterNode {
-    /// Its id.
+    /// The node's id.
     pub id: u32,
-    /// Where its peers reach it.
+    /// Where the node's peers reach it.
     pub address: String,
-    /// Where clients reach it, if it is a member now.
+    /// Where clients reach the node, if it is a member now.
     pub clients: Option<String>,
-    /// Its incarnation, if it is a member now.
+    /// The node's incarnation, if it is a member now.
     pub incarnation: Option<u64>,
-    /// Whether it votes.
+    /// Whether the node is a voter.
     pub votes: bool,
 }
 
-/// What a node says.
+/// A frame from a node to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToClient {
     /// A session is open, with its first promise.
     Opened {
-        /// Its id.
+        /// The session.
         session: SessionId,
         /// How long the client may hold its grants, counted from when it asked.
         promise: Promise,
     },
-    /// A session could not be opened.
+    /// The session was not opened, for this reason.
     NotOpened(Refusal),
     /// An answer to a keep-alive.
     Promise {
-        /// Whose session.
+        /// The session of the client.
         session: SessionId,
-        /// For how long.
+        /// How long the client may hold its grants.
         promise: Promise,
     },
-    /// A session is not there (any more): what it held is lost.
+    /// The node does not know a session (any more): its grants are lost.
     SessionGone {
-        /// Which one.
+        /// The session.
         session: SessionId,
     },
     /// The reply to a request.
     Reply(Reply),
     /// A release was refused, and changed nothing.
     NotReleased {
-        /// Whose session.
+        /// The session of the client.
         session: SessionId,
         /// The number of the request.
         request: u64,
-        /// Why.
+        /// Why the release was refused.
         refusal: Refusal,
     },
     /// The answer to a question.
@@ -276,7 +277,7 @@ pub enum ToClient {
     Watching,
     /// An event.
     Event(Event),
-    /// This many events were dropped, because the client did not keep up.
+    /// The node dropped this many events, because the client did not keep up.
     Missed(u64),
     /// The result of an order.
     OrderResult {
@@ -292,9 +293,9 @@ pub enum ToClient {
 /// An answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum QuestionAnswer {
-    /// How the node is doing.
+    /// The state of the node and of its peers.
     Status {
-        /// The node itself.
+        /// The state of the node.
         node: Status,
         /// All members of its cluster, in the order of ids.
         members: Vec<PeerStatus>,
@@ -303,18 +304,18 @@ pub enum QuestionAnswer {
     List(Page),
     /// What this node knows of a name.
     Inspect {
-        /// The node it is at home at.
+        /// The id of the home of the name.
         home: u32,
-        /// Its state at this node: empty, if no client uses it here.
+        /// The state of the name at this node: empty, if no client uses it here.
         page: Page,
     },
     /// The nodes of the cluster.
     Cluster(Cluster),
-    /// What the node that was invited has to be started with.
+    /// The invitation, as the word that the invited node has to be started with.
     Invited(String),
-    /// It is done.
+    /// The control plane has done what was asked.
     Done,
-    /// It was not done, and why.
+    /// Nothing was done, for this reason.
     NotDone(String),
     /// What names are defined as, as far as this node has heard, in the order of names.
     Definitions {
@@ -328,9 +329,9 @@ pub enum QuestionAnswer {
 /// A member of the cluster, as the node sees it that is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerStatus {
-    /// Its id.
+    /// The member's id.
     pub id: u32,
-    /// Where clients reach it, as `host:port`; unknown until the two nodes have been connected once.
+    /// Where clients reach the member, as `host:port`. Unknown until the two nodes have been connected once.
     pub endpoint: Option<String>,
     /// For how long the two nodes have not been connected; `None` if they are, or are the same.
     pub unreachable: Option<Duration>,

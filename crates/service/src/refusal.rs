@@ -28,14 +28,14 @@ pub enum Refusal {
     TooManyGroups(usize),
     /// The name is in use as something else.
     Contradicts {
-        /// What it is.
+        /// What the name stands for.
         defined: Definition,
-        /// What was asked for.
+        /// What the client asked for.
         asked: Definition,
     },
     /// The request does not fit the definition of the resource.
     WantsOther(Definition),
-    /// Another client holds it, and the request does not wait.
+    /// Other clients hold the resource, and the request does not wait.
     NotFree,
     /// The request timed out waiting.
     TimedOut,
@@ -54,9 +54,9 @@ pub enum Refusal {
         /// The fence that was named.
         named: u64,
     },
-    /// So many clients hold or wait at this node already. Said by nodes of before [`Refusal::Bound`].
+    /// This many clients hold or wait at the node already. Only nodes older than [`Refusal::Bound`] send it.
     TooManyRequests(usize),
-    /// So many sessions are open at this node already. Said by nodes of before [`Refusal::Bound`].
+    /// This many sessions are open at the node already. Only nodes older than [`Refusal::Bound`] send it.
     TooManySessions(usize),
     /// The ttl of a session is too short or too long.
     TimeToLive,
@@ -68,9 +68,9 @@ pub enum Refusal {
     Leaving,
     /// The name is defined as something else.
     DefinedAs {
-        /// What it is defined as.
+        /// What the name is defined as.
         defined: Definition,
-        /// What was asked for.
+        /// What the client asked for.
         asked: Definition,
     },
     /// The name is not defined.
@@ -79,7 +79,7 @@ pub enum Refusal {
     NobodyHolds,
     /// The grant was revoked by a forced release.
     ForceReleased,
-    /// The cluster did not commit it, for this reason.
+    /// The cluster did not commit the change, for this reason.
     NotAgreed(String),
     /// Leases cannot last this long, or this short.
     Lease(Duration),
@@ -87,9 +87,9 @@ pub enum Refusal {
     Invitation(Duration),
     /// A bound was reached: the node keeps no more of this than its limit.
     Bound {
-        /// Which bound.
+        /// The bound.
         bound: Bound,
-        /// How many are allowed.
+        /// The limit.
         most: u64,
     },
 }

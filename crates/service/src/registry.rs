@@ -23,9 +23,9 @@ use crate::view::{LAST_EPOCH, View, ViewMember};
 pub const SHORTEST_INVITATION: Duration = Duration::from_secs(1);
 /// The longest time that an invitation lasts: its secret may be read by others meanwhile.
 pub const LONGEST_INVITATION: Duration = Duration::from_secs(7 * 86_400);
-/// So many invitations can be open.
+/// The most invitations that can be open.
 pub const MOST_INVITATIONS: usize = 1024;
-/// So many names can be defined: every node keeps all of them.
+/// The most names that can be defined: every node keeps all of them.
 pub const MOST_DEFINITIONS: usize = 1 << 17;
 /// The longest address of a node, in bytes.
 pub const LONGEST_ADDRESS: usize = 512;
@@ -43,9 +43,9 @@ pub fn validate_invitation(lasts: Duration) -> Result<(), Refusal> {
 pub struct MemberEntry {
     /// Unique per start of a process: a node that comes back is another member.
     pub incarnation: u64,
-    /// Where its peers reach it.
+    /// Where the member's peers reach it.
     pub address: String,
-    /// Where clients reach it.
+    /// Where clients reach the member.
     pub clients: String,
     /// The number of the first view that this incarnation was in. Applying a view sets it, whatever was
     /// proposed.
@@ -106,7 +106,7 @@ impl std::error::Error for InvalidMember {}
 pub struct Invitation {
     /// A node that knows the secret may join under this id.
     pub secret: u128,
-    /// Until then, in seconds since 1970 on the clock of the leader.
+    /// When the invitation expires, in seconds since 1970 on the clock of the leader.
     pub until: u64,
 }
 
@@ -126,23 +126,23 @@ pub enum Entry {
     View {
         /// It replaces the view of this number, and no other.
         base_epoch: u64,
-        /// It was decided under this leadership, and is worth nothing under another.
+        /// The leadership under which the view was decided. It is worth nothing under another.
         decided_by: Leadership,
-        /// Its members, by id.
+        /// The members of the next view, by id.
         members: BTreeMap<u32, MemberEntry>,
     },
     /// From now on a name stands for this. Of what is defined only the number of slots can change.
     Define {
         /// The name.
         name: Arc<str>,
-        /// What it is; `None` ends the definition.
+        /// What the name stands for; `None` ends the definition.
         definition: Option<Definition>,
     },
     /// How long leases last.
     Lease {
         /// The entry replaces the value with this number only, so that a repeated proposal counts once.
         base: u64,
-        /// How long.
+        /// How long leases are to last.
         lasts: Duration,
         /// A leader decides on a shorter time only after it has waited until no lease of the longer time is
         /// valid; like a view, that decision is void under another leadership.
@@ -150,9 +150,9 @@ pub enum Entry {
     },
     /// A node may join under a new id; or `None`: the invitation was used or withdrawn.
     Invite {
-        /// The id.
+        /// The id of the invited node.
         id: u32,
-        /// What it has to know.
+        /// The secret that the node has to know, and until when it counts.
         invitation: Option<Invitation>,
     },
 }
@@ -162,7 +162,7 @@ pub enum Entry {
 pub struct Registry {
     /// The number of the view; 0 before the first.
     pub epoch: u64,
-    /// Its members, by id.
+    /// The members of the view, by id.
     pub members: BTreeMap<u32, MemberEntry>,
     /// The highest incarnation that each node ever had in a view: an incarnation is never admitted again.
     pub incarnations: BTreeMap<u32, u64>,
@@ -170,16 +170,16 @@ pub struct Registry {
     pub definitions: BTreeMap<Arc<str>, Definition>,
     /// How long leases last.
     pub lease: Duration,
-    /// How often that was changed.
+    /// How often the length of leases was changed.
     pub lease_changes: u64,
     /// Open invitations, by the ids of the invited nodes.
     pub invitations: BTreeMap<u32, Invitation>,
 }
 
-/// What became of an entry.
+/// The effect of a committed entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Applied {
-    /// It counts.
+    /// The entry counts.
     Yes,
     /// It was decided under another leadership than it was committed under, or for another view: it changes
     /// nothing.

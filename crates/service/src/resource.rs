@@ -30,7 +30,7 @@ pub(crate) use step::{Effect, Input};
 pub(crate) use timers::{Looked, Planned, Timers};
 pub(crate) use workspace::Workspace;
 
-/// What nodes say to each other about a resource.
+/// A message between nodes about a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResourceMessage {
     /// A message of the algorithm for mutexes and semaphores.
@@ -39,7 +39,7 @@ pub enum ResourceMessage {
     Rooms(rooms::Message<Numbered>),
     /// The home says that the resource is something else.
     Refused {
-        /// What it is.
+        /// What the name stands for.
         defined: Definition,
     },
     /// After a change of views, to the home: what the sender has of the resource.

@@ -26,11 +26,11 @@ const TIME_TO_STOP: Duration = Duration::from_secs(1);
 /// A session, for ever: nodes never use a number again, and an incarnation is new at every start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionId {
-    /// The node that keeps it.
+    /// The node that keeps the session.
     pub node: u32,
     /// The incarnation of that node.
     pub incarnation: u64,
-    /// Its number there.
+    /// The number of the session at that node.
     pub number: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Session {
     /// How long it lives without a keep-alive; `None` for clients in this process, which end with it.
     pub ttl: Option<Duration>,
     /// Until then the client may hold its grants, whatever its clock.
-    believed_until: Time,
+    promised_until: Time,
     /// Until then what it holds is kept for it, even if less could be promised.
     kept_until: Time,
     /// It ends then, for a client in this process that was told.
@@ -65,9 +65,9 @@ const MOST_REFUSED: usize = 1024;
 /// keep-alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promise {
-    /// Which keep-alive is answered.
+    /// The number of the keep-alive that is answered.
     pub sequence: u64,
-    /// For how long, in nanoseconds.
+    /// How long the client holds its grants, in nanoseconds.
     pub lasts: u64,
     /// What the session holds is kept for this long, in nanoseconds, as long as its node is not lost: longer
     /// than can be promised, because a node has a lease itself.
@@ -80,7 +80,7 @@ impl Session {
         Session {
             account: None,
             ttl,
-            believed_until: Time(0),
+            promised_until: Time(0),
             kept_until: Time(0),
             over_at: None,
             revoked: Vec::new(),
@@ -120,7 +120,7 @@ impl Session {
             self.revoked.push(request);
         }
         match self.ttl {
-            Some(_) => self.believed_until,
+            Some(_) => self.promised_until,
             // It hears of it at once, and has a moment to stop.
             None => self.over_at.unwrap_or(now + TIME_TO_STOP),
         }
@@ -186,7 +186,7 @@ impl Session {
         self.ttl.is_none()
     }
 
-    /// It ends then, in any case.
+    /// The session ends at this time, in any case.
     pub(crate) fn end_at(&mut self, time: Time) {
         self.over_at = Some(time);
     }
@@ -204,7 +204,7 @@ impl Session {
             (ttl, _) => ttl.unwrap_or(lease_left).min(lease_left),
         };
         let certainly = |time| if defect == Some(Defect::NoMargin) { time } else { certainly(time) };
-        self.believed_until = self.believed_until.max(now + certainly(lasts));
+        self.promised_until = self.promised_until.max(now + certainly(lasts));
         self.kept_until = self.kept_until.max(now + certainly(self.ttl.unwrap_or(lasts)));
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Promise { sequence, lasts: nanos(lasts), kept: nanos(self.ttl.unwrap_or(lasts)) }
@@ -217,7 +217,7 @@ impl Session {
 
     /// Whether all promises to the client have certainly run out.
     pub(crate) fn is_over_for_client(&self, now: Time) -> bool {
-        self.over_at.unwrap_or(self.believed_until) <= now
+        self.over_at.unwrap_or(self.promised_until) <= now
     }
 }
 

@@ -62,7 +62,7 @@ impl<T> Slab<T> {
     }
 }
 
-/// So many entries are kept for the next values; more than that, and their memory is worth having back.
+/// The number of entries kept for the next values. The memory of more is given back.
 const KEPT: usize = 1024;
 
 #[cfg(test)]

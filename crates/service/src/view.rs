@@ -13,7 +13,7 @@ use crate::name;
 /// The members, from one change to the next: for the locks and for the links alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
-    /// Its number.
+    /// The number of the view.
     pub epoch: u64,
     /// The members, by id. Algorithms know members by their indices in this list.
     pub members: Vec<ViewMember>,
@@ -50,7 +50,7 @@ impl fmt::Debug for MemberIndex {
 /// A fence is the number of a view, then a counter: both only rise.
 const COUNTER_BITS: u32 = 40;
 
-/// So far may a counter get beyond the last fence of its view, when its token moves on: nothing is granted by that.
+/// How far a counter may get beyond the last fence of its view when its token moves on: nothing is granted by that.
 const BEYOND_LAST_FENCE: u64 = 1 << 32;
 
 /// The number of the last view: the next would not fit before the counter, and fences would fall. A view a minute takes 31 years

@@ -18,11 +18,11 @@ pub const MOST_GROUPS: usize = 64;
 pub enum Want {
     /// A slot of a mutex or a semaphore.
     Slot,
-    /// To read.
+    /// The client wants to read.
     Read,
-    /// To write.
+    /// The client wants to write.
     Write,
-    /// To be in any one of these groups, the first if the choice is its own.
+    /// The client wants to be in any one of these groups, the first if the choice is its own.
     AnyOf(Arc<[Arc<str>]>),
     /// A slot of a mutex or a semaphore, however many slots it is defined to have. If it is not defined, the request says how
     /// many.
@@ -31,7 +31,7 @@ pub enum Want {
 
 /// What a group takes besides its name.
 const GROUP_BYTES: usize = 48;
-/// So many bytes of groups count as one more request.
+/// This many bytes of groups count as one more request.
 const WEIGHED_BYTES: u64 = 256;
 
 impl Want {
@@ -91,11 +91,11 @@ impl Want {
 /// What a client wants, by numbers, as nodes tell each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Numbered {
-    /// To read.
+    /// The client wants to read.
     Read,
-    /// To write: alone.
+    /// The client wants to write: alone.
     Write,
-    /// To be in any one of these groups.
+    /// The client wants to be in any one of these groups.
     AnyOf(Box<[u64]>),
 }
 

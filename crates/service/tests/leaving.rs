@@ -22,12 +22,12 @@ fn leaving() -> (Core, Effects, [SessionId; 3]) {
     ask(&mut core, sessions[0], &mut out);
     ask(&mut core, sessions[1], &mut out);
     out.replies.clear();
-    core.depart(Time(5 * SECOND), Time(0), &mut out);
+    core.leave(Time(5 * SECOND), Time(0), &mut out);
     (core, out, sessions)
 }
 
 #[test]
-fn who_waits_is_sent_away_and_nobody_comes() {
+fn a_leaving_node_refuses_waiters_and_newcomers() {
     let (mut core, out, [holds, waits, idle]) = leaving();
     assert_eq!(out.replies.len(), 1);
     assert_eq!(
@@ -39,23 +39,25 @@ fn who_waits_is_sent_away_and_nobody_comes() {
 }
 
 #[test]
-fn who_is_inside_may_stay_for_a_while_and_is_waited_for() {
+fn a_leaving_node_waits_for_holders_for_a_while() {
     let (mut core, mut out, [holds, ..]) = leaving();
-    assert!(!core.has_departed(Time(SECOND)));
+    assert!(!core.may_say_goodbye(Time(SECOND)));
     let promise = core.keep_alive(holds, 1, 0, Time(4 * SECOND), &mut out).unwrap();
     assert_eq!(promise.lasts, 10 * SECOND);
     assert_eq!(core.keep_alive(holds, 2, 0, Time(6 * SECOND), &mut out), Err(Refusal::Leaving));
     // Promised at 4 s for 10 s, on a clock that may be slower than this one.
-    assert!(!core.has_departed(Time(16 * SECOND)));
-    assert!(core.has_departed(Time(4 * SECOND) + Duration::from_secs(10) * 11 / 9 + Duration::from_nanos(1)));
+    assert!(!core.may_say_goodbye(Time(16 * SECOND)));
+    assert!(
+        core.may_say_goodbye(Time(4 * SECOND) + Duration::from_secs(10) * 11 / 9 + Duration::from_nanos(1))
+    );
     core.wake(Time(20 * SECOND), &mut out);
     assert!(!core.knows(holds));
 }
 
 #[test]
-fn who_leaves_is_not_waited_for() {
+fn a_holder_that_releases_is_not_waited_for() {
     let (mut core, mut out, [holds, ..]) = leaving();
     let fence = (1 << 40) + 1;
     core.release(holds, 1, fence, Time(SECOND), &mut out).unwrap();
-    assert!(core.has_departed(Time(SECOND)));
+    assert!(core.may_say_goodbye(Time(SECOND)));
 }

@@ -50,7 +50,7 @@ fn a_request_as_defined_gets_what_is_defined() {
 }
 
 #[test]
-fn who_is_inside_by_a_slot_that_goes_stays_and_nobody_follows() {
+fn a_holder_of_a_retired_slot_keeps_it_and_no_client_follows() {
     let mut cluster = Cluster::new(3, 2);
     cluster.agree(semaphore(4));
     cluster.settle();

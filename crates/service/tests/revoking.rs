@@ -139,7 +139,7 @@ impl World {
             let others = (0..self.programs.len()).filter(|other| *other != program);
             for other in others {
                 let client = &self.programs[other].client;
-                let believes = client.believes(self.clock(other)) && !client.held().is_empty();
+                let believes = client.is_within_promise(self.clock(other)) && !client.held().is_empty();
                 assert!(!believes, "{other} still holds it when {program} is granted");
             }
         }
@@ -182,7 +182,7 @@ impl World {
 
     fn holds(&self, program: usize) -> bool {
         let client = &self.programs[program].client;
-        client.believes(self.clock(program)) && !client.held().is_empty()
+        client.is_within_promise(self.clock(program)) && !client.held().is_empty()
     }
 }
 
@@ -292,7 +292,7 @@ fn whatever_happens_to_connections_the_holder_knows_first() {
         for _ in 0..500 {
             let program = below(2) as usize;
             if world.programs[program].client.session().is_none()
-                || !world.programs[program].client.believes(world.clock(program))
+                || !world.programs[program].client.is_within_promise(world.clock(program))
             {
                 world.programs[program].client = Client::new(TTL);
                 world.connect(program);

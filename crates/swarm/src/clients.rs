@@ -50,7 +50,7 @@ impl Run {
         if self.clients[client].dead || phase == Phase::Settling {
             return;
         }
-        if !self.clients[client].believes(self.now) {
+        if !self.clients[client].is_within_promise(self.now) {
             self.hang_up(client);
             // Tries another node if the last one did not answer.
             let node = self.below(self.processes.len() as u64) as usize;
@@ -188,7 +188,7 @@ impl Run {
         if self.plan.defect == Some(Defect::SessionMoves) {
             self.clients[client].node = self.below(self.processes.len() as u64) as usize;
         }
-        let believes = self.clients[client].believes(self.now);
+        let believes = self.clients[client].is_within_promise(self.now);
         if believes && !self.connect(client) {
             // Its node is not running. The client retries until its session is over.
             let after = 10_000_000 + self.below(500_000_000);
@@ -200,6 +200,6 @@ impl Run {
     pub(crate) fn nap(&mut self) {
         let client = self.below(self.plan.clients as u64) as usize;
         let until = Time(self.now.0 + self.below(6_000_000_000));
-        self.clients[client].clock.stand(self.now, until);
+        self.clients[client].clock.pause(self.now, until);
     }
 }

@@ -52,7 +52,7 @@ impl Clock {
 
     /// Pauses the owner from now until then, unless it is paused already: events that wait for the end must
     /// not be overtaken.
-    pub(crate) fn stand(&mut self, now: Time, until: Time) {
+    pub(crate) fn pause(&mut self, now: Time, until: Time) {
         let (from, before) = self.still;
         if now >= before {
             self.stood += before - from;
@@ -61,7 +61,7 @@ impl Clock {
     }
 
     /// The end of the owner's pause.
-    pub(crate) fn stands_until(&self) -> Time {
+    pub(crate) fn paused_until(&self) -> Time {
         self.still.1
     }
 }

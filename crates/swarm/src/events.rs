@@ -16,7 +16,7 @@ pub(crate) enum Event {
         message: PeerMessage,
     },
     /// From a client, over its connection of this number.
-    Said {
+    FromClient {
         client: usize,
         connection: u32,
         said: ToNode,
@@ -119,7 +119,7 @@ impl Event {
     pub(crate) fn node(&self, clients: &[SimulatedClient]) -> Option<usize> {
         match self {
             Event::Peer { to, .. } => Some(*to),
-            Event::Said { client, .. } => Some(clients[*client].node),
+            Event::FromClient { client, .. } => Some(clients[*client].node),
             Event::Wake(node, ..) | Event::HungUp { node, .. } | Event::Reply { node, .. } => Some(*node),
             Event::Agreed { node, .. } | Event::Propose { node, .. } | Event::Arranged { node, .. } => {
                 Some(*node)

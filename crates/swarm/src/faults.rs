@@ -113,7 +113,7 @@ impl Run {
         let leaders: Vec<Leadership> = self.control.leaders.iter().map(|leader| leader.leadership).collect();
         for who in &leaders {
             let node = Run::index(who.node);
-            if self.processes[node].clock.stands_until() <= self.now {
+            if self.processes[node].clock.paused_until() <= self.now {
                 self.lead(*who, Input::Tick);
             }
         }
@@ -121,7 +121,7 @@ impl Run {
 
     pub(crate) fn can_lead(&self, node: usize) -> bool {
         let process = &self.processes[node];
-        process.member.is_some() && process.clock.stands_until() <= self.now && !self.is_cut_off(node)
+        process.member.is_some() && process.clock.paused_until() <= self.now && !self.is_cut_off(node)
     }
 
     /// Another node becomes the leader: because the leader is gone, or without a reason.
@@ -176,7 +176,7 @@ impl Run {
         let pause = self.below(5_000_000_000);
         self.outcome.log.push(format!("{} node {node} stands still for {pause}", self.now.0));
         let until = self.now + Duration::from_nanos(pause);
-        self.processes[node].clock.stand(self.now, until);
+        self.processes[node].clock.pause(self.now, until);
         if pause > 1_000_000_000 {
             self.maybe_elect(node);
         }

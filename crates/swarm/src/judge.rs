@@ -122,7 +122,7 @@ impl Run {
             }
         }
         for (number, program) in self.clients.iter().enumerate() {
-            if program.believes(self.now) && !program.client.asked().is_empty() {
+            if program.is_within_promise(self.now) && !program.client.asked().is_empty() {
                 let asked = program.client.asked();
                 self.outcome.stuck.push(format!("client {number} waits for ever: {asked:?}"));
             }

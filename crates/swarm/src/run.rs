@@ -175,8 +175,8 @@ impl Run {
             }
             self.now = time;
             let event = self.events.remove(&number).expect("what is planned is there");
-            let node = event.node(&self.clients).map(|node| self.processes[node].clock.stands_until());
-            let client = event.client().map(|client| self.clients[client].clock.stands_until());
+            let node = event.node(&self.clients).map(|node| self.processes[node].clock.paused_until());
+            let client = event.client().map(|client| self.clients[client].clock.paused_until());
             let stands = node.or(client).unwrap_or(Time(0));
             if stands > self.now {
                 self.plan_in(stands.0 - self.now.0, event);
@@ -243,7 +243,7 @@ impl Run {
     fn handle(&mut self, event: Event, phase: Phase) {
         match event {
             Event::Peer { from, to, message } => self.peer(from, to, message),
-            Event::Said { client, connection, said } => self.said(client, connection, said),
+            Event::FromClient { client, connection, said } => self.said(client, connection, said),
             Event::Heard { client, connection, heard } => self.hears(client, connection, &heard),
             Event::Act(client) => self.act(client, phase),
             Event::KeepAlive(client) => self.keep_alive(client, phase),
@@ -413,7 +413,7 @@ impl Run {
         let Some(connection) = program.works() else { return };
         let Some(said) = said.filter(|_| !program.dead) else { return };
         let way = (CLIENTS + client, program.node);
-        self.plan_arrival(way, Event::Said { client, connection, said });
+        self.plan_arrival(way, Event::FromClient { client, connection, said });
     }
 
     /// A node receives a frame of a client.

@@ -85,12 +85,12 @@ impl SimulatedClient {
         self.clock.at(truth)
     }
 
-    pub(crate) fn believes(&self, truth: Time) -> bool {
-        !self.dead && self.client.believes(self.clock(truth))
+    pub(crate) fn is_within_promise(&self, truth: Time) -> bool {
+        !self.dead && self.client.is_within_promise(self.clock(truth))
     }
 
     pub(crate) fn held_grants(&self, truth: Time) -> impl Iterator<Item = HeldGrant> {
-        let believes = self.believes(truth);
+        let believes = self.is_within_promise(truth);
         let held = self.client.held().iter().filter(move |_| believes);
         held.map(|(request, grant)| HeldGrant::new(&self.names[request], *grant))
     }

@@ -53,7 +53,7 @@ fn connections_are_cut_and_clients_die() {
 }
 
 #[test]
-fn contradictions_are_refused_and_nobody_is_left_waiting() {
+fn contradictions_are_refused_and_every_waiter_is_served() {
     let plan = Plan { nodes: 4, clients: 12, names: 2, slots: 2, contradict: true, ..Plan::default() };
     runs(1..20, &plan);
 }
@@ -67,7 +67,7 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn clients_learn_of_a_loss_before_others_are_let_in_even_with_bad_clocks() {
+fn clients_learn_of_a_loss_before_others_are_granted_even_with_bad_clocks() {
     // Grants are held much longer than sessions live without keep-alives, and most connections break.
     let plan = Plan {
         nodes: 3,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use service::client::believed_until;
+use service::client::promised_until;
 use service::protocol::{ToClient, ToNode};
 use service::{Refusal, Reply, RequestOutcome, SessionId};
 
@@ -53,7 +53,7 @@ impl Detached {
         let mut admin = Admin::connect(&self.endpoint).await?;
         let sent = clock::now();
         let lasts = self.keep_alive(&mut admin, &[]).await?;
-        Ok(believed_until(sent, lasts) - clock::now())
+        Ok(promised_until(sent, lasts) - clock::now())
     }
 
     /// Releases it and ends its session; comes back when the node has done so.

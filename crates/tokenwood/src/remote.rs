@@ -178,7 +178,7 @@ impl Backend for Remote {
 
     fn is_alive(&self) -> bool {
         let state = self.shared.lock();
-        !state.deaf && state.client.believes(clock::now())
+        !state.deaf && state.client.is_within_promise(clock::now())
     }
 
     fn has_lost(&self, request: u64) -> bool {
@@ -283,7 +283,7 @@ impl Shared {
 
     fn is_over(&self) -> bool {
         let state = self.lock();
-        state.closing || !state.client.believes(clock::now())
+        state.closing || !state.client.is_within_promise(clock::now())
     }
 
     fn until_deadline(&self) -> Duration {

@@ -171,8 +171,8 @@ async fn waiters_of_one_session_and_of_many_come_and_go() {
                     }
                 };
                 if turn % 5 == number % 5 {
-                    let patience = Duration::from_micros(u64::from(turn % 50) * 20);
-                    guard = timeout(patience, next).await.ok().map(Result::unwrap);
+                    let limit = Duration::from_micros(u64::from(turn % 50) * 20);
+                    guard = timeout(limit, next).await.ok().map(Result::unwrap);
                 } else {
                     guard = Some(timeout(SOON, next).await.expect("every wait ends").unwrap());
                 }

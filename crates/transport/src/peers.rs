@@ -75,7 +75,7 @@ impl Config {
 #[derive(Clone, Debug)]
 pub struct Timing {
     /// A connection that receives nothing for this long is closed. Signs of life are three times as frequent.
-    pub patience: Duration,
+    pub silence_limit: Duration,
     /// A connection must stand after this long.
     pub greeting: Duration,
     /// The pause before the first new try after a connection is lost. It doubles with each further try.
@@ -89,7 +89,7 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Timing {
         Timing {
-            patience: Duration::from_secs(1),
+            silence_limit: Duration::from_secs(1),
             greeting: Duration::from_secs(1),
             first_retry: Duration::from_millis(5),
             longest_retry: Duration::from_secs(1),

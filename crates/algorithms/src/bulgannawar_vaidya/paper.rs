@@ -307,7 +307,7 @@ fn an_old_inform_makes_a_cycle() {
 fn light_load(nodes: u32, tokens: u32, options: &[(&str, &str)], defect: Option<&str>) -> f64 {
     let mut setting = Setting::new(nodes, tokens).with(options);
     setting.defect = defect.map(ToString::to_string);
-    let mut world: Forests = World::new(&setting, false).unwrap();
+    let mut world: Forests = World::new(&setting).unwrap();
     let mut number = numbers();
     for _ in 0..20_000 {
         let (node, token) = (number(nodes), number(tokens));
@@ -372,7 +372,7 @@ fn saturation(choose: &str, first: fn(NodeId) -> TokenId) -> (f64, f64, u32, u32
     let mut setting = Setting::new(NODES, 3);
     setting.options =
         vec![("choose".to_string(), choose.to_string()), ("inform".to_string(), "2".to_string())];
-    let mut world: Forests = World::new(&setting, false).unwrap();
+    let mut world: Forests = World::new(&setting).unwrap();
     (0..NODES).for_each(|index| node(&mut world, index).seen = first(index));
     let (mut number, mut asked, mut entries) = (numbers(), [0; NODES as usize], vec![0; NODES as usize]);
     let (mut sent, mut waited) = (0, 0);

@@ -40,7 +40,7 @@ fn a_long_queue_turns_nodes_away() {
         let mut setting = Setting::new(4, 2);
         setting.options =
             [("choose", choose), ("first", "same")].map(|(name, value)| (name.into(), value.into())).into();
-        let mut world = World::new(&setting, false).unwrap();
+        let mut world = World::new(&setting).unwrap();
         world.run("req0 req2 2>0 req3 3>0 exit0").unwrap();
         assert_eq!(seen(&world), [then, 0, 0, 0], "{choose}");
         // One alone in the queue is no reason.

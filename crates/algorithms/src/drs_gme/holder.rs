@@ -6,12 +6,12 @@ use core::mem;
 
 use crate::algorithm::{Group, Groups, NodeId};
 use crate::drs_gme::effects::Effects;
-use crate::drs_gme::{Arrival, Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Token};
+use crate::drs_gme::{Arrival, Context, Defect, DrsGme, Holding, Location, Message, Request, Stage, Token};
 use crate::sorted;
 
 impl DrsGme {
     /// The local client asks, and the token is here.
-    pub(super) fn request_here(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
+    pub(super) fn request_here(&mut self, site: &Context<'_>, ask: Request, effects: &mut Effects) {
         let Location::Here(holding) = &mut self.kept.location else { return };
         match holding.open {
             Some(group) if holding.token.queue.is_empty() && ask.groups.contains(group) => {
@@ -30,7 +30,7 @@ impl DrsGme {
     }
 
     /// Another node asks, and the token is here.
-    pub(super) fn request_at_holder(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
+    pub(super) fn request_at_holder(&mut self, site: &Context<'_>, ask: Request, effects: &mut Effects) {
         let captain_inside = self.stage == Stage::Captain;
         let Location::Here(holding) = &mut self.kept.location else { return };
         let followers = holding.followers.len();
@@ -65,7 +65,7 @@ impl DrsGme {
 
     /// A node suspects a loss, and the token is here: its request counts. If it was granted and the start is
     /// lost, the timer for the followers repairs that, long before the other timer expires.
-    pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
+    pub(super) fn gen_token_at_holder(&mut self, site: &Context<'_>, ask: Request, effects: &mut Effects) {
         let Location::Here(holding) = &mut self.kept.location else { return };
         let stale = holding.token.knows_served(ask) || holding.token.knows_queued(ask);
         if site.has_defect(Defect::RegenerateStaysIdle) && holding.open.is_none() && !stale {
@@ -140,7 +140,7 @@ impl DrsGme {
         );
         match self.stage {
             Stage::Waiting(groups) => {
-                self.open(site, Ask { node: site.me, number: self.kept.number, groups }, effects);
+                self.open(site, Request { node: site.me, number: self.kept.number, groups }, effects);
             }
             _ if lets_anyone_in => self.open(site, head, effects),
             _ => {
@@ -152,7 +152,7 @@ impl DrsGme {
 
     /// Opens a session for a request of the local client, and admits every other requester that accepts its
     /// group.
-    fn open(&mut self, site: &Context<'_>, own: Ask, effects: &mut Effects) {
+    fn open(&mut self, site: &Context<'_>, own: Request, effects: &mut Effects) {
         let (Location::Here(holding), Some(group)) = (&mut self.kept.location, own.groups.first()) else {
             return;
         };
@@ -169,7 +169,7 @@ impl DrsGme {
             holding.admit(site, ask, group, effects);
             let rest: Groups = ask.groups.iter().filter(|&other| other != group).collect();
             if site.has_defect(Defect::AnyOfEntryStays) && !rest.is_empty() {
-                holding.token.queue.push(Ask { groups: rest, ..ask });
+                holding.token.queue.push(Request { groups: rest, ..ask });
             }
         }
     }
@@ -203,7 +203,7 @@ impl Holding {
         !self.followers.is_empty() || self.unrecorded > 0
     }
 
-    fn admit(&mut self, site: &Context<'_>, ask: Ask, group: Group, effects: &mut Effects) {
+    fn admit(&mut self, site: &Context<'_>, ask: Request, group: Group, effects: &mut Effects) {
         self.token.record(site, ask);
         let follower = (ask.node, ask.number);
         sorted::insert(&mut self.followers, follower);
@@ -214,23 +214,23 @@ impl Holding {
 
 impl Token {
     /// Whether this request, or a later one of the same node, has been granted.
-    pub(super) fn knows_served(&self, ask: Ask) -> bool {
+    pub(super) fn knows_served(&self, ask: Request) -> bool {
         self.served.get(ask.node as usize).is_some_and(|&number| ask.number <= number)
     }
 
     /// Whether this request, or a later one of the same node, is in the queue.
-    pub(super) fn knows_queued(&self, ask: Ask) -> bool {
+    pub(super) fn knows_queued(&self, ask: Request) -> bool {
         self.queue.iter().any(|other| other.node == ask.node && other.number >= ask.number)
     }
 
     /// Appends a request to the queue, in place of an earlier one that its node has cancelled.
-    pub(super) fn enqueue(&mut self, ask: Ask) {
+    pub(super) fn enqueue(&mut self, ask: Request) {
         self.queue.retain(|other| other.node != ask.node);
         self.queue.push(ask);
     }
 
     /// Records that the request is granted.
-    fn record(&mut self, site: &Context<'_>, ask: Ask) {
+    fn record(&mut self, site: &Context<'_>, ask: Request) {
         self.queue.retain(|other| other.node != ask.node);
         let Some(served) = self.served.get_mut(ask.node as usize) else { return };
         if !site.has_defect(Defect::ServedNotRecorded) {
@@ -243,7 +243,7 @@ impl Token {
     fn captains(&self, site: &Context<'_>) -> BTreeSet<NodeId> {
         let any_ahead =
             |index: usize, group: Group| self.queue[..index].iter().any(|ahead| ahead.groups.contains(group));
-        let follows = |index: usize, ask: &Ask| match site.rules.defect {
+        let follows = |index: usize, ask: &Request| match site.rules.defect {
             Some(Defect::AnyOfFirstsAsked) => ask.groups.iter().all(|group| any_ahead(index, group)),
             _ => ask.groups.len() == 1 && self.queue[..index].iter().any(|ahead| ahead.groups == ask.groups),
         };

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::algorithm::{Group, Groups};
 use crate::census::Census;
-use crate::drs_gme::{Ask, Durable, Holding, Location, Token};
+use crate::drs_gme::{Durable, Holding, Location, Request, Token};
 
 /// What nodes send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,7 +81,7 @@ impl fmt::Display for Message {
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("queue")?;
-        for (index, Ask { node, number, groups }) in self.queue.iter().enumerate() {
+        for (index, Request { node, number, groups }) in self.queue.iter().enumerate() {
             write!(f, "{} {node}#{number} for {groups}", if index == 0 { "" } else { "," })?;
         }
         f.write_str("; granted")?;

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::drs_gme::{Ask, DrsGme, Location};
+use crate::drs_gme::{DrsGme, Location, Request};
 use crate::info::Scope;
 use crate::{NodeId, Property, World};
 
@@ -27,7 +27,7 @@ fn request_sets(world: &World<DrsGme>) -> Vec<Vec<NodeId>> {
 /// The queue of the holder, as (node, its only group).
 fn queue(world: &World<DrsGme>, holder: usize) -> Vec<(NodeId, u32)> {
     let Location::Here(holding) = &node(world, holder).kept.location else { panic!("{holder} has no token") };
-    holding.token.queue.iter().map(|Ask { node, groups, .. }| (*node, groups.first().unwrap())).collect()
+    holding.token.queue.iter().map(|Request { node, groups, .. }| (*node, groups.first().unwrap())).collect()
 }
 
 /// Runs the schedule with and without a defect; the defect must violate the property at its last step.

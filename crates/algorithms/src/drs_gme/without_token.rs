@@ -3,12 +3,12 @@
 use crate::algorithm::{Group, NodeId};
 use crate::drs_gme::effects::Effects;
 use crate::drs_gme::{
-    Arrival, Ask, Context, Defect, DrsGme, Holding, Location, Message, Stage, Start, Token,
+    Arrival, Context, Defect, DrsGme, Holding, Location, Message, Request, Stage, Start, Token,
 };
 
 impl DrsGme {
     /// Another node asks, and the token is elsewhere: the request is kept until the token arrives.
-    pub(super) fn request_heard(&mut self, site: &Context<'_>, ask: Ask, effects: &mut Effects) {
+    pub(super) fn request_heard(&mut self, site: &Context<'_>, ask: Request, effects: &mut Effects) {
         self.learn_of(ask.node, effects);
         let Location::Away(sent) = &self.kept.location else { return };
         let token_knows =
@@ -121,7 +121,13 @@ impl DrsGme {
         self.regenerate(site, session, effects);
     }
 
-    pub(super) fn on_gen_token(&mut self, site: &Context<'_>, ask: Ask, session: u32, effects: &mut Effects) {
+    pub(super) fn on_gen_token(
+        &mut self,
+        site: &Context<'_>,
+        ask: Request,
+        session: u32,
+        effects: &mut Effects,
+    ) {
         if let Location::Here(_) = self.kept.location {
             return self.gen_token_at_holder(site, ask, effects);
         }

@@ -7,7 +7,7 @@ use core::hash::{Hash, Hasher};
 use crate::drs_gme::DrsGme;
 use crate::registry;
 use crate::schedule::parse_schedule;
-use crate::{Algorithm, Setting, World};
+use crate::{Algorithm, Setting, System, World};
 
 /// Collects what is hashed.
 #[derive(Default)]
@@ -38,7 +38,7 @@ const SCHEDULE: &str = "req1 req2:1 1>0 2>0 0>1 crash2 restart2 exit1 req0";
 
 #[test]
 fn every_step_has_the_same_effects() {
-    let mut plain = World::<DrsGme>::new(&setting(), true).unwrap();
+    let mut plain = World::start(System::<DrsGme>::new(&setting()).unwrap(), true);
     let mut erased = World::start(registry::system("drs-gme", &setting()).unwrap(), true);
     for step in parse_schedule(SCHEDULE).unwrap() {
         let (expected, found) = (plain.take(&step).unwrap(), erased.take(&step).unwrap());

@@ -13,7 +13,7 @@ use crate::schedule::parse_schedule;
 use crate::{Setting, World};
 
 fn start(nodes: u32, tokens: u32, options: &[(&str, &str)]) -> World<Forest> {
-    World::new(&Setting::new(nodes, tokens).with(options), false).unwrap()
+    World::new(&Setting::new(nodes, tokens).with(options)).unwrap()
 }
 
 fn node(world: &World<Forest>, index: NodeId) -> &Forest {

@@ -124,7 +124,7 @@ struct Run<'a> {
 
 /// Runs a load to its end.
 pub(super) fn run(load: &Load) -> Outcome {
-    let world = World::new(&Setting::new(load.nodes, load.tokens), false).expect("a setting that is served");
+    let world = World::new(&Setting::new(load.nodes, load.tokens)).expect("a setting that is served");
     let mut run = Run {
         load,
         now: 0,

@@ -11,7 +11,7 @@ use crate::{NodeId, Setting, Site, World};
 
 fn world(nodes: u32, groups: u32, options: &[(&str, &str)]) -> World<Rooms> {
     let setting = Setting { groups, ..Setting::new(nodes, 1) };
-    World::new(&setting.with(options), false).unwrap()
+    World::new(&setting.with(options)).unwrap()
 }
 
 fn inside(world: &World<Rooms>) -> Vec<usize> {

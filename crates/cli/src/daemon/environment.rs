@@ -26,7 +26,7 @@ pub(crate) fn allow_most_files() {
 }
 
 /// Says which variables are for tests and have no effect in this build.
-pub(crate) fn mind_faults() {
+pub(crate) fn warn_of_fault_variables() {
     for name in [transport::clock::FAKE, control::SLOW_DISK, node::faults::FAULT] {
         let set = std::env::var_os(name).is_some_and(|value| !value.is_empty());
         if set && node::FAULTS {

@@ -5,8 +5,8 @@
 //! left out and counted. Lines of the audit are never filtered, and have room of their own in the queue.
 
 mod capture;
-mod line;
 mod queue;
+mod record;
 
 use std::io::Write;
 use std::str::FromStr;
@@ -19,8 +19,8 @@ use serde::Deserialize;
 use tracing::Level;
 
 use capture::Capture;
-use line::Record;
 use queue::Queue;
+use record::Record;
 
 /// A node that ends waits so long for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_millis(200);
@@ -75,7 +75,7 @@ impl TryFrom<String> for Threshold {
 
 impl Threshold {
     pub(crate) fn name(self) -> &'static str {
-        line::level(self.0)
+        record::level(self.0)
     }
 }
 

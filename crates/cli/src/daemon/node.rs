@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     log::start(settings.log_format, settings.log_level);
     fail_stop::on_panic();
-    environment::mind_faults();
+    environment::warn_of_fault_variables();
     environment::allow_most_files();
     let runtime = runtime()?;
     let served = runtime.block_on(serve(settings, arguments.join.clone()));

@@ -55,7 +55,7 @@ pub(crate) fn kind(definition: Definition) -> (&'static str, u32) {
 }
 
 /// What a client does, for people.
-pub(crate) fn deed(client: &Held) -> String {
+pub(crate) fn state_of(client: &Held) -> String {
     let verb = if client.granted.is_some() { "holds" } else { "waits" };
     match (&client.want, client.want.group(client.granted.as_ref())) {
         (Want::Slot | Want::AnySlot, _) => verb.to_string(),
@@ -78,7 +78,7 @@ pub(crate) fn client_cells(id: u32, client: &Held) -> [String; 6] {
     };
     let since = format!("{:.1} s", client.since.as_secs_f64());
     let session = format!("{}/{}", client.session.number, client.request);
-    [deed(client), session, slot, fence, since, id.to_string()]
+    [state_of(client), session, slot, fence, since, id.to_string()]
 }
 
 /// The same in JSON.

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 }
 
 /// What the task that watches a node says.
-enum Said {
+enum Report {
     Watching,
     Seen(Seen),
     Silent(String),
@@ -72,9 +72,9 @@ async fn watch(arguments: &Arguments) -> Result<()> {
         };
         let Some((node, said)) = said else { return Ok(()) };
         match said {
-            Said::Watching => note!("tokenwood: watching node {node}"),
-            Said::Silent(why) => note!("tokenwood: node {node}: no answer: {why}"),
-            Said::Seen(seen) => {
+            Report::Watching => note!("tokenwood: watching node {node}"),
+            Report::Silent(why) => note!("tokenwood: node {node}: no answer: {why}"),
+            Report::Seen(seen) => {
                 left -= u64::from(matches!(seen, Seen::Event(_)));
                 show(arguments.format, node, &seen);
             }
@@ -84,10 +84,10 @@ async fn watch(arguments: &Arguments) -> Result<()> {
 }
 
 /// Watches a node, again after each failure, until the receiver is gone.
-async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, Said)>) {
+async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, Report)>) {
     let Some(endpoint) = member.endpoint else {
         let why = "its address for clients is not known yet".to_string();
-        _ = sender.send((member.id, Said::Silent(why))).await;
+        _ = sender.send((member.id, Report::Silent(why))).await;
         return;
     };
     let mut silent = false;
@@ -100,7 +100,7 @@ async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, S
             Err(error) => error,
         };
         // It is noted once that it does not answer, not every second.
-        if !silent && sender.send((member.id, Said::Silent(reason(error)))).await.is_err() {
+        if !silent && sender.send((member.id, Report::Silent(reason(error)))).await.is_err() {
             return;
         }
         silent = true;
@@ -115,11 +115,11 @@ async fn watch_one(endpoint: &str, filter: &Filter) -> Result<Admin, Error> {
 }
 
 /// Passes on what happens until the connection breaks.
-async fn pass_on(mut admin: Admin, id: u32, sender: &mpsc::Sender<(u32, Said)>) -> Error {
-    _ = sender.send((id, Said::Watching)).await;
+async fn pass_on(mut admin: Admin, id: u32, sender: &mpsc::Sender<(u32, Report)>) -> Error {
+    _ = sender.send((id, Report::Watching)).await;
     loop {
         match admin.next().await {
-            Ok(seen) => _ = sender.send((id, Said::Seen(seen))).await,
+            Ok(seen) => _ = sender.send((id, Report::Seen(seen))).await,
             Err(error) => return error,
         }
     }

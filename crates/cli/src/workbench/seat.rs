@@ -42,16 +42,16 @@ pub(crate) async fn in_processes(name: &str, plan: &Plan, progress: impl FnMut(u
     let listener = TcpListener::bind("127.0.0.1:0").await;
     let listener = listener.context("cannot listen at any port of 127.0.0.1")?;
     let collector = listener.local_addr()?.to_string();
-    let mut seats = Seats(Vec::new());
+    let mut processes = NodeProcesses(Vec::new());
     for node in 0..plan.setting.nodes {
-        seats.start(&collector, node)?;
+        processes.start(&collector, node)?;
     }
     let collected = async {
         let mut collector = Collector::gather(&listener, plan.setting.nodes).await?;
         collector.run(name, plan, progress).await
     };
     let collected = tokio::select! {
-        failed = seats.first_to_fail() => return Err(failed),
+        failed = processes.first_to_fail() => return Err(failed),
         stopped = until_stopped() => {
             stopped?;
             bail!("stopped before the end: no report is written");
@@ -62,15 +62,15 @@ pub(crate) async fn in_processes(name: &str, plan: &Plan, progress: impl FnMut(u
         Ok(reports) => Ok(reports),
         // The connection of a process ends before the process has.
         Err(error) => {
-            Err(tokio::time::timeout(10 * LOOK, seats.first_to_fail()).await.unwrap_or(anyhow!(error)))
+            Err(tokio::time::timeout(10 * LOOK, processes.first_to_fail()).await.unwrap_or(anyhow!(error)))
         }
     }
 }
 
 /// Processes that end with this one, by node.
-struct Seats(Vec<Child>);
+struct NodeProcesses(Vec<Child>);
 
-impl Seats {
+impl NodeProcesses {
     fn start(&mut self, collector: &str, node: u32) -> Result<()> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["seat", "--collector", collector, "--node", &node.to_string()]);
@@ -111,7 +111,7 @@ impl Seats {
     }
 }
 
-impl Drop for Seats {
+impl Drop for NodeProcesses {
     fn drop(&mut self) {
         for child in &mut self.0 {
             _ = child.kill();

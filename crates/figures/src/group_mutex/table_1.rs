@@ -58,7 +58,7 @@ const EVENTS: [Event; 5] = [
 
 fn draw(_: &Effort, _: &Results) -> Page {
     let setting = Setting { groups: 3, ..Setting::new(4, 1) };
-    let mut world = World::<DrsGme>::new(&setting, false).expect("four nodes and three groups are served");
+    let mut world = World::<DrsGme>::new(&setting).expect("four nodes and three groups are served");
     let (mut rows, mut differences) = (Vec::new(), Vec::new());
     for event in &EVENTS {
         let taken = world.run(event.steps);

@@ -77,7 +77,7 @@ impl Core {
         self.backlog.end_slice();
     }
 
-    /// Goes on with a operation until it is done, or the slice is. Whether it is done.
+    /// Continues an operation until it or the slice is done. Returns whether the operation is.
     fn go_on(
         &mut self,
         operation: &mut BulkOperation,

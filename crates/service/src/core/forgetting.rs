@@ -11,10 +11,10 @@ use crate::refusal::Refusal;
 use crate::resource::Start;
 use crate::time::Time;
 
-/// So many are forgotten at once, so that clients do not wait for it.
+/// At most this many names are forgotten in one call, so that clients do not wait for it.
 const AT_ONCE: u32 = 1_000;
 
-/// So many that may be idle are looked at to make room for one.
+/// At most this many names that may be idle are looked at to make room for one.
 const LOOKED_AT_FOR_ROOM: u32 = 16;
 
 impl Core {

@@ -15,7 +15,7 @@ impl Core {
     /// This node is to leave: it refuses all waiters and new requests. Sessions that hold something are kept alive
     /// until this time, and expire after it; all others end now. Clients in this process are told now, and have until
     /// then to stop.
-    pub fn depart(&mut self, until: Time, now: Time, out: &mut Effects) {
+    pub fn leave(&mut self, until: Time, now: Time, out: &mut Effects) {
         self.check_lease(now, out);
         self.admission.leave(until);
         let waiting = self.requests.waiting();
@@ -29,15 +29,15 @@ impl Core {
 
     /// Whether this node is to leave, and all promises to its clients have certainly run out. From then on
     /// the node makes no promise.
-    pub fn has_departed(&mut self, now: Time) -> bool {
+    pub fn may_say_goodbye(&mut self, now: Time) -> bool {
         if self.admission.leaves().is_none() {
             return false;
         }
-        let departed = !self.sessions.may_hold(now) || self.has_defect(Defect::LeavesWhileBusy);
-        if departed {
+        let finished = !self.sessions.may_hold(now) || self.has_defect(Defect::LeavesWhileBusy);
+        if finished {
             self.admission.leave(now);
         }
-        departed
+        finished
     }
 
     /// Whether this node still promises anything to this session.

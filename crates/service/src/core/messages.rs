@@ -14,7 +14,7 @@ use crate::session::SessionId;
 use crate::view::MemberIndex;
 use crate::want::Want;
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acquire {
     /// The client's number for this request, higher than all before in its session.
@@ -47,14 +47,14 @@ pub struct Reply {
     pub session: SessionId,
     /// The client's number for the request.
     pub request: u64,
-    /// What became of it.
+    /// The outcome of the request.
     pub outcome: RequestOutcome,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestOutcome {
-    /// The client holds this.
+    /// The client holds this grant.
     Granted(Grant),
     /// The client holds nothing, and does not wait either.
     Refused(Refusal),

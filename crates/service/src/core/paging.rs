@@ -15,9 +15,10 @@ use crate::want::Want;
 /// This many bytes of listings fill a page. What has to be listed about one name beside its clients (a
 /// semaphore with the most slots there can be) and the groups of one client fit into what is left of a frame.
 const PAGE_BYTES: usize = 128 << 10;
-/// So many names are looked at for a page: those that no client uses take time, too, and other clients wait meanwhile.
+/// At most this many names are looked at for a page: names that no client uses take time, too, and other clients
+/// wait meanwhile.
 const PAGE_NAMES: usize = 1024;
-/// So many requests are looked at for each name of a page.
+/// At most this many requests are looked at for each name of a page.
 const PAGE_LOOKS: usize = 4096;
 /// A client takes less than this on the wire, but for the names of groups.
 const CLIENT_BYTES: usize = 80;

@@ -17,26 +17,26 @@ use crate::want::Want;
 /// A client that holds or waits here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// Its session.
+    /// The session of the client.
     pub session: SessionId,
-    /// Its number for the request.
+    /// The client's number for the request.
     pub request: u64,
-    /// By what it holds, if it does; otherwise it waits.
+    /// The grant that the client holds; `None` while it waits.
     pub granted: Option<Grant>,
-    /// What it wants.
+    /// What the client wants.
     pub want: Want,
-    /// For how long it has held, or waited.
+    /// For how long the client has held, or waited.
     pub since: Duration,
 }
 
 /// A resource as one node sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// Its name.
+    /// The name of the resource.
     pub name: String,
-    /// What it is.
+    /// What the resource is.
     pub definition: Definition,
-    /// The node it is at home at.
+    /// The id of its home.
     pub home: u32,
     /// The slots whose tokens are here, each with the nodes that wait for it, in their order.
     pub slots: Vec<(u32, Vec<u32>)>,
@@ -49,9 +49,9 @@ pub struct Listing {
 pub struct Status {
     /// The id of this node.
     pub node: u32,
-    /// Its incarnation.
+    /// The incarnation of this node.
     pub incarnation: u64,
-    /// The view that it is in.
+    /// The epoch of the view that this node is in.
     pub epoch: u64,
     /// How many members the view has.
     pub members: u32,

@@ -62,9 +62,9 @@ impl Core {
         let omitted = self.has_defect(Defect::ForcedAtOnce);
         let request = self.requests.get(client)?;
         let (number, before) = (request.number, request.revoked);
-        let believed_until = self.sessions.get_mut(request.session)?.revoke(number, now);
+        let promised_until = self.sessions.get_mut(request.session)?.revoke(number, now);
         let at_once = when == Revocation::AtOnce;
-        let until = if at_once || omitted { now } else { before.unwrap_or(believed_until) };
+        let until = if at_once || omitted { now } else { before.unwrap_or(promised_until) };
         if let Some(before) = before {
             self.deadlines.cancel(before, Due::Revoked(client));
         }

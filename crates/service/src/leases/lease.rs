@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::defect::Defect;
 use crate::time::Time;
 
-/// So many renewals can be without an answer; what is older will not be answered in time anyway.
+/// The most renewals without an answer that are remembered. Older ones will not be answered in time anyway.
 const MOST_UNANSWERED: usize = 64;
 
 /// How many times a lease is renewed while it lasts.

@@ -25,7 +25,7 @@ pub(super) struct Newcomers {
 }
 
 impl Newcomers {
-    pub(super) fn knock(&mut self, now: Time, id: u32, member: MemberEntry) {
+    pub(super) fn request_admission(&mut self, now: Time, id: u32, member: MemberEntry) {
         let newer = self.waiting.get(&id).is_none_or(|(known, _)| known.incarnation <= member.incarnation);
         if newer {
             self.waiting.insert(id, (member, now));

@@ -107,7 +107,7 @@ fn only_exactly_the_member_is_confirmed() {
 }
 
 #[test]
-fn a_silent_member_is_left_out_when_its_lease_has_certainly_run_out_and_no_earlier() {
+fn a_silent_member_is_excluded_when_its_lease_has_certainly_run_out_and_no_earlier() {
     let mut leading = Leading::new(&[0, 1]);
     leading.renewed(4.0, renewal(0, 1));
     leading.renewed(5.0, renewal(1, 1));
@@ -159,7 +159,7 @@ fn nodes_lost_within_a_moment_go_together_and_a_failed_proposal_is_repeated() {
 }
 
 #[test]
-fn who_joins_has_as_long_as_everybody() {
+fn a_new_member_has_as_long_as_the_others() {
     let mut leading = Leading::new(&[0]);
     leading.renewed(10.0, renewal(0, 1));
     leading.renewed(20.0, renewal(0, 2));
@@ -175,7 +175,7 @@ fn who_joins_has_as_long_as_everybody() {
 }
 
 #[test]
-fn who_says_goodbye_is_left_out_at_once() {
+fn a_member_that_says_goodbye_is_excluded_at_once() {
     let mut leading = Leading::new(&[0, 1]);
     leading.renewed(1.0, renewal(1, 1));
     let goodbye = |incarnation| Input::Goodbye(Identity { id: 1, incarnation });
@@ -201,7 +201,7 @@ fn refused(leading: &Leading) -> Vec<u32> {
 }
 
 #[test]
-fn of_two_that_do_not_reach_each_other_one_is_given_up() {
+fn of_two_members_that_do_not_reach_each_other_one_is_excluded() {
     let mut leading = Leading::new(&[0, 1, 2]);
     all_renew(&mut leading, 0, 9, &[(0, &[]), (1, &[2]), (2, &[1])]);
     assert_eq!(refused(&leading), []);
@@ -217,23 +217,23 @@ fn of_two_that_do_not_reach_each_other_one_is_given_up() {
 }
 
 #[test]
-fn who_was_given_up_for_trouble_is_kept_out_for_longer_each_time() {
+fn a_node_that_reaches_too_few_is_kept_out_for_longer_each_time() {
     let mut leading = Leading::new(&[0, 1, 2]);
     all_renew(&mut leading, 0, 10, &[(0, &[]), (1, &[2]), (2, &[1])]);
     // Nine seconds of trouble, eleven until its lease is over, and twice nine.
     assert!(leading.leases.keeps_out(at(37.9), 2) && !leading.leases.keeps_out(at(38.0), 2));
     assert!(!leading.leases.keeps_out(at(10.0), 1));
-    let troubles = &mut leading.leases.troubles;
-    troubles.keep_out(at(50.0), 2, LEASE);
-    assert!(troubles.keeps_out(at(96.9), 2) && !troubles.keeps_out(at(97.0), 2), "four leases");
-    (0..9).for_each(|_| troubles.keep_out(at(100.0), 2, LEASE));
-    assert!(troubles.keeps_out(at(398.9), 2) && !troubles.keeps_out(at(399.0), 2), "no more than 32");
-    troubles.keep_out(at(2000.0), 2, LEASE);
-    assert!(!troubles.keeps_out(at(2029.0), 2), "all was well for long");
+    let reachability = &mut leading.leases.reachability;
+    reachability.keep_out(at(50.0), 2, LEASE);
+    assert!(reachability.keeps_out(at(96.9), 2) && !reachability.keeps_out(at(97.0), 2), "four leases");
+    (0..9).for_each(|_| reachability.keep_out(at(100.0), 2, LEASE));
+    assert!(reachability.keeps_out(at(398.9), 2) && !reachability.keeps_out(at(399.0), 2), "no more than 32");
+    reachability.keep_out(at(2000.0), 2, LEASE);
+    assert!(!reachability.keeps_out(at(2029.0), 2), "all was well for long");
 }
 
 #[test]
-fn the_one_with_most_trouble_is_given_up_and_the_leader_last() {
+fn the_member_that_reaches_fewest_is_excluded_and_the_leader_last() {
     let mut leading = Leading::new(&[0, 1, 2, 3]);
     all_renew(&mut leading, 0, 10, &[(0, &[]), (1, &[2, 3]), (2, &[]), (3, &[])]);
     assert_eq!(refused(&leading), [1]);
@@ -247,7 +247,7 @@ fn the_one_with_most_trouble_is_given_up_and_the_leader_last() {
 }
 
 #[test]
-fn trouble_that_passes_or_with_a_lost_node_excludes_no_node() {
+fn unreachability_that_passes_or_of_a_lost_node_excludes_no_node() {
     let mut leading = Leading::new(&[0, 1, 2]);
     all_renew(&mut leading, 0, 8, &[(0, &[]), (1, &[2]), (2, &[])]);
     all_renew(&mut leading, 8, 9, &[(0, &[]), (1, &[]), (2, &[])]);
@@ -314,7 +314,7 @@ fn enter(id: u32, incarnation: u64) -> Input {
 }
 
 #[test]
-fn a_newcomer_enters_when_everybody_is_in_the_view() {
+fn a_newcomer_enters_when_all_members_are_in_the_view() {
     let mut leading = Leading::new(&[0, 1]);
     assert_eq!(leading.step(1.0, enter(7, 3)), []);
     leading.renewed(1.1, renewal(0, 1));
@@ -350,7 +350,7 @@ fn a_node_that_comes_back_waits_until_its_old_incarnation_is_excluded() {
 }
 
 #[test]
-fn after_everybody_was_lost_those_who_came_back_are_the_next_view() {
+fn after_all_nodes_were_lost_those_that_came_back_are_the_next_view() {
     let mut leading = Leading::new(&[0, 1]);
     leading.step(10.0, enter(0, 2));
     leading.step(10.5, enter(1, 2));
@@ -361,7 +361,7 @@ fn after_everybody_was_lost_those_who_came_back_are_the_next_view() {
 }
 
 #[test]
-fn who_stops_asking_is_not_let_in() {
+fn a_node_that_stops_asking_is_not_admitted() {
     let mut leading = Leading::new(&[0]);
     leading.step(0.0, enter(7, 3));
     for second in 9..15_u32 {

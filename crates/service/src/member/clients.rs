@@ -195,7 +195,7 @@ impl Member {
         effects.push(Effect::Tell { connection, frame: ToClient::OrderResult { number, result } });
     }
 
-    /// What became of [`Effect::Arrange`].
+    /// The result of [`Effect::Arrange`].
     pub fn arranged(
         &mut self,
         (connection, number): (ConnectionId, u64),

@@ -24,9 +24,9 @@ pub(super) struct Connections {
     listens: BTreeMap<u64, ConnectionId>,
     /// The connections that watch; each is open.
     watchers: BTreeSet<ConnectionId>,
-    /// So many bytes do their filters have.
+    /// The number of bytes in the filters of all watchers.
     filter_bytes: u64,
-    /// So many questions and orders are on their way to the control plane, also of connections that are over.
+    /// The number of questions and orders on their way to the control plane, also of connections that are over.
     errands: u64,
 }
 
@@ -36,7 +36,7 @@ struct Connection {
     client: String,
     sessions: BTreeSet<u64>,
     watch: Option<Watch>,
-    /// So many of its questions and orders are on their way to the control plane.
+    /// The number of its questions and orders on their way to the control plane.
     errands: u64,
 }
 

@@ -26,7 +26,7 @@ impl Member {
 
     /// The lease is renewed now, however long that could wait.
     pub fn renew_now(&mut self, environment: &dyn Environment, now: Time, effects: &mut Vec<Effect>) {
-        self.renewing.hurry(now);
+        self.renewing.renew_by(now);
         self.renew_if_due(environment, now, effects);
     }
 }

@@ -18,7 +18,7 @@ const LEASES_TO_FINISH: u32 = 3;
 const GOODBYE_EVERY: u32 = 30;
 
 #[derive(Clone, Debug)]
-pub(super) struct Departure {
+pub(super) struct LeaveProgress {
     looks_at: Time,
     /// The others wait for the lease instead if it takes longer.
     gives_up_at: Time,
@@ -26,7 +26,7 @@ pub(super) struct Departure {
     finished: bool,
 }
 
-impl Departure {
+impl LeaveProgress {
     pub(super) fn looks_at(&self) -> Time {
         self.looks_at
     }
@@ -39,11 +39,11 @@ impl Member {
             return;
         }
         let lease = self.registry.lease;
-        self.core.depart(now + lease, now, &mut self.out);
+        self.core.leave(now + lease, now, &mut self.out);
         self.pass_on(effects);
         let gives_up_at = now + lease.saturating_mul(LEASES_TO_FINISH);
-        self.standing = Standing::Leaving(Departure { looks_at: now, gives_up_at, finished: false });
-        self.look_at_departure(now, effects);
+        self.standing = Standing::Leaving(LeaveProgress { looks_at: now, gives_up_at, finished: false });
+        self.continue_leaving(now, effects);
     }
 
     /// Whether this member is to leave.
@@ -51,21 +51,21 @@ impl Member {
         matches!(self.standing, Standing::Leaving(_))
     }
 
-    pub(super) fn look_at_departure(&mut self, now: Time, effects: &mut Vec<Effect>) {
+    pub(super) fn continue_leaving(&mut self, now: Time, effects: &mut Vec<Effect>) {
         let (in_a_view, lease) = (self.view().epoch > 0, self.registry.lease);
-        let Standing::Leaving(departure) = &mut self.standing else { return };
-        if now < departure.looks_at {
+        let Standing::Leaving(progress) = &mut self.standing else { return };
+        if now < progress.looks_at {
             return;
         }
-        if !in_a_view || now >= departure.gives_up_at {
+        if !in_a_view || now >= progress.gives_up_at {
             self.standing = Standing::Left;
             return effects.push(Effect::Left);
         }
-        if !departure.finished && self.core.has_departed(now) {
-            (departure.finished, departure.gives_up_at) = (true, now + lease);
+        if !progress.finished && self.core.may_say_goodbye(now) {
+            (progress.finished, progress.gives_up_at) = (true, now + lease);
         }
-        departure.looks_at = now + if departure.finished { lease / GOODBYE_EVERY } else { LOOK_EVERY };
-        if departure.finished {
+        progress.looks_at = now + if progress.finished { lease / GOODBYE_EVERY } else { LOOK_EVERY };
+        if progress.finished {
             effects.push(Effect::Goodbye(self.identity()));
         }
     }

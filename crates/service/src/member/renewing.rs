@@ -11,15 +11,15 @@ use crate::time::Time;
 /// leader; with short leases after a third of one, so that the pair can be parted before the lease ends.
 const TROUBLE_AFTER: Duration = Duration::from_secs(1);
 /// A member without a lease logs that after this many leases.
-const COMPLAIN_AFTER: u32 = 3;
-/// It logs that again at this interval.
-const COMPLAIN_EVERY: Duration = Duration::from_secs(30);
+const NOTE_AFTER: u32 = 3;
+/// A member without a lease logs that again at this interval.
+const NOTE_EVERY: Duration = Duration::from_secs(30);
 /// Without a reply the next try comes after this part of the usual time: another node may lead by then.
 const SOON: u32 = 8;
-/// With a reply but no lease, after this part.
+/// With a reply but no lease, the next try comes after this part.
 const SOONER: u32 = 2;
 
-/// What became of [`Effect::Renew`] or [`Effect::Join`].
+/// The leader's reply to [`Effect::Renew`] or [`Effect::Join`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaderReply {
     /// The leader confirms this renewal of this incarnation: the lease lasts this long, counted from when the
@@ -29,7 +29,7 @@ pub enum LeaderReply {
         incarnation: u64,
         /// The number of the renewal.
         sequence: u64,
-        /// How long.
+        /// How long the lease lasts.
         lasts: Duration,
     },
     /// The leader does not renew the lease. That says nothing about views: only a committed view excludes.
@@ -51,21 +51,21 @@ pub(super) struct Renewing {
     /// Since when this incarnation has had no lease; advances while it has one.
     without: Time,
     /// When that was last logged.
-    complained: Option<Time>,
+    noted: Option<Time>,
     /// Why the leader refused, if it did.
     refused: Option<String>,
 }
 
 impl Renewing {
     pub(super) fn at_once(now: Time) -> Renewing {
-        Renewing { next: now, tried: now, without: now, complained: None, refused: None }
+        Renewing { next: now, tried: now, without: now, noted: None, refused: None }
     }
 
     pub(super) fn next(&self) -> Time {
         self.next
     }
 
-    pub(super) fn hurry(&mut self, now: Time) {
+    pub(super) fn renew_by(&mut self, now: Time) {
         self.next = self.next.min(now);
     }
 }
@@ -80,7 +80,7 @@ impl Member {
         if self.has_left() || now < self.renewing.next {
             return;
         }
-        self.complain_without_lease(now, effects);
+        self.note_missing_lease(now, effects);
         self.renewing.tried = now;
         self.renewing.next = now + self.core.lease().renewed_every(self.registry.lease);
         if self.is_in_a_view() {
@@ -140,17 +140,17 @@ impl Member {
     }
 
     /// A member without a lease says so, instead of waiting in silence.
-    fn complain_without_lease(&mut self, now: Time, effects: &mut Vec<Effect>) {
+    fn note_missing_lease(&mut self, now: Time, effects: &mut Vec<Effect>) {
         let leased = self.is_leased(now);
-        let Renewing { without, complained, refused, .. } = &mut self.renewing;
+        let Renewing { without, noted, refused, .. } = &mut self.renewing;
         if leased || !matches!(self.standing, Standing::Serving) {
-            (*without, *complained, *refused) = (now, None, None);
+            (*without, *noted, *refused) = (now, None, None);
             return;
         }
         let lasts = now - *without;
-        let again = complained.is_none_or(|told| now - told >= COMPLAIN_EVERY);
-        if lasts >= self.registry.lease.saturating_mul(COMPLAIN_AFTER) && again {
-            *complained = Some(now);
+        let again = noted.is_none_or(|told| now - told >= NOTE_EVERY);
+        if lasts >= self.registry.lease.saturating_mul(NOTE_AFTER) && again {
+            *noted = Some(now);
             effects.push(Effect::Note(Note::NoLease { lasts, refused: refused.clone() }));
         }
     }

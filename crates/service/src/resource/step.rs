@@ -8,7 +8,7 @@ use crate::name::Definition;
 use crate::view::MemberIndex;
 use crate::want::Numbered;
 
-/// What a resource is fed with.
+/// An input of a resource.
 pub(crate) enum Input {
     /// A client acquires; for a room, with the groups that it wants.
     Request(ClientId, Option<Numbered>),
@@ -24,7 +24,7 @@ pub(crate) enum Input {
     AllReported,
 }
 
-/// What a resource wants done.
+/// An effect of a step of a resource.
 pub(crate) enum Effect {
     Send(MemberIndex, ResourceMessage),
     /// A client holds this slot from now on, with this fence, in the group of this number. The client's request knows

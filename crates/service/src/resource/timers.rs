@@ -10,7 +10,7 @@ use crate::time::Time;
 ///
 /// Most timers are stopped and started again long before they expire. That moves only the time at which they
 /// expire; the driver looks at the time that was planned, which is never later, and then plans again. So the
-/// deadlines has exactly one entry for each timer here: at its planned time.
+/// deadlines have exactly one entry for each timer here: at its planned time.
 #[derive(Clone)]
 pub(crate) struct Timers(Vec<Armed>);
 
@@ -31,14 +31,14 @@ pub(crate) struct Planned {
     pub(crate) instead_of: Option<Time>,
 }
 
-/// What came of looking at a timer.
+/// The state of a timer at the time that was planned.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Looked {
-    /// It was started again, and has to be looked at then.
+    /// The timer was started again, and is due at this time.
     Again(Time),
-    /// It has expired.
+    /// The timer has expired.
     RanOut,
-    /// It was stopped.
+    /// The timer was stopped.
     Stopped,
 }
 

@@ -41,17 +41,17 @@ impl fmt::Display for Action {
             Action::Deliver(from, to) => write!(f, "a message of node {from} reaches node {to}"),
             Action::Learn(node, epoch) => write!(f, "node {node} hears of view {epoch}"),
             Action::Ask(client) => write!(f, "client {client} asks"),
-            Action::Release(client) => write!(f, "client {client} leaves"),
+            Action::Release(client) => write!(f, "client {client} releases"),
             Action::Crash(node) => write!(f, "node {node} dies"),
             Action::Lapse(node) => write!(f, "the lease of node {node} runs out"),
             Action::Renew(node) => write!(f, "the lease of node {node} is renewed"),
-            Action::Exclude(node) => write!(f, "node {node} is left out"),
-            Action::Discover(node) => write!(f, "node {node} learns that it was left out"),
+            Action::Exclude(node) => write!(f, "node {node} is excluded"),
+            Action::Discover(node) => write!(f, "node {node} learns that it was excluded"),
             Action::Join(node) => write!(f, "node {node} joins, in a new incarnation"),
             Action::Timer(node, resource, timer) => {
                 write!(f, "timer {timer} of resource {resource} at node {node} runs out")
             }
-            Action::Forget(node) => write!(f, "node {node} forgets what nobody uses"),
+            Action::Forget(node) => write!(f, "node {node} forgets an unused resource"),
         }
     }
 }
@@ -69,7 +69,7 @@ impl World {
         }
         for (number, client) in self.clients.iter().enumerate() {
             let here = &self.nodes[client.node];
-            if client.believes {
+            if client.promised {
                 actions.push(Action::Release(number));
             } else if client.rounds > 0 && !client.waits && here.core().is_some() && !here.lapsed {
                 actions.push(Action::Ask(number));

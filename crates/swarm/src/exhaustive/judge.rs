@@ -24,7 +24,7 @@ impl World {
         self.granted += 1;
         let group = self.group_of(number);
         for (other, client) in self.clients.iter().enumerate().filter(|(other, _)| *other != number) {
-            let Some(held) = client.holds.filter(|_| client.believes) else { continue };
+            let Some(held) = client.holds.filter(|_| client.promised) else { continue };
             let shares = self.has_rooms() && self.group_of(other) == group && held.fence == given.fence;
             if held.slot == given.slot && !shares {
                 return Err(Violation::HeldTwice { granted: (number, given), held: (other, held) });
@@ -38,7 +38,7 @@ impl World {
         }
         *highest = given.fence;
         let client = &mut self.clients[number];
-        (client.believes, client.holds) = (true, Some(given));
+        (client.promised, client.holds) = (true, Some(given));
         Ok(())
     }
 

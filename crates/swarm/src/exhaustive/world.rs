@@ -58,7 +58,7 @@ pub(crate) struct Client {
     request: u64,
     pub(crate) waits: bool,
     /// Whether it holds the grant in `holds`, as far as it knows.
-    pub(crate) believes: bool,
+    pub(crate) promised: bool,
     pub(crate) holds: Option<Given>,
 }
 
@@ -110,7 +110,7 @@ impl World {
             session: None,
             request: 0,
             waits: false,
-            believes: false,
+            promised: false,
             holds: None,
         });
         let first = (0..size.nodes).map(|node| (node, 1));
@@ -130,7 +130,7 @@ impl World {
         };
         for node in 0..size.nodes {
             world.start(node);
-            world.learn(node, 1).expect("nobody holds anything at the start");
+            world.learn(node, 1).expect("no client holds anything at the start");
         }
         world.links.clear();
         world
@@ -205,7 +205,7 @@ impl World {
                 self.failures -= 1;
                 self.nodes[node].lapsed = true;
                 self.nodes[node].now = self.nodes[node].now + LEASE;
-                self.nobody_believes_at(node);
+                self.drop_grants_at(node);
                 self.at(node, |member, now, effects| member.wake(&NoEnvironment, now, effects))?;
             }
             Action::Renew(node) => {
@@ -217,12 +217,12 @@ impl World {
                 self.agree_on(node, None);
                 // Clients of a crashed node drop their grants now, and not earlier.
                 if dead {
-                    self.nobody_believes_at(node);
+                    self.drop_grants_at(node);
                 }
                 self.failures -= u32::from(!dead && !self.nodes[node].lapsed);
             }
             Action::Discover(node) => {
-                self.nobody_believes_at(node);
+                self.drop_grants_at(node);
                 let registry = self.view().clone();
                 let fresh = self.nodes[node].incarnation + 1;
                 self.at(node, |member, now, effects| member.agreed(&registry, fresh, now, effects))?;
@@ -353,7 +353,7 @@ impl World {
 
     fn release(&mut self, number: usize) -> Result<(), Violation> {
         let client = &mut self.clients[number];
-        client.believes = false;
+        client.promised = false;
         let (Some((session, _)), Some(given)) = (client.session, client.holds.take()) else { return Ok(()) };
         let (node, request) = (client.node, client.request);
         // A client of a node that is gone cannot send its release.
@@ -378,9 +378,9 @@ impl World {
     }
 
     /// No grant to a client of a node outlasts the node's lease.
-    fn nobody_believes_at(&mut self, node: usize) {
+    fn drop_grants_at(&mut self, node: usize) {
         for client in self.clients.iter_mut().filter(|client| client.node == node) {
-            (client.believes, client.waits, client.holds, client.session) = (false, false, None, None);
+            (client.promised, client.waits, client.holds, client.session) = (false, false, None, None);
         }
     }
 

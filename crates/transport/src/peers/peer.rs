@@ -84,7 +84,7 @@ impl Context {
             closed: false,
             waits_for_view: false,
             ack_at: None,
-            sign_at: now + self.timing.patience / 3,
+            sign_at: now + self.timing.silence_limit / 3,
             heard: now,
         };
         self.reactor.adopt(Box::new(exchange));
@@ -105,7 +105,7 @@ pub(crate) async fn keep_calling(peer: Arc<Peer>, context: Arc<Context>) {
             Err(why) => context.inbox.notice(Notice::NoConnection { peer: identity, why }),
         }
         // A connection that breaks at once is no better than none.
-        if since.elapsed() >= context.timing.patience {
+        if since.elapsed() >= context.timing.silence_limit {
             retry.reset();
         }
         sleep(retry.next()).await;
@@ -292,11 +292,11 @@ impl Exchange {
         if self.sign_at <= round.now {
             // What waits for a view is not read, and says nothing about the peer.
             let silent = round.now.saturating_duration_since(self.heard);
-            if silent >= self.context.timing.patience && !self.waits_for_view && !self.readable {
+            if silent >= self.context.timing.silence_limit && !self.waits_for_view && !self.readable {
                 return Err(Trouble::Silent);
             }
             self.peer.outlet.sign_of_life(number, round.dirty);
-            self.sign_at = round.now + self.context.timing.patience / 3;
+            self.sign_at = round.now + self.context.timing.silence_limit / 3;
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ pub(crate) fn identity(id: NodeId) -> Identity {
 /// Times for tests: short between tries, and long enough for a busy machine.
 pub(crate) fn config(me: Identity) -> Config {
     let timing = Timing {
-        patience: Duration::from_secs(20),
+        silence_limit: Duration::from_secs(20),
         longest_retry: Duration::from_millis(20),
         ..Timing::default()
     };

@@ -81,7 +81,7 @@ async fn quick_and_slow(payloads: usize) -> (Node, Node) {
     let view = view(1, &listeners);
     let limits = Limits { payloads, bytes: 1 << 30 };
     let hour = Duration::from_secs(3600);
-    let timing = Timing { patience: hour, acknowledge: hour, ..config(identity(0)).timing };
+    let timing = Timing { silence_limit: hour, acknowledge: hour, ..config(identity(0)).timing };
     // A thread may wait for the gate, a task of the runtime may not.
     let sockets = Sockets::OwnThread;
     let config = |id| Config { limits, timing: timing.clone(), sockets, ..config(identity(id)) };
@@ -130,12 +130,12 @@ async fn a_node_that_does_not_keep_up_can_still_send() {
 }
 
 /// Two nodes with this limit on silence, and a proxy between them.
-async fn through_a_proxy(patience: Duration) -> ([Node; 2], Proxy) {
+async fn through_a_proxy(silence_limit: Duration) -> ([Node; 2], Proxy) {
     let listeners = listeners(2).await;
     let mut view = view(1, &listeners);
     let proxy = Proxy::start(view.members[1].address.parse().unwrap(), u64::MAX, 1).await;
     view.members[1].address = proxy.address.to_string().into();
-    let timing = Timing { patience, ..config(identity(0)).timing };
+    let timing = Timing { silence_limit, ..config(identity(0)).timing };
     let mut nodes = (0..).zip(listeners).map(|(id, listener)| {
         Node::start(Config { timing: timing.clone(), ..config(identity(id)) }, &view, listener)
     });

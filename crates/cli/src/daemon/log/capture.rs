@@ -13,8 +13,8 @@ use tracing::span::{Attributes, Id, Record as Values};
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::line::Record;
 use super::queue::Queue;
+use super::record::Record;
 
 /// What operators order by force, and what comes of it: always written.
 pub(crate) const AUDIT: &str = "audit";
@@ -61,15 +61,15 @@ impl Subscriber for Capture {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut said = Said::default();
-        event.record(&mut said);
+        let mut fields = Fields::default();
+        event.record(&mut fields);
         let metadata = event.metadata();
         self.queue.put(Record {
             time: SystemTime::now(),
             level: *metadata.level(),
             target: metadata.target(),
-            message: said.message,
-            fields: said.fields,
+            message: fields.message,
+            fields: fields.fields,
         });
     }
 
@@ -89,12 +89,12 @@ impl Subscriber for Capture {
 
 /// What an event says.
 #[derive(Default)]
-struct Said {
+struct Fields {
     message: String,
     fields: Vec<(&'static str, Value)>,
 }
 
-impl Visit for Said {
+impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let text = format!("{value:?}");
         match field.name() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sync::IgnorePoison;
 
 use super::capture::AUDIT;
-use super::line::Record;
+use super::record::Record;
 
 /// So many lines wait to be written at most,
 const MOST_LINES: usize = 1024;

@@ -36,7 +36,7 @@ pub(crate) struct Accounts {
     by_host: BTreeMap<Arc<str>, u32>,
 }
 
-/// So many, and the bound to name when there are.
+/// A limit, and the bound to name when it is reached.
 type Most = (u64, Bound);
 
 #[derive(Clone)]

@@ -436,7 +436,7 @@ fn first_violation(defect: ModelDefect) -> Option<(u64, String)> {
 }
 
 #[test]
-fn nobody_is_left_out_who_believes_in_its_lease() {
+fn no_node_is_excluded_while_its_lease_is_valid() {
     let mut total = Counts::default();
     for seed in 0..SEEDS {
         let mut world = World::new(seed, None);

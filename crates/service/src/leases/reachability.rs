@@ -11,14 +11,14 @@ use crate::time::{Time, certainly};
 const KEPT_OUT_AT_MOST: u32 = 32;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Troubles {
+pub(super) struct Reachability {
     /// Which member reports which as unreachable, without a break since when.
     reports: BTreeMap<(u32, u32), Time>,
     /// The excluded nodes: until when each is kept out, and for how many leases.
     out: BTreeMap<u32, (Time, u32)>,
 }
 
-impl Troubles {
+impl Reachability {
     /// A member says whom it does not reach, and so whom it does.
     pub(super) fn report(&mut self, now: Time, renewal: &Renewal) {
         let node = renewal.identity.id;
@@ -53,7 +53,7 @@ impl Troubles {
     /// The member that gets no more leases, if two that renew theirs have not reached each other for as long
     /// as a lease lasts: the one that has trouble with most others; not the leader, if possible; otherwise
     /// the one with the highest id. A member that does not renew is lost anyway, and is no reason to choose.
-    pub(super) fn victim(
+    pub(super) fn member_to_exclude(
         &self,
         now: Time,
         lease: Duration,
