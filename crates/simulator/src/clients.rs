@@ -11,6 +11,7 @@ use crate::time::Ticks;
 use crate::workload::Workload;
 
 impl<A: Algorithm> Engine<'_, A> {
+    /// A client makes a request, or waits behind the client that its node serves.
     pub(crate) fn client_requests(&mut self, node: NodeId) {
         let (info, groups) = (self.info(), self.run.load.groups_wanted());
         let processor = &mut self.run.processors[node as usize];
@@ -33,6 +34,7 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
+    /// Passes a request to the node.
     pub(crate) fn request(&mut self, node: NodeId, client: ClientId, groups: Groups, asked_at: Ticks) {
         let switches = self.run.measures.all_switches;
         self.run.processors[node as usize].clients[client as usize] =
@@ -42,6 +44,7 @@ impl<A: Algorithm> Engine<'_, A> {
         self.step(node, NodeEvent::Input(Input::Request { client, groups }));
     }
 
+    /// A client leaves, unless its node has crashed since it entered.
     pub(crate) fn exit(&mut self, node: NodeId, client: ClientId, incarnation: u32) {
         let processor = &mut self.run.processors[node as usize];
         if processor.incarnation != incarnation {
@@ -67,6 +70,7 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
+    /// All nodes make a request at once, or a single client does.
     pub(crate) fn round(&mut self) {
         self.run.round_planned = false;
         let nodes = self.run.plan.setting.nodes;

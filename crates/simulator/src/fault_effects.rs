@@ -62,6 +62,7 @@ impl<A: Algorithm> Engine<'_, A> {
         }
     }
 
+    /// A node crashes: its state, its inbox and its unsent messages are lost.
     fn crash(&mut self, node: NodeId, until: Ticks) {
         let processor = &mut self.run.processors[node as usize];
         processor.down_until = processor.down_until.max(until);

@@ -1,4 +1,4 @@
-//! The driver's state of a node: its processor, its clients, its timers.
+//! What the driver keeps of a node: its processor with the inbox, its clients and its timers.
 
 use std::collections::VecDeque;
 
@@ -6,6 +6,7 @@ use algorithms::{ClientId, Groups};
 
 use crate::time::Ticks;
 
+/// The processor of a node, and what waits for it.
 pub(crate) struct Processor {
     /// When the processor will be free.
     pub(crate) busy_until: Ticks,
@@ -36,9 +37,11 @@ pub(crate) struct Processor {
 /// The state of a client.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ClientState {
+    /// Whether it waits.
     pub(crate) waits: bool,
+    /// Whether it is inside.
     pub(crate) inside: bool,
-    /// Since when it has waited.
+    /// When it made its request.
     pub(crate) asked_at: Ticks,
     /// How often the group had changed when it made its request.
     pub(crate) switches: u64,

@@ -134,6 +134,7 @@ impl<'p> Run<'p> {
         Violation::new(Property::NobodyLeftWaiting, detail)
     }
 
+    /// Plans that the processor of a node looks for the next letter when it is free.
     pub(crate) fn wake_when_free(&mut self, node: NodeId) {
         let processor = &mut self.processors[node as usize];
         if !processor.receiving && !processor.wake_planned {
@@ -143,6 +144,7 @@ impl<'p> Run<'p> {
         }
     }
 
+    /// Starts a timer of a node, or restarts it.
     pub(crate) fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
         if !self.timers_run {
             return;
@@ -153,6 +155,7 @@ impl<'p> Run<'p> {
         self.agenda.plan(self.now + lasts, Event::Expire(node, timer as u8, *count));
     }
 
+    /// Checks the properties over the census.
     pub(crate) fn check(&mut self) {
         if let Some(property) = self.terms.violated(&self.census) {
             let detail = format!("{} (at {})", self.terms.detail(property, &self.census), units(self.now));
@@ -160,6 +163,7 @@ impl<'p> Run<'p> {
         }
     }
 
+    /// A client enters: measures it, and plans its exit.
     pub(crate) fn entered(&mut self, node: NodeId, Grant { client, group, .. }: Grant) {
         let processor = &mut self.processors[node as usize];
         let state = &mut processor.clients[client as usize];
@@ -188,6 +192,7 @@ impl<'p> Run<'p> {
         }
     }
 
+    /// Plans the next round of requests.
     pub(crate) fn plan_round(&mut self, at: Ticks) {
         self.round_planned = true;
         self.agenda.plan(at, Event::Round);
