@@ -87,14 +87,18 @@ impl Command {
             Command::Swarm(arguments) => testing::swarm::run(&arguments),
             Command::Ordeal(arguments) => return testing::ordeal::run(&arguments),
             Command::OrdealClient(arguments) => finished(trials::editor::run(&arguments)),
-            Command::OrdealStrangers(arguments) => {
-                finished(async { Ok(trials::strangers::process::run(&arguments).await) })
-            }
+            Command::OrdealStrangers(arguments) => finished(async {
+                trials::strangers::process::run(&arguments).await;
+                Ok(())
+            }),
             Command::OrdealBeat => {
                 trials::failover::beat();
                 Ok(Ended::Well)
             }
-            Command::StormClients(arguments) => finished(async { Ok(storms::run_clients(&arguments).await) }),
+            Command::StormClients(arguments) => finished(async {
+                storms::run_clients(&arguments).await;
+                Ok(())
+            }),
             Command::Check(arguments) => workbench::check::run(&arguments),
             Command::Simulate(arguments) => workbench::simulate::run(&arguments),
             Command::Sweep(arguments) => workbench::sweep::run(&arguments),

@@ -90,6 +90,8 @@ fn commands_in(text: &str) -> impl Iterator<Item = (usize, String)> {
 /// Why the program refuses this line; `None` if it takes it.
 fn refusal(line: &str) -> Option<String> {
     let command = line.split_once("tokenwood ").map_or(line, |(_, rest)| rest);
+    // What a script has taken before.
+    let command = command.replace("$grant", "0.1.1.1.1@127.0.0.1:7710");
     let words = words(command.trim_end_matches(['&', ')', ' ']));
     let program = std::iter::once("tokenwood".to_string());
     match Cli::command().try_get_matches_from(program.chain(words)) {
