@@ -202,7 +202,7 @@ impl Measures {
         }
         self.change_inside(now, |inside| inside + 1);
         self.most_inside = self.most_inside.max(self.inside);
-        self.hand_over(wait, now);
+        self.hand_off(wait, now);
     }
 
     #[inline]
@@ -221,7 +221,7 @@ impl Measures {
     /// An entry takes a place. Only an entry after a wait measures a hand-off; a client that enters at once
     /// takes the place that was vacated last.
     #[inline]
-    fn hand_over(&mut self, wait: Ticks, now: Ticks) {
+    fn hand_off(&mut self, wait: Ticks, now: Ticks) {
         if wait > 0
             && let Some(vacated) = self.vacated.pop_front()
         {

@@ -250,7 +250,7 @@ async fn work(client: Tokenwood, inside: Arc<AtomicBool>, over: Arc<AtomicBool>)
     let lock = client.mutex("counter");
     let (mut entries, mut fence) = (0, 0);
     while !over.load(Ordering::Relaxed) {
-        let guard = within("everybody is served", lock.acquire()).await.unwrap();
+        let guard = within("every client is served", lock.acquire()).await.unwrap();
         assert!(!inside.swap(true, Ordering::SeqCst), "two are inside");
         assert!(guard.fence() > fence);
         fence = guard.fence();
@@ -262,7 +262,7 @@ async fn work(client: Tokenwood, inside: Arc<AtomicBool>, over: Arc<AtomicBool>)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_restarted_one_after_the_other_hand_over_and_everybody_goes_on() {
+async fn nodes_restarted_one_after_the_other_leave_and_every_client_goes_on() {
     let mut cluster = Cluster::start("rolling", 3).await;
     let (inside, over) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let mut workers = tokio::task::JoinSet::new();

@@ -35,7 +35,7 @@ async fn contend(clients: Vec<Tokenwood>, slots: u32, rounds: u32) {
         })
         .collect();
     for task in tasks {
-        timeout(LONG, task).await.expect("everybody is served").unwrap();
+        timeout(LONG, task).await.expect("every client is served").unwrap();
     }
 }
 
