@@ -21,6 +21,9 @@ pub(crate) fn check(file: &Path) -> Vec<String> {
         problems.extend(wide_lines(file, &text));
     }
     problems.extend(stale_names(file, &text));
+    if file == Path::new("README.md") {
+        problems.extend(wrong_compiler(&text));
+    }
     if file == Path::new(MAP) {
         problems.extend(gaps_in_map(&text));
     }
@@ -80,6 +83,14 @@ fn has_heading(text: &str, wanted: &str) -> bool {
         kept.collect()
     };
     prose(text).any(|(_, line)| line.starts_with('#') && anchor(line) == wanted)
+}
+
+/// The README names the oldest compiler that the workspace is built with.
+fn wrong_compiler(text: &str) -> Option<String> {
+    let manifest = fs::read_to_string("Cargo.toml").unwrap_or_default();
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = "))?;
+    let named = format!("Rust {} or newer", version.trim_matches('"'));
+    (!text.contains(&named)).then(|| format!("README.md: does not say '{named}'"))
 }
 
 /// Source files that do not exist, and packages that `cargo` is told of but are not here.

@@ -64,7 +64,7 @@ fn pages() -> Vec<PathBuf> {
     files
 }
 
-/// The commands in blocks of code, with the numbers of their lines. Continued lines are joined.
+/// The commands in code, with the numbers of their lines. Continued lines are joined.
 fn commands_in(text: &str) -> impl Iterator<Item = (usize, String)> {
     let (mut code, mut found, mut begun) = (false, Vec::new(), None::<(usize, String)>);
     for (number, line) in (1..).zip(text.lines()) {
@@ -73,9 +73,14 @@ fn commands_in(text: &str) -> impl Iterator<Item = (usize, String)> {
             continue;
         }
         let line = line.trim_start().trim_start_matches("$ ");
+        if !code {
+            let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("tokenwood "));
+            found.extend(spans.map(|span| (number, span.to_string())));
+            continue;
+        }
         let line = match begun.take() {
             Some((first, start)) => (first, format!("{start} {line}")),
-            None if code && line.starts_with("tokenwood ") => (number, line.to_string()),
+            None if line.starts_with("tokenwood ") => (number, line.to_string()),
             None => continue,
         };
         match line.1.strip_suffix('\\') {
@@ -84,7 +89,10 @@ fn commands_in(text: &str) -> impl Iterator<Item = (usize, String)> {
         }
     }
     // What stands for something else cannot be parsed.
-    found.into_iter().filter(|(_, line)| !line.contains(['…', '[']))
+    let stands_for = |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_uppercase());
+    found
+        .into_iter()
+        .filter(move |(_, line)| !line.contains(['…', '[', '<']) && !line.split(' ').any(stands_for))
 }
 
 /// Why the program refuses this line; `None` if it takes it.
@@ -94,11 +102,14 @@ fn refusal(line: &str) -> Option<String> {
     let command = command.replace("$grant", "0.1.1.1.1@127.0.0.1:7710");
     let words = words(command.trim_end_matches(['&', ')', ' ']));
     let program = std::iter::once("tokenwood".to_string());
-    match Cli::command().try_get_matches_from(program.chain(words)) {
-        Err(error) if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            Some(format!("{line}: {}", error.to_string().lines().next().unwrap_or_default()))
-        }
-        _ => None,
+    let error = Cli::command().try_get_matches_from(program.chain(words)).err()?;
+    let is_cut_off = line.rsplit(' ').next().is_some_and(|last| last.starts_with("--"));
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
+        // Text names commands and options without what has to follow.
+        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => None,
+        ErrorKind::InvalidValue if is_cut_off => None,
+        _ => Some(format!("{line}: {}", error.to_string().lines().next().unwrap_or_default())),
     }
 }
 
