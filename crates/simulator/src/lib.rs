@@ -1,7 +1,7 @@
 //! Runs algorithms in simulated time. A seed decides everything: the same seed gives the same run on every
 //! machine.
 //!
-//! [`run`] is the discrete-event driver behind every figure: it feeds the state machines of the `algorithms`
+//! [`run()`] is the discrete-event driver behind every figure: it feeds the state machines of the `algorithms`
 //! crate, checks the shared properties at every event, and measures. It knows no rule of any algorithm, has
 //! no clock and no threads. Begin with [`Plan`], then [`engine`]. [Random runs](random) are a second driver
 //! that only looks for violations, under delays spread over three orders of magnitude.
