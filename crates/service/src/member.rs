@@ -132,7 +132,7 @@ pub enum Note {
     },
     /// The member has had no lease for this long, and grants nothing.
     NoLease {
-        /// For how long.
+        /// How long it lasts.
         lasts: Duration,
         /// What the leader said, if it refused.
         refused: Option<String>,

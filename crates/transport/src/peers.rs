@@ -120,35 +120,35 @@ pub struct Outbox<'a>(pub &'a mut Dirty);
 pub enum Notice {
     /// A connection stands.
     Connected {
-        /// To whom.
+        /// The peer at its other end.
         peer: Identity,
-        /// So many payloads are sent again.
+        /// The number of payloads that are sent again.
         resent: usize,
     },
     /// A connection is over.
     Disconnected {
-        /// To whom.
+        /// The peer at its other end.
         peer: Identity,
-        /// Why.
+        /// The reason.
         why: Trouble,
     },
     /// No connection came about. It is tried again.
     NoConnection {
-        /// To whom.
+        /// The peer at its other end.
         peer: Identity,
-        /// Why.
+        /// The reason.
         why: Trouble,
     },
     /// A caller was rejected.
     TurnedAway {
-        /// From where.
+        /// The address of the caller.
         address: SocketAddr,
-        /// Why.
+        /// The reason.
         why: Trouble,
     },
     /// No calls can be accepted at the moment.
     CannotAccept {
-        /// Why.
+        /// The reason.
         why: Trouble,
     },
     /// A peer is in a later view already. What it sends waits until we are there.
