@@ -11,7 +11,7 @@ use crate::{daemon, locks, testing, workbench};
 
 /// Locks without a coordinator, and the workbench for the algorithms behind them.
 #[derive(Parser)]
-#[command(name = "tokenwood", version, about, max_term_width = 100, after_help = guide())]
+#[command(name = "tokenwood", version, about, max_term_width = 100, after_long_help = guide())]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
