@@ -45,7 +45,7 @@ impl Variant for OneEach {
             Scope::new(4, 1, 2),
             Scope::new(4, 2, 2),
             Scope::new(4, 3, 2),
-            Scope { firings: 2, ..Scope::new(4, 2, 2).with(&[("share", "collect")]) },
+            Scope::new(4, 2, 2).with(&[("share", "collect")]).firings(2, 2),
             Scope::new(6, 2, 1),
             Scope::new(6, 4, 1).with(&[("local-groups", "3")]),
         ],

@@ -31,21 +31,21 @@ const FOLLOWERS: Timer = 1;
 
 const SUITE: &[Scope] = &[
     Scope::new(1, 1, 2),
-    Scope { any_of: true, ..Scope::new(2, 1, 2).groups(2) },
-    Scope { any_of: true, ..Scope::new(3, 1, 1).groups(2) },
+    Scope::new(2, 1, 2).groups(2).any_of(),
+    Scope::new(3, 1, 1).groups(2).any_of(),
     Scope::new(3, 1, 2).groups(2).fifo(),
     Scope::new(3, 1, 2),
-    Scope { duplicates: 1, ..Scope::new(3, 1, 1).groups(2) },
+    Scope::new(3, 1, 1).groups(2).duplicates(1),
     // Timers that expire at any moment.
-    Scope { losses: 1, firings: 1, ..Scope::new(2, 1, 2).groups(2).fifo() },
-    Scope { crashes: 1, firings: 1, ..Scope::new(2, 1, 2).groups(2).fifo() },
-    Scope { losses: 1, crashes: 1, firings: 2, ..Scope::new(2, 1, 1).groups(2) },
-    Scope { losses: 1, firings: 2, ..Scope::new(3, 1, 1).groups(2).fifo() },
-    Scope { crashes: 1, firings: 2, ..Scope::new(3, 1, 1).groups(2).fifo() },
+    Scope::new(2, 1, 2).groups(2).fifo().losses(1).firings(1, 2),
+    Scope::new(2, 1, 2).groups(2).fifo().crashes(1).firings(1, 2),
+    Scope::new(2, 1, 1).groups(2).losses(1).crashes(1).firings(2, 2),
+    Scope::new(3, 1, 1).groups(2).fifo().losses(1).firings(2, 2),
+    Scope::new(3, 1, 1).groups(2).fifo().crashes(1).firings(2, 2),
     // Timers that expire when they are due: never, if nothing is lost.
     Scope::new(3, 1, 1).groups(2).paced(1, 1),
-    Scope { losses: 1, ..Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1) },
-    Scope { crashes: 1, ..Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1) },
+    Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1).losses(1),
+    Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1).crashes(1),
 ];
 
 /// A node's state.

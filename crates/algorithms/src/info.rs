@@ -204,19 +204,27 @@ pub struct Scope {
     pub nodes: u32,
     /// How many may be inside at once.
     pub tokens: u32,
-    /// How many requests each node makes at most.
-    pub requests: u32,
     /// The number of groups.
     pub groups: u32,
+    /// Options other than the default, as (name, value).
+    pub options: &'static [(&'static str, &'static str)],
+    /// What may happen.
+    pub allowance: Allowance,
+}
+
+/// What clients, the network and timers may do in one run, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// How many requests each node makes at most.
+    pub requests: u32,
     /// How many clients of a node wait or are inside at the same time, at most.
     pub clients: u32,
     /// Whether waiting clients may cancel.
     pub cancels: bool,
     /// Whether a request may name several groups.
     pub any_of: bool,
-    /// Options other than the default, as (name, value).
-    pub options: &'static [(&'static str, &'static str)],
-    /// The order of messages; `None` explores the weakest order that the algorithm declares sufficient.
+    /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares
+    /// sufficient.
     pub reorder: Option<bool>,
     /// How many messages may be lost.
     pub losses: u32,
@@ -227,10 +235,10 @@ pub struct Scope {
     /// How often each timer of each node may expire while messages are under way. Beyond that it expires only
     /// when the network is silent. 0 disables timers.
     pub firings: u32,
-    /// How often timers may expire early in total.
+    /// How often timers may expire while messages are under way, in total.
     pub early: u32,
-    /// If set, time is modelled: messages and critical sections take this long. `None` lets everything take
-    /// any time.
+    /// If set, time is modelled: messages and critical sections take this long, and timers expire exactly
+    /// when due. `None` lets everything take any time.
     pub pace: Option<Pace>,
 }
 
@@ -243,18 +251,14 @@ pub struct Pace {
     pub section: u32,
 }
 
-impl Scope {
-    /// A scope with these sizes and nothing else.
-    pub const fn new(nodes: u32, tokens: u32, requests: u32) -> Scope {
-        Scope {
-            nodes,
-            tokens,
+impl Allowance {
+    /// This many requests by one client of each node, and nothing that goes wrong.
+    pub const fn new(requests: u32) -> Allowance {
+        Allowance {
             requests,
-            groups: 1,
             clients: 1,
             cancels: false,
             any_of: false,
-            options: &[],
             reorder: None,
             losses: 0,
             duplicates: 0,
@@ -263,6 +267,31 @@ impl Scope {
             early: 2,
             pace: None,
         }
+    }
+
+    /// Whether messages may be lost or duplicated or nodes may crash.
+    pub const fn conditions(&self) -> Conditions {
+        if self.losses + self.duplicates + self.crashes > 0 {
+            Conditions::Faulty
+        } else {
+            Conditions::Reliable
+        }
+    }
+}
+
+/// Whether messages may be lost or duplicated or nodes may crash: some properties hold only without that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conditions {
+    /// None of that happens.
+    Reliable,
+    /// Some of that may happen.
+    Faulty,
+}
+
+impl Scope {
+    /// A scope with these sizes and nothing else.
+    pub const fn new(nodes: u32, tokens: u32, requests: u32) -> Scope {
+        Scope { nodes, tokens, groups: 1, options: &[], allowance: Allowance::new(requests) }
     }
 
     /// The same with these options.
@@ -275,69 +304,94 @@ impl Scope {
         Scope { groups, ..self }
     }
 
+    /// The same with requests that may name several groups.
+    pub const fn any_of(self) -> Scope {
+        self.with_allowance(Allowance { any_of: true, ..self.allowance })
+    }
+
     /// The same with this many clients at each node, which may cancel.
     pub const fn clients(self, clients: u32) -> Scope {
-        Scope { clients, cancels: true, ..self }
+        self.with_allowance(Allowance { clients, cancels: true, ..self.allowance })
+    }
+
+    /// The same with this many messages that may be lost.
+    pub const fn losses(self, losses: u32) -> Scope {
+        self.with_allowance(Allowance { losses, ..self.allowance })
+    }
+
+    /// The same with this many messages that may arrive twice.
+    pub const fn duplicates(self, duplicates: u32) -> Scope {
+        self.with_allowance(Allowance { duplicates, ..self.allowance })
+    }
+
+    /// The same with this many crashes.
+    pub const fn crashes(self, crashes: u32) -> Scope {
+        self.with_allowance(Allowance { crashes, ..self.allowance })
     }
 
     /// The same with timers that expire early: `firings` times each at most, and `early` times in total.
     pub const fn firings(self, firings: u32, early: u32) -> Scope {
-        Scope { firings, early, ..self }
+        self.with_allowance(Allowance { firings, early, ..self.allowance })
     }
 
     /// The same with messages that may overtake each other.
     pub const fn reordered(self) -> Scope {
-        Scope { reorder: Some(true), ..self }
+        self.with_allowance(Allowance { reorder: Some(true), ..self.allowance })
     }
 
     /// The same with messages in FIFO order.
     pub const fn fifo(self) -> Scope {
-        Scope { reorder: Some(false), ..self }
+        self.with_allowance(Allowance { reorder: Some(false), ..self.allowance })
     }
 
     /// The same where a message takes at most `delay` ticks and a critical section exactly `section`.
     pub const fn paced(self, delay: u32, section: u32) -> Scope {
-        Scope { pace: Some(Pace { delay, section }), ..self }
+        self.with_allowance(Allowance { pace: Some(Pace { delay, section }), ..self.allowance })
     }
 
-    /// Whether messages may be lost or duplicated or nodes may crash.
-    pub const fn faulty(&self) -> bool {
-        self.losses + self.duplicates + self.crashes > 0
+    /// The same with this allowance.
+    pub const fn with_allowance(self, allowance: Allowance) -> Scope {
+        Scope { allowance, ..self }
     }
 }
 
 /// The flags of `tokenwood check` that ask for this scope.
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "--nodes {} --tokens {} --requests {}", self.nodes, self.tokens, self.requests)?;
+        let allowance = &self.allowance;
+        write!(f, "--nodes {} --tokens {} --requests {}", self.nodes, self.tokens, allowance.requests)?;
         if self.groups > 1 {
             write!(f, " --groups {}", self.groups)?;
         }
-        if self.any_of {
+        if allowance.any_of {
             f.write_str(" --any-of")?;
         }
-        if self.clients > 1 {
-            write!(f, " --clients {}", self.clients)?;
+        if allowance.clients > 1 {
+            write!(f, " --clients {}", allowance.clients)?;
         }
-        if self.cancels {
+        if allowance.cancels {
             f.write_str(" --cancels")?;
         }
         for (name, value) in self.options {
             write!(f, " --set {name}={value}")?;
         }
-        match self.reorder {
+        match allowance.reorder {
             Some(true) => f.write_str(" --reorder")?,
             Some(false) => f.write_str(" --fifo")?,
             None => {}
         }
-        let faults = [("loss", self.losses), ("duplicates", self.duplicates), ("crashes", self.crashes)];
+        let faults = [
+            ("loss", allowance.losses),
+            ("duplicates", allowance.duplicates),
+            ("crashes", allowance.crashes),
+        ];
         for (name, number) in faults.into_iter().filter(|(_, number)| *number > 0) {
             write!(f, " --{name} {number}")?;
         }
-        if self.firings > 0 {
-            write!(f, " --firings {} --early {}", self.firings, self.early)?;
+        if allowance.firings > 0 {
+            write!(f, " --firings {} --early {}", allowance.firings, allowance.early)?;
         }
-        if let Some(Pace { delay, section }) = self.pace {
+        if let Some(Pace { delay, section }) = allowance.pace {
             // Where time is modelled, timers expire when they are due.
             write!(f, " --delay {delay} --section {section}")?;
         }

@@ -68,7 +68,7 @@ pub use algorithm::{
 pub use bounds::Bounds;
 pub use census::Census;
 pub use erased::Erased;
-pub use info::{Info, Kind, Scope};
+pub use info::{Conditions, Info, Kind, Scope};
 pub use origin::Origin;
 pub use properties::{Property, Violation};
 pub use schedule::{Action, Step};

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::algorithm::{Grant, Group, NodeId};
 use crate::census::{Census, SlotCount};
-use crate::info::{Clients, Info, Kind, Tokens};
+use crate::info::{Clients, Conditions, Info, Kind, Tokens};
 
 /// A claim about a system that must always hold, or hold at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,15 +83,15 @@ impl Property {
         Property::ALL.into_iter().find(|property| property.name() == name)
     }
 
-    /// Whether it applies to the given algorithm. `faulty` says whether messages may be lost or nodes crash.
-    pub fn applies(self, info: &Info, faulty: bool) -> bool {
+    /// Whether it applies to the given algorithm under these conditions.
+    pub fn applies(self, info: &Info, conditions: Conditions) -> bool {
         match self {
             Property::AtMostKInside => info.kind != Kind::GroupMutex,
             Property::OneOfEachSlot => info.clients == Clients::Many && info.kind != Kind::GroupMutex,
             Property::FencesRise => info.clients == Clients::Many,
             Property::OneGroupAtATime => info.kind == Kind::GroupMutex,
             Property::TokensConserved => info.tokens != Tokens::None,
-            Property::OnePlacePerRequest => info.unique_requests && !faulty,
+            Property::OnePlacePerRequest => info.unique_requests && conditions == Conditions::Reliable,
             _ => true,
         }
     }
@@ -138,7 +138,7 @@ pub struct Fences {
 impl Fences {
     /// No entry so far.
     pub fn new(info: &Info) -> Fences {
-        let fenced = Property::FencesRise.applies(info, false);
+        let fenced = Property::FencesRise.applies(info, Conditions::Reliable);
         Fences { fenced, shared: info.kind == Kind::GroupMutex, highest: BTreeMap::new() }
     }
 
@@ -165,15 +165,15 @@ pub struct Terms {
     group_mutex: bool,
     allowed: u32,
     tokens: Option<u32>,
-    faulty: bool,
+    conditions: Conditions,
     unique_requests: bool,
     slots: bool,
     only: Option<Property>,
 }
 
 impl Terms {
-    /// For an algorithm with this many tokens. `faulty` says whether messages may be lost or nodes crash.
-    pub fn new(info: &Info, tokens: u32, faulty: bool) -> Terms {
+    /// For an algorithm with this many tokens under these conditions.
+    pub fn new(info: &Info, tokens: u32, conditions: Conditions) -> Terms {
         Terms {
             group_mutex: info.kind == Kind::GroupMutex,
             allowed: tokens,
@@ -182,9 +182,9 @@ impl Terms {
                 Tokens::One => Some(1),
                 Tokens::PerSlot => Some(tokens),
             },
-            faulty,
-            unique_requests: Property::OnePlacePerRequest.applies(info, faulty),
-            slots: Property::OneOfEachSlot.applies(info, faulty),
+            conditions,
+            unique_requests: Property::OnePlacePerRequest.applies(info, conditions),
+            slots: Property::OneOfEachSlot.applies(info, conditions),
             only: None,
         }
     }
@@ -209,14 +209,15 @@ impl Terms {
         } else if census.inside > self.allowed && self.asks(Property::AtMostKInside) {
             return Some(Property::AtMostKInside);
         }
+        let faulty = self.conditions == Conditions::Faulty;
         // A token that was duplicated in the network does no harm before both copies have arrived.
-        let twice = |slot: &SlotCount| slot.inside > 1 || (slot.tokens > 1 && !self.faulty);
+        let twice = |slot: &SlotCount| slot.inside > 1 || (slot.tokens > 1 && !faulty);
         if self.slots && self.asks(Property::OneOfEachSlot) && census.slots.iter().any(twice) {
             return Some(Property::OneOfEachSlot);
         }
         if let Some(tokens) = self.tokens {
             let all = census.tokens_held + census.tokens_moving;
-            let wrong = if self.faulty { census.tokens_held > tokens } else { all != tokens };
+            let wrong = if faulty { census.tokens_held > tokens } else { all != tokens };
             if wrong && self.asks(Property::TokensConserved) {
                 return Some(Property::TokensConserved);
             }

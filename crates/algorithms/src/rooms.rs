@@ -38,9 +38,9 @@ pub struct Rooms(Room<AnyOf>);
 
 const SUITE: &[Scope] = &[
     Scope::new(1, 1, 3).groups(2).clients(2),
-    Scope { any_of: true, ..Scope::new(2, 1, 2).groups(2).clients(2) },
-    Scope { any_of: true, ..Scope::new(2, 1, 3).groups(2).clients(2) }.with(&[("exclusive", "1")]),
-    Scope { any_of: true, ..Scope::new(3, 1, 1).groups(3).clients(1) }.with(&[("exclusive", "1")]),
+    Scope::new(2, 1, 2).groups(2).clients(2).any_of(),
+    Scope::new(2, 1, 3).groups(2).clients(2).any_of().with(&[("exclusive", "1")]),
+    Scope::new(3, 1, 1).groups(3).clients(1).any_of().with(&[("exclusive", "1")]),
     Scope::new(3, 1, 2).groups(2),
     Scope::new(3, 1, 2).groups(2).with(&[("queue", "arrival"), ("close", "no")]),
     Scope::new(3, 1, 2).groups(2).clients(1),
@@ -51,9 +51,7 @@ const SUITE: &[Scope] = &[
         ("passes", "1"),
     ]),
     Scope::new(2, 1, 2).groups(2).clients(2).with(&[("forget", "yes")]).firings(1, 2),
-    Scope { any_of: true, ..Scope::new(3, 1, 1).groups(2).clients(1) }
-        .with(&[("forget", "yes")])
-        .firings(1, 2),
+    Scope::new(3, 1, 1).groups(2).clients(1).any_of().with(&[("forget", "yes")]).firings(1, 2),
     Scope::new(3, 1, 2).with(&[("forget", "yes")]).firings(1, 0),
 ];
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::algorithm::Groups;
-use crate::info::{Clients, Info, Kind, Pace, Scope};
+use crate::info::{Allowance, Clients, Info, Kind, Scope};
 
 /// Sizes and options of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,66 +29,29 @@ pub struct Setting {
 pub struct Case {
     /// Sizes, options, defect.
     pub setting: Setting,
-    /// How many requests each node makes at most.
-    pub requests: u32,
-    /// Whether a request may name several groups.
-    pub any_of: bool,
-    /// How many clients of a node wait or are inside at the same time, at most.
-    pub clients: u32,
-    /// Whether waiting clients may cancel.
-    pub cancels: bool,
-    /// Whether messages may overtake each other; `None` for the weakest order that the algorithm declares
-    /// sufficient.
-    pub reorder: Option<bool>,
-    /// How many messages may be lost.
-    pub losses: u32,
-    /// How many messages may arrive twice.
-    pub duplicates: u32,
-    /// How often nodes may crash and restart.
-    pub crashes: u32,
-    /// How often each timer of each node may expire while messages are under way; beyond that, only when the
-    /// network is silent. 0 disables timers.
-    pub firings: u32,
-    /// How often timers may expire while messages are under way, in total.
-    pub early: u32,
-    /// If set, time is modelled: messages and critical sections take this long, and timers expire exactly
-    /// when due.
-    pub pace: Option<Pace>,
+    /// What may happen.
+    pub allowance: Allowance,
 }
 
 impl Case {
     /// The case that a scope describes.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Case {
-        Case {
-            setting: Setting::of(scope, defect),
-            requests: scope.requests,
-            any_of: scope.any_of,
-            clients: scope.clients,
-            cancels: scope.cancels,
-            reorder: scope.reorder,
-            losses: scope.losses,
-            duplicates: scope.duplicates,
-            crashes: scope.crashes,
-            firings: scope.firings,
-            early: scope.early,
-            pace: scope.pace,
-        }
+        Case { setting: Setting::of(scope, defect), allowance: scope.allowance }
     }
 
     /// Whether messages may overtake each other.
     pub fn reorders(&self, info: &Info) -> bool {
-        self.reorder.unwrap_or(!info.needs.fifo(self.setting.tokens))
-    }
-
-    /// Whether messages may be lost or duplicated or nodes may crash.
-    pub fn faulty(&self) -> bool {
-        self.losses + self.duplicates + self.crashes > 0
+        self.allowance.reorder.unwrap_or(!info.needs.fifo(self.setting.tokens))
     }
 
     /// Every set of groups that a client may request.
     pub fn groups_wanted(&self) -> Vec<Groups> {
         let groups = self.setting.groups;
-        if self.any_of { Groups::all_sets(groups).collect() } else { (0..groups).map(Groups::one).collect() }
+        if self.allowance.any_of {
+            Groups::all_sets(groups).collect()
+        } else {
+            (0..groups).map(Groups::one).collect()
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::world::World;
 /// world when nothing more can happen. Messages may overtake each other if the algorithm allows it.
 pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, String> {
     let mut world: World<A> = World::of(scope, None).map_err(|error| format!("{error}"))?;
-    let mut left = vec![scope.requests; scope.nodes as usize];
+    let mut left = vec![scope.allowance.requests; scope.nodes as usize];
     let mut random = Random::new(seed);
     loop {
         let actions = possible(&world, scope.tokens, &left);

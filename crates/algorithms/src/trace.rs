@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::erased::Erased;
+use crate::info::Conditions;
 use crate::properties::{Property, Violation};
 use crate::registry;
 use crate::schedule::{NotAStep, Step};
@@ -81,12 +82,12 @@ impl Trace {
     /// The trace of a run of this system. The steps must be possible one after the other.
     pub fn record(
         system: System<Erased>,
-        faulty: bool,
+        conditions: Conditions,
         violation: Option<&Violation>,
         steps: &[Step],
     ) -> Trace {
         let (info, setting) = (system.info(), system.setting().clone());
-        let mut world = World::start(system, faulty);
+        let mut world = World::start(system, conditions);
         let mut shows: Vec<Vec<String>> = Vec::new();
         for step in steps {
             let Ok(happened) = world.take(step) else { break };
@@ -107,7 +108,7 @@ impl Trace {
             groups: setting.groups,
             options: setting.options,
             defect: setting.defect,
-            faulty,
+            faulty: conditions == Conditions::Faulty,
             violated: violation.map(|violation| violation.property.name().to_string()),
             detail: violation.map(|violation| violation.detail.clone()),
             steps: steps.collect(),
@@ -135,7 +136,8 @@ impl Trace {
     pub fn replay(&self) -> Result<Replay, ReplayError> {
         registry::info(&self.algorithm).map_err(ReplayError::Algorithm)?;
         let system = registry::system(&self.algorithm, &self.setting()).map_err(ReplayError::Setting)?;
-        let mut world = World::start(system, self.faulty);
+        let conditions = if self.faulty { Conditions::Faulty } else { Conditions::Reliable };
+        let mut world = World::start(system, conditions);
         let mut shows = Vec::new();
         let mut last = None;
         for (number, TraceStep { step, .. }) in (1..).zip(&self.steps) {

@@ -9,6 +9,7 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 use crate::erased::Erased;
+use crate::info::Conditions;
 use crate::registry;
 use crate::schedule::parse_schedule;
 use crate::setting::Setting;
@@ -21,11 +22,13 @@ fn play(algorithm: &str, transcript: &str) -> Result<String, String> {
     for line in transcript.lines().filter(|line| line.starts_with(['#', '>']) || line.starts_with("system")) {
         text += &format!("{line}\n");
         if let Some(system) = line.strip_prefix("system") {
-            let (system, faulty) =
-                system.strip_suffix(" faulty").map_or((system, false), |system| (system, true));
+            let (system, conditions) = match system.strip_suffix(" faulty") {
+                Some(system) => (system, Conditions::Faulty),
+                None => (system, Conditions::Reliable),
+            };
             let system =
                 registry::system(algorithm, &read_system(system)?).map_err(|error| error.to_string())?;
-            world = Some(World::start(system, faulty));
+            world = Some(World::start(system, conditions));
         }
         let Some(command) = line.strip_prefix('>') else { continue };
         let world = world.as_mut().ok_or("a command comes before the system line")?;

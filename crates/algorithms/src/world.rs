@@ -9,7 +9,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Chance, ClientId, Effect, Input, NodeId, Site, Timer};
 use crate::census::Census;
-use crate::info::{Clients, Info, Scope};
+use crate::info::{Clients, Conditions, Info, Scope};
 use crate::node::{Client, Event, Node};
 use crate::properties::{Fences, Property, Terms, Violation};
 use crate::schedule::{Action, Envelope, NotAStep, Script, Step, parse_schedule};
@@ -156,14 +156,14 @@ impl<A: Algorithm> StepOutcome<A> {
 impl<A: Algorithm> World<A> {
     /// A system at its start, in which no message is lost and no node crashes.
     pub fn new(setting: &Setting) -> Result<World<A>, SettingError> {
-        System::new(setting).map(|system| World::start(system, false))
+        System::new(setting).map(|system| World::start(system, Conditions::Reliable))
     }
 
-    /// A system at its start. `faulty` says whether the properties have to allow for losses and crashes.
-    pub fn start(system: System<A>, faulty: bool) -> World<A> {
+    /// A system at its start. The properties allow for faults if the conditions do.
+    pub fn start(system: System<A>, conditions: Conditions) -> World<A> {
         let (info, nodes, tokens) = (system.info(), system.setting().nodes, system.setting().tokens);
         World {
-            terms: Terms::new(info, tokens, faulty),
+            terms: Terms::new(info, tokens, conditions),
             nodes: (0..nodes).map(|me| Node::start(&system.site(me))).collect(),
             channels: BTreeMap::new(),
             sent: 0,
@@ -176,7 +176,7 @@ impl<A: Algorithm> World<A> {
     /// A system at its start, as a scope describes it.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Result<World<A>, SettingError> {
         let system = System::new(&Setting::of(scope, defect))?;
-        Ok(World::start(system, scope.faulty()))
+        Ok(World::start(system, scope.allowance.conditions()))
     }
 
     /// The description of the algorithm.

@@ -110,7 +110,14 @@ impl Job {
         if case.setting.nodes > 64 {
             return refuse("the checker takes at most 64 nodes; beyond 5 or 6 nothing ends anyway");
         }
-        let budgets = [case.requests, case.losses, case.duplicates, case.crashes, case.firings, case.early];
+        let budgets = [
+            case.allowance.requests,
+            case.allowance.losses,
+            case.allowance.duplicates,
+            case.allowance.crashes,
+            case.allowance.firings,
+            case.allowance.early,
+        ];
         if budgets.iter().any(|&budget| budget > 200) {
             return refuse("requests, losses, duplicates, crashes, firings and early must be 200 or less");
         }
@@ -119,16 +126,17 @@ impl Job {
                 "{only} compares an entry with earlier ones, which the search does not keep: try --random 1000"
             )));
         }
-        if case.requests == 0 {
+        if case.allowance.requests == 0 {
             return refuse("nobody asks for anything: try --requests 1");
         }
-        if case.pace.is_none() && info.relies_on_pace() {
+        if case.allowance.pace.is_none() && info.relies_on_pace() {
             return Err(SettingError(format!(
                 "{} needs a bound on delays and critical sections of one constant length: say --delay 1 --section 1",
                 info.name
             )));
         }
         if case
+            .allowance
             .pace
             .is_some_and(|pace| pace.delay == 0 || pace.section == 0 || pace.delay + pace.section > 20)
         {
@@ -148,7 +156,7 @@ pub(crate) fn conclude(
     let info = system.info();
     let violation = result.violation.map(|(violation, path)| {
         let steps = path::steps(model, system.clone(), job, &path);
-        let trace = Trace::record(system.clone(), job.case.faulty(), Some(&violation), &steps);
+        let trace = Trace::record(system.clone(), job.case.allowance.conditions(), Some(&violation), &steps);
         (violation, trace)
     });
     let exhausted = violation.is_none() && !result.cut;
@@ -159,7 +167,8 @@ pub(crate) fn conclude(
         _ => Verdict::Unknown,
     };
     let asked = |property: &Property| job.only.is_none_or(|only| only == *property);
-    let applies = |property: &Property| asked(property) && property.applies(info, job.case.faulty());
+    let applies =
+        |property: &Property| asked(property) && property.applies(info, job.case.allowance.conditions());
     let properties: Vec<_> =
         Property::ALL.into_iter().filter(applies).map(|property| (property, verdict(property))).collect();
     let mut sometimes = vec![Seen { what: "a queue longer than one", seen: result.longest_queue > 1 }];

@@ -34,7 +34,7 @@ pub fn check(name: &str, job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Res
     let info = registry::info(name)?;
     job.validate(info)?;
     let system = registry::system(name, &job.case.setting)?;
-    let terms = Terms::new(info, job.case.setting.tokens, job.case.faulty());
+    let terms = Terms::new(info, job.case.setting.tokens, job.case.allowance.conditions());
     let terms = job.only.map_or(terms, |property| terms.only(property));
     let model = Mutex::new(model::Model::new(system.clone(), &job.case));
     let result = search::search(&model, job, terms, progress);

@@ -15,7 +15,7 @@ use crate::search::Path;
 pub(crate) fn steps(model: &Mutex<Model>, system: System<Erased>, job: &Job, path: &Path) -> Vec<Step> {
     let causes = causes(model, path);
     let model = model.lock().ignore_poison();
-    let mut world = World::start(system, job.case.faulty());
+    let mut world = World::start(system, job.case.allowance.conditions());
     let mut steps = Vec::new();
     for (node, cause, picks) in causes {
         let node = node as u32;

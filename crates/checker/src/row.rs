@@ -17,11 +17,11 @@ impl Budget {
 
     /// Everything that a case allows. Its numbers are below 256.
     pub(crate) fn new(case: &Case) -> Budget {
-        let early = if case.firings > 0 { case.early } else { 0 };
+        let early = if case.allowance.firings > 0 { case.allowance.early } else { 0 };
         Budget(
-            case.losses * Budget::ONE_LOSS.0
-                + case.duplicates * Budget::ONE_DUPLICATE.0
-                + case.crashes * Budget::ONE_CRASH.0
+            case.allowance.losses * Budget::ONE_LOSS.0
+                + case.allowance.duplicates * Budget::ONE_DUPLICATE.0
+                + case.allowance.crashes * Budget::ONE_CRASH.0
                 + early * Budget::ONE_EARLY.0,
         )
     }

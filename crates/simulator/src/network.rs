@@ -31,7 +31,7 @@ pub(crate) struct Network<A: Algorithm> {
     faultless: bool,
     /// The nodes of each active partition, from the first to the last, and its end.
     pub(crate) partitions: Vec<(NodeId, NodeId, Ticks)>,
-    dice: Random,
+    random: Random,
     /// The number of messages sent.
     pub(crate) sent: u64,
     /// The recorded steps, if steps are recorded.
@@ -82,7 +82,7 @@ impl<A: Algorithm> Network<A> {
             faults: plan.faults.clone(),
             faultless: plan.faults.is_empty(),
             partitions: Vec::new(),
-            dice: Random::stream(seed, 2),
+            random: Random::stream(seed, 2),
             sent: 0,
             steps: (recording == Recording::On).then(Vec::new),
             channels: BTreeMap::new(),
@@ -175,11 +175,11 @@ impl<A: Algorithm> Network<A> {
             return Fate::Lost;
         }
         let Faults { loss, duplicate, reorder, .. } = self.faults;
-        if loss > 0.0 && self.dice.chance(loss) {
+        if loss > 0.0 && self.random.chance(loss) {
             Fate::Lost
-        } else if duplicate > 0.0 && self.dice.chance(duplicate) {
+        } else if duplicate > 0.0 && self.random.chance(duplicate) {
             Fate::ArrivesTwice
-        } else if reorder > 0.0 && self.dice.chance(reorder) {
+        } else if reorder > 0.0 && self.random.chance(reorder) {
             Fate::ArrivesLate
         } else {
             Fate::Arrives
@@ -219,9 +219,9 @@ impl<A: Algorithm> Network<A> {
     #[inline(always)]
     fn plan_arrival(&mut self, agenda: &mut Agenda, now: Ticks, leaves: Ticks, letter: u32, late: bool) {
         let Letter { from, to, .. } = self.letters[letter as usize];
-        let mut at = leaves + self.transit.draw(&mut self.dice);
+        let mut at = leaves + self.transit.draw(&mut self.random);
         if late {
-            at += self.dice.below(9 * self.transit_bound.max(1));
+            at += self.random.below(9 * self.transit_bound.max(1));
         } else if let Some(latest) = &mut self.latest {
             let latest = latest.entry((from, to)).or_default();
             at = at.max(*latest);

@@ -4,7 +4,7 @@
 //! figures all use it.
 
 use algorithms::info::Timing;
-use algorithms::{Info, Kind, Setting, SettingError, registry};
+use algorithms::{Conditions, Info, Kind, Setting, SettingError, registry};
 
 use crate::column::{Cell, Column};
 use crate::fault::Faults;
@@ -266,11 +266,12 @@ impl Plan {
         self.faults.validate(self.setting.nodes)
     }
 
-    /// Whether the properties have to allow for losses: messages may be lost or duplicated, nodes may crash,
-    /// or timers may take slow messages for lost.
-    pub fn faulty(&self, info: &Info) -> bool {
+    /// The conditions that the properties allow for. They are faulty if messages may be lost or duplicated,
+    /// nodes may crash, or timers may take slow messages for lost.
+    pub fn conditions(&self, info: &Info) -> Conditions {
         let suspects = info.needs.timing == Timing::BoundsForRecovery;
-        self.faults.lossy() || suspects && self.timers_run(info)
+        let faulty = self.faults.lossy() || suspects && self.timers_run(info);
+        if faulty { Conditions::Faulty } else { Conditions::Reliable }
     }
 
     /// Whether clients make requests in rounds, each after the previous one is over.

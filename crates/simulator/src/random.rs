@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::{Clients, OptionInfo};
+use algorithms::info::{Allowance, Clients, OptionInfo};
 use algorithms::schedule::Envelope;
 use algorithms::{
     Action, Case, ClientId, Effect, Erased, Info, Kind, NodeId, Property, Scope, Setting, SettingError, Step,
@@ -60,7 +60,7 @@ impl RandomJob {
 /// Runs the algorithm of this name once.
 pub fn run(name: &str, job: &RandomJob, seed: u64) -> Result<RandomRun, SettingError> {
     job.case.setting.validate(registry::info(name)?)?;
-    let (nodes, requests) = (u64::from(job.case.setting.nodes), u64::from(job.case.requests));
+    let (nodes, requests) = (u64::from(job.case.setting.nodes), u64::from(job.case.allowance.requests));
     if nodes * requests > MOST_REQUESTS || job.pause > MOST_REQUESTS {
         let why = "a random run takes at most 10 million requests in all, and a pause of 10 million";
         return Err(SettingError(why.to_string()));
@@ -87,7 +87,7 @@ enum Event {
 struct Run<'a> {
     job: &'a RandomJob,
     world: World<Erased>,
-    dice: RecordedPicks,
+    random: RecordedPicks,
     now: u64,
     /// Counts all events on the agenda, so that events due at the same time have an order.
     count: u64,
@@ -111,8 +111,8 @@ impl<'a> Run<'a> {
         let (info, nodes) = (system.info(), job.case.setting.nodes);
         let mut run = Run {
             job,
-            world: World::start(system, job.case.faulty()),
-            dice: RecordedPicks::new(Random::new(seed)),
+            world: World::start(system, job.case.allowance.conditions()),
+            random: RecordedPicks::new(Random::new(seed)),
             now: 0,
             count: 0,
             agenda: BinaryHeap::new(),
@@ -122,16 +122,16 @@ impl<'a> Run<'a> {
             asked: vec![0; nodes as usize],
             reorder: job.case.reorders(info),
             constant: info.relies_on_pace(),
-            losses: job.case.losses,
-            duplicates: job.case.duplicates,
-            crashes: job.case.crashes,
+            losses: job.case.allowance.losses,
+            duplicates: job.case.allowance.duplicates,
+            crashes: job.case.allowance.crashes,
             steps: Vec::new(),
         };
         for node in 0..nodes {
             run.pause(node);
         }
-        for _ in 0..job.case.crashes {
-            let at = run.dice.below(u64::from(job.case.requests) * LONGEST);
+        for _ in 0..job.case.allowance.crashes {
+            let at = run.random.below(u64::from(job.case.allowance.requests) * LONGEST);
             run.plan(at, Event::Crash);
         }
         run
@@ -143,14 +143,15 @@ impl<'a> Run<'a> {
     }
 
     fn pause(&mut self, node: NodeId) {
-        let after = self.dice.spread() * self.job.pause;
+        let after = self.random.spread() * self.job.pause;
         self.plan(after, Event::Request(node));
     }
 
     /// Runs to the end; returns the violation, if any.
     fn finish(&mut self) -> Option<Violation> {
-        let most =
-            STEPS_PER_REQUEST * u64::from(self.job.case.setting.nodes) * u64::from(self.job.case.requests);
+        let most = STEPS_PER_REQUEST
+            * u64::from(self.job.case.setting.nodes)
+            * u64::from(self.job.case.allowance.requests);
         for _ in 0..most {
             let Some(Reverse((time, _, event))) = self.agenda.pop() else {
                 return self.world.violated_at_end();
@@ -187,12 +188,12 @@ impl<'a> Run<'a> {
                 (current && runs).then_some(Action::Expire { node, timer })?
             }
             Event::Crash => {
-                let node = self.dice.below(u64::from(self.job.case.setting.nodes)) as NodeId;
+                let node = self.random.below(u64::from(self.job.case.setting.nodes)) as NodeId;
                 if self.crashes == 0 || self.world.nodes[node as usize].state.is_none() {
                     return None;
                 }
                 self.crashes -= 1;
-                let after = self.dice.spread();
+                let after = self.random.spread();
                 self.plan(after, Event::Restart(node));
                 Action::Crash { node }
             }
@@ -204,33 +205,33 @@ impl<'a> Run<'a> {
     fn request(&mut self, node: NodeId) -> Option<Action> {
         let asked = &self.world.nodes[node as usize];
         let client = asked.idle_client();
-        if self.asked[node as usize] >= self.job.case.requests
+        if self.asked[node as usize] >= self.job.case.allowance.requests
             || asked.state.is_none()
-            || client >= self.job.case.clients
+            || client >= self.job.case.allowance.clients
         {
             return None;
         }
         self.asked[node as usize] += 1;
-        if self.job.case.cancels && self.dice.percent(CANCEL_PERCENT) {
-            let after = self.dice.spread();
+        if self.job.case.allowance.cancels && self.random.percent(CANCEL_PERCENT) {
+            let after = self.random.spread();
             self.plan(after, Event::Cancel(node, client));
         }
-        if client + 1 < self.job.case.clients {
+        if client + 1 < self.job.case.allowance.clients {
             // The next client does not wait for this one.
             self.pause(node);
         }
         let wanted = self.job.case.groups_wanted();
-        let groups = wanted[self.dice.below(wanted.len() as u64) as usize];
+        let groups = wanted[self.random.below(wanted.len() as u64) as usize];
         Some(Action::Request { node, client, groups })
     }
 
     fn take(&mut self, action: Action) -> Option<Violation> {
-        self.dice.picks.clear();
-        let happened = match self.world.act(action, &mut self.dice) {
+        self.random.picks.clear();
+        let happened = match self.world.act(action, &mut self.random) {
             Ok(happened) => happened,
             Err(error) => return Some(Violation::new(Property::NothingImpossible, error.to_string())),
         };
-        let picks = std::mem::take(&mut self.dice.picks);
+        let picks = std::mem::take(&mut self.random.picks);
         self.steps.push(Step { action, picks });
         let mut sent = Vec::new();
         if let Some(me) = happened.node {
@@ -241,7 +242,7 @@ impl<'a> Run<'a> {
                 match effect {
                     Effect::Send { to, .. } => sent.push((me, *to, self.number(me, *to))),
                     Effect::Enter(grant) => {
-                        let after = if self.constant { LONGEST / 2 } else { self.dice.spread() };
+                        let after = if self.constant { LONGEST / 2 } else { self.random.spread() };
                         self.plan(after, Event::Exit(me, grant.client));
                     }
                     Effect::Arm(timer, wait) => self.arm(me, *timer, *wait),
@@ -261,7 +262,7 @@ impl<'a> Run<'a> {
     }
 
     fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
-        if self.job.case.firings > 0 || self.constant {
+        if self.job.case.allowance.firings > 0 || self.constant {
             let after = BOUND * u64::from(wait.hops + wait.sections);
             self.plan(after, Event::Expire(node, timer, self.count + 1));
             self.armed.insert((node, timer), self.count);
@@ -273,13 +274,13 @@ impl<'a> Run<'a> {
         let numbers = self.numbers.entry((from, to)).or_default();
         let overtakes = numbers.iter().position(|&other| other == number)?;
         let envelope = Envelope { from, to, overtakes };
-        if self.losses > 0 && self.dice.percent(FAULT_PERCENT) {
+        if self.losses > 0 && self.random.percent(FAULT_PERCENT) {
             self.losses -= 1;
             self.numbers.entry((from, to)).or_default().remove(overtakes);
             return self.take(Action::Lose(envelope));
         }
         self.plan_arrival(from, to, number);
-        if self.duplicates > 0 && self.dice.percent(FAULT_PERCENT) {
+        if self.duplicates > 0 && self.random.percent(FAULT_PERCENT) {
             self.duplicates -= 1;
             let twin = self.number(from, to);
             self.plan_arrival(from, to, twin);
@@ -289,7 +290,7 @@ impl<'a> Run<'a> {
     }
 
     fn plan_arrival(&mut self, from: NodeId, to: NodeId, number: u64) {
-        let mut at = self.now + self.dice.spread();
+        let mut at = self.now + self.random.spread();
         if !self.reorder {
             let latest = self.latest.entry((from, to)).or_default();
             at = at.max(*latest + 1);
@@ -316,29 +317,32 @@ pub fn standard(info: &Info) -> Vec<RandomJob> {
             let mut case = plain.clone();
             case.setting.options.push((option.name.to_string(), value.to_string()));
             // An option may need a timer.
-            case.firings = u32::from(info.relies_on_timers());
+            case.allowance.firings = u32::from(info.relies_on_timers());
             cases.push(case);
         }
     }
+    let usual = plain.allowance;
+    let mut allow = |allowance| cases.push(Case { allowance, ..plain.clone() });
     if groups > 1 {
-        cases.push(Case { any_of: true, ..plain.clone() });
+        allow(Allowance { any_of: true, ..usual });
     }
     if info.needs.tolerates_loss {
-        cases.push(Case { losses: 5, firings: 1, ..plain.clone() });
+        allow(Allowance { losses: 5, firings: 1, ..usual });
     }
     if info.needs.tolerates_duplicates {
-        cases.push(Case { duplicates: 5, firings: 1, ..plain.clone() });
+        allow(Allowance { duplicates: 5, firings: 1, ..usual });
     }
     if info.needs.tolerates_crashes {
-        cases.push(Case { losses: 2, crashes: 2, firings: 1, ..plain.clone() });
+        allow(Allowance { losses: 2, crashes: 2, firings: 1, ..usual });
     }
     if info.clients == Clients::Many {
-        for case in &mut cases {
-            (case.clients, case.cancels, case.firings) = (3, true, 1);
+        for Case { allowance, .. } in &mut cases {
+            (allowance.clients, allowance.cancels, allowance.firings) = (3, true, 1);
         }
-        cases.push(Case { firings: 0, ..plain.clone() });
+        cases.push(Case { allowance: Allowance { firings: 0, ..usual }, ..plain });
         let many = Setting { tokens: if tokens > 1 { 9 } else { 1 }, groups, ..Setting::new(5, 1) };
-        cases.push(Case { setting: many, clients: 6, cancels: true, firings: 1, ..plain });
+        let allowance = Allowance { clients: 6, cancels: true, firings: 1, ..usual };
+        cases.push(Case { setting: many, allowance });
     }
     cases.into_iter().map(|case| RandomJob { case, pause: 1 }).collect()
 }

@@ -66,7 +66,7 @@ impl<'p> Run<'p> {
             sections: Random::stream(seed, 4),
             faults: Random::stream(seed, 5),
             measures: Measures::new(nodes, last - warmup, plan.setting.tokens, in_groups),
-            terms: Terms::new(info, plan.setting.tokens, plan.faulty(info)),
+            terms: Terms::new(info, plan.setting.tokens, plan.conditions(info)),
             fences: Fences::new(info),
             census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
             timers_run: plan.timers_run(info),

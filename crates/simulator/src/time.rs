@@ -124,13 +124,13 @@ impl Draws {
 
     /// The next value.
     #[inline]
-    pub(crate) fn draw(&self, dice: &mut Random) -> Ticks {
+    pub(crate) fn draw(&self, random: &mut Random) -> Ticks {
         let mean = self.span.mean;
         match self.span.shape {
             Shape::Constant => self.constant,
-            Shape::Exponential => ticks(mean * dice.exponential()),
-            Shape::Uniform => ticks(mean * 2.0 * dice.fraction()),
-            Shape::HeavyTailed => ticks(mean / 3.0 * libm::exp(dice.exponential() / 1.5)),
+            Shape::Exponential => ticks(mean * random.exponential()),
+            Shape::Uniform => ticks(mean * 2.0 * random.fraction()),
+            Shape::HeavyTailed => ticks(mean / 3.0 * libm::exp(random.exponential() / 1.5)),
         }
     }
 }

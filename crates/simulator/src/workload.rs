@@ -172,7 +172,7 @@ pub(crate) struct Load {
     any_of: bool,
     /// For groups by Zipf's law: the cumulative share up to each group.
     up_to: Vec<f64>,
-    dice: Random,
+    random: Random,
 }
 
 impl Load {
@@ -201,7 +201,7 @@ impl Load {
             groups: plan.setting.groups,
             any_of: plan.group_choice == GroupChoice::AnyOf,
             up_to,
-            dice: Random::stream(seed, 1),
+            random: Random::stream(seed, 1),
         }
     }
 
@@ -210,21 +210,21 @@ impl Load {
     pub(crate) fn think(&mut self, node: NodeId) -> Ticks {
         let mean = self.mean_think;
         ticks(match self.workload {
-            Workload::Think => mean * self.dice.exponential(),
+            Workload::Think => mean * self.random.exponential(),
             Workload::Steady | Workload::Burst | Workload::Once(_) | Workload::Single => mean,
-            Workload::Skewed(_) => mean * self.dice.exponential() * self.slowness[node as usize],
+            Workload::Skewed(_) => mean * self.random.exponential() * self.slowness[node as usize],
             Workload::OnOff(on, off) => self.on_off(node, on, off),
         })
     }
 
     fn on_off(&mut self, node: NodeId, on: f64, off: f64) -> f64 {
-        let mut thinks = self.mean_think * self.dice.exponential();
+        let mut thinks = self.mean_think * self.random.exponential();
         let mut pause = 0.0;
         // A client thinks only while it is on.
         while thinks > self.on_left[node as usize] {
-            let left = std::mem::replace(&mut self.on_left[node as usize], on * self.dice.exponential());
+            let left = std::mem::replace(&mut self.on_left[node as usize], on * self.random.exponential());
             thinks -= left;
-            pause += left + off * self.dice.exponential();
+            pause += left + off * self.random.exponential();
         }
         self.on_left[node as usize] -= thinks;
         pause + thinks
@@ -234,14 +234,14 @@ impl Load {
     pub(crate) fn first(&mut self, node: NodeId) -> Ticks {
         match self.workload {
             // Not all at the same time: that is what bursts are for.
-            Workload::Steady => (self.dice.fraction() * ticks(self.mean_think) as f64) as Ticks,
+            Workload::Steady => (self.random.fraction() * ticks(self.mean_think) as f64) as Ticks,
             _ => self.think(node),
         }
     }
 
     /// A node, each as likely.
     pub(crate) fn any_node(&mut self, nodes: u32) -> NodeId {
-        self.dice.below(u64::from(nodes)) as NodeId
+        self.random.below(u64::from(nodes)) as NodeId
     }
 
     /// The groups that a client requests.
@@ -251,13 +251,13 @@ impl Load {
             return Groups::one(0);
         }
         if self.any_of {
-            let set = 1 + self.dice.below((1 << self.groups) - 1);
+            let set = 1 + self.random.below((1 << self.groups) - 1);
             return (0..self.groups).filter(|group| set & 1 << group != 0).collect();
         }
         if self.up_to.is_empty() {
-            return Groups::one(self.dice.below(u64::from(self.groups)) as u32);
+            return Groups::one(self.random.below(u64::from(self.groups)) as u32);
         }
-        let place = self.dice.fraction();
+        let place = self.random.fraction();
         let group = self.up_to.iter().position(|up_to| place < *up_to).unwrap_or(self.up_to.len() - 1);
         Groups::one(group as u32)
     }

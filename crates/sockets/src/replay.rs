@@ -9,10 +9,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use algorithms::erased::Message;
-use algorithms::schedule::Action;
-use algorithms::schedule::NotAStep;
+use algorithms::schedule::{Action, NotAStep};
 use algorithms::world::StepError;
-use algorithms::{Effect, Erased, NodeId, Step, System, Violation, World};
+use algorithms::{Conditions, Effect, Erased, NodeId, Step, System, Violation, World};
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
@@ -118,7 +117,7 @@ pub fn replay(
     records: Vec<Vec<Recorded>>,
     mut watch: Option<Watch>,
 ) -> Result<Replayed, ReplayError> {
-    let mut world = World::start(system, false);
+    let mut world = World::start(system, Conditions::Reliable);
     let mut records: Vec<VecDeque<Recorded>> = records.into_iter().map(VecDeque::from).collect();
     let (mut steps, mut delivered) = (0, 0);
     loop {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use algorithms::{Kind, Setting, World};
+use algorithms::{Conditions, Kind, Setting, World};
 
 use super::replay::{Recorded, replay};
 use super::*;
@@ -124,7 +124,7 @@ fn naimi_trehel() -> System<Erased> {
 
 /// The records of a run in memory, by node.
 fn records(schedule: &str) -> Vec<Vec<Recorded>> {
-    let mut world = World::start(naimi_trehel(), false);
+    let mut world = World::start(naimi_trehel(), Conditions::Reliable);
     let mut records = vec![Vec::new(), Vec::new()];
     for step in algorithms::schedule::parse_schedule(schedule).unwrap() {
         let message = match step.action {

@@ -6,15 +6,15 @@ use crate::properties::Property;
 
 /// With losses, a regenerated copy of the token is legal, so only its consequences count.
 const fn timed(nodes: u32, requests: u32, groups: u32, losses: u32, firings: u32) -> Scope {
-    Scope { losses, firings, ..Scope::new(nodes, 1, requests).groups(groups).fifo() }
+    Scope::new(nodes, 1, requests).groups(groups).fifo().losses(losses).firings(firings, 2)
 }
 
 const fn crashing(nodes: u32, requests: u32, groups: u32, firings: u32) -> Scope {
-    Scope { crashes: 1, firings, ..Scope::new(nodes, 1, requests).groups(groups).fifo() }
+    Scope::new(nodes, 1, requests).groups(groups).fifo().crashes(1).firings(firings, 2)
 }
 
 const fn any_of(nodes: u32, requests: u32, groups: u32) -> Scope {
-    Scope { any_of: true, ..Scope::new(nodes, 1, requests).groups(groups) }
+    Scope::new(nodes, 1, requests).groups(groups).any_of()
 }
 
 defects! {

@@ -13,7 +13,7 @@ fn world(nodes: u32, groups: u32) -> World<DrsGme> {
 
 /// With losses and crashes allowed for.
 fn faulty(nodes: u32, groups: u32, defect: Option<&str>) -> World<DrsGme> {
-    World::of(&Scope { losses: 1, ..Scope::new(nodes, 1, 9).groups(groups) }, defect).unwrap()
+    World::of(&Scope::new(nodes, 1, 9).groups(groups).losses(1), defect).unwrap()
 }
 
 fn node(world: &World<DrsGme>, node: usize) -> &DrsGme {

@@ -7,7 +7,7 @@ use core::hash::{Hash, Hasher};
 use crate::drs_gme::DrsGme;
 use crate::registry;
 use crate::schedule::parse_schedule;
-use crate::{Algorithm, Setting, System, World};
+use crate::{Algorithm, Conditions, Setting, System, World};
 
 /// Collects what is hashed.
 #[derive(Default)]
@@ -38,8 +38,8 @@ const SCHEDULE: &str = "req1 req2:1 1>0 2>0 0>1 crash2 restart2 exit1 req0";
 
 #[test]
 fn every_step_has_the_same_effects() {
-    let mut plain = World::start(System::<DrsGme>::new(&setting()).unwrap(), true);
-    let mut erased = World::start(registry::system("drs-gme", &setting()).unwrap(), true);
+    let mut plain = World::start(System::<DrsGme>::new(&setting()).unwrap(), Conditions::Faulty);
+    let mut erased = World::start(registry::system("drs-gme", &setting()).unwrap(), Conditions::Faulty);
     for step in parse_schedule(SCHEDULE).unwrap() {
         let (expected, found) = (plain.take(&step).unwrap(), erased.take(&step).unwrap());
         assert_eq!(found.lines(), expected.lines(), "{step}");
@@ -54,7 +54,8 @@ fn every_step_has_the_same_effects() {
 #[test]
 fn values_are_equal_if_what_they_hold_is() {
     let system = registry::system("drs-gme", &setting()).unwrap();
-    let (mut one, mut other) = (World::start(system.clone(), true), World::start(system, true));
+    let (mut one, mut other) =
+        (World::start(system.clone(), Conditions::Faulty), World::start(system, Conditions::Faulty));
     one.run("req1").unwrap();
     assert_ne!(one.nodes, other.nodes);
     other.run("req1").unwrap();

@@ -11,11 +11,14 @@ use crate::algorithm::NodeId;
 use crate::erased::Erased;
 use crate::info::{Order, Tokens};
 use crate::registry;
-use crate::{Kind, Setting, World};
+use crate::{Conditions, Kind, Setting, World};
 
 /// A partitioned system of this algorithm at its start.
 fn world(algorithm: &str, setting: &Setting) -> World<Erased> {
-    World::start(registry::system(&format!("partitioned({algorithm})"), setting).unwrap(), false)
+    World::start(
+        registry::system(&format!("partitioned({algorithm})"), setting).unwrap(),
+        Conditions::Reliable,
+    )
 }
 
 /// The clusters of a system, as (base, size).

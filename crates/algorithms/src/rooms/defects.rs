@@ -1,7 +1,7 @@
 //! Rules that look right and are wrong.
 
 use crate::defects;
-use crate::info::{DefectInfo, Scope, Shows};
+use crate::info::{Allowance, DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
 defects! {
@@ -14,7 +14,7 @@ defects! {
             right: "it carries the number of the last request that was granted: a follower that was admitted again \
                     meanwhile has not completed",
             shows: Shows::Search(Property::OneGroupAtATime),
-            scope: Scope { clients: 2, ..Scope::new(2, 1, 2).groups(2) },
+            scope: Scope::new(2, 1, 2).groups(2).with_allowance(Allowance { clients: 2, ..Allowance::new(2) }),
         },
         FollowersNotAwaited => DefectInfo {
             name: "followers-not-awaited",

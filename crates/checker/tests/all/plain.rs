@@ -35,13 +35,13 @@ fn count(name: &str, scope: &Scope) -> (u64, u64) {
     let system = registry::system(name, &Setting::of(scope, None)).unwrap();
     let reorder = Case::of(scope, None).reorders(system.info());
     let start = Plain {
-        world: World::start(system, scope.faulty()),
+        world: World::start(system, scope.allowance.conditions()),
         asked: vec![0; scope.nodes as usize],
         fired: BTreeMap::new(),
-        losses: scope.losses,
-        duplicates: scope.duplicates,
-        crashes: scope.crashes,
-        early: if scope.firings > 0 { scope.early } else { 0 },
+        losses: scope.allowance.losses,
+        duplicates: scope.allowance.duplicates,
+        crashes: scope.allowance.crashes,
+        early: if scope.allowance.firings > 0 { scope.allowance.early } else { 0 },
     };
     let mut seen: HashSet<Key> = HashSet::from([start.key(reorder)]);
     let mut agenda = VecDeque::from([start]);
@@ -78,9 +78,9 @@ impl Plain {
                 continue;
             }
             let client = node.idle_client();
-            if client < scope.clients && self.asked[id as usize] < scope.requests {
+            if client < scope.allowance.clients && self.asked[id as usize] < scope.allowance.requests {
                 let mut wanted = Case::of(scope, None).groups_wanted();
-                if !scope.any_of
+                if !scope.allowance.any_of
                     && self.world.info().clients == Clients::OneEach
                     && self.asked.iter().all(|&asked| asked == 0)
                 {
@@ -92,14 +92,14 @@ impl Plain {
             for (client, doing) in node.clients() {
                 if doing.is_inside() {
                     actions.push(Action::Exit { node: id, client });
-                } else if doing.is_waiting() && scope.cancels {
+                } else if doing.is_waiting() && scope.allowance.cancels {
                     actions.push(Action::Cancel { node: id, client });
                 }
             }
             for &timer in &node.armed {
                 let fired = self.fired.get(&(id, timer)).copied().unwrap_or(0);
-                let early = fired < scope.firings && self.early > 0;
-                if scope.firings > 0 && (silent || early) {
+                let early = fired < scope.allowance.firings && self.early > 0;
+                if scope.allowance.firings > 0 && (silent || early) {
                     actions.push(Action::Expire { node: id, timer });
                 }
             }
@@ -167,11 +167,11 @@ fn out_of_order() {
 #[test]
 fn with_losses_duplicates_crashes_and_timers() {
     let two = Scope::new(2, 1, 1).groups(2);
-    compare("drs-gme", &Scope { losses: 1, firings: 1, ..two });
-    compare("drs-gme", &Scope { crashes: 1, firings: 2, ..two.fifo() });
-    compare("drs-gme", &Scope { duplicates: 1, ..two });
-    compare("drs-gme", &Scope { any_of: true, ..Scope::new(3, 1, 1).groups(2) });
-    compare("collectors", &Scope { firings: 1, ..Scope::new(3, 2, 1) }.with(&[("share", "collect")]));
+    compare("drs-gme", &two.losses(1).firings(1, 2));
+    compare("drs-gme", &two.fifo().crashes(1).firings(2, 2));
+    compare("drs-gme", &two.duplicates(1));
+    compare("drs-gme", &Scope::new(3, 1, 1).groups(2).any_of());
+    compare("collectors", &Scope::new(3, 2, 1).firings(1, 2).with(&[("share", "collect")]));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn with_several_clients_that_cancel() {
     compare("forest", &Scope::new(2, 1, 2).clients(2));
     compare("forest", &Scope::new(2, 2, 2).clients(2).firings(1, 1));
     compare("forest", &Scope::new(3, 1, 1).clients(1).with(&[("forget", "yes")]).firings(1, 1));
-    compare("rooms", &Scope { any_of: true, ..Scope::new(2, 1, 2).groups(2).clients(2) });
+    compare("rooms", &Scope::new(2, 1, 2).groups(2).clients(2).any_of());
     let forgetting = Scope::new(2, 1, 2).with(&[("exclusive", "1"), ("forget", "yes")]);
     compare("rooms", &forgetting.clients(2).firings(1, 1));
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use algorithms::info::{Clients, DefectInfo, Pace, Shows};
-use algorithms::{Case, Info, Property, Scope};
+use algorithms::{Case, Conditions, Info, Property, Scope};
 use anyhow::{Result, anyhow, bail};
 use checker::Job;
 use clap::Args;
@@ -162,34 +162,37 @@ impl Arguments {
             (&mut case.setting.nodes, self.nodes),
             (&mut case.setting.tokens, self.tokens),
             (&mut case.setting.groups, self.groups),
-            (&mut case.requests, self.requests),
-            (&mut case.clients, self.clients),
-            (&mut case.losses, self.loss),
-            (&mut case.duplicates, self.duplicates),
-            (&mut case.crashes, self.crashes),
-            (&mut case.early, self.early),
+            (&mut case.allowance.requests, self.requests),
+            (&mut case.allowance.clients, self.clients),
+            (&mut case.allowance.losses, self.loss),
+            (&mut case.allowance.duplicates, self.duplicates),
+            (&mut case.allowance.crashes, self.crashes),
+            (&mut case.allowance.early, self.early),
         ];
         for (value, flag) in flags {
             *value = flag.unwrap_or(*value);
         }
-        let needs_timers = case.faulty() || info.relies_on_timers();
-        case.firings =
-            self.firings.unwrap_or(if needs_timers { scope.firings.max(2) } else { scope.firings });
-        case.any_of |= self.any_of;
-        case.cancels |= self.cancels;
-        if info.clients == Clients::OneEach && (case.clients != 1 || case.cancels) {
+        let needs_timers = case.allowance.conditions() == Conditions::Faulty || info.relies_on_timers();
+        case.allowance.firings = self.firings.unwrap_or(if needs_timers {
+            scope.allowance.firings.max(2)
+        } else {
+            scope.allowance.firings
+        });
+        case.allowance.any_of |= self.any_of;
+        case.allowance.cancels |= self.cancels;
+        if info.clients == Clients::OneEach && (case.allowance.clients != 1 || case.allowance.cancels) {
             bail!(
                 "{} serves one client per node, which cannot cancel: leave out --clients and --cancels",
                 info.name
             );
         }
         if self.reorder || self.fifo {
-            case.reorder = Some(self.reorder);
+            case.allowance.reorder = Some(self.reorder);
         }
         if self.delay.is_some() || self.section.is_some() || info.relies_on_pace() {
-            let Pace { delay, section } = scope.pace.unwrap_or(Pace { delay: 1, section: 1 });
+            let Pace { delay, section } = scope.allowance.pace.unwrap_or(Pace { delay: 1, section: 1 });
             let (delay, section) = (self.delay.unwrap_or(delay), self.section.unwrap_or(section));
-            case.pace = Some(Pace { delay, section });
+            case.allowance.pace = Some(Pace { delay, section });
         }
         for option in &self.options {
             let Some((name, value)) = option.split_once('=') else { bail!("'{option}' is not NAME=VALUE") };

@@ -32,21 +32,21 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "algorithm": name,
         "nodes": case.setting.nodes,
         "tokens": case.setting.tokens,
-        "requests": case.requests,
+        "requests": case.allowance.requests,
         "groups": case.setting.groups,
-        "any_of": case.any_of,
-        "clients": case.clients,
-        "cancels": case.cancels,
+        "any_of": case.allowance.any_of,
+        "clients": case.allowance.clients,
+        "cancels": case.allowance.cancels,
         "options": case.setting.options.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "defect": case.setting.defect,
         "network": if *reorders { "reorder" } else { "fifo" },
-        "loss": case.losses,
-        "duplicates": case.duplicates,
-        "crashes": case.crashes,
-        "firings": case.firings,
-        "early": case.early,
-        "delay": case.pace.map(|pace| pace.delay),
-        "section": case.pace.map(|pace| pace.section),
+        "loss": case.allowance.losses,
+        "duplicates": case.allowance.duplicates,
+        "crashes": case.allowance.crashes,
+        "firings": case.allowance.firings,
+        "early": case.allowance.early,
+        "delay": case.allowance.pace.map(|pace| pace.delay),
+        "section": case.allowance.pace.map(|pace| pace.section),
         "threads": job.threads,
         "states": finding.states,
         "transitions": finding.transitions,
@@ -127,29 +127,33 @@ fn describe(checked: &Checked) -> String {
     let mut words = vec![
         count(case.setting.nodes, "node"),
         count(case.setting.tokens, "token"),
-        format!("{} each", count(case.requests, "request")),
+        format!("{} each", count(case.allowance.requests, "request")),
     ];
     if case.setting.groups > 1 {
-        let any_of = if case.any_of { " (any of several)" } else { "" };
+        let any_of = if case.allowance.any_of { " (any of several)" } else { "" };
         words.push(format!("{} groups{any_of}", case.setting.groups));
     }
-    if case.clients > 1 {
-        words.push(format!("up to {} clients at each node", case.clients));
+    if case.allowance.clients > 1 {
+        words.push(format!("up to {} clients at each node", case.allowance.clients));
     }
-    if case.cancels {
+    if case.allowance.cancels {
         words.push("which may cancel".to_string());
     }
     words.extend(case.setting.options.iter().map(|(name, value)| format!("{name}={value}")));
     words.extend(case.setting.defect.iter().map(|defect| format!("with defect {defect}")));
-    let faults = [(case.losses, "loss"), (case.duplicates, "duplicate"), (case.crashes, "crash")];
+    let faults = [
+        (case.allowance.losses, "loss"),
+        (case.allowance.duplicates, "duplicate"),
+        (case.allowance.crashes, "crash"),
+    ];
     words.extend(
         faults.iter().filter(|(most, _)| *most > 0).map(|(most, what)| format!("up to {most} {what}")),
     );
-    if case.firings > 0 {
-        let (each, all) = (case.firings, case.early);
+    if case.allowance.firings > 0 {
+        let (each, all) = (case.allowance.firings, case.allowance.early);
         words.push(format!("timers expire early up to {each} times each and {all} in all, and in silence"));
     }
-    if let Some(pace) = case.pace {
+    if let Some(pace) = case.allowance.pace {
         let (delay, section) = (count(pace.delay, "tick"), count(pace.section, "tick"));
         words.push(format!("messages take up to {delay}, sections {section}"));
     }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use algorithms::info::Allowance;
 use algorithms::registry;
 use algorithms::trace::Trace;
-use algorithms::{Case, Property, SettingError, Violation};
+use algorithms::{Case, Conditions, Property, SettingError, Violation};
 use anyhow::Result;
 use checker::Job;
 use serde_json::json;
@@ -46,7 +47,7 @@ fn run_seeds(
         let wanted = |violation: &Violation| only.is_none_or(|only| only == violation.property);
         if let Some(violation) = run.violation.filter(wanted) {
             let system = registry::system(name, &job.case.setting)?;
-            let trace = Trace::record(system, job.case.faulty(), Some(&violation), &run.steps);
+            let trace = Trace::record(system, job.case.allowance.conditions(), Some(&violation), &run.steps);
             runs.violation = Some((seed, violation, trace));
             break;
         }
@@ -98,10 +99,10 @@ pub(crate) fn run_all(runs: u64, arguments: &Arguments) -> Result<Ended> {
 }
 
 fn summary(name: &str, case: &Case, runs: &Runs, seconds: f64) -> String {
-    let Case { setting, losses, duplicates, crashes, .. } = case;
+    let Case { setting, allowance: Allowance { losses, duplicates, crashes, .. } } = case;
     let options: Vec<String> =
         setting.options.iter().map(|(name, value)| format!(", {name}={value}")).collect();
-    let faults = if case.faulty() {
+    let faults = if case.allowance.conditions() == Conditions::Faulty {
         format!(", {losses} losses, {duplicates} duplicates, {crashes} crashes a run")
     } else {
         String::new()
@@ -120,7 +121,7 @@ fn summary(name: &str, case: &Case, runs: &Runs, seconds: f64) -> String {
         setting.nodes,
         setting.tokens,
         setting.groups,
-        if case.any_of { ", any of several" } else { "" },
+        if case.allowance.any_of { ", any of several" } else { "" },
         options.concat(),
     )
 }
@@ -131,7 +132,7 @@ fn as_json(name: &str, case: &Case, runs: &Runs, seconds: f64) -> serde_json::Va
         "algorithm": name,
         "nodes": case.setting.nodes,
         "tokens": case.setting.tokens,
-        "requests": case.requests,
+        "requests": case.allowance.requests,
         "runs": runs.done,
         "entries": runs.entries,
         "messages": runs.messages,

@@ -62,8 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         let seed = summary.violation.as_ref().map_or(point.seed, |(seed, _)| *seed);
         let outcome = point.record(seed)?;
         let system = registry::system(&point.algorithm, &point.plan.setting)?;
-        let (faulty, violation) = (point.plan.faulty(info), outcome.violation.as_ref());
-        let trace = Trace::record(system, faulty, violation, &outcome.steps);
+        let (conditions, violation) = (point.plan.conditions(info), outcome.violation.as_ref());
+        let trace = Trace::record(system, conditions, violation, &outcome.steps);
         check_report::save(&trace, file)?;
     }
     if arguments.format == Format::Json {

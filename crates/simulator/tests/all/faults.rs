@@ -45,8 +45,8 @@ fn run(name: &str, plan: &Plan, seed: u64) -> Outcome {
 /// Replays the recorded steps on the simplest driver, which must come to the same end.
 fn replay(name: &str, plan: &Plan, outcome: &Outcome) {
     let system = registry::system(name, &plan.setting).unwrap();
-    let faulty = plan.faulty(system.info());
-    let mut world = World::start(system, faulty);
+    let conditions = plan.conditions(system.info());
+    let mut world = World::start(system, conditions);
     let mut last = None;
     for (index, step) in outcome.steps.iter().enumerate() {
         let happened = world

@@ -3,7 +3,7 @@
 use crate::common::{assert_near, outcome, plan, summary};
 use algorithms::registry;
 use algorithms::world::World;
-use algorithms::{Action, Kind, Property};
+use algorithms::{Action, Conditions, Kind, Property};
 use simulator::time::{Shape, UNIT, units};
 use simulator::{Outcome, Point, Recording};
 
@@ -287,7 +287,7 @@ fn every_run_can_be_replayed() {
         };
         let run = outcome(info.name, parameters, 2);
         let system = registry::system(info.name, &plan(info.name, parameters).setting).unwrap();
-        let mut world = World::start(system, false);
+        let mut world = World::start(system, Conditions::Reliable);
         for step in &run.steps {
             let happened = world.take(step).unwrap_or_else(|why| panic!("{} {step}: {why}", info.name));
             assert_eq!(happened.violation, None, "{}", info.name);

@@ -1,5 +1,6 @@
 //! A few hundred random runs of every algorithm; `tokenwood check --all --random 10000` runs more.
 
+use algorithms::info::Allowance;
 use algorithms::registry;
 use algorithms::{Info, Kind, Scope};
 use simulator::random::{RandomJob, RandomRun, run, standard};
@@ -18,8 +19,8 @@ fn no_violation_and_no_client_stuck() {
             for seed in 1..=RUNS.div_ceil(jobs.len() as u64) {
                 let run = once(info, job, seed);
                 assert_eq!(run.violation, None, "{} {job:?} seed {seed}", info.name);
-                let asked = u64::from(job.case.setting.nodes * job.case.requests);
-                let some_may_not_enter = job.case.crashes > 0 || job.case.cancels;
+                let asked = u64::from(job.case.setting.nodes * job.case.allowance.requests);
+                let some_may_not_enter = job.case.allowance.crashes > 0 || job.case.allowance.cancels;
                 assert!(
                     run.entries == asked || some_may_not_enter && run.entries < asked,
                     "{}: {} entries",
@@ -66,7 +67,8 @@ fn no_defect_panics() {
             for nodes in 1..=5 {
                 for tokens in 1..=if info.kind == Kind::KMutex { nodes } else { 1 } {
                     for seed in 1..=3 {
-                        let scope = Scope { nodes, tokens, requests: 2, firings: 1, ..defect.scope };
+                        let allowance = Allowance { requests: 2, firings: 1, ..defect.scope.allowance };
+                        let scope = Scope { nodes, tokens, allowance, ..defect.scope };
                         let job = RandomJob::of(&scope, Some(defect.name));
                         // A setting that makes no sense with the defect may be refused.
                         let _ = run(info.name, &job, seed);
