@@ -12,7 +12,7 @@ use service::Identity;
 use service::Time;
 use service::leases::{Renewal, Support, Votes};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
-use sync::IgnorePoison;
+use sync::{BoxFuture, IgnorePoison};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -51,79 +51,84 @@ pub struct Control {
 
 impl Control {
     /// Starts with what is in the data folder.
-    pub async fn start(config: Config) -> Result<Control, StartError> {
-        let for_raft = Arc::new(config.for_raft().map_err(StartError::Config)?);
-        let (path, cluster, node) = (config.folder.clone(), config.cluster.clone(), config.node);
-        let open = move || {
-            let folder = Folder::open(&path, &cluster, node)?;
-            let (cluster_id, mark) = (folder.identity.cluster_id, folder.mark);
-            Disk::open(folder).map(|(disk, found)| (disk, found, cluster_id, mark))
-        };
-        let opened = tokio::task::spawn_blocking(open).await.expect("opening does not panic");
-        let (disk, mut found, cluster_id, mark) = opened.map_err(StartError::Folder)?;
-        let disk = Arc::new(disk);
-        let stopped = |error: String| {
-            disk.stop();
-            StartError::Raft(error)
-        };
-        let machine = StateMachine::new(disk.clone(), found.snapshot.take());
-        let machine = machine.map_err(|error| stopped(format!("the snapshot is damaged: {error}")))?;
-        let registry = machine.registry();
-        let local = Arc::new(Local {
-            cluster: config.cluster.clone(),
-            node: config.node,
-            mark,
-            cluster_id: tokio::sync::Mutex::new(cluster_id),
-            silence_timeout: config.timing.silence_timeout(),
-            pause: config.timing.heartbeat,
-            clock: config.clock,
-            voting: Mutex::new((Support::new((config.clock)()), Votes::default())),
-        });
-        let peers = Peers::new(local.clone());
-        let store = LogStore::new(config.node, disk.clone(), found);
-        let raft = Raft::new(config.node.into(), for_raft, peers.clone(), store, machine).await;
-        let raft = raft.map_err(|error| stopped(error.to_string()))?;
-        let mut tasks = JoinSet::new();
-        let (sender, leadership) = watch::channel(None);
-        tasks.spawn(tell_leadership(raft.metrics(), sender));
-        let (asks, asked) = mpsc::channel(ASKS);
-        let config = Arc::new(config);
-        let shared = Shared { config, local, raft, disk: disk.clone(), peers, registry, leadership, asks };
-        tasks.spawn(leading::lead(shared.clone(), asked));
-        let control = Control { shared, tasks: Mutex::new(tasks) };
-        if cluster_id.is_none() && control.shared.is_initialized().await {
-            // Founding was interrupted before another node heard of it.
-            let drawn = control.draw_cluster_id().await.map_err(|error| stopped(error.to_string()))?;
-            *control.shared.local.cluster_id.lock().await = Some(drawn);
-        }
-        control.lead_alone().await.map_err(|error| stopped(error.to_string()))?;
-        Ok(control)
+    pub fn start(config: Config) -> BoxFuture<'static, Result<Control, StartError>> {
+        Box::pin(async move {
+            let for_raft = Arc::new(config.for_raft().map_err(StartError::Config)?);
+            let (path, cluster, node) = (config.folder.clone(), config.cluster.clone(), config.node);
+            let open = move || {
+                let folder = Folder::open(&path, &cluster, node)?;
+                let (cluster_id, mark) = (folder.identity.cluster_id, folder.mark);
+                Disk::open(folder).map(|(disk, found)| (disk, found, cluster_id, mark))
+            };
+            let opened = tokio::task::spawn_blocking(open).await.expect("opening does not panic");
+            let (disk, mut found, cluster_id, mark) = opened.map_err(StartError::Folder)?;
+            let disk = Arc::new(disk);
+            let stopped = |error: String| {
+                disk.stop();
+                StartError::Raft(error)
+            };
+            let machine = StateMachine::new(disk.clone(), found.snapshot.take());
+            let machine = machine.map_err(|error| stopped(format!("the snapshot is damaged: {error}")))?;
+            let registry = machine.registry();
+            let local = Arc::new(Local {
+                cluster: config.cluster.clone(),
+                node: config.node,
+                mark,
+                cluster_id: tokio::sync::Mutex::new(cluster_id),
+                silence_timeout: config.timing.silence_timeout(),
+                pause: config.timing.heartbeat,
+                clock: config.clock,
+                voting: Mutex::new((Support::new((config.clock)()), Votes::default())),
+            });
+            let peers = Peers::new(local.clone());
+            let store = LogStore::new(config.node, disk.clone(), found);
+            let raft = Raft::new(config.node.into(), for_raft, peers.clone(), store, machine).await;
+            let raft = raft.map_err(|error| stopped(error.to_string()))?;
+            let mut tasks = JoinSet::new();
+            let (sender, leadership) = watch::channel(None);
+            tasks.spawn(tell_leadership(raft.metrics(), sender));
+            let (asks, asked) = mpsc::channel(ASKS);
+            let config = Arc::new(config);
+            let shared =
+                Shared { config, local, raft, disk: disk.clone(), peers, registry, leadership, asks };
+            tasks.spawn(leading::lead(shared.clone(), asked));
+            let control = Control { shared, tasks: Mutex::new(tasks) };
+            if cluster_id.is_none() && control.shared.is_initialized().await {
+                // Founding was interrupted before another node heard of it.
+                let drawn = control.draw_cluster_id().await.map_err(|error| stopped(error.to_string()))?;
+                *control.shared.local.cluster_id.lock().await = Some(drawn);
+            }
+            control.lead_alone().await.map_err(|error| stopped(error.to_string()))?;
+            Ok(control)
+        })
     }
 
     /// Founds a cluster with these voters, by their ids and addresses; this node is one of them.
-    pub async fn found(&self, voters: &BTreeMap<u32, String>) -> Result<(), FoundError> {
-        if !voters::NUMBERS.contains(&voters.len()) {
-            return Err(FoundError::Voters(voters.len()));
-        }
-        if !voters.contains_key(&self.shared.config.node) {
-            return Err(FoundError::NotAmong);
-        }
-        // No node is called before the number of the cluster is on disk, and no caller gives us another one
-        // meanwhile.
-        let mut cluster_id = self.shared.local.cluster_id.lock().await;
-        if cluster_id.is_some() || self.shared.is_initialized().await {
-            return Err(FoundError::Already);
-        }
-        let nodes: BTreeMap<u64, BasicNode> =
-            voters.iter().map(|(id, address)| (u64::from(*id), BasicNode::new(address))).collect();
-        match self.shared.raft.initialize(nodes).await {
-            Ok(()) => {}
-            Err(RaftError::APIError(InitializeError::NotAllowed(_))) => return Err(FoundError::Already),
-            Err(error) => return Err(FoundError::Stopped(error.to_string())),
-        }
-        *cluster_id =
-            Some(self.draw_cluster_id().await.map_err(|error| FoundError::Stopped(error.to_string()))?);
-        Ok(())
+    pub fn found<'a>(&'a self, voters: &'a BTreeMap<u32, String>) -> BoxFuture<'a, Result<(), FoundError>> {
+        Box::pin(async move {
+            if !voters::NUMBERS.contains(&voters.len()) {
+                return Err(FoundError::Voters(voters.len()));
+            }
+            if !voters.contains_key(&self.shared.config.node) {
+                return Err(FoundError::NotAmong);
+            }
+            // No node is called before the number of the cluster is on disk, and no caller gives us another one
+            // meanwhile.
+            let mut cluster_id = self.shared.local.cluster_id.lock().await;
+            if cluster_id.is_some() || self.shared.is_initialized().await {
+                return Err(FoundError::Already);
+            }
+            let nodes: BTreeMap<u64, BasicNode> =
+                voters.iter().map(|(id, address)| (u64::from(*id), BasicNode::new(address))).collect();
+            match self.shared.raft.initialize(nodes).await {
+                Ok(()) => {}
+                Err(RaftError::APIError(InitializeError::NotAllowed(_))) => return Err(FoundError::Already),
+                Err(error) => return Err(FoundError::Stopped(error.to_string())),
+            }
+            *cluster_id =
+                Some(self.draw_cluster_id().await.map_err(|error| FoundError::Stopped(error.to_string()))?);
+            Ok(())
+        })
     }
 
     /// Serves all connections to this listener, until the control plane is stopped.
@@ -135,14 +140,14 @@ impl Control {
     /// Serves a connection of a port that is shared, until it ends. `read` was read from it already, to find
     /// out whether it [is for us](crate::is_for_us); `permit` is dropped when the caller has identified
     /// itself. `refused` is called with what was refused to it.
-    pub async fn serve(
-        &self,
+    pub fn serve<'a>(
+        &'a self,
         stream: TcpStream,
-        read: &[u8],
-        permit: impl Send,
-        refused: &OnRefusedCall,
-    ) -> io::Result<()> {
-        self.shared.serve(stream, read, permit, refused).await
+        read: &'a [u8],
+        permit: Box<dyn Send>,
+        refused: &'a OnRefusedCall,
+    ) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(self.shared.serve(stream, read, permit, refused))
     }
 
     /// What is committed, as far as it was applied here.
@@ -207,14 +212,14 @@ impl Control {
 
     /// Proposes an entry and waits until it is committed and applied here. Definitions are forwarded to the
     /// leader; what was decided under a leadership is proposed only by its leader.
-    pub async fn propose(&self, entry: Entry) -> Result<Applied, ProposeError> {
-        self.shared.propose(entry).await
+    pub fn propose(&self, entry: Entry) -> BoxFuture<'_, Result<Applied, ProposeError>> {
+        Box::pin(self.shared.propose(entry))
     }
 
     /// Proves that this node led, under this leadership, at some time after this was called, and that
     /// everything committed up to then is applied here. Asks a majority of the voters; writes nothing.
-    pub async fn prove_leadership(&self, leadership: Leadership) -> Result<(), NotLeading> {
-        self.shared.prove_leadership(leadership).await
+    pub fn prove_leadership(&self, leadership: Leadership) -> BoxFuture<'_, Result<(), NotLeading>> {
+        Box::pin(self.shared.prove_leadership(leadership))
     }
 
     /// Renews this node's lease at the leader: how long it lasts from when the renewal was made, if it does.
@@ -286,30 +291,32 @@ impl Control {
 
     /// Admits a node at this address, so that it receives the log; or changes the address of a node that
     /// does. At the leader only. Waits until the node has received everything.
-    pub async fn admit(&self, node: u32, address: &str) -> Result<(), ChangeError> {
-        self.shared.admit(node, address).await
+    pub fn admit<'a>(&'a self, node: u32, address: &'a str) -> BoxFuture<'a, Result<(), ChangeError>> {
+        Box::pin(self.shared.admit(node, address))
     }
 
     /// Makes these nodes the voters; all other nodes still receive the log. At the leader only. All have been
     /// admitted before.
-    pub async fn change_voters(&self, voters: &BTreeSet<u32>) -> Result<(), ChangeError> {
-        self.shared.change_voters(voters).await
+    pub fn change_voters<'a>(&'a self, voters: &'a BTreeSet<u32>) -> BoxFuture<'a, Result<(), ChangeError>> {
+        Box::pin(self.shared.change_voters(voters))
     }
 
     /// Stops sending the log to a node that does not vote. At the leader only.
-    pub async fn dismiss(&self, node: u32) -> Result<(), ChangeError> {
-        self.shared.dismiss(node).await
+    pub fn dismiss(&self, node: u32) -> BoxFuture<'_, Result<(), ChangeError>> {
+        Box::pin(self.shared.dismiss(node))
     }
 
     /// Stops taking part, closes the files and releases the folder.
-    pub async fn stop(&self) {
-        // What it waits for has then ended, whether well or not.
-        _ = self.shared.raft.shutdown().await;
-        let mut tasks = std::mem::take(&mut *self.tasks.lock().ignore_poison());
-        tasks.shutdown().await;
-        self.shared.peers.clear();
-        let disk = self.shared.disk.clone();
-        tokio::task::spawn_blocking(move || disk.stop()).await.expect("closing does not panic");
+    pub fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            // What it waits for has then ended, whether well or not.
+            _ = self.shared.raft.shutdown().await;
+            let mut tasks = std::mem::take(&mut *self.tasks.lock().ignore_poison());
+            tasks.shutdown().await;
+            self.shared.peers.clear();
+            let disk = self.shared.disk.clone();
+            tokio::task::spawn_blocking(move || disk.stop()).await.expect("closing does not panic");
+        })
     }
 
     /// If no other node votes, no other node can lead: there is nothing to wait for.

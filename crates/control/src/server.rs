@@ -44,7 +44,7 @@ impl Shared {
             connections.spawn(async move {
                 let _permit = permit;
                 // How a connection ends concerns only the caller.
-                _ = server.serve(stream, &[], (), &refused).await;
+                _ = server.serve(stream, &[], Box::new(()), &refused).await;
             });
         }
     }
@@ -54,7 +54,7 @@ impl Shared {
         &self,
         mut stream: TcpStream,
         read: &[u8],
-        permit: impl Send,
+        permit: Box<dyn Send>,
         refused: &OnRefusedCall,
     ) -> io::Result<()> {
         stream.set_nodelay(true)?;

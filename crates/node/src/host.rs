@@ -19,7 +19,7 @@ use service::protocol::ToClient;
 use service::view::View;
 use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
-use sync::IgnorePoison;
+use sync::{BoxFuture, IgnorePoison};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -104,21 +104,23 @@ pub(crate) struct Turn<'a> {
 impl Host {
     /// Starts a node that listens here for its peers and there for its clients. Belongs into a tokio runtime. It serves
     /// clients as soon as it is a member: see [`Host::until_member`].
-    pub async fn start(
+    pub fn start(
         config: HostConfig,
         for_peers: TcpListener,
         for_clients: TcpListener,
-    ) -> Result<Host, StartError> {
-        let lease = config.lease;
-        let (host, bootstrap, folder) = Host::prepare(config).await?;
-        let shared = &host.shared;
-        if let Err(error) = host.serve(bootstrap, folder, for_peers, for_clients).await {
-            host.stop().await;
-            return Err(error);
-        }
-        shared.keep_beating(lease);
-        faults::plan(shared);
-        Ok(host)
+    ) -> BoxFuture<'static, Result<Host, StartError>> {
+        Box::pin(async move {
+            let lease = config.lease;
+            let (host, bootstrap, folder) = Host::prepare(config).await?;
+            let shared = &host.shared;
+            if let Err(error) = host.serve(bootstrap, folder, for_peers, for_clients).await {
+                host.stop().await;
+                return Err(error);
+            }
+            shared.keep_beating(lease);
+            faults::plan(shared);
+            Ok(host)
+        })
     }
 
     /// Starts consensus, the reactor and the member. The node cannot be reached yet.
@@ -240,37 +242,41 @@ impl Host {
     }
 
     /// Leaves the others in good order, and stops.
-    pub async fn leave(&self) {
-        let mut left = self.shared.left.subscribe();
-        self.shared.with_member(|turn| turn.member.leave(turn.now, turn.effects));
-        _ = left.wait_for(|left| *left).await;
-        if self.shared.control.leadership().borrow().is_some() {
-            // The other nodes learn from the leader's next heartbeat that the next view is committed.
-            let lease = self.shared.control.registry().borrow().lease;
-            tokio::time::sleep(lease / 10).await;
-        }
-        self.stop().await;
+    pub fn leave(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut left = self.shared.left.subscribe();
+            self.shared.with_member(|turn| turn.member.leave(turn.now, turn.effects));
+            _ = left.wait_for(|left| *left).await;
+            if self.shared.control.leadership().borrow().is_some() {
+                // The other nodes learn from the leader's next heartbeat that the next view is committed.
+                let lease = self.shared.control.registry().borrow().lease;
+                tokio::time::sleep(lease / 10).await;
+            }
+            self.stop().await;
+        })
     }
 
     /// Ends all tasks and connections, as if the process had died.
-    pub async fn stop(&self) {
-        let tasks = std::mem::take(&mut *self.shared.tasks.lock().ignore_poison());
-        for task in tasks {
-            task.end().await;
-        }
-        let mut errands = std::mem::take(&mut *self.shared.errands.lock().ignore_poison());
-        errands.shutdown().await;
-        let sinks = std::mem::take(&mut self.shared.lock().sinks);
-        for sink in sinks.into_values() {
-            match sink {
-                Sink::Far(link) => link.hang_up(),
-                Sink::Near(near) => near.end(),
+    pub fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let tasks = std::mem::take(&mut *self.shared.tasks.lock().ignore_poison());
+            for task in tasks {
+                task.end().await;
             }
-        }
-        let peers = self.shared.lock().links.peers.clone();
-        peers.stop().await;
-        self.shared.reactor.stop().await;
-        self.shared.control.stop().await;
+            let mut errands = std::mem::take(&mut *self.shared.errands.lock().ignore_poison());
+            errands.shutdown().await;
+            let sinks = std::mem::take(&mut self.shared.lock().sinks);
+            for sink in sinks.into_values() {
+                match sink {
+                    Sink::Far(link) => link.hang_up(),
+                    Sink::Near(near) => near.end(),
+                }
+            }
+            let peers = self.shared.lock().links.peers.clone();
+            peers.stop().await;
+            self.shared.reactor.stop().await;
+            self.shared.control.stop().await;
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use service::Config;
+use sync::BoxFuture;
 use tokio::net::TcpListener;
 
 use crate::failure::OnFailure;
@@ -73,41 +74,44 @@ impl LocalCluster {
     }
 
     /// The same, one node for each of these places where clients are expected, with leases of this length.
-    pub async fn start_at(
+    pub fn start_at(
         for_clients: Vec<TcpListener>,
         lease: Duration,
         tune: fn(&mut Config),
-    ) -> io::Result<LocalCluster> {
-        let (mut members, mut listeners) = (BTreeMap::new(), Vec::new());
-        for (id, for_clients) in (0..).zip(for_clients) {
-            let for_peers = TcpListener::bind("127.0.0.1:0").await?;
-            members.insert(id, for_peers.local_addr()?.to_string());
-            listeners.push((id, for_peers, for_clients));
-        }
-        let mut cluster = LocalCluster { hosts: Vec::new(), endpoints: Vec::new(), folder: Folder::new() };
-        for (id, for_peers, for_clients) in listeners {
-            let clients = for_clients.local_addr()?.to_string();
-            cluster.endpoints.push(clients.clone());
-            let config = HostConfig {
-                cluster: "local".to_string(),
-                id,
-                peers: members[&id].clone(),
-                clients,
-                folder: cluster.folder.0.join(id.to_string()),
-                bootstrap: Bootstrap::Together(members.clone()),
-                lease,
-                tune: Box::new(tune),
-                sockets: Sockets::Runtime,
-                on_failure: OnFailure::default(),
-                hearts: Hearts::default(),
-            };
-            let started = Host::start(config, for_peers, for_clients).await;
-            cluster.hosts.push(started.map_err(io::Error::other)?);
-        }
-        for host in &cluster.hosts {
-            host.until_member(members.len() - 1).await;
-        }
-        Ok(cluster)
+    ) -> BoxFuture<'static, io::Result<LocalCluster>> {
+        Box::pin(async move {
+            let (mut members, mut listeners) = (BTreeMap::new(), Vec::new());
+            for (id, for_clients) in (0..).zip(for_clients) {
+                let for_peers = TcpListener::bind("127.0.0.1:0").await?;
+                members.insert(id, for_peers.local_addr()?.to_string());
+                listeners.push((id, for_peers, for_clients));
+            }
+            let mut cluster =
+                LocalCluster { hosts: Vec::new(), endpoints: Vec::new(), folder: Folder::new() };
+            for (id, for_peers, for_clients) in listeners {
+                let clients = for_clients.local_addr()?.to_string();
+                cluster.endpoints.push(clients.clone());
+                let config = HostConfig {
+                    cluster: "local".to_string(),
+                    id,
+                    peers: members[&id].clone(),
+                    clients,
+                    folder: cluster.folder.0.join(id.to_string()),
+                    bootstrap: Bootstrap::Together(members.clone()),
+                    lease,
+                    tune: Box::new(tune),
+                    sockets: Sockets::Runtime,
+                    on_failure: OnFailure::default(),
+                    hearts: Hearts::default(),
+                };
+                let started = Host::start(config, for_peers, for_clients).await;
+                cluster.hosts.push(started.map_err(io::Error::other)?);
+            }
+            for host in &cluster.hosts {
+                host.until_member(members.len() - 1).await;
+            }
+            Ok(cluster)
+        })
     }
 
     /// Ends all nodes.

@@ -66,7 +66,7 @@ async fn serve(mut call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result
     let refused: OnRefusedCall = Arc::new(move |refused| log_of.log.refused(address, &refused));
     tokio::select! {
         // What was refused is logged; how a connection ends otherwise concerns only the caller.
-        _ = shared.control.serve(stream, &read, entry, &refused) => Ok(()),
+        _ = shared.control.serve(stream, &read, Box::new(entry), &refused) => Ok(()),
         () = eviction.comes() => Err(Trouble::Evicted),
     }
 }

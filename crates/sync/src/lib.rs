@@ -1,4 +1,6 @@
-//! What a poisoned lock means: the one policy of the workspace.
+//! What a poisoned lock means, and where a future is compiled: one policy each for the workspace.
+//!
+//! # Poisoned locks
 //!
 //! A thread that panics while it holds a lock poisons it. There are two cases:
 //!
@@ -11,10 +13,20 @@
 //!
 //! In both cases the panic itself is reported where it happened: tasks are watched, and a program that ends
 //! when a thread panics ends.
+//!
+//! # Futures
+//!
+//! The body of an `async fn` is compiled in every crate that awaits it, with all that it calls. So a function
+//! that starts a node would compile consensus again in every program and every test. Such functions return a
+//! [`BoxFuture`] instead, and are compiled once, where they are written.
 
 #![forbid(unsafe_code)]
 
+use std::pin::Pin;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+/// A future that is compiled in the crate that makes it: see the [crate].
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Takes what is behind a lock, whether or not a thread panicked while holding it: see the [crate].
 pub trait IgnorePoison {

@@ -51,7 +51,9 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
             tokio::task::yield_now().await;
         }
         assert_eq!(is_for_us(&first), Some(true));
-        within("it ends", cluster.control(leader).serve(called, &[], (), &on_refused)).await.unwrap();
+        within("it ends", cluster.control(leader).serve(called, &[], Box::new(()), &on_refused))
+            .await
+            .unwrap();
         let answer = body(&mut calling).await;
         let answer: Result<u64, CallRefusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
         assert_eq!(answer, Err(refusal.clone()));
