@@ -9,7 +9,9 @@ mod pages;
 mod redis;
 mod tidy;
 
+use std::num::NonZero;
 use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -62,15 +64,44 @@ fn test() -> Result<()> {
     step("dependencies and licences", dependencies::check)?;
     step("lints", || cargo("clippy --workspace --all-targets --quiet -- --deny warnings"))?;
     step("redis-server", redis::provide)?;
-    step("tests", || cargo("test --workspace --quiet"))?;
-    step("documentation", || {
-        run(Command::new("cargo")
-            .args(["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
-            .env("RUSTDOCFLAGS", "--deny warnings"))
-    })?;
+    step("compiling the tests", || run(&mut cargo_test("--no-run")))?;
+    step("tests and documentation", tests_and_documentation)?;
     step("purity", pure_targets)?;
     println!("\nAll passed in {} s.", started.elapsed().as_secs());
     Ok(())
+}
+
+/// Runs the tests, and writes the documentation meanwhile: most tests wait for sockets and processes.
+fn tests_and_documentation() -> Result<()> {
+    let mut document = Command::new("cargo");
+    document
+        .args(["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
+        .env("RUSTDOCFLAGS", "--deny warnings");
+    thread::scope(|threads| {
+        let documented = threads.spawn(|| run(&mut document).context("documentation failed"));
+        let tested = run(&mut cargo_test("--no-fail-fast"));
+        tested.and(documented.join().expect("it does not panic"))
+    })
+}
+
+/// `cargo test` for everything, with more tests at once than there are processors, because most of them wait. What
+/// speeds up the next compilation is not kept where there is none.
+fn cargo_test(flag: &str) -> Command {
+    let processors = thread::available_parallelism().map_or(2, NonZero::get);
+    let mut command = Command::new("cargo");
+    command.args(["test", "--workspace", "--quiet", flag]);
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        command.env("RUST_TEST_THREADS", (2 * processors).to_string());
+    }
+    if under_ci() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
+    command
+}
+
+/// Whether this runs unattended, on a clone that is thrown away.
+fn under_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
 }
 
 fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
@@ -101,7 +132,7 @@ fn rewrite() -> Result<()> {
         "test --quiet --package tokenwood-algorithms transcripts",
         "test --quiet --package tokenwood-cli errata",
         "test --quiet --package tokenwood-checker --test all standard_suite",
-        "test --quiet --package tokenwood-service --test wire_page",
+        "test --quiet --package tokenwood-service --test all wire_page",
     ] {
         run(Command::new("cargo").args(test.split(' ')).env("TOKENWOOD_REWRITE", "1"))?;
     }

@@ -17,7 +17,7 @@ pub(crate) fn provide() -> Result<()> {
         println!("redis-server has been installed");
         return Ok(());
     }
-    if std::env::var("CI").is_ok_and(|value| value == "true") {
+    if crate::under_ci() {
         bail!("redis-server cannot be installed here, and CI needs it");
     }
     println!("NOT RUN: redis-server cannot be installed here, so nothing is compared with Redis");

@@ -1,7 +1,7 @@
 //! Writes a report of charts that are hard to draw into a folder, to be looked at after a change to the
 //! drawing: `cargo run --package tokenwood-figures --example demo_report -- FOLDER`.
 
-#[path = "../tests/demo/mod.rs"]
+#[path = "../tests/all/demo.rs"]
 mod demo;
 
 use std::path::PathBuf;

@@ -1,16 +1,13 @@
 //! A cluster of processes and what people do with it: run commands under locks, look, get things wrong.
 
-mod cluster;
-mod folder;
-
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use cluster::{Cluster, TOKENWOOD, error, kill};
-use folder::code;
+use crate::cluster::{Cluster, TOKENWOOD, error, kill};
+use crate::folder::code;
 
 #[test]
 fn two_slots_three_commands_on_three_nodes() {

@@ -1,18 +1,14 @@
 //! A node that is set up with a file, the environment and flags.
 
-mod cluster;
-mod folder;
-mod nodes;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use cluster::{TOKENWOOD, error, kill};
-use folder::{Folder, code, text};
-use nodes::{Nodes, free_ports};
+use crate::cluster::{TOKENWOOD, error, kill};
+use crate::folder::{Folder, code, text};
+use crate::nodes::{Nodes, free_ports};
 
 fn node(arguments: &[&str]) -> Command {
     let mut command = Command::new(TOKENWOOD);

@@ -1,12 +1,9 @@
 //! Listings of any length, and of clusters in which not every node answers.
 
-mod cluster;
-mod folder;
-
 use std::collections::BTreeSet;
 
-use cluster::{Cluster, SOON, error, kill};
-use folder::{code, text};
+use crate::cluster::{Cluster, SOON, error, kill};
+use crate::folder::{code, text};
 use serde_json::Value;
 use tokenwood::{Guard, Tokenwood};
 use tokio::task::JoinSet;

@@ -1,10 +1,8 @@
 //! Runs in which things go wrong, recorded and replayed; and systems that do not fit into memory.
 
-mod folder;
-
 use std::process::Output;
 
-use folder::Folder;
+use crate::folder::Folder;
 
 impl Folder {
     /// Arguments one by one: those of faults have spaces in them.

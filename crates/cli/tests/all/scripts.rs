@@ -1,14 +1,11 @@
 //! What scripts and those who look do with a cluster: grants that are passed on, every node asked, events as they happen.
 
-mod cluster;
-mod folder;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, TOKENWOOD, error, kill};
-use folder::code;
+use crate::cluster::{Cluster, TOKENWOOD, error, kill};
+use crate::folder::code;
 use serde_json::Value;
 
 #[test]

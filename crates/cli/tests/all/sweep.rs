@@ -1,13 +1,11 @@
 //! Sweeps as a user meets them: interrupted, in parts, on any number of cores, with wrong flags.
 
-mod folder;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use folder::{Folder, code, text};
+use crate::folder::{Folder, code, text};
 use serde_json::Value;
 
 impl Folder {
@@ -44,7 +42,7 @@ impl Folder {
         fs::read_dir(&self.0).unwrap().next().is_none()
     }
 
-    fn json(&self, name: &str) -> Value {
+    fn read_json(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 }
@@ -77,7 +75,7 @@ fn points_come_in_a_fixed_order_with_parameters_and_measures() {
     assert!(algorithms[6..].iter().all(|name| name == "bulgannawar-vaidya"));
     assert_eq!(column(&csv, "choose")[5..7], ["", ""], "what is not set has no value");
     assert_eq!(column(&csv, "seeds")[0], "2");
-    let json = folder.json("a.json");
+    let json = folder.read_json("a.json");
     assert_eq!(json["points"].as_array().unwrap().len(), 12);
     assert_eq!(json["points"][4]["parameters"]["nodes"], 6);
     assert_eq!(json["sweep"]["vary"][1]["values"][2], "8");
@@ -105,7 +103,7 @@ fn a_point_measures_what_simulate_does() {
     let flags = "--rate 1 --nodes 6 --entries 50 --warmup 5 --seeds 2 --seed 7 --format json";
     let alone: Value =
         serde_json::from_str(&folder.well(&format!("simulate bulgannawar-vaidya {flags}"))).unwrap();
-    let measures = &folder.json("a.json")["points"][10]["measures"];
+    let measures = &folder.read_json("a.json")["points"][10]["measures"];
     for name in ["messages_per_entry", "throughput", "fairness", "longest_wait", "messages", "response_time"]
     {
         assert_eq!(measures[name], alone[name], "{name}");
@@ -394,7 +392,7 @@ fn refused_combinations_can_be_left_out() {
     assert_eq!(code(&output), 0, "{note}");
     assert!(note.contains("left out raymond-k with nodes=2 tokens=3"), "{note}");
     assert_eq!(column(&folder.read("a.csv"), "nodes").join(" "), "2 3 3 4 4");
-    let json = folder.json("a.json");
+    let json = folder.read_json("a.json");
     assert_eq!(json["sweep"]["refused"][0]["with"][1][1], "3");
     assert_eq!(json["sweep"]["points"], 5);
 }
@@ -406,7 +404,7 @@ fn a_violation_is_told_and_the_other_points_are_measured() {
     let output = folder.run(sweep);
     let told = text(&output.stdout);
     assert_eq!(code(&output), 1, "{told}");
-    let json = folder.json("a.json");
+    let json = folder.read_json("a.json");
     assert!(json["points"][0]["measures"]["violation"].is_null());
     assert!(json["points"][1]["measures"]["violation"].is_string());
     let simulate =

@@ -1,15 +1,13 @@
 //! The program as a user meets it: exit codes, messages, JSON.
 
-mod folder;
-
 use std::fs;
 use std::path::Path;
 
-use folder::{Folder, code, text};
+use crate::folder::{Folder, code, text};
 use serde_json::Value;
 
 impl Folder {
-    fn json(&self, arguments: &str) -> Value {
+    fn prints_json(&self, arguments: &str) -> Value {
         serde_json::from_slice(&self.run(arguments).stdout).unwrap()
     }
 }
@@ -60,7 +58,7 @@ fn the_help_of_swarm_names_every_part_of_a_plan() {
 fn algorithms_are_listed_for_people_and_scripts() {
     let folder = Folder::new("algorithms");
     let table = text(&folder.run("algorithms").stdout);
-    let all = folder.json("algorithms --format json");
+    let all = folder.prints_json("algorithms --format json");
     let names: Vec<&str> =
         all.as_array().unwrap().iter().map(|info| info["name"].as_str().unwrap()).collect();
     let wanted = "bulgannawar-vaidya raymond-k srimani-reddy makki naimi-trehel chaudhuri-edward collectors lacbt \
@@ -78,7 +76,7 @@ fn what_holds_ends_with_0_and_says_so() {
     let output = folder.run("check naimi-trehel --nodes 3 --requests 2");
     assert_eq!(code(&output), 0);
     assert!(text(&output.stdout).contains("Exhausted"));
-    let found = folder.json("check naimi-trehel --nodes 3 --tokens 1 --requests 2 --format json");
+    let found = folder.prints_json("check naimi-trehel --nodes 3 --tokens 1 --requests 2 --format json");
     assert_eq!(found["algorithm"], "naimi-trehel");
     assert_eq!((&found["nodes"], &found["tokens"], &found["requests"]), (&3.into(), &1.into(), &2.into()));
     assert_eq!(found["exhausted"], true);
@@ -115,7 +113,8 @@ fn a_violation_ends_with_1_and_can_be_replayed() {
         replayed.contains("req0  0 enters") && replayed.contains("violated: at-most-k-inside"),
         "{replayed}"
     );
-    let found = folder.json("check bulgannawar-vaidya --nodes 2 --defect holding-not-set --format json");
+    let found =
+        folder.prints_json("check bulgannawar-vaidya --nodes 2 --defect holding-not-set --format json");
     assert_eq!(found["verdict"], "violated");
     assert_eq!(found["violated"], "at-most-k-inside");
     assert_eq!(found["trace"][0]["step"], "req0");
@@ -131,7 +130,7 @@ fn a_defect_alone_is_looked_for_where_it_shows() {
         ("bulgannawar-vaidya --defect inform-by-version", "nothing-impossible"),
     ];
     for (arguments, property) in cases {
-        let found = folder.json(&format!("check {arguments} --property {property} --format json"));
+        let found = folder.prints_json(&format!("check {arguments} --property {property} --format json"));
         assert_eq!(found["violated"], property, "{arguments}");
     }
 }
@@ -142,14 +141,14 @@ fn a_limit_ends_with_3_and_is_not_called_exhausted() {
     let output = folder.run("check bulgannawar-vaidya --nodes 4 --tokens 2 --requests 2 --max-states 1000");
     assert_eq!(code(&output), 3);
     assert!(text(&output.stdout).contains("Not exhausted"));
-    let found = folder.json("check bulgannawar-vaidya -n 4 -k 2 -r 2 --max-states 1000 --format json");
+    let found = folder.prints_json("check bulgannawar-vaidya -n 4 -k 2 -r 2 --max-states 1000 --format json");
     assert_eq!((&found["verdict"], &found["exhausted"]), (&"unknown".into(), &false.into()));
 }
 
 #[test]
 fn faults_that_are_not_tolerated_show_their_damage() {
     let folder = Folder::new("damage");
-    let found = folder.json("check naimi-trehel --nodes 2 --loss 1 --format json");
+    let found = folder.prints_json("check naimi-trehel --nodes 2 --loss 1 --format json");
     assert_eq!(found["violated"], "nobody-left-waiting");
 }
 
@@ -157,7 +156,7 @@ fn faults_that_are_not_tolerated_show_their_damage() {
 fn random_runs_repeat() {
     let folder = Folder::new("random");
     let run = |seed: u32| {
-        let mut found = folder.json(&format!(
+        let mut found = folder.prints_json(&format!(
             "check bulgannawar-vaidya --nodes 6 --tokens 3 --requests 5 --random 20 --seed {seed} --format json"
         ));
         found["seconds"] = Value::Null;

@@ -1,15 +1,11 @@
 //! Nodes that fail: the process says why and ends with 70, at once, and the others go on. And what does not end a node.
 
-mod cluster;
-mod folder;
-mod nodes;
-
 use std::io::Read;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cluster::{SOON, TOKENWOOD, ended_within, kill};
-use nodes::{Nodes, until};
+use crate::cluster::{SOON, TOKENWOOD, ended_within, kill};
+use crate::nodes::{Nodes, until};
 use serde_json::Value;
 
 /// From the fault to the end of the process: a second for a part that hangs, three for a single thread, and what a busy machine

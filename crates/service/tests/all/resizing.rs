@@ -1,9 +1,7 @@
 //! Definitions that come, change and go while names are in use, at nodes that hear of it at different times, through changes of
 //! views.
 
-mod cluster;
-
-use cluster::{Cluster, Does, NAME};
+use crate::cluster::{Cluster, Does, NAME};
 use random::Random;
 use service::protocol::Order;
 use service::registry::Entry;

@@ -2,8 +2,6 @@
 //!
 //! Which services are installed is up to the search path that the command is given, so no test depends on more than Redis.
 
-mod folder;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
@@ -11,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use folder::{Folder, code};
+use crate::folder::{Folder, code};
 use serde_json::Value;
 
 const QUICK: &str = "bench --peers --time 100ms --rounds 1";

@@ -1,18 +1,19 @@
 //! A folder for the program to run in, and what it said: shared by the tests that drive it.
 
-#![allow(dead_code)] // no file of tests needs all of it
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An empty folder of its own, removed afterwards.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Folder {
-        let tests = env!("CARGO_CRATE_NAME");
-        let folder = std::env::temp_dir().join(format!("tokenwood-{tests}-{}-{name}", std::process::id()));
+        // Two tests may give the same name.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(format!("tokenwood-test-{process}-{number}-{name}"));
         fs::create_dir_all(&folder).unwrap();
         Folder(folder)
     }

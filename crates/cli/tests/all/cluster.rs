@@ -1,7 +1,5 @@
 //! A cluster of `tokenwood dev`, and commands of its clients: shared by the tests of locks.
 
-#![allow(dead_code)] // no file of tests needs all of it
-
 use std::fs;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};

@@ -1,7 +1,5 @@
 //! Nodes of `tokenwood node` on this machine, a process each: shared by the tests of single nodes.
 
-#![allow(dead_code)] // no file of tests needs all of it
-
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;

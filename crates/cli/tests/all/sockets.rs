@@ -1,12 +1,10 @@
 //! `tokenwood reproduce --sockets` as a user meets it: processes that measure, records that replay, runs that fail.
 
-mod folder;
-
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use folder::{Folder, code, text};
+use crate::folder::{Folder, code, text};
 use serde_json::Value;
 
 /// The processes that call this process their parent.

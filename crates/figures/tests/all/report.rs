@@ -1,7 +1,5 @@
 //! Charts and the report, through exhibits that are hard to draw.
 
-mod demo;
-
 use figures::page::{Axis, Dot, Origin};
 use figures::report::{self, File, Run, Shown};
 use figures::{Chart, Effort, Part, Results, Series, Table, chart, csv, results};
@@ -9,7 +7,7 @@ use miniz_oxide::inflate::decompress_to_vec_zlib;
 
 fn shown() -> (Run, Vec<Shown>) {
     let effort = Effort { seeds: 2, quick: true };
-    let exhibits = demo::exhibits();
+    let exhibits = crate::demo::exhibits();
     let points = results::distinct(exhibits.iter().flat_map(|exhibit| (exhibit.points)(&effort)));
     let summaries = simulator::batch::run_all(&points, &|_| ()).unwrap();
     let run = Run {

@@ -1,13 +1,11 @@
 //! `tokenwood reproduce` as a user meets it.
 
-mod folder;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use folder::{Folder, code, text};
+use crate::folder::{Folder, code, text};
 use serde_json::Value;
 
 impl Folder {

@@ -1,10 +1,7 @@
 //! What operators order: locks revoked by force, and names defined for all clients.
 
-mod cluster;
-mod folder;
-
-use cluster::{Cluster, SOON, error};
-use folder::code;
+use crate::cluster::{Cluster, SOON, error};
+use crate::folder::code;
 use tokenwood::Tokenwood;
 
 #[test]
@@ -32,7 +29,7 @@ fn a_lock_that_is_taken_away_ends_its_command_and_goes_to_the_next() {
     let forced = cluster.run(0, &["release", "--force", "gpu", "--now"]);
     assert!(forced.status.success() && error(&forced).contains("fences"), "{}", error(&forced));
     let renewed =
-        std::process::Command::new(cluster::TOKENWOOD).args(["renew", grant.trim()]).output().unwrap();
+        std::process::Command::new(crate::cluster::TOKENWOOD).args(["renew", grant.trim()]).output().unwrap();
     assert_eq!(code(&renewed), 76);
     assert!(error(&renewed).contains("forced release"), "{}", error(&renewed));
     assert_eq!(code(&cluster.run(1, &["release", "--force", "gpu"])), 76, "no client holds it any more");

@@ -1,16 +1,12 @@
 //! Output that is not read: a watcher that is suspended, a log whose reader is gone. Nodes and commands go on.
 
-mod cluster;
-mod folder;
-mod nodes;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use cluster::{Cluster, SOON, ended_within, kill};
-use nodes::{Nodes, until};
+use crate::cluster::{Cluster, SOON, ended_within, kill};
+use crate::nodes::{Nodes, until};
 use tokenwood::Tokenwood;
 
 #[test]

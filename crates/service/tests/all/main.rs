@@ -1,0 +1,13 @@
+//! Tests of the service from outside, in one binary: ten would each be linked, and run one after the other.
+
+mod bounds;
+mod cluster;
+mod events;
+mod fences;
+mod leaving;
+mod member;
+mod paging;
+mod repeats;
+mod resizing;
+mod revoking;
+mod wire_page;
