@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod badges;
 mod bench_simulator;
 mod dependencies;
 mod pages;
@@ -19,7 +20,7 @@ use anyhow::{Context, Result, bail};
 const HELP: &str = "\
 cargo xtask test       format, lints, tidiness, tests, documentation, dependencies and licences: everything, read-only
 cargo xtask fix        format and mend lints
-cargo xtask rewrite    write transcripts, docs/errata.md and the list in docs/checked.md anew;
+cargo xtask rewrite    write transcripts, badges, docs/errata.md and the list in docs/checked.md anew;
                        commit a difference only if you can explain it
 cargo xtask tidy       only the house rules
 cargo xtask licences   only dependencies and licences
@@ -128,6 +129,7 @@ fn pure_targets() -> Result<()> {
 }
 
 fn rewrite() -> Result<()> {
+    badges::write()?;
     for test in [
         "test --quiet --package tokenwood-algorithms transcripts",
         "test --quiet --package tokenwood-cli errata",

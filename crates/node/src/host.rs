@@ -27,13 +27,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use transport::clock;
 
 use crate::clients::{ClientLink, ClientPort};
+use crate::control_calls::ToLeader;
 use crate::embedded::Near;
-use crate::errands::ToLeader;
 use crate::failure::{self, Failure, Failures, Lasting};
 use crate::links::{Around, Links};
 use crate::log::{self, Log};
 use crate::watchdog::{Hearts, Waits};
-use crate::{errands, faults, memory, port, start};
+use crate::{control_calls, faults, memory, port, start};
 use transport::peers::{Inbox, Notice, Outbox};
 use transport::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
 
@@ -71,7 +71,7 @@ pub(crate) struct Shared {
     pub(crate) to_leader: ToLeader,
     tasks: Mutex<Vec<Lasting>>,
     /// What was begun for the member and comes back with a reply.
-    pub(crate) errands: Mutex<JoinSet<()>>,
+    pub(crate) control_calls: Mutex<JoinSet<()>>,
 }
 
 pub(crate) struct State {
@@ -164,10 +164,10 @@ impl Host {
             left: watch::Sender::new(false),
             to_leader: ToLeader::default(),
             tasks: Mutex::default(),
-            errands: Mutex::default(),
+            control_calls: Mutex::default(),
         });
         let registry = control.registry().borrow().clone();
-        let member = Member::new(setup, registry, errands::fresh(), clock::now());
+        let member = Member::new(setup, registry, control_calls::fresh(), clock::now());
         let links = match Links::start(&shared, member.identity()) {
             Ok(links) => links,
             Err(error) => {
@@ -197,7 +197,7 @@ impl Host {
         shared.reactor.adopt(Box::new(Alarm(shared.clone())));
         let tasks = [
             ("sockets", tokio::spawn(sockets_end(shared.reactor.clone()))),
-            ("registry", tokio::spawn(errands::follow_registry(shared.clone()))),
+            ("registry", tokio::spawn(control_calls::follow_registry(shared.clone()))),
             ("memory", tokio::spawn(memory::keep_giving_back(shared.clone()))),
             ("log", tokio::spawn(log::keep_counting(shared.clone()))),
         ];
@@ -263,8 +263,8 @@ impl Host {
             for task in tasks {
                 task.end().await;
             }
-            let mut errands = std::mem::take(&mut *self.shared.errands.lock().ignore_poison());
-            errands.shutdown().await;
+            let mut control_calls = std::mem::take(&mut *self.shared.control_calls.lock().ignore_poison());
+            control_calls.shutdown().await;
             let sinks = std::mem::take(&mut self.shared.lock().sinks);
             for sink in sinks.into_values() {
                 match sink {
@@ -361,7 +361,7 @@ impl Shared {
                 Effect::Disconnect { peer, why } => state.links.peers.bar(peer, why.to_string()),
                 Effect::Left => _ = self.left.send_replace(true),
                 Effect::Note(note) => self.log.keep(note),
-                errand => errands::begin(self, errand),
+                call => control_calls::begin(self, call),
             }
         }
         // Nothing above makes the member want more; the list is kept for the next turn.

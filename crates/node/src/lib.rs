@@ -2,12 +2,12 @@
 //!
 //! [`Host`] drives [`service::Member`], which decides everything. One thread, the reactor of the crate
 //! `transport`, owns the sockets of clients and peers. Begin with `host.rs`, then read `clients.rs` (clients with
-//! a connection), `embedded.rs` (clients in this process), `links.rs` (peers) and `errands.rs` (the control plane).
+//! a connection), `embedded.rs` (clients in this process), `links.rs` (peers) and `control_calls.rs` (the control plane).
 //! [`failure`] and [`watchdog`] notice that a node cannot go on.
 
 mod clients;
+mod control_calls;
 mod embedded;
-mod errands;
 pub mod failure;
 pub mod faults;
 pub mod host;

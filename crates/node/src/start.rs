@@ -37,8 +37,8 @@ pub(crate) async fn join_cluster(
                 control.found(&voters).await.map_err(StartError::Found)?;
             }
             // It ends when all are admitted.
-            let mut errands = shared.errands.lock().ignore_poison();
-            errands.spawn(admit_all(shared.clone(), members));
+            let mut control_calls = shared.control_calls.lock().ignore_poison();
+            control_calls.spawn(admit_all(shared.clone(), members));
             Ok(())
         }
         Bootstrap::Invited(_) if belongs => Ok(()),

@@ -56,9 +56,9 @@ pub struct Limits {
     /// Bytes of the names and prefixes of all watchers.
     pub filter_bytes: u64,
     /// Requests that wait for the control plane.
-    pub errands: u64,
+    pub control_calls: u64,
     /// Such requests of one connection.
-    pub connection_errands: u64,
+    pub connection_control_calls: u64,
     /// Requests that end in one call, at least one; the rest end in later calls.
     pub slice: usize,
 }
@@ -85,8 +85,8 @@ impl Default for Limits {
             client_slots: 1 << 18,
             filter_names: 256,
             filter_bytes: 16 << 20,
-            errands: 256,
-            connection_errands: 16,
+            control_calls: 256,
+            connection_control_calls: 16,
             slice: 256,
         }
     }
@@ -125,10 +125,10 @@ pub enum Bound {
     FilterNames,
     /// [`Limits::filter_bytes`].
     FilterBytes,
-    /// [`Limits::errands`].
-    Errands,
-    /// [`Limits::connection_errands`].
-    ConnectionErrands,
+    /// [`Limits::control_calls`].
+    ControlCalls,
+    /// [`Limits::connection_control_calls`].
+    ConnectionControlCalls,
     /// [`crate::registry::MOST_DEFINITIONS`].
     Definitions,
     /// The fences of a slot in one view.
@@ -156,7 +156,7 @@ impl Bound {
             Bound::Refusals | Bound::ClientRefusals => "send the request again",
             Bound::ClientSlots => "use fewer slots, or wait until others are forgotten",
             Bound::FilterNames | Bound::FilterBytes => "watch a prefix, or everything",
-            Bound::Errands | Bound::ConnectionErrands => "wait for their answers",
+            Bound::ControlCalls | Bound::ConnectionControlCalls => "wait for their answers",
             Bound::Definitions => "undefine some",
             Bound::Fences => "wait for the next view",
         }
@@ -180,8 +180,10 @@ impl fmt::Display for Bound {
             Bound::ClientSlots => "semaphores that your address uses have too many slots",
             Bound::FilterNames => "the filter has too many names and prefixes",
             Bound::FilterBytes => "the names and prefixes of all watchers of this node have too many bytes",
-            Bound::Errands => "too many requests wait for the control plane",
-            Bound::ConnectionErrands => "too many requests of this connection wait for the control plane",
+            Bound::ControlCalls => "too many requests wait for the control plane",
+            Bound::ConnectionControlCalls => {
+                "too many requests of this connection wait for the control plane"
+            }
             Bound::Definitions => "too many names are defined",
             Bound::Fences => "this name has used all its fences of this view",
             Bound::Connections => "too many clients are connected to this node",

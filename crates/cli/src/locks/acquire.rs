@@ -85,7 +85,7 @@ pub(crate) fn acquire(arguments: &AcquireArguments) -> Result<u8> {
         let mut facts =
             vec![("name", json!(name)), ("slot", json!(guard.slot())), ("fence", json!(guard.fence()))];
         facts.extend(arguments.lock.group(&guard).map(|group| ("group", json!(group))));
-        let (grant, left) = guard.detach().await.context(name.clone())?;
+        let (grant, left) = guard.detach().await.with_context(|| format!("lock '{name}'"))?;
         arguments.shown.say(facts, &grant, left);
         Ok(0)
     })

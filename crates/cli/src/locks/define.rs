@@ -77,20 +77,25 @@ pub(crate) struct UndefineArguments {
 
 pub(crate) fn define(DefineArguments { name, what, asking }: &DefineArguments) -> Result<Ended> {
     let definition = what.definition();
-    runtime()?
-        .block_on(async { asking.first().await?.define(name, definition).await.context(name.clone()) })?;
+    runtime()?.block_on(async {
+        asking.first().await?.define(name, definition).await.with_context(|| format!("lock '{name}'"))
+    })?;
     tell(asking, name, Some(definition));
     Ok(Ended::Well)
 }
 
 pub(crate) fn resize(ResizeArguments { name, slots, asking }: &ResizeArguments) -> Result<Ended> {
-    runtime()?.block_on(async { asking.first().await?.resize(name, *slots).await.context(name.clone()) })?;
+    runtime()?.block_on(async {
+        asking.first().await?.resize(name, *slots).await.with_context(|| format!("lock '{name}'"))
+    })?;
     tell(asking, name, Some(Definition::Slots(*slots)));
     Ok(Ended::Well)
 }
 
 pub(crate) fn undefine(UndefineArguments { name, asking }: &UndefineArguments) -> Result<Ended> {
-    runtime()?.block_on(async { asking.first().await?.undefine(name).await.context(name.clone()) })?;
+    runtime()?.block_on(async {
+        asking.first().await?.undefine(name).await.with_context(|| format!("lock '{name}'"))
+    })?;
     tell(asking, name, None);
     Ok(Ended::Well)
 }

@@ -69,7 +69,7 @@ impl LockArguments {
                 note!("tokenwood: {}", self.not_granted());
                 Ok(Err(NOT_HAD))
             }
-            Err(error) => Err(error).context(self.name.clone()),
+            Err(error) => Err(error).with_context(|| format!("lock '{}'", self.name)),
         }
     }
 

@@ -73,7 +73,7 @@ fn wrong_input_gets_a_clear_error() {
     let cluster = Cluster::start("wrong-input", 1, false);
     let long = "x".repeat(256);
     for (arguments, expected) in [
-        (&["run", "", "--", "true"][..], "the name is empty"),
+        (&["run", "", "--", "true"][..], "lock '': the name is empty"),
         (&["run", &long, "--", "true"], "256 bytes"),
         (&["run", "a\nb", "--", "true"], "control characters"),
         (&["run", "x", "--slots", "0", "--", "true"], "1 to 65536 slots"),
@@ -101,7 +101,7 @@ fn slots_that_contradict_what_is_in_use_are_refused() {
             let refused = cluster.run(node, &[&["run", "gpu"], other, &["--", "true"]].concat());
             assert_eq!(code(&refused), 2, "{other:?}: {}", error(&refused));
             let said = error(&refused);
-            assert!(said.contains("gpu: the name is in use as a semaphore with 2 slots"), "{said}");
+            assert!(said.contains("lock 'gpu': the name is in use as a semaphore with 2 slots"), "{said}");
             assert_eq!(said.lines().count(), 1, "{said}");
         }
     }

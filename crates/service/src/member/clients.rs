@@ -96,7 +96,7 @@ impl Member {
             }
             ToNode::Ask { number, question } => match self.answer(&question, environment, now) {
                 Some(answer) => Some(ToClient::QuestionAnswer { number, answer }),
-                None => match self.connections.begin_errand(connection, &self.setup.core.limits) {
+                None => match self.connections.begin_control_call(connection, &self.setup.core.limits) {
                     Ok(()) => return effects.push(Effect::Arrange { connection, number, question }),
                     Err(refusal) => Some(ToClient::QuestionAnswer {
                         number,
@@ -161,7 +161,8 @@ impl Member {
         match self.core.proposal(order) {
             Err(refusal) => return done(Err(refusal)),
             Ok(Some(entry)) => {
-                if let Err(refusal) = self.connections.begin_errand(connection, &self.setup.core.limits) {
+                if let Err(refusal) = self.connections.begin_control_call(connection, &self.setup.core.limits)
+                {
                     return done(Err(refusal));
                 }
                 effects.push(Effect::Propose { connection, number, entry });
@@ -189,7 +190,7 @@ impl Member {
         applied: Result<Applied, ControlPlaneError>,
         effects: &mut Vec<Effect>,
     ) {
-        self.connections.end_errand(connection);
+        self.connections.end_control_call(connection);
         let applied = applied.map_err(|ControlPlaneError(why)| Refusal::NotAgreed(why));
         let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| OrderDone::Agreed);
         effects.push(Effect::Tell { connection, frame: ToClient::OrderResult { number, result } });
@@ -202,7 +203,7 @@ impl Member {
         answer: Result<QuestionAnswer, ControlPlaneError>,
         effects: &mut Vec<Effect>,
     ) {
-        self.connections.end_errand(connection);
+        self.connections.end_control_call(connection);
         let answer = answer.unwrap_or_else(|ControlPlaneError(why)| QuestionAnswer::NotDone(why));
         effects.push(Effect::Tell { connection, frame: ToClient::QuestionAnswer { number, answer } });
     }

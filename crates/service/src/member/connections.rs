@@ -27,7 +27,7 @@ pub(super) struct Connections {
     /// The number of bytes in the filters of all watchers.
     filter_bytes: u64,
     /// The number of questions and orders on their way to the control plane, also of connections that are over.
-    errands: u64,
+    control_calls: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ struct Connection {
     sessions: BTreeSet<u64>,
     watch: Option<Watch>,
     /// The number of its questions and orders on their way to the control plane.
-    errands: u64,
+    control_calls: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -57,8 +57,12 @@ fn within(kept: u64, most: u64, bound: Bound) -> Result<(), Refusal> {
 impl Connections {
     pub(super) fn open(&mut self, client: &str) -> ConnectionId {
         self.last += 1;
-        let connection =
-            Connection { client: client.to_owned(), sessions: BTreeSet::new(), watch: None, errands: 0 };
+        let connection = Connection {
+            client: client.to_owned(),
+            sessions: BTreeSet::new(),
+            watch: None,
+            control_calls: 0,
+        };
         self.open.insert(ConnectionId(self.last), connection);
         ConnectionId(self.last)
     }
@@ -121,21 +125,21 @@ impl Connections {
     }
 
     /// Something of a connection goes to the control plane, unless too much is on its way already.
-    pub(super) fn begin_errand(&mut self, id: ConnectionId, limits: &Limits) -> Result<(), Refusal> {
-        within(self.errands, limits.errands, Bound::Errands)?;
+    pub(super) fn begin_control_call(&mut self, id: ConnectionId, limits: &Limits) -> Result<(), Refusal> {
+        within(self.control_calls, limits.control_calls, Bound::ControlCalls)?;
         if let Some(connection) = self.open.get_mut(&id) {
-            within(connection.errands, limits.connection_errands, Bound::ConnectionErrands)?;
-            connection.errands += 1;
+            within(connection.control_calls, limits.connection_control_calls, Bound::ConnectionControlCalls)?;
+            connection.control_calls += 1;
         }
-        self.errands += 1;
+        self.control_calls += 1;
         Ok(())
     }
 
     /// The control plane has seen to something of a connection, which may be over by now.
-    pub(super) fn end_errand(&mut self, id: ConnectionId) {
-        self.errands = self.errands.saturating_sub(1);
+    pub(super) fn end_control_call(&mut self, id: ConnectionId) {
+        self.control_calls = self.control_calls.saturating_sub(1);
         if let Some(connection) = self.open.get_mut(&id) {
-            connection.errands = connection.errands.saturating_sub(1);
+            connection.control_calls = connection.control_calls.saturating_sub(1);
         }
     }
 

@@ -250,7 +250,7 @@ fn idle_names_make_room_for_others() {
 
 #[test]
 fn orders_on_their_way_are_few() {
-    let mut node = Node::new(Limits { errands: 3, connection_errands: 2, ..Limits::default() });
+    let mut node = Node::new(Limits { control_calls: 3, connection_control_calls: 2, ..Limits::default() });
     let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(|at| node.member.connected(at));
     let define = |number| {
         let definition = Some(Definition::MUTEX);
@@ -259,10 +259,10 @@ fn orders_on_their_way_are_few() {
     let lease = |number| ToNode::Ask { number, question: Question::Lease(Duration::from_secs(2)) };
     assert!(matches!(&node.hear(one, define(1))[..], [Effect::Propose { .. }]));
     assert!(matches!(&node.hear(one, lease(2))[..], [Effect::Arrange { .. }]));
-    let result = Err(bound(Bound::ConnectionErrands, 2));
+    let result = Err(bound(Bound::ConnectionControlCalls, 2));
     assert_eq!(node.tell(one, define(3)), Some(ToClient::OrderResult { number: 3, result }));
     assert!(matches!(&node.hear(two, lease(1))[..], [Effect::Arrange { .. }]));
-    let answer = QuestionAnswer::NotDone(bound(Bound::Errands, 3).to_string());
+    let answer = QuestionAnswer::NotDone(bound(Bound::ControlCalls, 3).to_string());
     assert_eq!(node.tell(two, lease(2)), Some(ToClient::QuestionAnswer { number: 2, answer }));
     // A connection that is over frees nothing before the answer comes.
     node.member.disconnected(two, NOW, &mut node.effects);

@@ -52,7 +52,7 @@ variants!(REFUSAL, Refusal: NameEmpty NameTooLong NameNotPrintable Slots NoGroup
     TimedOut Cancelled NoSuchSession RequestUsed NotHeld StaleFence TooManyRequests TooManySessions TimeToLive NoLease Overloaded
     Leaving DefinedAs NotDefined NobodyHolds ForceReleased NotAgreed Lease Invitation Bound);
 variants!(BOUND, Bound: Sessions ClientSessions ConnectionSessions LongSessions ClientLongSessions Requests ClientRequests
-    SessionRequests Refusals ClientRefusals Names Slots ClientSlots FilterNames FilterBytes Errands ConnectionErrands
+    SessionRequests Refusals ClientRefusals Names Slots ClientSlots FilterNames FilterBytes ControlCalls ConnectionControlCalls
     Definitions Fences Connections ClientConnections);
 
 #[test]

@@ -1,4 +1,5 @@
-//! What a member wants of the control plane: each errand runs in a task of its own, and its reply is the member's next input.
+//! What a member asks of the control plane. Each call runs in a task of its own, and its reply is the next input of the
+//! member.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +18,7 @@ use crate::host::Shared;
 /// So many renewals may be without an answer.
 const MOST_RENEWALS: usize = 16;
 
-/// What is known of errands to the leader.
+/// What is known of calls to the leader.
 #[derive(Default)]
 pub(crate) struct ToLeader {
     /// It was logged that consensus has stopped at this node.
@@ -45,28 +46,28 @@ pub(crate) async fn follow_registry(shared: Arc<Shared>) {
     }
 }
 
-/// Begins an errand. Every effect that is not carried out at once is one.
-pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
+/// Begins a call. Every effect that is not carried out at once is one.
+pub(crate) fn begin(shared: &Arc<Shared>, call: Effect) {
     let it = shared.clone();
-    let mut errands = shared.errands.lock().ignore_poison();
-    while let Some(ended) = errands.try_join_next() {
+    let mut control_calls = shared.control_calls.lock().ignore_poison();
+    while let Some(ended) = control_calls.try_join_next() {
         if ended.is_err() {
-            shared.failures.note("errand", ended);
+            shared.failures.note("control call", ended);
         }
     }
     let runtime = &shared.runtime;
-    match errand {
+    match call {
         Effect::Renew(renewal) if may_renew(shared) => {
             let asks = async move { it.leader_replies(it.renew(renewal)).await };
-            errands.spawn_on(asks, runtime);
+            control_calls.spawn_on(asks, runtime);
         }
         Effect::Join(member) if may_renew(shared) => {
             let asks = async move { it.leader_replies(it.join(member)).await };
-            errands.spawn_on(asks, runtime);
+            control_calls.spawn_on(asks, runtime);
         }
         Effect::Goodbye(identity) => {
             // The member says it again until the next view is without it.
-            errands.spawn_on(async move { _ = it.control.goodbye(identity).await }, runtime);
+            control_calls.spawn_on(async move { _ = it.control.goodbye(identity).await }, runtime);
         }
         Effect::Propose { connection, number, entry } => {
             let proposes = async move {
@@ -79,14 +80,14 @@ pub(crate) fn begin(shared: &Arc<Shared>, errand: Effect) {
                     turn.member.proposed((connection, number), &entry, applied, turn.effects);
                 });
             };
-            errands.spawn_on(proposes, runtime);
+            control_calls.spawn_on(proposes, runtime);
         }
         Effect::Arrange { connection, number, question } => {
             let arranges = async move {
                 let what = it.arrange(question).await.map_err(|error| ControlPlaneError(error.to_string()));
                 it.with_member(|turn| turn.member.arranged((connection, number), what, turn.effects));
             };
-            errands.spawn_on(arranges, runtime);
+            control_calls.spawn_on(arranges, runtime);
         }
         _ => {}
     };
