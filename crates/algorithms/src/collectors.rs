@@ -4,26 +4,28 @@
 //! `docs/algorithms/collectors.md` and, for the same state machine with one token per group,
 //! `docs/algorithms/chaudhuri-edward.md`.
 
-use alloc::format;
 use alloc::vec::Vec;
-use core::fmt::Debug;
-use core::hash::Hash;
 use core::marker::PhantomData;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT, Wait};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Tokens};
+use crate::info::{Info, TimerInfo};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
+mod global;
 mod layout;
 mod message;
+mod moving;
 #[cfg(test)]
 pub(crate) mod paper;
+mod rules;
 
 pub use defects::Defect;
-pub use layout::{GLOBAL, Layout, LocalGroup};
-pub use message::Message;
+pub use layout::{FIRST_GLOBAL, Layout, LocalGroup};
+pub use message::{Epoch, Message};
+use moving::Office;
+pub use rules::{Dynamic, LOCAL_GROUPS, Rules, Share, Variant};
 
 /// The only timer.
 const COLLECT: usize = 0;
@@ -50,14 +52,12 @@ pub mod notes {
     pub const BACK_WHILE_COLLECTING: &str = "tokens came back while requests were collected";
     /// Only if tokens return to the local collector after every critical section.
     pub const DEALT_AGAIN: &str = "a token that came back was dealt again";
-}
-
-/// What distinguishes the algorithms of this structure.
-pub trait Variant: Clone + Eq + Hash + Debug + Send + Sync + 'static {
-    /// Its description.
-    const INFO: Info;
-    /// Reads its options.
-    fn rules(setting: &Setting) -> Result<Rules, SettingError>;
+    /// The next three only if the global collector moves.
+    pub const MOVED: &str = "the global collector moved";
+    /// Handing over and asking crossed each other.
+    pub const FORWARDED: &str = "a message for the global collector was forwarded";
+    /// A collector heard from the others that it is the global one before it was handed anything.
+    pub const EARLY: &str = "a message came before the office that it is for";
 }
 
 /// A node's state.
@@ -76,118 +76,13 @@ pub struct Grouped<V> {
     available: u32,
     /// At the global collector: the waiting groups, each at most once (GRQ).
     asking: Vec<LocalGroup>,
+    /// At a local collector: which collector is the global one.
+    office: Office,
     variant: PhantomData<V>,
 }
 
-/// How the global collector shares out its tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
-    /// Equal shares.
-    Equal,
-    /// Equal shares, none above ⌈k / groups⌉.
-    Capped,
-    /// One for each group; the rest for the global collector's own group.
-    One,
-}
-
-/// The options.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    layout: Layout,
-    share: Share,
-    /// Whether requests are collected for a moment before idle tokens are shared out.
-    collect: bool,
-    /// Whether a token returns to the local collector after every critical section.
-    redeal: bool,
-    defect: Option<Defect>,
-}
-
-impl Rules {
-    /// The rules for this way of sharing. The setting says how many groups there are and whether requests are
-    /// collected.
-    pub fn new(setting: &Setting, share: Share) -> Result<Rules, SettingError> {
-        let (nodes, groups) = (setting.nodes, setting.number(LOCAL_GROUPS.name, 0));
-        let layout = Layout::new(nodes, groups).ok_or_else(|| {
-            SettingError(format!("local-groups must be at most the number of nodes ({nodes}), not {groups}"))
-        })?;
-        let collect = setting.option("share") == Some("collect");
-        Ok(Rules { layout, share, collect, redeal: false, defect: None })
-    }
-}
-
-/// The option that all variants have.
-pub const LOCAL_GROUPS: OptionInfo = OptionInfo::number(
-    "local-groups",
-    "how many local groups (0: the whole number nearest to the root of the number of nodes)",
-);
-
-/// The algorithm of 000.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Dynamic {}
-
 /// The algorithm of 000.
 pub type Collectors = Grouped<Dynamic>;
-
-impl Variant for Dynamic {
-    const INFO: Info = Info {
-        name: "collectors",
-        title: "about √n groups with request collectors, tokens shared out by demand",
-        kind: Kind::KMutex,
-        source: "000 sec. III",
-        cost: "0 to 7 for a single request; for many at once 2 to 3, plus 2 per group and per token",
-        tokens: Tokens::PerSlot,
-        needs: Needs::RELIABLE,
-        clients: Clients::OneEach,
-        unique_requests: true,
-        options: &[
-            OptionInfo::choice(
-                "share",
-                &["cap", "collect"],
-                "grant at most k/groups tokens at once, or collect requests for a moment first",
-            ),
-            OptionInfo::choice(
-                "return",
-                &["queue", "collector"],
-                "where a token goes after each section: along its queue, or to the local collector",
-            ),
-            LOCAL_GROUPS,
-        ],
-        timers: &[COLLECT_TIMER],
-        sometimes: &[
-            notes::WAITS,
-            notes::TOO_MANY,
-            notes::OWN_GROUP_SEVERAL,
-            notes::BACK_WHILE_COLLECTING,
-            notes::DEALT_AGAIN,
-        ],
-        suite: &[
-            Scope::new(1, 1, 2),
-            Scope::new(2, 2, 3),
-            Scope::new(3, 3, 2),
-            Scope::new(4, 1, 2),
-            Scope::new(4, 2, 2),
-            Scope::new(4, 3, 2),
-            Scope::new(4, 2, 2).with(&[("return", "collector")]),
-            Scope::new(4, 1, 2).with(&[("share", "collect")]).firings(2, 2),
-            Scope::new(4, 2, 2).with(&[("share", "collect")]).firings(2, 2),
-            Scope::new(4, 3, 2).with(&[("share", "collect"), ("return", "collector")]).firings(2, 2),
-            Scope::new(6, 2, 1),
-            Scope::new(6, 2, 1).with(&[("return", "collector")]),
-            Scope::new(6, 2, 1).with(&[("share", "collect")]).firings(2, 2),
-            Scope::new(6, 4, 1).with(&[("local-groups", "3")]),
-        ],
-        defects: Defect::TABLE,
-    };
-
-    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        let collect = setting.option("share") == Some("collect");
-        Ok(Rules {
-            redeal: setting.option("return") == Some("collector"),
-            defect: Defect::of(setting),
-            ..Rules::new(setting, if collect { Share::Equal } else { Share::Capped })?
-        })
-    }
-}
 
 impl<V: Variant> Algorithm for Grouped<V> {
     type Message = Message;
@@ -206,8 +101,9 @@ impl<V: Variant> Algorithm for Grouped<V> {
             waiting: Vec::new(),
             covered: 0,
             asked: false,
-            available: if site.me == GLOBAL { site.tokens } else { 0 },
+            available: if site.me == FIRST_GLOBAL { site.tokens } else { 0 },
             asking: Vec::new(),
+            office: Office::start(site.rules.moves_after),
             variant: PhantomData,
         }
     }
@@ -222,17 +118,21 @@ impl<V: Variant> Algorithm for Grouped<V> {
             Input::Cancel { .. } => out.never(UNUSED_INPUT),
             Input::Deliver { from, message } => match message {
                 Message::Request(origin) => self.on_request(site, origin, out),
-                Message::GroupRequest(group) => self.on_group_request(site, from, group, out),
+                Message::GroupRequest(group, epoch) => self.on_group_request(site, from, group, epoch, out),
                 Message::Grant(tokens) => self.deal(site, printed_count(tokens), out),
                 Message::Token(queue) => self.take_token(site, queue, out),
                 Message::Home => self.came_home(site, out),
-                Message::Return(tokens) => self.give_back(site, printed_count(tokens), out),
+                Message::Return(tokens, epoch) => self.on_return(site, printed_count(tokens), epoch, out),
+                Message::Over { epoch, available, asking } => {
+                    self.take_over(site, epoch, available, asking, out);
+                }
+                Message::New(global, epoch) => self.on_new(site, global, epoch, out),
             },
         }
     }
 
     fn count(&self, _: &Site<'_, Self>, census: &mut Census) {
-        (0..self.available).for_each(|_| census.token_here());
+        (0..self.available + self.office.early_tokens()).for_each(|_| census.token_here());
         census.queue(self.asking.len());
         census.queue_of(self.waiting.iter().copied());
         if let Some(queue) = &self.held {
@@ -262,7 +162,7 @@ impl<V: Variant> Grouped<V> {
     fn request(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
         let collector = site.rules.layout.collector_of(site.me);
         let dangling = site.has_defect(Defect::DanglingElse);
-        if if dangling { collector == site.me && site.me != GLOBAL } else { collector != site.me } {
+        if if dangling { collector == site.me && site.me != FIRST_GLOBAL } else { collector != site.me } {
             return out.send(collector, Message::Request(site.me));
         }
         // A waiting group comes first, so the global collector's client enters only if the queue is empty.
@@ -316,7 +216,7 @@ impl<V: Variant> Grouped<V> {
 /// The rules of a local collector.
 impl<V: Variant> Grouped<V> {
     fn on_request(&mut self, site: &Context<'_, V>, origin: NodeId, out: &mut Out<'_, V>) {
-        if site.me == GLOBAL && site.has_defect(Defect::OwnGroupDropped) {
+        if self.is_global(site) && site.has_defect(Defect::OwnGroupDropped) {
             return;
         }
         self.waiting.push(origin);
@@ -330,10 +230,10 @@ impl<V: Variant> Grouped<V> {
         }
         self.asked = true;
         let group = site.rules.layout.group_of(site.me);
-        if site.me == GLOBAL {
+        if self.is_global(site) {
             self.enqueue(site, group, out);
         } else {
-            out.send(GLOBAL, Message::GroupRequest(group));
+            out.send(self.office.global, Message::GroupRequest(group, self.office.epoch));
         }
     }
 
@@ -350,12 +250,12 @@ impl<V: Variant> Grouped<V> {
         for first in 0..used {
             self.dispatch(site, waiting.iter().skip(first).step_by(used).copied().collect(), out);
         }
-        if site.me == GLOBAL && used > 1 {
+        if self.is_global(site) && used > 1 {
             out.note(notes::OWN_GROUP_SEVERAL);
         }
         let unused = tokens - used as u32;
         if unused > 0 {
-            if site.me != GLOBAL {
+            if !self.is_global(site) {
                 out.note(notes::TOO_MANY);
             }
             self.give_back(site, unused, out);
@@ -383,8 +283,8 @@ impl<V: Variant> Grouped<V> {
     }
 
     fn give_back(&mut self, site: &Context<'_, V>, tokens: u32, out: &mut Out<'_, V>) {
-        if site.me != GLOBAL {
-            return out.send(GLOBAL, Message::Return(tokens));
+        if !self.is_global(site) {
+            return out.send(self.office.global, Message::Return(tokens, self.office.epoch));
         }
         let collecting = self.collecting(site);
         self.available += tokens;
@@ -393,80 +293,5 @@ impl<V: Variant> Grouped<V> {
         } else {
             self.share_out(site, out);
         }
-    }
-}
-
-/// The rules of the global collector.
-impl<V: Variant> Grouped<V> {
-    fn on_group_request(
-        &mut self,
-        site: &Context<'_, V>,
-        from: NodeId,
-        group: LocalGroup,
-        out: &mut Out<'_, V>,
-    ) {
-        if self.asking.contains(&group) {
-            return out.never("a group asks and is in the queue already");
-        }
-        if site.has_defect(Defect::QueuesItself) {
-            self.waiting.push(from);
-            return self.enqueue(site, site.rules.layout.group_of(site.me), out);
-        }
-        self.enqueue(site, group, out);
-    }
-
-    fn enqueue(&mut self, site: &Context<'_, V>, group: LocalGroup, out: &mut Out<'_, V>) {
-        self.asking.push(group);
-        if self.collecting(site) {
-            if self.asking.len() == 1 {
-                out.arm(COLLECT, MOMENT);
-            }
-        } else if self.available == 0 && !site.has_defect(Defect::SharesFromK) {
-            out.note(notes::WAITS);
-        } else {
-            self.share_out(site, out);
-        }
-    }
-
-    /// Whether the timer is armed: only then do groups wait while tokens are free.
-    fn collecting(&self, site: &Context<'_, V>) -> bool {
-        site.rules.collect && self.available > 0 && !self.asking.is_empty()
-    }
-
-    fn share_out(&mut self, site: &Context<'_, V>, out: &mut Out<'_, V>) {
-        let Some(&longest) = self.asking.first() else { return };
-        if site.has_defect(Defect::OwnGroupFirst) {
-            self.asking.sort_by_key(|&group| site.rules.layout.collector(group) != GLOBAL);
-        }
-        let pool = if site.has_defect(Defect::SharesFromK) { site.tokens } else { self.available };
-        let served: Vec<LocalGroup> = {
-            let most = self.asking.len().min(pool as usize);
-            self.asking.drain(..most).collect()
-        };
-        let Some(groups) = u32::try_from(served.len()).ok().filter(|&groups| groups > 0) else { return };
-        if !served.contains(&longest) {
-            out.never("the group that has waited longest is passed over");
-        }
-        // All shares are computed before the first grant: dealing to the own group may return tokens.
-        let shares: Vec<u32> =
-            (0..groups).zip(&served).map(|(index, &group)| share(site, pool, groups, index, group)).collect();
-        self.available = self.available.saturating_sub(shares.iter().sum());
-        for (group, tokens) in served.into_iter().zip(shares) {
-            match site.rules.layout.collector(group) {
-                GLOBAL => self.deal(site, tokens, out),
-                collector => out.send(collector, Message::Grant(tokens)),
-            }
-        }
-    }
-}
-
-/// The number of tokens, out of `pool`, for the group with this index among those served now.
-fn share<V: Variant>(site: &Context<'_, V>, pool: u32, groups: u32, index: u32, group: LocalGroup) -> u32 {
-    let equal = pool / groups + u32::from(index < pool % groups);
-    match site.rules.share {
-        Share::Equal => equal,
-        Share::Capped => equal.min(site.tokens.div_ceil(site.rules.layout.groups())),
-        Share::One if site.rules.layout.collector(group) == GLOBAL => 1 + pool - groups,
-        Share::One => 1,
     }
 }

@@ -287,8 +287,9 @@ impl Figure {
                       who asks does so at the same moment, once, and the run goes on until the last token is back at the \
                       global collector. With constant times chance has no part in it: one seed, no error bars.";
         let options = "collectors runs with share=collect, which waits for two hops before it shares out idle tokens; \
-                       its default share=cap grants at most ⌈k/groups⌉, which with 129 groups is one token, and would be \
-                       Chaudhuri and Edward's algorithm.";
+                       its default share=equal would grant all of them to the group whose request comes first, although \
+                       all come at the same moment. share=cap grants at most ⌈k/groups⌉, which with 129 groups is one \
+                       token, and would be Chaudhuri and Edward's algorithm.";
         let halves = "Where half a group is no whole number it is rounded up.";
         let chance = "The curve with exponential M and E is a mean over seeds: the round ends when the slowest of all the \
                       token queues does, so averages in place of the times are too short a forecast.";
@@ -378,7 +379,7 @@ mod tests {
                 assert_eq!((summary.settled.mean, summary.messages as f64), edward);
                 // With a cap of one token to a group, which 129 groups give, there is no difference.
                 let mut capped = Contender::Queue.point(&round);
-                capped.plan.setting.options.clear();
+                capped.plan.setting.options = vec![("share".to_string(), "cap".to_string())];
                 let summary = capped.run().unwrap();
                 assert_eq!((summary.settled.mean, summary.messages as f64), edward);
             }

@@ -4,6 +4,8 @@ use crate::defects;
 use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
+const MOVES: &[(&str, &str)] = &[("grc", "moves"), ("move-after", "1")];
+
 defects! {
     /// The defects that can be enabled.
     pub enum Defect {
@@ -70,6 +72,46 @@ defects! {
             right: "groups are served in the order of their requests; the own group is one of them",
             shows: Shows::Search(Property::NothingImpossible),
             scope: Scope::new(3, 1, 1),
+        },
+        AnnouncesOnly => DefectInfo {
+            name: "announces-only",
+            source: "000 app. A, Broadcast_New_GRC",
+            printed: "a new global collector is announced, and it is handed neither the free tokens nor the groups that wait",
+            right: "OVER hands over both",
+            shows: Shows::Search(Property::TokensConserved),
+            scope: Scope::new(4, 3, 1).with(&[("grc", "moves"), ("move-after", "1"), ("share", "cap")]),
+        },
+        OverWithoutQueue => DefectInfo {
+            name: "over-without-queue",
+            source: "mutant of grc=moves",
+            printed: "OVER hands over the free tokens and not the groups that wait",
+            right: "it hands over both",
+            shows: Shows::Search(Property::NobodyLeftWaiting),
+            scope: Scope::new(4, 1, 2).with(MOVES),
+        },
+        LateRequestDropped => DefectInfo {
+            name: "late-request-dropped",
+            source: "mutant of grc=moves",
+            printed: "a collector that is not the global one any more drops a group request",
+            right: "it forwards it to the global one that it knows of",
+            shows: Shows::Search(Property::NobodyLeftWaiting),
+            scope: Scope::new(4, 1, 2).with(MOVES),
+        },
+        LateReturnDropped => DefectInfo {
+            name: "late-return-dropped",
+            source: "mutant of grc=moves",
+            printed: "a collector that is not the global one any more drops tokens that return",
+            right: "it forwards them to the global one that it knows of",
+            shows: Shows::Search(Property::TokensConserved),
+            scope: Scope::new(4, 1, 1).with(MOVES),
+        },
+        EarlyForwarded => DefectInfo {
+            name: "early-forwarded",
+            source: "mutant of grc=moves",
+            printed: "a message of a newer epoch is forwarded like one of an older epoch",
+            right: "it is kept until OVER comes: forwarded, it goes to and fro between two collectors",
+            shows: Shows::Search(Property::NothingImpossible),
+            scope: Scope::new(4, 1, 1).with(MOVES),
         },
     }
 }

@@ -5,8 +5,8 @@ use crate::algorithm::NodeId;
 /// A local group, numbered from 0.
 pub type LocalGroup = u32;
 
-/// The global collector: the local collector of the first group.
-pub const GLOBAL: NodeId = 0;
+/// The global collector at the start: the local collector of the first group.
+pub const FIRST_GLOBAL: NodeId = 0;
 
 /// Nodes in consecutive blocks whose sizes differ by at most one, the larger ones first. The first node of
 /// each block is its local collector.
@@ -84,7 +84,7 @@ mod tests {
             }
         }
         assert_eq!(Layout::new(3, 4), None);
-        assert!(Layout::new(9, 0).unwrap().is_collector(GLOBAL));
+        assert!(Layout::new(9, 0).unwrap().is_collector(FIRST_GLOBAL));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::schedule::parse_schedule;
 use crate::{Algorithm, NodeId, World};
 
 const COLLECT: &[(&str, &str)] = &[("share", "collect")];
+const CAP: &[(&str, &str)] = &[("share", "cap")];
 
 fn world(scope: Scope) -> World<Collectors> {
     World::of(&scope, None).unwrap()
@@ -67,30 +68,54 @@ fn figure_1() {
 }
 
 /// Section III D: a single request costs 0 messages if it is the GRC's, 6 if it is that of a normal node in
-/// another group. In between it is 3: twice one hop, and the way back.
+/// another group. In between it is 3: twice one hop, and the way back. That holds for a grant of one token.
 #[test]
 fn a_single_request() {
     for (node, messages) in [(0, 0), (1, 3), (3, 3), (4, 6)] {
         for options in [&[], &[("return", "collector")][..]] {
-            let mut world = world(Scope::new(9, 3, 1).with(options));
-            world.run(&format!("req{node}")).unwrap();
-            serve_all(&mut world);
-            assert_eq!((world.entries, world.sent), (1, messages), "node {node}");
+            for scope in [Scope::new(9, 1, 1).with(options), Scope::new(9, 3, 1).with(CAP)] {
+                let mut world = world(scope);
+                world.run(&format!("req{node}")).unwrap();
+                serve_all(&mut world);
+                assert_eq!((world.entries, world.sent), (1, messages), "node {node}");
+            }
         }
     }
 }
 
-/// The claim of 6 holds only for a grant of one token: a larger grant sends the unused tokens back at once,
-/// which is a seventh message.
+/// The text's own rule divides all free tokens among the groups that wait, so a group that waits alone gets
+/// them all and sends the unused ones back at once: one message more for every group but the GRC's.
 #[test]
 fn a_single_request_with_a_larger_grant() {
-    let mut world = world(Scope::new(9, 9, 1));
-    world.run("req4 4>3 3>0").unwrap();
-    assert_eq!(under_way(&world, 0, 3), Message::Grant(3));
-    world.run("0>3").unwrap();
-    assert_eq!(under_way(&world, 3, 0), Message::Return(2));
-    serve_all(&mut world);
-    assert_eq!((world.entries, world.sent), (1, 7));
+    for (options, granted) in [(&[][..], 9), (CAP, 3)] {
+        let mut world = world(Scope::new(9, 9, 1).with(options));
+        world.run("req4 4>3 3>0").unwrap();
+        assert_eq!(under_way(&world, 0, 3), Message::Grant(granted));
+        world.run("0>3").unwrap();
+        assert_eq!(under_way(&world, 3, 0), Message::Return(granted - 1, 0));
+        serve_all(&mut world);
+        assert_eq!((world.entries, world.sent), (1, 7));
+    }
+    for (node, messages) in [(0, 0), (1, 3), (3, 4), (4, 7)] {
+        let mut world = world(Scope::new(9, 3, 1));
+        world.run(&format!("req{node}")).unwrap();
+        serve_all(&mut world);
+        assert_eq!((world.entries, world.sent), (1, messages), "node {node}");
+    }
+}
+
+/// The text's contribution: a group that asks alone gets several tokens, so its nodes are inside together.
+/// With at most k/groups tokens for a grant they go in one after the other, in fewer messages.
+#[test]
+fn three_nodes_of_one_group_are_inside_together() {
+    for (options, together, messages) in [(&[][..], 3, 15), (CAP, 1, 10)] {
+        let mut world = world(Scope::new(16, 4, 1).with(options));
+        ask_together(&mut world, Layout::new(16, 0).unwrap(), &[5, 6, 7]);
+        world.settle(100).unwrap();
+        assert_eq!(world.census().inside, together);
+        serve_all(&mut world);
+        assert_eq!((world.entries, world.sent), (3, messages));
+    }
 }
 
 /// Section III D: if all nodes ask at once, the text counts 4(√n − 1) − 1 messages, and concludes O(√n). It
@@ -185,10 +210,10 @@ fn case_3() {
     assert_eq!(under_way(&three_b, 0, 1), Message::Token(Vec::from([1])));
 }
 
-/// Without collecting, the first group gets no more than its share, and some tokens are left for the next.
+/// With a cap, the first group gets no more than its share, and some tokens are left for the next.
 #[test]
-fn the_first_request_does_not_sweep_up_all_tokens() {
-    let mut capped = world(Scope::new(9, 4, 1));
+fn capped_the_first_request_does_not_sweep_up_all_tokens() {
+    let mut capped = world(Scope::new(9, 4, 1).with(CAP));
     capped.run("req3 3>0 req6 6>0").unwrap();
     assert_eq!(under_way(&capped, 0, 3), Message::Grant(2));
     assert_eq!(under_way(&capped, 0, 6), Message::Grant(2));
@@ -291,7 +316,8 @@ fn three_inside_where_two_are_allowed() {
 /// Two tokens come as one grant and are counted as one: the other is gone.
 #[test]
 fn a_token_vanishes() {
-    let (world, violated) = replay(Scope::new(4, 4, 1), "grant-counts-one", "req2 2>0 0>2 exit2 2>0");
+    let (world, violated) =
+        replay(Scope::new(4, 4, 1).with(CAP), "grant-counts-one", "req2 2>0 0>2 exit2 2>0");
     assert_eq!(violated.last(), Some(&Property::TokensConserved));
     assert_eq!(world.census().tokens_held, 3);
 }

@@ -246,22 +246,24 @@ fn lacbt() {
 #[test]
 fn collectors() {
     // 16 nodes in 4 groups. Alone: nothing for node 0; 3 for the others of its group and for the other
-    // collectors; 6 for the rest; one more where a grant is of two tokens and one goes back.
+    // collectors; 6 for the rest; one more where a grant has more tokens than the one that is needed.
     let single = (6.0 * 3.0 + 9.0 * 6.0) / 16.0;
     let cases = [
-        ("chaudhuri-edward", 4, single),
-        ("chaudhuri-edward", 8, single),
-        ("collectors", 4, single),
-        ("collectors", 8, single + 12.0 / 16.0),
+        ("chaudhuri-edward", "tokens=4", single),
+        ("chaudhuri-edward", "tokens=8", single),
+        ("collectors", "tokens=4 share=cap", single),
+        ("collectors", "tokens=8 share=cap", single + 12.0 / 16.0),
+        ("collectors", "tokens=1", single),
+        ("collectors", "tokens=4", single + 12.0 / 16.0),
     ];
-    for (algorithm, tokens, form) in cases {
-        let found = alone(algorithm, &format!("nodes=16 tokens={tokens}"));
-        assert_form(&format!("{algorithm} k = {tokens}"), found.messages_per_entry, form);
+    for (algorithm, parameters, form) in cases {
+        let found = alone(algorithm, &format!("nodes=16 {parameters}"));
+        assert_form(&format!("{algorithm} {parameters}"), found.messages_per_entry, form);
         // REQ, GREQ, GRANT, TOKEN before the entry; HOME and RET after it.
         assert_near("longest", found.longest_wait, 4.0, 1e-9);
     }
     // All nodes at once, k = √n: 2n + 3√n − 5 in total.
-    let found = summary("collectors", &format!("workload=burst nodes=16 tokens=4 {HOPS}"), 1);
+    let found = summary("collectors", &format!("workload=burst nodes=16 tokens=4 share=cap {HOPS}"), 1);
     assert_form("all at once", found.messages_per_entry, (2.0 * 16.0 + 3.0 * 4.0 - 5.0) / 16.0);
 }
 

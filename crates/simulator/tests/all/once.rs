@@ -53,7 +53,7 @@ fn nodes_that_are_not_there_or_twice_there_are_refused() {
 /// A node of another group asks: REQ, GREQ, GRANT, TOKEN, the section, HOME, RET.
 #[test]
 fn a_round_is_measured_to_its_last_message() {
-    let summary = run("collectors", &[("nodes", "16"), ("tokens", "4"), ("workload", "once:5")]);
+    let summary = run("collectors", &[("nodes", "16"), ("tokens", "1"), ("workload", "once:5")]);
     assert_eq!((summary.entries, summary.messages), (1, 6));
     assert_eq!((summary.time_to_enter.mean, summary.last_exit.mean), (40.0, 90.0));
     assert_eq!(summary.settled.mean, 110.0);
