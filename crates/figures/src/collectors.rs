@@ -3,9 +3,8 @@
 //!
 //! **The system.** The captions say "q = 8 and largest n = 128". In case 2 each of the q groups has twice the
 //! requests of the previous one, and eight such groups with the largest at 128 are 1, 2, 4 … 128: so n there
-//! is the N of a group and not the size of the system. (An axis of figures 12 to 15 goes to 2000, which none
-//! of the formulas reaches if 128 nodes ask in total; with N = 128 and Q = 8 two do, 2NQ + 4Q at 2080 and
-//! case 2 as printed at 1994.) Requesters send a message to their collector, so no collector makes a request;
+//! is the N of a group and not the size of the system. The authors' public program has the same numbers, and for
+//! figures 12 to 15 k = 50, q = 5 and n from 1 to 50. Requesters send a message to their collector, so no collector makes a request;
 //! and each requesting group costs a message to the global collector, so its own group is not among them. 128
 //! requests then need groups of 129 nodes, and with as many groups as the text wants the system has 129² =
 //! 16,641 nodes.
@@ -16,6 +15,8 @@
 
 mod claims;
 mod cost;
+mod drawn;
+mod few_groups;
 mod formulas;
 
 use algorithms::Setting;
@@ -26,6 +27,7 @@ use simulator::{Point, Summary};
 
 use crate::page::{Axis, Chart, Dot, Origin, Page, Part, Series};
 use crate::{Effort, Exhibit, Results};
+use drawn::{Drawn, GROUPS_OF_12, powers_below};
 use formulas::{MESSAGE, Round, SECTION, equal, halved};
 
 /// The nodes of a group: a collector and the largest number of requesters.
@@ -33,6 +35,8 @@ const GROUP: u32 = LARGEST + 1;
 const LARGEST: u32 = 128;
 const GROUPS: u32 = 8;
 const TOKENS: u32 = 50;
+/// n in figures 12 to 15, from 1 to 50.
+const NODES: [u32; 19] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 17, 20, 25, 30, 33, 35, 40, 45, 50];
 
 /// The exhibits of this module, in the order of the report.
 pub fn exhibits() -> Vec<Exhibit> {
@@ -50,7 +54,7 @@ pub fn exhibits() -> Vec<Exhibit> {
         figure::<14>("collectors-14", "000 fig. 14", "Case 2: time against nodes that ask"),
         figure::<15>("collectors-15", "000 fig. 15", "Case 2: messages against nodes that ask"),
     ];
-    figures.into_iter().chain([cost::exhibit()]).collect()
+    figures.into_iter().chain([cost::exhibit(), few_groups::exhibit()]).collect()
 }
 
 fn figure<const NUMBER: u32>(id: &'static str, source: &'static str, title: &'static str) -> Exhibit {
@@ -114,6 +118,9 @@ struct Curves {
     printed: Vec<Dot>,
     ours: Vec<Dot>,
     edward: Vec<Dot>,
+    /// As the authors' program draws them.
+    drawn: Vec<Dot>,
+    drawn_edward: Vec<Dot>,
     queue: Vec<Dot>,
     /// Only in case 2.
     collector: Vec<Dot>,
@@ -138,15 +145,19 @@ impl Figure {
         let values: Vec<u32> = match self.against {
             Against::Tokens => (8..=98).step_by(5).collect(),
             Against::Groups => (1..=GROUPS).collect(),
-            Against::Nodes => (8..=LARGEST).step_by(8).collect(),
+            Against::Nodes => NODES.to_vec(),
         };
         let round = |value: u32| {
             let (tokens, groups, largest) = match self.against {
                 Against::Tokens => (value, GROUPS, LARGEST),
                 Against::Groups => (TOKENS, value, LARGEST),
-                Against::Nodes => (TOKENS, GROUPS, value),
+                Against::Nodes => (TOKENS, GROUPS_OF_12, value),
             };
-            let sizes = if self.case == Case::One { equal(groups, largest) } else { halved(groups, largest) };
+            let sizes = match (self.case, self.against) {
+                (Case::One, _) => equal(groups, largest),
+                (Case::Two, Against::Nodes) => powers_below(largest),
+                (Case::Two, _) => halved(groups, largest),
+            };
             Round { x: f64::from(value), tokens, sizes }
         };
         effort.thin(&values).into_iter().map(round).collect()
@@ -191,6 +202,11 @@ impl Figure {
             let value = |round| self.value(results.of(&contender.point(round)));
             rounds.iter().map(|round| Dot::exact(round.x, value(round))).collect()
         };
+        let drawn = |curve: fn(&Drawn, Measure, Case) -> f64| -> Vec<Dot> {
+            let value =
+                |round: &Round| curve(&Drawn::of(self.against, round.x as u32), self.measure, self.case);
+            rounds.iter().map(|round| Dot::exact(round.x, value(round))).collect()
+        };
         let (printed, ours, edward): (Formula, Formula, Formula) = match (self.measure, self.case) {
             (Measure::Time, Case::One) => (Round::time_1, Round::time, Round::edward_time),
             (Measure::Time, Case::Two) => (Round::time_2, Round::time, Round::edward_time),
@@ -206,6 +222,8 @@ impl Figure {
             printed: by_formula(printed),
             ours: by_formula(ours),
             edward: by_formula(edward),
+            drawn: drawn(Drawn::proposed),
+            drawn_edward: drawn(Drawn::edward),
             queue: simulated(Contender::Queue),
             collector,
             simulated_edward: simulated(Contender::Edward),
@@ -241,7 +259,9 @@ impl Figure {
         let queue = if self.case == Case::One { "collectors" } else { "collectors, return=queue" };
         let mut drawn = vec![
             Series::new("proposed, formula", Origin::Formula, curves.printed.clone()),
+            Series::new("proposed, as drawn", Origin::Formula, curves.drawn.clone()),
             Series::new("Chaudhuri–Edward, formula", Origin::Formula, curves.edward.clone()),
+            Series::new("Chaudhuri–Edward, as drawn", Origin::Formula, curves.drawn_edward.clone()),
             Series::new(format!("{queue}, formula of ours"), Origin::Formula, curves.ours.clone()),
             Series::new(queue, Origin::Simulated, curves.queue.clone()),
         ];
@@ -255,11 +275,18 @@ impl Figure {
         if (self.case, self.measure) == (Case::Two, Measure::Messages) {
             let mended = curves.rounds.iter().map(|round| Dot::exact(round.x, round.messages_2_mended()));
             drawn.insert(
-                1,
+                2,
                 Series::new("proposed, formula with the K put in", Origin::Formula, mended.collect()),
             );
         }
         drawn.push(Series::new("chaudhuri-edward", Origin::Simulated, curves.simulated_edward.clone()));
+        // Where the program draws what the text prints, one curve is enough.
+        if curves.drawn == curves.printed {
+            drawn.retain(|series| series.label != "proposed, as drawn");
+        }
+        if curves.drawn_edward == curves.edward {
+            drawn.retain(|series| series.label != "Chaudhuri–Edward, as drawn");
+        }
         drawn
     }
 
@@ -268,7 +295,8 @@ impl Figure {
         match self.against {
             Against::Tokens => format!("{case}, q = {GROUPS}, largest N = {LARGEST}"),
             Against::Groups => format!("{case}, k = {TOKENS}, largest N = {LARGEST}"),
-            Against::Nodes => format!("{case}, k = {TOKENS}, q = {GROUPS}"),
+            Against::Nodes if self.case == Case::One => format!("{case}, k = {TOKENS}, q = {GROUPS_OF_12}"),
+            Against::Nodes => format!("{case}, k = {TOKENS}, groups of 1, 2, 4 … below n"),
         }
     }
 
@@ -277,7 +305,7 @@ impl Figure {
             (Against::Tokens, _) => "tokens (k)",
             (Against::Groups, _) => "groups that ask (q)",
             (Against::Nodes, Case::One) => "nodes that ask in each group (N)",
-            (Against::Nodes, Case::Two) => "nodes that ask in the largest group",
+            (Against::Nodes, Case::Two) => "n: the largest group has the largest power of two below it",
         }
     }
 
@@ -290,16 +318,16 @@ impl Figure {
                        its default share=equal would grant all of them to the group whose request comes first, although \
                        all come at the same moment. share=cap grants at most ⌈k/groups⌉, which with 129 groups is one \
                        token, and would be Chaudhuri and Edward's algorithm.";
-        let halves = "Where half a group is no whole number it is rounded up.";
         let chance = "The curve with exponential M and E is a mean over seeds: the round ends when the slowest of all the \
                       token queues does, so averages in place of the times are too short a forecast.";
         let mut note = format!("{groups} {options}");
-        if self.case == Case::Two && self.against == Against::Nodes {
-            note = format!("{note} {halves}");
-        }
+        note = format!(
+            "{note} Curves as drawn are those of the authors' public program; where it draws what the text \
+                        prints, they are left out."
+        );
         if self.against == Against::Nodes {
             note = format!(
-                "{note} The text does not say which k and q its figures 12 to 15 have: 50 and 8 here."
+                "{note} The captions of figures 12 to 15 do not give k and q: the program has 50 and 5."
             );
         }
         if self.shows_chance() {

@@ -107,7 +107,7 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter { name: "order", help: "fifo, or any: messages overtake each other" },
     Parameter {
         name: "workload",
-        help: "think, steady, burst, once:NODES (such as once:1-3,7), single, on-off:ON:OFF or skewed:S",
+        help: "think, only:NODES (such as only:1-3,7), steady, burst, once:NODES, single, on-off:ON:OFF or skewed:S",
     },
     Parameter { name: "clients", help: "how many clients each node has" },
     Parameter { name: "group-choice", help: "uniform, zipf:S or any-of" },
@@ -282,10 +282,14 @@ impl Plan {
     /// About how many units a run lasts; for most algorithms an overestimate.
     fn expected_length(&self) -> f64 {
         let nodes = f64::from(self.setting.nodes);
-        let (asking, stretch) = match self.workload {
+        let (asking, stretch) = match &self.workload {
             Workload::Single => (1.0, 1.0),
             Workload::Burst | Workload::Once(_) => (nodes, 1.0),
             Workload::OnOff(on, off) => (nodes * f64::from(self.clients), (on + off) / on),
+            Workload::Only(_) => {
+                let askers = self.workload.askers(self.setting.nodes).len() as f64;
+                (askers * f64::from(self.clients), 1.0)
+            }
             Workload::Think | Workload::Steady | Workload::Skewed(_) => {
                 (nodes * f64::from(self.clients), 1.0)
             }

@@ -93,7 +93,7 @@ impl<'p> Run<'p> {
         if self.plan.rounds() {
             self.plan_round(0);
         } else {
-            for node in 0..self.plan.setting.nodes {
+            for node in self.plan.workload.askers(self.plan.setting.nodes) {
                 for _ in 0..self.plan.clients {
                     let at = self.load.first(node);
                     self.agenda.plan(at, Event::Request(node));

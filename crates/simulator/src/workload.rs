@@ -14,6 +14,8 @@ pub enum Workload {
     /// After each exit a client thinks for an exponentially distributed time with mean 1/λ: the thesis'
     /// model.
     Think,
+    /// As `Think`, but only these nodes have clients.
+    Only(Vec<Block>),
     /// After each exit a client thinks for exactly 1/λ.
     Steady,
     /// All clients make a request at the same moment; when all have been served, again after 1/λ.
@@ -47,12 +49,13 @@ pub enum GroupChoice {
 }
 
 impl Workload {
-    /// Reads `think`, `steady`, `burst`, `once`, `once:NODES` (such as `once:1-3,7`), `single`,
+    /// Reads `think`, `only:NODES` (such as `only:1-3,7`), `steady`, `burst`, `once`, `once:NODES`, `single`,
     /// `on-off:ON:OFF` or `skewed:S`.
     pub fn parse(text: &str) -> Result<Workload, SettingError> {
         let parts: Vec<&str> = text.split(':').collect();
         Ok(match parts[..] {
             ["think"] => Workload::Think,
+            ["only", nodes] => Workload::Only(blocks(nodes)?),
             ["steady"] => Workload::Steady,
             ["burst"] => Workload::Burst,
             ["once"] => Workload::Once(Vec::new()),
@@ -62,16 +65,16 @@ impl Workload {
             ["skewed"] => Workload::Skewed(1.0),
             ["skewed", exponent] => Workload::Skewed(positive(exponent)?),
             _ => {
-                let known = "think, steady, burst, once:NODES, single, on-off:ON:OFF (two times) or skewed:S";
+                let known = "think, only:NODES, steady, burst, once:NODES, single, on-off:ON:OFF (two times) or skewed:S";
                 return Err(SettingError(format!("'{text}' is none of {known}")));
             }
         })
     }
 
-    /// The nodes that take part in a round, if there are rounds: block after block.
+    /// The nodes that have clients, block after block.
     pub(crate) fn askers(&self, nodes: u32) -> Vec<NodeId> {
         match self {
-            Workload::Once(blocks) if !blocks.is_empty() => {
+            Workload::Only(blocks) | Workload::Once(blocks) if !blocks.is_empty() => {
                 blocks.iter().flat_map(|&(first, last)| first..=last).collect()
             }
             _ => (0..nodes).collect(),
@@ -80,17 +83,21 @@ impl Workload {
 
     /// Refuses nodes that do not exist, or that are named twice.
     pub(crate) fn validate(&self, nodes: u32) -> Result<(), SettingError> {
-        let Workload::Once(blocks) = self else { return Ok(()) };
+        let (name, blocks) = match self {
+            Workload::Only(blocks) => ("only", blocks),
+            Workload::Once(blocks) => ("once", blocks),
+            _ => return Ok(()),
+        };
         let mut sorted = blocks.clone();
         sorted.sort_unstable();
         if let Some((first, last)) = sorted.iter().find(|(_, last)| *last >= nodes) {
             let there = nodes - 1;
             return Err(SettingError(format!(
-                "workload once: {first}-{last} is not within the nodes 0 to {there}"
+                "workload {name}: {first}-{last} is not within the nodes 0 to {there}"
             )));
         }
         match sorted.windows(2).find(|pair| pair[1].0 <= pair[0].1) {
-            Some(pair) => Err(SettingError(format!("workload once: node {} is named twice", pair[1].0))),
+            Some(pair) => Err(SettingError(format!("workload {name}: node {} is named twice", pair[1].0))),
             None => Ok(()),
         }
     }
@@ -103,7 +110,7 @@ fn blocks(text: &str) -> Result<Vec<Block>, SettingError> {
         let (first, last): (NodeId, NodeId) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
         (first <= last).then_some((first, last))
     };
-    let usage = || SettingError(format!("'{text}' names no nodes: write them as once:1-3,7"));
+    let usage = || SettingError(format!("'{text}' names no nodes: write them as 1-3,7"));
     text.split(',').map(|part| block(part).ok_or_else(usage)).collect()
 }
 
@@ -128,8 +135,8 @@ impl fmt::Display for Workload {
             Workload::Think => f.write_str("think"),
             Workload::Steady => f.write_str("steady"),
             Workload::Burst => f.write_str("burst"),
-            Workload::Once(blocks) => {
-                f.write_str("once")?;
+            Workload::Only(blocks) | Workload::Once(blocks) => {
+                f.write_str(if matches!(self, Workload::Only(_)) { "only" } else { "once" })?;
                 for (index, (first, last)) in blocks.iter().enumerate() {
                     write!(f, "{}{first}-{last}", if index == 0 { ":" } else { "," })?;
                 }
@@ -210,7 +217,7 @@ impl Load {
     pub(crate) fn think(&mut self, node: NodeId) -> Ticks {
         let mean = self.mean_think;
         ticks(match self.workload {
-            Workload::Think => mean * self.random.exponential(),
+            Workload::Think | Workload::Only(_) => mean * self.random.exponential(),
             Workload::Steady | Workload::Burst | Workload::Once(_) | Workload::Single => mean,
             Workload::Skewed(_) => mean * self.random.exponential() * self.slowness[node as usize],
             Workload::OnOff(on, off) => self.on_off(node, on, off),

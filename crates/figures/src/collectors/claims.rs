@@ -1,5 +1,6 @@
 //! The claims of 000 in its figures 4 to 15, and the findings.
 
+use super::drawn::Drawn;
 use super::{Against, Case, Curves, Figure, Measure};
 use crate::compare::{course, formula, never_rises, short};
 use crate::page::{Claim, Dot, Verdict};
@@ -30,6 +31,7 @@ pub(super) fn of(figure: Figure, curves: &Curves) -> Vec<Claim> {
     if figure.case == Case::Two {
         claims.push(helped(figure, curves));
     }
+    claims.extend(drawn(figure, curves));
     if !curves.chance.is_empty() {
         claims.push(averages(curves));
     }
@@ -39,6 +41,54 @@ pub(super) fn of(figure: Figure, curves: &Curves) -> Vec<Claim> {
 /// The text's proposed algorithm: in case 2 its steps 5 to 7 deal tokens again.
 fn simulated(figure: Figure, curves: &Curves) -> &[Dot] {
     if figure.case == Case::One { &curves.queue } else { &curves.collector }
+}
+
+/// What the authors' program draws, where that is not what the text says.
+fn drawn(figure: Figure, curves: &Curves) -> Vec<Claim> {
+    let found = format!("{}; {}", course("printed", &curves.printed), course("drawn", &curves.drawn));
+    let same = |one: &[Dot], other: &[Dot]| one.iter().zip(other).all(|(a, b)| (a.y - b.y).abs() < 1e-9);
+    let mut claims = Vec::new();
+    let says = "the curve of the proposed algorithm is the formula of this case";
+    let reason = match (figure.measure, figure.case) {
+        (Measure::Time, Case::One) => "The program has the printed formula.",
+        (Measure::Time, Case::Two) => {
+            "The program begins with G = 0 before the first group; step 4 has (N/S)(M + E)."
+        }
+        (Measure::Messages, Case::One) => {
+            "The two formulas are exchanged: the program draws 4Q + ΣN + N₀(Q + 1)/K + 3(Q + 1)/4·Σ(N without the first) \
+             here, which is the text's case 2 with 4Q for 3Q."
+        }
+        (Measure::Messages, Case::Two) => {
+            "The two formulas are exchanged: the program draws Q(4 + N(2 + (Q + 1)/K)) here, which is the text's case 1 \
+             with 2NQ for NQ."
+        }
+    };
+    claims.push(
+        Claim::holds(source(figure), says, same(&curves.printed, &curves.drawn), found).because(reason),
+    );
+    if figure.case == Case::Two && figure.against != Against::Tokens {
+        let reason = match figure.against {
+            Against::Groups => {
+                "The program's list of requests stays that of all eight groups, whatever q is."
+            }
+            _ => "The program has as many groups as there are powers of two below n, not q.",
+        };
+        let groups: Vec<(f64, usize, f64)> = curves
+            .rounds
+            .iter()
+            .map(|round| {
+                let drawn = Drawn::of(figure.against, round.x as u32);
+                (round.x, drawn.requests.len(), drawn.groups)
+            })
+            .collect();
+        let holds = groups.iter().all(|&(_, asking, groups)| asking as f64 == groups);
+        let ends = [groups.first(), groups.last()].into_iter().flatten();
+        let found: Vec<String> = ends
+            .map(|(x, asking, groups)| format!("at {x}: {asking} groups ask, and q is {groups}"))
+            .collect();
+        claims.push(Claim::holds(source(figure), "q groups ask", holds, found.join("; ")).because(reason));
+    }
+    claims
 }
 
 fn averages(curves: &Curves) -> Claim {

@@ -19,7 +19,7 @@ pub(crate) fn equal(groups: u32, each: u32) -> Vec<u32> {
     vec![each; groups as usize]
 }
 
-/// Case 2: each group has half as many as the next, rounded up where that is no whole number.
+/// Case 2: each group has half as many as the next, rounded up where that is not a whole number.
 pub(crate) fn halved(groups: u32, largest: u32) -> Vec<u32> {
     (0..groups).rev().map(|halvings| largest.div_ceil(1 << halvings)).collect()
 }

@@ -33,8 +33,9 @@ fn nodes_are_written_as_blocks() {
 fn what_names_no_nodes_is_refused_with_an_example() {
     for text in ["once:", "once:a", "once:3-1", "once:1-", "once:-1", "once:1,,2", "once:1;2"] {
         let refusal = Workload::parse(text).unwrap_err().to_string();
-        assert!(refusal.contains("write them as once:1-3,7"), "{text}: {refusal}");
+        assert!(refusal.contains("write them as 1-3,7"), "{text}: {refusal}");
     }
+    assert!(Workload::parse("only").is_err(), "it has to name some");
     let refusal = Workload::parse("once:1:2").unwrap_err().to_string();
     assert!(refusal.contains("once:NODES"), "{refusal}");
 }
@@ -46,6 +47,7 @@ fn nodes_that_are_not_there_or_twice_there_are_refused() {
         point.validate().unwrap_err().to_string()
     };
     assert_eq!(refusal("once:2-5", "1"), "workload once: 2-5 is not within the nodes 0 to 4");
+    assert_eq!(refusal("only:5", "1"), "workload only: 5-5 is not within the nodes 0 to 4");
     assert_eq!(refusal("once:3,1-4", "1"), "workload once: node 3 is named twice");
     assert!(refusal("once", "2").contains("one client per node"));
 }
@@ -60,6 +62,16 @@ fn a_round_is_measured_to_its_last_message() {
     // The global collector needs no other node: the exit is the last event.
     let summary = run("collectors", &[("nodes", "16"), ("tokens", "4"), ("workload", "once:0")]);
     assert_eq!((summary.entries, summary.messages, summary.settled.mean), (1, 0, 50.0));
+}
+
+#[test]
+fn only_those_named_ask_again_and_again() {
+    let parameters =
+        [("nodes", "9"), ("workload", "only:3,5"), ("entries", "500"), ("warmup", "0"), ("rate", "1")];
+    let summary = run("naimi-trehel", &parameters);
+    assert_eq!(summary.entries, 500);
+    // Of nine nodes two have all the entries, half each: Jain's index is 2/9.
+    assert!((summary.fairness.mean - 2.0 / 9.0).abs() < 0.01, "{}", summary.fairness.mean);
 }
 
 #[test]
