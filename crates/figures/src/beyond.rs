@@ -2,6 +2,7 @@
 //! sec. 5): which token to ask for, how many nodes to inform and when, and which ones.
 
 mod paired;
+mod processors;
 mod tuning;
 mod uneven_start;
 
@@ -12,7 +13,7 @@ use crate::{Effort, Exhibit};
 
 /// The exhibits of this module, in the order of the report.
 pub fn exhibits() -> Vec<Exhibit> {
-    vec![tuning::EXHIBIT, uneven_start::EXHIBIT]
+    vec![tuning::EXHIBIT, uneven_start::EXHIBIT, processors::MULTICAST, processors::SLOW]
 }
 
 const RATES: [f64; 11] = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0];

@@ -19,6 +19,7 @@ use crate::memory;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::run::Run;
+use crate::time::Ticks;
 use crate::workload::Workload;
 
 /// More events per node than this without an entry count as a livelock.
@@ -102,6 +103,8 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) network: Network<A>,
     /// Reused for the effects of every step.
     effects: Vec<Effect<A>>,
+    /// With multicast: the different messages of this step, and when each leaves its sender's processor.
+    multicast: Vec<(A::Message, Ticks)>,
     pub(crate) run: Run<'p>,
 }
 
@@ -116,7 +119,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
                 node.count(&system.site(me), &mut run.census);
             }
         }
-        Engine { system, nodes, network, effects: Vec::new(), run }
+        Engine { system, nodes, network, effects: Vec::new(), multicast: Vec::new(), run }
     }
 
     /// The description of the algorithm.
@@ -202,7 +205,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         } else if let Some(deadline) = self.network.deadline(letter) {
             // Where an algorithm relies on bounded delays, the processor's queue must not make a message
             // late.
-            let handled = (self.run.now.max(processor.busy_until) + self.run.receive).min(deadline);
+            let handled = (self.run.now.max(processor.busy_until) + processor.receive).min(deadline);
             processor.busy_until = processor.busy_until.max(handled);
             self.run.agenda.plan(handled, Event::Handle(letter, processor.incarnation));
         } else if processor.is_free(self.run.now) {
@@ -231,12 +234,12 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     #[inline(always)]
     fn begin_receiving(&mut self, node: NodeId, letter: u32) {
-        if self.run.receive == 0 {
+        let processor = &mut self.run.processors[node as usize];
+        if processor.receive == 0 {
             return self.deliver(letter);
         }
-        let processor = &mut self.run.processors[node as usize];
         processor.receiving = true;
-        processor.busy_until = self.run.now + self.run.receive;
+        processor.busy_until = self.run.now + processor.receive;
         self.run.agenda.plan(processor.busy_until, Event::Handle(letter, processor.incarnation));
     }
 
@@ -315,6 +318,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
         }
         self.effects.clear();
+        self.multicast.clear();
         self.network.queue_twins();
         if self.run.plan.check {
             self.nodes[site.me as usize].count(site, &mut self.run.census);
@@ -346,11 +350,24 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         }
     }
 
-    fn send(&mut self, from: NodeId, to: NodeId, message: A::Message) {
-        self.run.measures.sent(from, A::kind(&message), A::words(&message));
+    /// Counts a message, and returns when it leaves its sender's processor.
+    #[inline(always)]
+    fn occupy_sender(&mut self, from: NodeId, message: &A::Message) -> Ticks {
+        self.run.measures.sent(from, A::kind(message), A::words(message));
+        self.network.sent += 1;
         let processor = &mut self.run.processors[from as usize];
-        processor.busy_until = processor.busy_until.max(self.run.now) + self.network.send;
+        processor.busy_until = processor.busy_until.max(self.run.now) + processor.send;
         let leaves = processor.busy_until;
+        if self.run.plan.multicast {
+            self.multicast.push((message.clone(), leaves));
+        }
+        leaves
+    }
+
+    fn send(&mut self, from: NodeId, to: NodeId, message: A::Message) {
+        let copy = self.multicast.iter().find(|(copy, _)| copy == &message);
+        let leaves = copy.map(|(_, leaves)| *leaves);
+        let leaves = leaves.unwrap_or_else(|| self.occupy_sender(from, &message));
         let count = self.run.plan.check.then_some(&mut self.run.census);
         let tampered =
             self.network.post(&mut self.run.agenda, self.run.now, leaves, (from, to), message, count);

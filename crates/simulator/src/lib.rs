@@ -22,6 +22,7 @@ pub mod plan;
 mod processor;
 pub mod random;
 mod run;
+pub mod slow;
 pub mod summary;
 pub mod time;
 pub mod workload;

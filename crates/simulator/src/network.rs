@@ -64,7 +64,8 @@ enum Fate {
 
 impl<A: Algorithm> Network<A> {
     pub(crate) fn new(plan: &Plan, info: &Info, seed: u64, recording: Recording) -> Network<A> {
-        let (send, receive) = (ticks(plan.send), ticks(plan.receive));
+        let factor = plan.slow.as_ref().map_or(1.0, |slow| slow.factor);
+        let (send, receive) = (ticks(plan.send * factor), ticks(plan.receive * factor));
         let hop = send + receive + plan.transit.bound();
         // A message may wait behind one to or from every other node.
         let longest_hop = hop + (send + receive) * u64::from(plan.setting.nodes - 1);
@@ -130,7 +131,6 @@ impl<A: Algorithm> Network<A> {
         message: A::Message,
         mut census: Option<&mut Census>,
     ) -> bool {
-        self.sent += 1;
         let fate = self.fate(now, from, to);
         let mut count = |message: &A::Message| {
             if let Some(census) = &mut census {

@@ -9,6 +9,7 @@ use algorithms::{Conditions, Info, Kind, Setting, SettingError, registry};
 use crate::column::{Cell, Column};
 use crate::fault::Faults;
 use crate::memory;
+use crate::slow::Slow;
 use crate::time::{Shape, Span};
 use crate::workload::{GroupChoice, Workload};
 
@@ -40,6 +41,10 @@ pub struct Plan {
     pub receive: f64,
     /// How long a message is under way between the two (Tt).
     pub transit: Span,
+    /// Whether copies of one message to several nodes leave together and count once.
+    pub multicast: bool,
+    /// The nodes whose processors are slower, if any.
+    pub slow: Option<Slow>,
     /// Whether messages between two nodes arrive in the order in which they were sent.
     pub fifo: bool,
     /// When clients make requests.
@@ -70,6 +75,8 @@ impl Default for Plan {
             send: 0.1,
             receive: 0.1,
             transit: Span::constant(0.8),
+            multicast: false,
+            slow: None,
             fifo: true,
             workload: Workload::Think,
             clients: 1,
@@ -104,6 +111,14 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter { name: "receive", help: "how long a message occupies its receiver's processor (Tr)" },
     Parameter { name: "transit", help: "how long a message is under way between the two (Tt)" },
     Parameter { name: "delay", help: "constant, exponential, uniform or heavy-tailed" },
+    Parameter {
+        name: "multicast",
+        help: "off, or on: copies of one message that a node sends in one step cost one sending and count once",
+    },
+    Parameter {
+        name: "slow",
+        help: "nodes whose processors take longer to send and receive, and how many times, such as 0-2,7:10",
+    },
     Parameter { name: "order", help: "fifo, or any: messages overtake each other" },
     Parameter {
         name: "workload",
@@ -149,6 +164,8 @@ impl Plan {
             "receive" => self.receive = number(name, value)?,
             "transit" => self.transit.mean = number(name, value)?,
             "delay" => self.transit.shape = Shape::named(value).map_err(wrong)?,
+            "multicast" => self.multicast = one_of(name, value, ["on", "off"])? == 0,
+            "slow" => self.slow = Some(Slow::parse(value).map_err(wrong)?),
             "order" => self.fifo = one_of(name, value, ["fifo", "any"])? == 0,
             "workload" => self.workload = Workload::parse(value).map_err(wrong)?,
             "clients" => self.clients = number(name, value)?,
@@ -194,6 +211,8 @@ impl Plan {
             "receive" => self.receive.into(),
             "transit" => self.transit.mean.into(),
             "delay" => self.transit.shape.to_string().into(),
+            "multicast" => if self.multicast { "on" } else { "off" }.into(),
+            "slow" => self.slow.as_ref().map(ToString::to_string).into(),
             "order" => if self.fifo { "fifo" } else { "any" }.into(),
             "workload" => self.workload.to_string().into(),
             "clients" => self.clients.into(),
@@ -244,6 +263,13 @@ impl Plan {
             return refuse("workloads burst, once and single have one client per node".to_string());
         }
         self.workload.validate(self.setting.nodes)?;
+        if let Some(slow) = &self.slow {
+            slow.validate(self.setting.nodes)?;
+            if info.relies_on_pace() {
+                let why = "is only right where all nodes are equally fast";
+                return refuse(format!("{} {why}: leave out slow", info.name));
+            }
+        }
         if let Workload::OnOff(on, _) = self.workload
             && on * self.rate < SHORTEST_ON
         {

@@ -2,12 +2,17 @@
 
 use std::collections::VecDeque;
 
-use algorithms::{ClientId, Groups};
+use algorithms::{ClientId, Groups, NodeId};
 
-use crate::time::Ticks;
+use crate::plan::Plan;
+use crate::time::{Ticks, ticks};
 
 /// The processor of a node, and what waits for it.
 pub(crate) struct Processor {
+    /// How long a message that it sends occupies it.
+    pub(crate) send: Ticks,
+    /// How long a message that it receives occupies it.
+    pub(crate) receive: Ticks,
     /// When the processor will be free.
     pub(crate) busy_until: Ticks,
     /// Whether it is busy receiving a message.
@@ -48,8 +53,11 @@ pub(crate) struct ClientState {
 }
 
 impl Processor {
-    pub(crate) fn new(timers: usize) -> Processor {
+    pub(crate) fn new(plan: &Plan, me: NodeId, timers: usize) -> Processor {
+        let factor = plan.slow.as_ref().map_or(1.0, |slow| slow.factor_of(me));
         Processor {
+            send: ticks(plan.send * factor),
+            receive: ticks(plan.receive * factor),
             busy_until: 0,
             receiving: false,
             inbox: VecDeque::new(),

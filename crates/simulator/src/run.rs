@@ -9,7 +9,7 @@ use crate::agenda::{Agenda, Event};
 use crate::measures::Measures;
 use crate::plan::Plan;
 use crate::processor::Processor;
-use crate::time::{Draws, Ticks, ticks, units};
+use crate::time::{Draws, Ticks, units};
 use crate::workload::{Load, Workload};
 
 pub(crate) struct Run<'p> {
@@ -27,7 +27,6 @@ pub(crate) struct Run<'p> {
     pub(crate) fences: Fences,
     pub(crate) census: Census,
     timers_run: bool,
-    pub(crate) receive: Ticks,
     /// The longest delay of a message that timers allow for.
     hop: Ticks,
     section_bound: Ticks,
@@ -59,7 +58,7 @@ impl<'p> Run<'p> {
             plan,
             now: 0,
             agenda: Agenda::new(),
-            processors: (0..nodes).map(|_| Processor::new(info.timers.len())).collect(),
+            processors: (0..nodes).map(|me| Processor::new(plan, me, info.timers.len())).collect(),
             load: Load::new(plan, seed),
             picks: RecordedPicks::new(Random::stream(seed, 3)),
             section: Draws::new(plan.section),
@@ -70,7 +69,6 @@ impl<'p> Run<'p> {
             fences: Fences::new(info),
             census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
             timers_run: plan.timers_run(info),
-            receive: ticks(plan.receive),
             hop,
             section_bound: plan.section.bound(),
             entered: 0,

@@ -87,6 +87,8 @@ pub struct Summary {
     pub fewest_entries: u64,
     /// The most entries of a node in a run.
     pub most_entries: u64,
+    /// The mean wait of each node's clients, in units.
+    pub node_waits: Vec<f64>,
     /// The spread over the nodes of their mean waits: the standard deviation, as in the thesis' tables.
     pub node_wait_deviation: Estimate,
     /// The same for the messages that a node sends for each of its entries.
@@ -144,6 +146,7 @@ impl Summary {
             fairness: measured(crate::Measures::fairness),
             fewest_entries: by_node().min().unwrap_or(0),
             most_entries: by_node().max().unwrap_or(0),
+            node_waits: node_waits(runs),
             node_wait_deviation: estimate(&|run| {
                 deviation(run, |node| units(node.waited as u64) / node.entries.max(1) as f64)
             }),
@@ -207,6 +210,18 @@ impl Summary {
         }
         columns
     }
+}
+
+/// The mean wait of each node's clients over all runs.
+fn node_waits(runs: &[Outcome]) -> Vec<f64> {
+    let nodes = runs.first().map_or(0, |run| run.measures.by_node.len());
+    let mean = |node: usize| {
+        let counts = runs.iter().map(|run| &run.measures.by_node[node]);
+        let (waited, entries) =
+            counts.fold((0, 0), |(waited, entries), count| (waited + count.waited, entries + count.entries));
+        units(waited as u64) / entries.max(1) as f64
+    };
+    (0..nodes).map(mean).collect()
 }
 
 fn by_kind(runs: &[Outcome]) -> BTreeMap<&'static str, Estimate> {

@@ -83,28 +83,30 @@ impl Workload {
 
     /// Refuses nodes that do not exist, or that are named twice.
     pub(crate) fn validate(&self, nodes: u32) -> Result<(), SettingError> {
-        let (name, blocks) = match self {
-            Workload::Only(blocks) => ("only", blocks),
-            Workload::Once(blocks) => ("once", blocks),
-            _ => return Ok(()),
-        };
-        let mut sorted = blocks.clone();
-        sorted.sort_unstable();
-        if let Some((first, last)) = sorted.iter().find(|(_, last)| *last >= nodes) {
-            let there = nodes - 1;
-            return Err(SettingError(format!(
-                "workload {name}: {first}-{last} is not within the nodes 0 to {there}"
-            )));
-        }
-        match sorted.windows(2).find(|pair| pair[1].0 <= pair[0].1) {
-            Some(pair) => Err(SettingError(format!("workload {name}: node {} is named twice", pair[1].0))),
-            None => Ok(()),
+        match self {
+            Workload::Only(blocks) => validate_blocks("workload only", blocks, nodes),
+            Workload::Once(blocks) => validate_blocks("workload once", blocks, nodes),
+            _ => Ok(()),
         }
     }
 }
 
+/// Refuses nodes that do not exist, or that are named twice.
+pub(crate) fn validate_blocks(name: &str, blocks: &[Block], nodes: u32) -> Result<(), SettingError> {
+    let mut sorted = blocks.to_vec();
+    sorted.sort_unstable();
+    if let Some((first, last)) = sorted.iter().find(|(_, last)| *last >= nodes) {
+        let there = nodes - 1;
+        return Err(SettingError(format!("{name}: {first}-{last} is not within the nodes 0 to {there}")));
+    }
+    match sorted.windows(2).find(|pair| pair[1].0 <= pair[0].1) {
+        Some(pair) => Err(SettingError(format!("{name}: node {} is named twice", pair[1].0))),
+        None => Ok(()),
+    }
+}
+
 /// Reads nodes such as `1-3,7`.
-fn blocks(text: &str) -> Result<Vec<Block>, SettingError> {
+pub(crate) fn blocks(text: &str) -> Result<Vec<Block>, SettingError> {
     let block = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (NodeId, NodeId) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -137,16 +139,20 @@ impl fmt::Display for Workload {
             Workload::Burst => f.write_str("burst"),
             Workload::Only(blocks) | Workload::Once(blocks) => {
                 f.write_str(if matches!(self, Workload::Only(_)) { "only" } else { "once" })?;
-                for (index, (first, last)) in blocks.iter().enumerate() {
-                    write!(f, "{}{first}-{last}", if index == 0 { ":" } else { "," })?;
-                }
-                Ok(())
+                let separator = if blocks.is_empty() { "" } else { ":" };
+                write!(f, "{separator}{}", written(blocks))
             }
             Workload::Single => f.write_str("single"),
             Workload::OnOff(on, off) => write!(f, "on-off:{on}:{off}"),
             Workload::Skewed(exponent) => write!(f, "skewed:{exponent}"),
         }
     }
+}
+
+/// In the form that [`blocks`] reads.
+pub(crate) fn written(blocks: &[Block]) -> String {
+    let blocks: Vec<String> = blocks.iter().map(|(first, last)| format!("{first}-{last}")).collect();
+    blocks.join(",")
 }
 
 impl fmt::Display for GroupChoice {

@@ -7,3 +7,4 @@ mod model;
 mod once;
 mod random;
 mod sync_delay;
+mod unequal;
