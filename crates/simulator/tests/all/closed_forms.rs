@@ -173,6 +173,14 @@ fn suzuki_kasami() {
 }
 
 #[test]
+fn suzuki_kasami_on_a_ring() {
+    let ring = "nodes=20 next=ring";
+    assert_form("alone", alone("suzuki-kasami", ring).messages_per_entry, 20.0 * 19.0 / 20.0);
+    assert_form("wait alone", alone("suzuki-kasami", ring).time_to_enter, 2.0 * 19.0 / 20.0);
+    assert_form("saturated", saturated("suzuki-kasami", ring).messages_per_entry, 20.0);
+}
+
+#[test]
 fn maekawa_by_its_quorums() {
     for nodes in [9, 16, 31] {
         let others = |node| maekawa::quorum(nodes, node).len() as f64 - 1.0;
@@ -334,6 +342,7 @@ fn words() {
         ("lamport", "", &[("REQUEST", 4.0), ("REPLY", 3.0), ("RELEASE", 3.0)]),
         ("ricart-agrawala", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("carvalho-roucairol", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
+        ("suzuki-kasami", "next=ring", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
         ("raymond-tree", "", &[("REQUEST", 3.0), ("PRIVILEGE", 3.0)]),
