@@ -58,6 +58,7 @@ pub mod raymond_k;
 pub mod raymond_tree;
 pub mod ricart_agrawala;
 pub mod rooms;
+pub mod singhal_dynamic;
 pub mod srimani_reddy;
 pub mod suzuki_kasami;
 

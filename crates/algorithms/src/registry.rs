@@ -15,7 +15,7 @@ use crate::system::System;
 use crate::{
     bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
     maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
-    srimani_reddy, suzuki_kasami,
+    singhal_dynamic, srimani_reddy, suzuki_kasami,
 };
 
 /// An operation on any algorithm, compiled for each of them.
@@ -92,6 +92,7 @@ registry! {
     raymond_tree::RaymondTree,
     ricart_agrawala::RicartAgrawala,
     rooms::Rooms,
+    singhal_dynamic::SinghalDynamic,
     srimani_reddy::SrimaniReddy,
     suzuki_kasami::SuzukiKasami,
 }

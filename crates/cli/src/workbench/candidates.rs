@@ -29,6 +29,7 @@ pub(crate) const ALL_KNOWING: &[&str] = &[
     "lamport",
     "raymond-k",
     "ricart-agrawala",
+    "singhal-dynamic",
     "srimani-reddy",
     "suzuki-kasami",
 ];

@@ -151,17 +151,21 @@ fn permissions() {
         let parameters = format!("nodes=20 {load}");
         assert_form("lamport", summary("lamport", &parameters, 1).messages_per_entry, 3.0 * 19.0);
         assert_form("ricart-agrawala", summary("ricart-agrawala", &parameters, 1).messages_per_entry, 38.0);
-        let messages = summary("carvalho-roucairol", &parameters, 1).messages_per_entry.mean;
-        assert!(messages > 0.0 && messages <= 38.0, "{messages}");
+        for algorithm in ["carvalho-roucairol", "singhal-dynamic"] {
+            let messages = summary(algorithm, &parameters, 1).messages_per_entry.mean;
+            assert!(messages > 0.0 && messages <= 38.0, "{algorithm}: {messages}");
+        }
     }
     assert_form("lamport's wait", alone("lamport", "nodes=20 entries=1000").time_to_enter, 2.0);
     assert_form("ricart-agrawala's", alone("ricart-agrawala", "nodes=20 entries=1000").time_to_enter, 2.0);
     // Of two nodes the one that was inside last has the permission: half of the nodes have to be asked.
-    assert_form("alone", alone("carvalho-roucairol", "nodes=20").messages_per_entry, 19.0);
-    assert_form("saturated", saturated("carvalho-roucairol", "nodes=20").messages_per_entry, 38.0);
-    // Only node 0 ever asks.
-    let found = summary("carvalho-roucairol", "nodes=20 workload=skewed:60", 1);
-    assert_eq!(found.messages_per_entry.mean, 0.0);
+    for algorithm in ["carvalho-roucairol", "singhal-dynamic"] {
+        assert_form("alone", alone(algorithm, "nodes=20").messages_per_entry, 19.0);
+        assert_form("saturated", saturated(algorithm, "nodes=20").messages_per_entry, 38.0);
+        // Only node 0 ever asks.
+        let found = summary(algorithm, "nodes=20 workload=skewed:60", 1);
+        assert_eq!(found.messages_per_entry.mean, 0.0, "{algorithm}");
+    }
 }
 
 #[test]
@@ -306,6 +310,7 @@ fn synchronisation_delays() {
             "lamport",
             "ricart-agrawala",
             "carvalho-roucairol",
+            "singhal-dynamic",
             "suzuki-kasami",
             "naimi-trehel",
             "neilsen-mizuno",
@@ -342,6 +347,7 @@ fn words() {
         ("lamport", "", &[("REQUEST", 4.0), ("REPLY", 3.0), ("RELEASE", 3.0)]),
         ("ricart-agrawala", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("carvalho-roucairol", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
+        ("singhal-dynamic", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("suzuki-kasami", "next=ring", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
