@@ -54,6 +54,7 @@ pub mod makki;
 pub mod naimi_trehel;
 pub mod neilsen_mizuno;
 pub mod partitioned;
+pub mod ra1;
 pub mod raymond_k;
 pub mod raymond_tree;
 pub mod ricart_agrawala;

@@ -14,7 +14,7 @@ use crate::setting::{Setting, SettingError};
 use crate::system::System;
 use crate::{
     bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
-    maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
+    maekawa, makki, naimi_trehel, neilsen_mizuno, ra1, raymond_k, raymond_tree, ricart_agrawala, rooms,
     singhal_dynamic, srimani_reddy, suzuki_kasami,
 };
 
@@ -88,6 +88,7 @@ registry! {
     makki::Makki,
     naimi_trehel::NaimiTrehel,
     neilsen_mizuno::NeilsenMizuno,
+    ra1::Ra1,
     raymond_k::RaymondK,
     raymond_tree::RaymondTree,
     ricart_agrawala::RicartAgrawala,

@@ -155,6 +155,8 @@ fn permissions() {
             let messages = summary(algorithm, &parameters, 1).messages_per_entry.mean;
             assert!(messages > 0.0 && messages <= 38.0, "{algorithm}: {messages}");
         }
+        let groups = format!("groups=3 {parameters}");
+        assert_form("ra1", summary("ra1", &groups, 1).messages_per_entry, 38.0);
     }
     assert_form("lamport's wait", alone("lamport", "nodes=20 entries=1000").time_to_enter, 2.0);
     assert_form("ricart-agrawala's", alone("ricart-agrawala", "nodes=20 entries=1000").time_to_enter, 2.0);
@@ -348,6 +350,7 @@ fn words() {
         ("ricart-agrawala", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("carvalho-roucairol", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("singhal-dynamic", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
+        ("ra1", "groups=3", &[("REQUEST", 5.0), ("REPLY", 3.0)]),
         ("suzuki-kasami", "next=ring", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
