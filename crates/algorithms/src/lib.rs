@@ -60,6 +60,7 @@ pub mod raymond_tree;
 pub mod ricart_agrawala;
 pub mod rooms;
 pub mod singhal_dynamic;
+pub mod singhal_heuristic;
 pub mod srimani_reddy;
 pub mod suzuki_kasami;
 

@@ -15,7 +15,7 @@ use crate::system::System;
 use crate::{
     bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
     maekawa, makki, naimi_trehel, neilsen_mizuno, ra1, raymond_k, raymond_tree, ricart_agrawala, rooms,
-    singhal_dynamic, srimani_reddy, suzuki_kasami,
+    singhal_dynamic, singhal_heuristic, srimani_reddy, suzuki_kasami,
 };
 
 /// An operation on any algorithm, compiled for each of them.
@@ -94,6 +94,7 @@ registry! {
     ricart_agrawala::RicartAgrawala,
     rooms::Rooms,
     singhal_dynamic::SinghalDynamic,
+    singhal_heuristic::SinghalHeuristic,
     srimani_reddy::SrimaniReddy,
     suzuki_kasami::SuzukiKasami,
 }

@@ -31,6 +31,7 @@ pub(crate) const ALL_KNOWING: &[&str] = &[
     "raymond-k",
     "ricart-agrawala",
     "singhal-dynamic",
+    "singhal-heuristic",
     "srimani-reddy",
     "suzuki-kasami",
 ];

@@ -187,6 +187,17 @@ fn suzuki_kasami_on_a_ring() {
 }
 
 #[test]
+fn singhal_heuristic() {
+    // Half of the others are asked, and the token comes unless it is here.
+    let found = alone("singhal-heuristic", "nodes=20");
+    assert_form("alone", found.messages_per_entry, 19.0 / 2.0 + 19.0 / 20.0);
+    assert_form("wait alone", found.time_to_enter, 2.0 * 19.0 / 20.0);
+    assert_form("saturated", saturated("singhal-heuristic", "nodes=20").messages_per_entry, 20.0);
+    let found = summary("singhal-heuristic", "nodes=20 workload=skewed:60", 1);
+    assert_eq!(found.messages_per_entry.mean, 0.0);
+}
+
+#[test]
 fn maekawa_by_its_quorums() {
     for nodes in [9, 16, 31] {
         let others = |node| maekawa::quorum(nodes, node).len() as f64 - 1.0;
@@ -313,6 +324,7 @@ fn synchronisation_delays() {
             "ricart-agrawala",
             "carvalho-roucairol",
             "singhal-dynamic",
+            "singhal-heuristic",
             "suzuki-kasami",
             "naimi-trehel",
             "neilsen-mizuno",
@@ -351,6 +363,7 @@ fn words() {
         ("carvalho-roucairol", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("singhal-dynamic", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("ra1", "groups=3", &[("REQUEST", 5.0), ("REPLY", 3.0)]),
+        ("singhal-heuristic", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 24.0)]),
         ("suzuki-kasami", "next=ring", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
