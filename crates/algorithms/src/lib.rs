@@ -54,10 +54,13 @@ pub mod makki;
 pub mod naimi_trehel;
 pub mod neilsen_mizuno;
 pub mod partitioned;
+pub mod ra1;
 pub mod raymond_k;
 pub mod raymond_tree;
 pub mod ricart_agrawala;
 pub mod rooms;
+pub mod singhal_dynamic;
+pub mod singhal_heuristic;
 pub mod srimani_reddy;
 pub mod suzuki_kasami;
 

@@ -14,8 +14,8 @@ use crate::setting::{Setting, SettingError};
 use crate::system::System;
 use crate::{
     bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
-    maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
-    srimani_reddy, suzuki_kasami,
+    maekawa, makki, naimi_trehel, neilsen_mizuno, ra1, raymond_k, raymond_tree, ricart_agrawala, rooms,
+    singhal_dynamic, singhal_heuristic, srimani_reddy, suzuki_kasami,
 };
 
 /// An operation on any algorithm, compiled for each of them.
@@ -88,10 +88,13 @@ registry! {
     makki::Makki,
     naimi_trehel::NaimiTrehel,
     neilsen_mizuno::NeilsenMizuno,
+    ra1::Ra1,
     raymond_k::RaymondK,
     raymond_tree::RaymondTree,
     ricart_agrawala::RicartAgrawala,
     rooms::Rooms,
+    singhal_dynamic::SinghalDynamic,
+    singhal_heuristic::SinghalHeuristic,
     srimani_reddy::SrimaniReddy,
     suzuki_kasami::SuzukiKasami,
 }

@@ -1,6 +1,7 @@
 //! Suzuki and Kasami's mutex: one token, which carries a queue and, for each node, the number of its last
-//! served request. A node that needs the token numbers its request and broadcasts it. Source: 001 ch. II
-//! (Suzuki and Kasami 1985). Page: `docs/algorithms/suzuki-kasami.md`.
+//! served request. A node that needs the token numbers its request and broadcasts it. With `next=ring` it is
+//! Ricart and Agrawala's token algorithm: no queue, the token goes to the next node that waits. Source: 001
+//! ch. II (Suzuki and Kasami 1985, Ricart and Agrawala 1983). Page: `docs/algorithms/suzuki-kasami.md`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,11 +9,14 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
+mod defects;
 #[cfg(test)]
 mod paper;
+
+pub use defects::Defect;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,8 +34,26 @@ pub struct SuzukiKasami {
 pub struct Token {
     /// For each node, the number of its last served request (LN).
     served: Vec<u32>,
-    /// The nodes that get the token next.
+    /// The nodes that get the token next. Always empty with `next=ring`.
     queue: Vec<NodeId>,
+}
+
+/// The rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Which of the waiting nodes gets the token next.
+    pub next: Next,
+    /// The defect that is enabled.
+    pub defect: Option<Defect>,
+}
+
+/// Which of the waiting nodes gets the token next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The head of the token's queue.
+    Queue,
+    /// The first after this node, by number and around.
+    Ring,
 }
 
 /// What nodes send.
@@ -47,27 +69,43 @@ pub enum Message {
 impl Algorithm for SuzukiKasami {
     type Message = Message;
     type Durable = ();
-    type Rules = ();
+    type Rules = Rules;
 
     const INFO: Info = Info {
         name: "suzuki-kasami",
-        title: "one token with a queue, requests broadcast",
+        title: "one token with a queue or on a ring, requests broadcast",
         kind: Kind::Mutex,
-        source: "001 ch. II (Suzuki and Kasami 1985)",
+        source: "001 ch. II (Suzuki and Kasami 1985; next=ring: Ricart and Agrawala 1983)",
         cost: "0 if the token is here, else n",
         tokens: Tokens::One,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: false,
-        options: &[],
+        options: &[OptionInfo::choice(
+            "next",
+            &["queue", "ring"],
+            "who gets the token next: the head of its queue, or the first waiting node after the holder",
+        )],
         timers: &[],
-        sometimes: &["a request came after it had been served", "the token left with others in its queue"],
-        suite: &[Scope::new(1, 1, 2), Scope::new(2, 1, 3), Scope::new(3, 1, 2), Scope::new(4, 1, 1)],
-        defects: &[],
+        sometimes: &[
+            "a request came after it had been served",
+            "the token left with others in its queue",
+            "the token went past a node that does not wait",
+        ],
+        suite: &[
+            Scope::new(1, 1, 2),
+            Scope::new(2, 1, 3),
+            Scope::new(3, 1, 2),
+            Scope::new(4, 1, 1),
+            Scope::new(3, 1, 2).with(defects::RING),
+            Scope::new(4, 1, 1).with(defects::RING),
+        ],
+        defects: Defect::TABLE,
     };
 
-    fn rules(_: &Setting) -> Result<(), SettingError> {
-        Ok(())
+    fn rules(setting: &Setting) -> Result<Rules, SettingError> {
+        let next = if setting.option("next") == Some("ring") { Next::Ring } else { Next::Queue };
+        Ok(Rules { next, defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -83,7 +121,9 @@ impl Algorithm for SuzukiKasami {
         match input {
             Input::Request { .. } => self.request(site, out),
             Input::Exit { .. } => self.exit(site, out),
-            Input::Deliver { from, message: Message::Request(number) } => self.on_request(from, number, out),
+            Input::Deliver { from, message: Message::Request(number) } => {
+                self.on_request(site, from, number, out);
+            }
             Input::Deliver { message: Message::Token(token), .. } => self.on_token(site, token, out),
             Input::Expire(_) | Input::Cancel { .. } => out.never(UNUSED_INPUT),
         }
@@ -136,31 +176,51 @@ impl SuzukiKasami {
             return out.never("a client leaves and there is no token");
         };
         let me = site.me as usize;
-        token.served[me] = self.asked[me];
-        for node in site.others() {
-            if !token.queue.contains(&node) && self.waits(&token, node) {
-                token.queue.push(node);
-            }
+        if !site.has_defect(Defect::ServedNotRecorded) {
+            token.served[me] = self.asked[me];
         }
-        if token.queue.is_empty() {
+        let next = match site.rules.next {
+            Next::Queue => self.head(site, &mut token),
+            Next::Ring => self.first_after(site, &token),
+        };
+        let Some(next) = next else {
             self.token = Some(token);
             return;
-        }
-        let head = token.queue.remove(0);
+        };
         if !token.queue.is_empty() {
             out.note("the token left with others in its queue");
         }
-        out.send(head, Message::Token(token));
+        if site.rules.next == Next::Ring && next != (site.me + 1) % site.nodes {
+            out.note("the token went past a node that does not wait");
+        }
+        out.send(next, Message::Token(token));
     }
 
-    fn on_request(&mut self, from: NodeId, number: u32, out: &mut Outbox<'_, Self>) {
+    /// Puts every node that waits into the queue, by number, and takes the head.
+    fn head(&self, site: &Site<'_, Self>, token: &mut Token) -> Option<NodeId> {
+        for node in site.others() {
+            if !token.queue.contains(&node) && self.waits(site, token, node) {
+                token.queue.push(node);
+            }
+        }
+        (!token.queue.is_empty()).then(|| token.queue.remove(0))
+    }
+
+    /// The first node that waits after this one, by number and around.
+    fn first_after(&self, site: &Site<'_, Self>, token: &Token) -> Option<NodeId> {
+        let mut around = (1..site.nodes).map(|distance| (site.me + distance) % site.nodes);
+        around.find(|&node| self.waits(site, token, node))
+    }
+
+    fn on_request(&mut self, site: &Site<'_, Self>, from: NodeId, number: u32, out: &mut Outbox<'_, Self>) {
         let known = &mut self.asked[from as usize];
-        *known = number.max(*known);
+        let late = number < *known && !site.has_defect(Defect::OlderNumberTaken);
+        *known = if late { *known } else { number };
         if self.inside {
             return;
         }
         let Some(token) = self.token.take() else { return };
-        if self.waits(&token, from) {
+        if self.waits(site, &token, from) || site.has_defect(Defect::IdleDoesNotCompare) {
             out.send(from, Message::Token(token));
         } else {
             out.note("a request came after it had been served");
@@ -169,7 +229,7 @@ impl SuzukiKasami {
     }
 
     fn on_token(&mut self, site: &Site<'_, Self>, token: Token, out: &mut Outbox<'_, Self>) {
-        if !self.waits(&token, site.me) {
+        if self.asked[site.me as usize] <= token.served[site.me as usize] {
             out.never("the token comes to a node that does not wait");
         }
         self.token = Some(token);
@@ -179,9 +239,9 @@ impl SuzukiKasami {
 
     /// Whether this node knows a request of the node that the token has not served. There is never more than
     /// one: a node makes a new request only after it had the token.
-    fn waits(&self, token: &Token, node: NodeId) -> bool {
-        let node = node as usize;
-        self.asked[node] > token.served[node]
+    fn waits(&self, site: &Site<'_, Self>, token: &Token, node: NodeId) -> bool {
+        let (asked, served) = (self.asked[node as usize], token.served[node as usize]);
+        asked > served || asked == served && site.has_defect(Defect::EqualNumbersWait)
     }
 }
 
@@ -198,7 +258,9 @@ impl fmt::Display for Message {
             Message::Token(Token { served, queue }) => {
                 f.write_str("TOKEN(served")?;
                 served.iter().try_for_each(|number| write!(f, " {number}"))?;
-                f.write_str(", queue")?;
+                if !queue.is_empty() {
+                    f.write_str(", queue")?;
+                }
                 queue.iter().try_for_each(|node| write!(f, " {node}"))?;
                 f.write_str(")")
             }

@@ -1,12 +1,19 @@
-//! Claims of 001 ch. II about Suzuki and Kasami's algorithm.
+//! Claims of 001 ch. II about Suzuki and Kasami's algorithm, and about Ricart and Agrawala's token algorithm
+//! (`next=ring`).
+
+use std::format;
 
 use crate::World;
 use crate::info::Scope;
 use crate::shuffle;
-use crate::suzuki_kasami::SuzukiKasami;
+use crate::suzuki_kasami::{SuzukiKasami, defects::RING};
 
 fn world(nodes: u32) -> World<SuzukiKasami> {
     World::of(&Scope::new(nodes, 1, 1), None).unwrap()
+}
+
+fn ring(nodes: u32, defect: Option<&str>) -> World<SuzukiKasami> {
+    World::of(&Scope::new(nodes, 1, 1).with(RING), defect).unwrap()
 }
 
 /// n−1 requests and one token; nothing if the token is here.
@@ -26,10 +33,12 @@ fn an_entry_takes_n_messages_or_none() {
 /// The same in whole runs, whatever the order of messages: every entry costs 0 or n.
 #[test]
 fn every_entry_of_a_run_takes_n_messages_or_none() {
-    for seed in 0..200 {
-        let world: World<SuzukiKasami> = shuffle::run(&Scope::new(4, 1, 5), seed).unwrap();
-        assert_eq!(world.entries, 20);
-        assert!(world.sent.is_multiple_of(4) && world.sent <= 4 * 20, "seed {seed}: {}", world.sent);
+    for scope in [Scope::new(4, 1, 5), Scope::new(4, 1, 5).with(RING)] {
+        for seed in 0..200 {
+            let world: World<SuzukiKasami> = shuffle::run(&scope, seed).unwrap();
+            assert_eq!(world.entries, 20);
+            assert!(world.sent.is_multiple_of(4) && world.sent <= 4 * 20, "seed {seed}: {}", world.sent);
+        }
     }
 }
 
@@ -59,4 +68,60 @@ fn a_queued_node_keeps_its_position() {
     assert!(world.inside(3) && !world.inside(1));
     world.run("exit3 3>1#1").unwrap();
     assert!(world.inside(1));
+}
+
+/// 001 ch. II: the two algorithms are essentially the same. They differ in which waiting node comes next: a
+/// ring goes on from the node that leaves, a queue begins with the lowest number.
+#[test]
+fn a_ring_goes_on_from_the_node_that_leaves() {
+    for (mut world, order) in [(ring(5, None), [3, 4, 0, 1]), (world(5), [0, 1, 3, 4])] {
+        world.run("req2").unwrap();
+        world.settle(10).unwrap();
+        world.run("req0 req1 req3 req4").unwrap();
+        world.settle(100).unwrap();
+        let mut inside = 2;
+        for next in order {
+            world.run(&format!("exit{inside}")).unwrap();
+            world.settle(10).unwrap();
+            assert!(world.inside(next), "node {next} after node {inside}");
+            inside = next;
+        }
+    }
+}
+
+/// Node 1's request reaches node 2 after node 1 was served. The token's numbers tell.
+#[test]
+fn an_idle_holder_compares_a_request_with_what_the_token_has_served() {
+    const LATE: &str = "req1 req2 1>0 0>1 exit1 2>1 1>2#1 exit2 1>2";
+    let mut right = ring(3, None);
+    right.run(LATE).unwrap();
+    assert!(!right.channels.contains_key(&(2, 1)), "the token stays at node 2");
+    let mut wrong = ring(3, Some("idle-does-not-compare"));
+    wrong.run(LATE).unwrap();
+    assert!(wrong.run("2>1").unwrap_err().contains("does not wait"));
+}
+
+#[test]
+fn a_served_request_is_recorded_on_exit() {
+    const TWO: &str = "req1 1>0 req0 0>1 0>1 exit1 1>0 exit0";
+    let mut right = ring(2, None);
+    right.run(TWO).unwrap();
+    assert!(right.channels.is_empty(), "the token stays at node 0");
+    let mut wrong = ring(2, Some("served-not-recorded"));
+    wrong.run(TWO).unwrap();
+    assert!(wrong.run("0>1").unwrap_err().contains("no-entry-without-request"));
+}
+
+/// An old request of node 1 arrives at node 2 after the newer one.
+#[test]
+fn an_overtaken_request_does_not_hide_the_newer_one() {
+    const OVERTAKEN: &str = "req0 exit0 req0 req1 1>0 exit0 req2 0>1 2>0 2>1 exit1 1>2#1 exit2 req1 1>0 req2 \
+                             1>2#1 1>2 exit2";
+    let mut right = ring(3, None);
+    right.run(OVERTAKEN).unwrap();
+    right.run("2>1").unwrap();
+    assert!(right.inside(1));
+    let mut wrong = ring(3, Some("older-number-taken"));
+    wrong.run(OVERTAKEN).unwrap();
+    assert!(wrong.channels.is_empty() && wrong.violated_at_end().is_some());
 }

@@ -27,8 +27,11 @@ pub(crate) const ALL_KNOWING: &[&str] = &[
     "carvalho-roucairol",
     "drs-gme",
     "lamport",
+    "ra1",
     "raymond-k",
     "ricart-agrawala",
+    "singhal-dynamic",
+    "singhal-heuristic",
     "srimani-reddy",
     "suzuki-kasami",
 ];
@@ -123,7 +126,7 @@ mod tests {
         assert!(several.contains(&"partitioned(naimi-trehel)".to_string()));
         assert!(several.contains(&"partitioned(neilsen-mizuno) shape=star".to_string()));
         assert!(several.iter().all(|label| !label.contains("shape=line") && !label.contains("gme")));
-        assert_eq!(labels(10, 1, 3), ["drs-gme", "rooms", "rooms queue=arrival"]);
+        assert_eq!(labels(10, 1, 3), ["drs-gme", "ra1", "rooms", "rooms queue=arrival"]);
     }
 
     #[test]

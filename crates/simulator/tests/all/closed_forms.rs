@@ -151,17 +151,23 @@ fn permissions() {
         let parameters = format!("nodes=20 {load}");
         assert_form("lamport", summary("lamport", &parameters, 1).messages_per_entry, 3.0 * 19.0);
         assert_form("ricart-agrawala", summary("ricart-agrawala", &parameters, 1).messages_per_entry, 38.0);
-        let messages = summary("carvalho-roucairol", &parameters, 1).messages_per_entry.mean;
-        assert!(messages > 0.0 && messages <= 38.0, "{messages}");
+        for algorithm in ["carvalho-roucairol", "singhal-dynamic"] {
+            let messages = summary(algorithm, &parameters, 1).messages_per_entry.mean;
+            assert!(messages > 0.0 && messages <= 38.0, "{algorithm}: {messages}");
+        }
+        let groups = format!("groups=3 {parameters}");
+        assert_form("ra1", summary("ra1", &groups, 1).messages_per_entry, 38.0);
     }
     assert_form("lamport's wait", alone("lamport", "nodes=20 entries=1000").time_to_enter, 2.0);
     assert_form("ricart-agrawala's", alone("ricart-agrawala", "nodes=20 entries=1000").time_to_enter, 2.0);
     // Of two nodes the one that was inside last has the permission: half of the nodes have to be asked.
-    assert_form("alone", alone("carvalho-roucairol", "nodes=20").messages_per_entry, 19.0);
-    assert_form("saturated", saturated("carvalho-roucairol", "nodes=20").messages_per_entry, 38.0);
-    // Only node 0 ever asks.
-    let found = summary("carvalho-roucairol", "nodes=20 workload=skewed:60", 1);
-    assert_eq!(found.messages_per_entry.mean, 0.0);
+    for algorithm in ["carvalho-roucairol", "singhal-dynamic"] {
+        assert_form("alone", alone(algorithm, "nodes=20").messages_per_entry, 19.0);
+        assert_form("saturated", saturated(algorithm, "nodes=20").messages_per_entry, 38.0);
+        // Only node 0 ever asks.
+        let found = summary(algorithm, "nodes=20 workload=skewed:60", 1);
+        assert_eq!(found.messages_per_entry.mean, 0.0, "{algorithm}");
+    }
 }
 
 #[test]
@@ -170,6 +176,25 @@ fn suzuki_kasami() {
     assert_form("wait alone", alone("suzuki-kasami", "nodes=20").time_to_enter, 2.0 * 19.0 / 20.0);
     assert_form("saturated", saturated("suzuki-kasami", "nodes=20").messages_per_entry, 20.0);
     assert_eq!(summary("suzuki-kasami", "nodes=20 workload=skewed:60", 1).messages_per_entry.mean, 0.0);
+}
+
+#[test]
+fn suzuki_kasami_on_a_ring() {
+    let ring = "nodes=20 next=ring";
+    assert_form("alone", alone("suzuki-kasami", ring).messages_per_entry, 20.0 * 19.0 / 20.0);
+    assert_form("wait alone", alone("suzuki-kasami", ring).time_to_enter, 2.0 * 19.0 / 20.0);
+    assert_form("saturated", saturated("suzuki-kasami", ring).messages_per_entry, 20.0);
+}
+
+#[test]
+fn singhal_heuristic() {
+    // Half of the others are asked, and the token comes unless it is here.
+    let found = alone("singhal-heuristic", "nodes=20");
+    assert_form("alone", found.messages_per_entry, 19.0 / 2.0 + 19.0 / 20.0);
+    assert_form("wait alone", found.time_to_enter, 2.0 * 19.0 / 20.0);
+    assert_form("saturated", saturated("singhal-heuristic", "nodes=20").messages_per_entry, 20.0);
+    let found = summary("singhal-heuristic", "nodes=20 workload=skewed:60", 1);
+    assert_eq!(found.messages_per_entry.mean, 0.0);
 }
 
 #[test]
@@ -300,6 +325,8 @@ fn synchronisation_delays() {
             "lamport",
             "ricart-agrawala",
             "carvalho-roucairol",
+            "singhal-dynamic",
+            "singhal-heuristic",
             "suzuki-kasami",
             "naimi-trehel",
             "neilsen-mizuno",
@@ -336,6 +363,10 @@ fn words() {
         ("lamport", "", &[("REQUEST", 4.0), ("REPLY", 3.0), ("RELEASE", 3.0)]),
         ("ricart-agrawala", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("carvalho-roucairol", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
+        ("singhal-dynamic", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
+        ("ra1", "groups=3", &[("REQUEST", 5.0), ("REPLY", 3.0)]),
+        ("singhal-heuristic", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 24.0)]),
+        ("suzuki-kasami", "next=ring", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
         ("raymond-tree", "", &[("REQUEST", 3.0), ("PRIVILEGE", 3.0)]),
