@@ -49,6 +49,7 @@ pub mod drs_gme;
 pub mod forest;
 pub mod lacbt;
 pub mod lamport;
+pub mod lodha_kshemkalyani;
 pub mod maekawa;
 pub mod makki;
 pub mod naimi_trehel;

@@ -14,8 +14,8 @@ use crate::setting::{Setting, SettingError};
 use crate::system::System;
 use crate::{
     bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
-    maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
-    srimani_reddy, suzuki_kasami,
+    lodha_kshemkalyani, maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree,
+    ricart_agrawala, rooms, srimani_reddy, suzuki_kasami,
 };
 
 /// An operation on any algorithm, compiled for each of them.
@@ -84,6 +84,7 @@ registry! {
     forest::Forest,
     lacbt::Lacbt,
     lamport::Lamport,
+    lodha_kshemkalyani::LodhaKshemkalyani,
     maekawa::Maekawa,
     makki::Makki,
     naimi_trehel::NaimiTrehel,

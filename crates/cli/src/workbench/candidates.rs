@@ -27,6 +27,7 @@ pub(crate) const ALL_KNOWING: &[&str] = &[
     "carvalho-roucairol",
     "drs-gme",
     "lamport",
+    "lodha-kshemkalyani",
     "raymond-k",
     "ricart-agrawala",
     "srimani-reddy",

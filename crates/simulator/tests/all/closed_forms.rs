@@ -159,6 +159,12 @@ fn permissions() {
     // Of two nodes the one that was inside last has the permission: half of the nodes have to be asked.
     assert_form("alone", alone("carvalho-roucairol", "nodes=20").messages_per_entry, 19.0);
     assert_form("saturated", saturated("carvalho-roucairol", "nodes=20").messages_per_entry, 38.0);
+    // At saturation the others have heard of a node that asks again, so they all reply; requests that are made
+    // at the same time answer each other.
+    assert_form("alone", alone("lodha-kshemkalyani", "nodes=20").messages_per_entry, 38.0);
+    assert_form("saturated", saturated("lodha-kshemkalyani", "nodes=20").messages_per_entry, 38.0);
+    let burst = summary("lodha-kshemkalyani", "nodes=20 workload=burst entries=20 warmup=0", 1);
+    assert_form("all at once", burst.messages_per_entry, 19.0 * 21.0 / 20.0);
     // Only node 0 ever asks.
     let found = summary("carvalho-roucairol", "nodes=20 workload=skewed:60", 1);
     assert_eq!(found.messages_per_entry.mean, 0.0);
@@ -298,6 +304,7 @@ fn synchronisation_delays() {
             "lamport",
             "ricart-agrawala",
             "carvalho-roucairol",
+            "lodha-kshemkalyani",
             "suzuki-kasami",
             "naimi-trehel",
             "neilsen-mizuno",
@@ -334,6 +341,7 @@ fn words() {
         ("lamport", "", &[("REQUEST", 4.0), ("REPLY", 3.0), ("RELEASE", 3.0)]),
         ("ricart-agrawala", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("carvalho-roucairol", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
+        ("lodha-kshemkalyani", "", &[("REQUEST", 5.0), ("REPLY", 4.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
         ("raymond-tree", "", &[("REQUEST", 3.0), ("PRIVILEGE", 3.0)]),
