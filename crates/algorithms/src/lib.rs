@@ -41,6 +41,7 @@ pub mod tree;
 mod waiters;
 pub mod world;
 
+pub mod banerjee_chrysanthis;
 pub mod bulgannawar_vaidya;
 pub mod carvalho_roucairol;
 pub mod chaudhuri_edward;

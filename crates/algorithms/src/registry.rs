@@ -13,9 +13,9 @@ use crate::partitioned::{self, Partitioned};
 use crate::setting::{Setting, SettingError};
 use crate::system::System;
 use crate::{
-    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
-    lodha_kshemkalyani, maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree,
-    ricart_agrawala, rooms, srimani_reddy, suzuki_kasami,
+    banerjee_chrysanthis, bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme,
+    forest, lacbt, lamport, lodha_kshemkalyani, maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k,
+    raymond_tree, ricart_agrawala, rooms, srimani_reddy, suzuki_kasami,
 };
 
 /// An operation on any algorithm, compiled for each of them.
@@ -76,6 +76,7 @@ macro_rules! registry {
 }
 
 registry! {
+    banerjee_chrysanthis::BanerjeeChrysanthis,
     bulgannawar_vaidya::BulgannawarVaidya,
     carvalho_roucairol::CarvalhoRoucairol,
     chaudhuri_edward::ChaudhuriEdward,

@@ -41,7 +41,7 @@ pub(crate) const MOST_FOR_ALL_KNOWING: u32 = 3000;
 const MOST_VARIANTS: usize = 12;
 
 /// Numbers worth trying beside the default, for options that are numbers.
-const NUMBERS: &[(&str, &str)] = &[("inform", "2")];
+const NUMBERS: &[(&str, &str)] = &[("inform", "2"), ("collect", "0")];
 
 /// Values that no load makes sensible: a line has the longest paths of all trees; nodes that all begin with the same token
 /// wait for it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves

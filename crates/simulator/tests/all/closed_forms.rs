@@ -171,6 +171,20 @@ fn permissions() {
 }
 
 #[test]
+fn banerjee_chrysanthis() {
+    // The collector asks no other node. Two hops to ask and to answer, and two to collect.
+    let found = alone("banerjee-chrysanthis", "nodes=20");
+    assert_form("messages alone", found.messages_per_entry, 21.0 * 19.0 / 20.0);
+    assert_form("wait alone", found.time_to_enter, 4.0 * 19.0 / 20.0);
+    let found = alone("banerjee-chrysanthis", "nodes=20 news=rest collect=0");
+    assert_form("news to the rest", found.messages_per_entry, 20.0 * 19.0 / 20.0);
+    assert_form("wait without collecting", found.time_to_enter, 2.0 * 19.0 / 20.0);
+    // Every queue has all nodes, and the collector appends itself without a message.
+    let found = saturated("banerjee-chrysanthis", "nodes=20 cs=5");
+    assert_form("saturated", found.messages_per_entry, 3.0 - 2.0 / 20.0);
+}
+
+#[test]
 fn suzuki_kasami() {
     assert_form("alone", alone("suzuki-kasami", "nodes=20").messages_per_entry, 20.0 * 19.0 / 20.0);
     assert_form("wait alone", alone("suzuki-kasami", "nodes=20").time_to_enter, 2.0 * 19.0 / 20.0);
@@ -343,6 +357,7 @@ fn words() {
         ("carvalho-roucairol", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("lodha-kshemkalyani", "", &[("REQUEST", 5.0), ("REPLY", 4.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
+        ("banerjee-chrysanthis", "", &[("REQUEST", 5.0), ("NEW", 5.0), ("TOKEN", 5.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
         ("raymond-tree", "", &[("REQUEST", 3.0), ("PRIVILEGE", 3.0)]),
         ("neilsen-mizuno", "", &[("REQUEST", 4.0), ("PRIVILEGE", 3.0)]),
