@@ -14,8 +14,8 @@ use crate::setting::{Setting, SettingError};
 use crate::system::System;
 use crate::{
     banerjee_chrysanthis, bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme,
-    forest, lacbt, lamport, lodha_kshemkalyani, maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k,
-    raymond_tree, ricart_agrawala, rooms, srimani_reddy, suzuki_kasami,
+    forest, helary, lacbt, lamport, lodha_kshemkalyani, maekawa, makki, naimi_trehel, neilsen_mizuno,
+    raymond_k, raymond_tree, ricart_agrawala, rooms, srimani_reddy, suzuki_kasami,
 };
 
 /// An operation on any algorithm, compiled for each of them.
@@ -83,6 +83,7 @@ registry! {
     collectors::Collectors,
     drs_gme::DrsGme,
     forest::Forest,
+    helary::Helary,
     lacbt::Lacbt,
     lamport::Lamport,
     lodha_kshemkalyani::LodhaKshemkalyani,

@@ -185,6 +185,15 @@ fn banerjee_chrysanthis() {
 }
 
 #[test]
+fn helary() {
+    assert_form("transit", alone("helary", "nodes=20").messages_per_entry, harmonic(19));
+    for load in ["workload=single", "rate=100"] {
+        let found = summary("helary", &format!("nodes=20 behaviour=proxy {load} entries=20000 {HOPS}"), 1);
+        assert_form("proxy on a star", found.messages_per_entry, 3.0 * 19.0 / 20.0);
+    }
+}
+
+#[test]
 fn suzuki_kasami() {
     assert_form("alone", alone("suzuki-kasami", "nodes=20").messages_per_entry, 20.0 * 19.0 / 20.0);
     assert_form("wait alone", alone("suzuki-kasami", "nodes=20").time_to_enter, 2.0 * 19.0 / 20.0);
@@ -322,6 +331,7 @@ fn synchronisation_delays() {
             "suzuki-kasami",
             "naimi-trehel",
             "neilsen-mizuno",
+            "helary",
             "bulgannawar-vaidya",
             "raymond-k",
         ] {
@@ -358,6 +368,7 @@ fn words() {
         ("lodha-kshemkalyani", "", &[("REQUEST", 5.0), ("REPLY", 4.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("banerjee-chrysanthis", "", &[("REQUEST", 5.0), ("NEW", 5.0), ("TOKEN", 5.0)]),
+        ("helary", "", &[("REQUEST", 4.0), ("TOKEN", 4.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
         ("raymond-tree", "", &[("REQUEST", 3.0), ("PRIVILEGE", 3.0)]),
         ("neilsen-mizuno", "", &[("REQUEST", 4.0), ("PRIVILEGE", 3.0)]),
