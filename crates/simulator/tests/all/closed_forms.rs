@@ -191,6 +191,9 @@ fn helary() {
         let found = summary("helary", &format!("nodes=20 behaviour=proxy {load} entries=20000 {HOPS}"), 1);
         assert_form("proxy on a star", found.messages_per_entry, 3.0 * 19.0 / 20.0);
     }
+    // On a chain the shares are 1/2, 1/4, … : the sum of their squares is near 1/3.
+    let found = saturated("helary", "nodes=8 behaviour=proxy tree=chain cs=5");
+    assert_form("proxy on a chain", found.fairness, 3.0 / 8.0);
 }
 
 #[test]
