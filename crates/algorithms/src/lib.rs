@@ -41,14 +41,17 @@ pub mod tree;
 mod waiters;
 pub mod world;
 
+pub mod banerjee_chrysanthis;
 pub mod bulgannawar_vaidya;
 pub mod carvalho_roucairol;
 pub mod chaudhuri_edward;
 pub mod collectors;
 pub mod drs_gme;
 pub mod forest;
+pub mod helary;
 pub mod lacbt;
 pub mod lamport;
+pub mod lodha_kshemkalyani;
 pub mod maekawa;
 pub mod makki;
 pub mod naimi_trehel;

@@ -157,6 +157,14 @@ impl Algorithm for Partitioned {
 /// grows fast.
 const SUITE: &[Scope] = &[Scope::new(2, 2, 2), Scope::new(3, 2, 2), Scope::new(4, 2, 2), Scope::new(5, 2, 1)];
 
+/// For an algorithm that needs its timers.
+const TIMED: &[Scope] = &[
+    Scope::new(2, 2, 2).firings(1, 2),
+    Scope::new(3, 2, 2).firings(1, 2),
+    Scope::new(4, 2, 2).firings(1, 1),
+    Scope::new(5, 2, 1).firings(1, 1),
+];
+
 /// For an algorithm that relies on time bounds.
 const PACED: &[Scope] = &[Scope::new(3, 2, 2).paced(1, 1), Scope::new(4, 2, 1).paced(2, 1)];
 
@@ -179,6 +187,7 @@ pub(crate) const fn info<A: Algorithm>() -> Info {
         },
         suite: match A::INFO.needs.timing {
             Timing::BoundedDelayConstantSections => PACED,
+            Timing::Asynchronous | Timing::BoundsForRecovery if A::INFO.relies_on_timers() => TIMED,
             Timing::Asynchronous | Timing::BoundsForRecovery => SUITE,
         },
         defects: &[],

@@ -13,9 +13,10 @@ use crate::partitioned::{self, Partitioned};
 use crate::setting::{Setting, SettingError};
 use crate::system::System;
 use crate::{
-    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
-    maekawa, makki, naimi_trehel, neilsen_mizuno, ra1, raymond_k, raymond_tree, ricart_agrawala, rooms,
-    singhal_dynamic, singhal_heuristic, srimani_reddy, suzuki_kasami,
+    banerjee_chrysanthis, bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme,
+    forest, helary, lacbt, lamport, lodha_kshemkalyani, maekawa, makki, naimi_trehel, neilsen_mizuno, ra1,
+    raymond_k, raymond_tree, ricart_agrawala, rooms, singhal_dynamic, singhal_heuristic, srimani_reddy,
+    suzuki_kasami,
 };
 
 /// An operation on any algorithm, compiled for each of them.
@@ -76,14 +77,17 @@ macro_rules! registry {
 }
 
 registry! {
+    banerjee_chrysanthis::BanerjeeChrysanthis,
     bulgannawar_vaidya::BulgannawarVaidya,
     carvalho_roucairol::CarvalhoRoucairol,
     chaudhuri_edward::ChaudhuriEdward,
     collectors::Collectors,
     drs_gme::DrsGme,
     forest::Forest,
+    helary::Helary,
     lacbt::Lacbt,
     lamport::Lamport,
+    lodha_kshemkalyani::LodhaKshemkalyani,
     maekawa::Maekawa,
     makki::Makki,
     naimi_trehel::NaimiTrehel,

@@ -7,23 +7,23 @@ use std::vec::Vec;
 
 use random::Random;
 
-use crate::algorithm::{Algorithm, Effect, Groups};
+use crate::algorithm::{Algorithm, Groups};
 use crate::info::Scope;
 use crate::node::Client;
 use crate::schedule::{Action, Envelope, Step};
-use crate::world::World;
+use crate::world::{StepOutcome, World};
 
 /// Lets every client enter as often as the scope says, in an order that the seed decides, and returns the
 /// world when nothing more can happen. Messages may overtake each other if the algorithm allows it.
 pub(crate) fn run<A: Algorithm>(scope: &Scope, seed: u64) -> Result<World<A>, String> {
-    run_watched(scope, seed, |_, _| ())
+    watch(scope, seed, |_, _| ())
 }
 
-/// The same, and shows the world after every step and the effects of that step.
-pub(crate) fn run_watched<A: Algorithm>(
+/// The same, and calls `each` after every step.
+pub(crate) fn watch<A: Algorithm>(
     scope: &Scope,
     seed: u64,
-    mut watch: impl FnMut(&World<A>, &[Effect<A>]),
+    mut each: impl FnMut(&World<A>, &StepOutcome<A>),
 ) -> Result<World<A>, String> {
     let mut world: World<A> = World::of(scope, None).map_err(|error| format!("{error}"))?;
     let mut left = vec![scope.allowance.requests; scope.nodes as usize];
@@ -38,11 +38,11 @@ pub(crate) fn run_watched<A: Algorithm>(
         if let Action::Request { node, .. } = action {
             left[node as usize] -= 1;
         }
-        let happened = world.take(&Step::from(action)).map_err(|error| format!("{error}"))?;
-        if let Some(violation) = happened.violation {
+        let outcome = world.take(&Step::from(action)).map_err(|error| format!("{error}"))?;
+        if let Some(violation) = outcome.violation {
             return Err(format!("seed {seed}: {violation}"));
         }
-        watch(&world, &happened.effects);
+        each(&world, &outcome);
     }
 }
 

@@ -262,7 +262,8 @@ impl<'a> Run<'a> {
     }
 
     fn arm(&mut self, node: NodeId, timer: Timer, wait: Wait) {
-        if self.job.case.allowance.firings > 0 || self.constant {
+        let needed = self.constant || self.world.info().relies_on_timers();
+        if self.job.case.allowance.firings > 0 || needed {
             let after = BOUND * u64::from(wait.hops + wait.sections);
             self.plan(after, Event::Expire(node, timer, self.count + 1));
             self.armed.insert((node, timer), self.count);

@@ -6,6 +6,7 @@ use crate::info::Scope;
 use crate::light_load;
 use crate::shuffle;
 use crate::singhal_heuristic::{Message, SinghalHeuristic};
+use crate::world::StepOutcome;
 
 fn world(nodes: u32, defect: Option<&str>) -> World<SinghalHeuristic> {
     World::of(&Scope::new(nodes, 1, 1), defect).unwrap()
@@ -33,8 +34,8 @@ fn requests_and_the_token_are_at_most_n_messages_per_entry() {
         let is_hint =
             |effect: &Effect<SinghalHeuristic>| matches!(effect, Effect::Send { message: Message::Hint, .. });
         let scope = Scope::new(5, 1, 4);
-        let world: World<SinghalHeuristic> = shuffle::run_watched(&scope, seed, |_, effects| {
-            here += effects.iter().filter(|effect| is_hint(effect)).count() as u64;
+        let world: World<SinghalHeuristic> = shuffle::watch(&scope, seed, |_, outcome| {
+            here += outcome.effects.iter().filter(|effect| is_hint(effect)).count() as u64;
         })
         .unwrap();
         assert!(world.sent - here <= 5 * world.entries, "seed {seed}: {} and {here} hints", world.sent);
@@ -113,13 +114,13 @@ fn the_token_comes_only_to_nodes_that_wait() {
 fn the_token_knows_the_request_that_it_serves() {
     for seed in 0..200 {
         let scope = Scope::new(5, 1, 4);
-        let check = |world: &World<SinghalHeuristic>, _: &[Effect<SinghalHeuristic>]| {
+        let check = |world: &World<SinghalHeuristic>, _: &StepOutcome<SinghalHeuristic>| {
             for (me, node) in world.nodes.iter().enumerate() {
                 let state = node.state.as_ref().unwrap();
                 let served = state.token.as_ref().map(|token| token[me].number);
                 assert!(served.is_none_or(|served| served == state.known[me].number), "seed {seed}");
             }
         };
-        shuffle::run_watched(&scope, seed, check).unwrap();
+        shuffle::watch(&scope, seed, check).unwrap();
     }
 }

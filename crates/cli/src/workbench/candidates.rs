@@ -27,6 +27,7 @@ pub(crate) const ALL_KNOWING: &[&str] = &[
     "carvalho-roucairol",
     "drs-gme",
     "lamport",
+    "lodha-kshemkalyani",
     "ra1",
     "raymond-k",
     "ricart-agrawala",
@@ -43,13 +44,21 @@ pub(crate) const MOST_FOR_ALL_KNOWING: u32 = 3000;
 const MOST_VARIANTS: usize = 12;
 
 /// Numbers worth trying beside the default, for options that are numbers.
-const NUMBERS: &[(&str, &str)] = &[("inform", "2")];
+const NUMBERS: &[(&str, &str)] = &[("inform", "2"), ("collect", "0")];
 
-/// Values that no load makes sensible: a line has the longest paths of all trees; nodes that all begin with the same token
-/// wait for it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves
+/// Values that no load makes sensible: a line or chain has the longest paths of all trees; a tree that only begins as a cube
+/// soon has another shape; behaviour that is drawn is for searches; nodes that all begin with the same token wait for it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves
 /// memory only; and only writers hand it off.
-const SENSELESS: &[(&str, &str)] =
-    &[("shape", "line"), ("first", "same"), ("close", "no"), ("forget", "yes"), ("hand-off", "yes")];
+const SENSELESS: &[(&str, &str)] = &[
+    ("shape", "line"),
+    ("tree", "chain"),
+    ("tree", "cube"),
+    ("behaviour", "any"),
+    ("first", "same"),
+    ("close", "no"),
+    ("forget", "yes"),
+    ("hand-off", "yes"),
+];
 
 /// Options that stand for several others, and are not combined with them.
 const ALONE: &[&str] = &["tuning"];

@@ -168,6 +168,38 @@ fn permissions() {
         let found = summary(algorithm, "nodes=20 workload=skewed:60", 1);
         assert_eq!(found.messages_per_entry.mean, 0.0, "{algorithm}");
     }
+    // At saturation the others have heard of a node that asks again, so they all reply; requests that are made
+    // at the same time answer each other.
+    assert_form("alone", alone("lodha-kshemkalyani", "nodes=20").messages_per_entry, 38.0);
+    assert_form("saturated", saturated("lodha-kshemkalyani", "nodes=20").messages_per_entry, 38.0);
+    let burst = summary("lodha-kshemkalyani", "nodes=20 workload=burst entries=20 warmup=0", 1);
+    assert_form("all at once", burst.messages_per_entry, 19.0 * 21.0 / 20.0);
+}
+
+#[test]
+fn banerjee_chrysanthis() {
+    // The collector asks no other node. Two hops to ask and to answer, and two to collect.
+    let found = alone("banerjee-chrysanthis", "nodes=20");
+    assert_form("messages alone", found.messages_per_entry, 21.0 * 19.0 / 20.0);
+    assert_form("wait alone", found.time_to_enter, 4.0 * 19.0 / 20.0);
+    let found = alone("banerjee-chrysanthis", "nodes=20 news=rest collect=0");
+    assert_form("news to the rest", found.messages_per_entry, 20.0 * 19.0 / 20.0);
+    assert_form("wait without collecting", found.time_to_enter, 2.0 * 19.0 / 20.0);
+    // Every queue has all nodes, and the collector appends itself without a message.
+    let found = saturated("banerjee-chrysanthis", "nodes=20 cs=5");
+    assert_form("saturated", found.messages_per_entry, 3.0 - 2.0 / 20.0);
+}
+
+#[test]
+fn helary() {
+    assert_form("transit", alone("helary", "nodes=20").messages_per_entry, harmonic(19));
+    for load in ["workload=single", "rate=100"] {
+        let found = summary("helary", &format!("nodes=20 behaviour=proxy {load} entries=20000 {HOPS}"), 1);
+        assert_form("proxy on a star", found.messages_per_entry, 3.0 * 19.0 / 20.0);
+    }
+    // On a chain the shares are 1/2, 1/4, … : the sum of their squares is near 1/3.
+    let found = saturated("helary", "nodes=8 behaviour=proxy tree=chain cs=5");
+    assert_form("proxy on a chain", found.fairness, 3.0 / 8.0);
 }
 
 #[test]
@@ -327,9 +359,11 @@ fn synchronisation_delays() {
             "carvalho-roucairol",
             "singhal-dynamic",
             "singhal-heuristic",
+            "lodha-kshemkalyani",
             "suzuki-kasami",
             "naimi-trehel",
             "neilsen-mizuno",
+            "helary",
             "bulgannawar-vaidya",
             "raymond-k",
         ] {
@@ -367,7 +401,10 @@ fn words() {
         ("ra1", "groups=3", &[("REQUEST", 5.0), ("REPLY", 3.0)]),
         ("singhal-heuristic", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 24.0)]),
         ("suzuki-kasami", "next=ring", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
+        ("lodha-kshemkalyani", "", &[("REQUEST", 5.0), ("REPLY", 4.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
+        ("banerjee-chrysanthis", "", &[("REQUEST", 5.0), ("NEW", 5.0), ("TOKEN", 5.0)]),
+        ("helary", "", &[("REQUEST", 4.0), ("TOKEN", 4.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
         ("raymond-tree", "", &[("REQUEST", 3.0), ("PRIVILEGE", 3.0)]),
         ("neilsen-mizuno", "", &[("REQUEST", 4.0), ("PRIVILEGE", 3.0)]),
