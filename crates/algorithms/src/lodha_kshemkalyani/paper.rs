@@ -70,7 +70,7 @@ fn entries_are_in_the_order_of_priorities() {
     }
 }
 
-/// Node 1's first request reaches node 2 after node 2 knows from elsewhere that it is satisfied.
+/// Node 0's second request reaches node 2 after node 2 knows from node 1 that it is satisfied.
 const LATE: &str = "req0 0>1 1>0 0>2 2>0 exit0 req0 req2 req1 0>1 1>0 2>1 2>0 exit0 0>1 exit1 req1 1>0 0>1 \
                     1>2 1>2 1>2 0>2";
 
