@@ -25,6 +25,7 @@ mod light_load;
 pub mod node;
 mod origin;
 mod pointers;
+mod post;
 pub mod properties;
 pub mod registry;
 pub mod schedule;
