@@ -48,6 +48,7 @@ pub mod chaudhuri_edward;
 pub mod collectors;
 pub mod drs_gme;
 pub mod forest;
+pub mod k_majority;
 pub mod lacbt;
 pub mod lamport;
 pub mod maekawa;

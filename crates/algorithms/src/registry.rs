@@ -13,8 +13,8 @@ use crate::partitioned::{self, Partitioned};
 use crate::setting::{Setting, SettingError};
 use crate::system::System;
 use crate::{
-    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, lacbt, lamport,
-    maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
+    bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme, forest, k_majority, lacbt,
+    lamport, maekawa, makki, naimi_trehel, neilsen_mizuno, raymond_k, raymond_tree, ricart_agrawala, rooms,
     srimani_reddy, suzuki_kasami,
 };
 
@@ -82,6 +82,7 @@ registry! {
     collectors::Collectors,
     drs_gme::DrsGme,
     forest::Forest,
+    k_majority::KMajority,
     lacbt::Lacbt,
     lamport::Lamport,
     maekawa::Maekawa,

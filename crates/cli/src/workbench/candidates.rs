@@ -26,6 +26,7 @@ impl Candidate {
 pub(crate) const ALL_KNOWING: &[&str] = &[
     "carvalho-roucairol",
     "drs-gme",
+    "k-majority",
     "lamport",
     "raymond-k",
     "ricart-agrawala",
