@@ -45,9 +45,16 @@ const NUMBERS: &[(&str, &str)] = &[("inform", "2")];
 
 /// Values that no load makes sensible: a line has the longest paths of all trees; nodes that all begin with the same token
 /// wait for it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves
-/// memory only; and only writers hand it off.
-const SENSELESS: &[(&str, &str)] =
-    &[("shape", "line"), ("first", "same"), ("close", "no"), ("forget", "yes"), ("hand-off", "yes")];
+/// memory only; only writers hand it off; and whom to inform matters only to nodes that inform.
+const SENSELESS: &[(&str, &str)] = &[
+    ("shape", "line"),
+    ("first", "same"),
+    ("close", "no"),
+    ("forget", "yes"),
+    ("hand-off", "yes"),
+    ("whom", "ring"),
+    ("whom", "askers"),
+];
 
 /// Options that stand for several others, and are not combined with them.
 const ALONE: &[&str] = &["tuning"];
