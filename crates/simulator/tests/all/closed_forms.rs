@@ -338,6 +338,7 @@ fn words() {
         ("carvalho-roucairol", "", &[("REQUEST", 4.0), ("REPLY", 3.0)]),
         ("suzuki-kasami", "", &[("REQUEST", 4.0), ("TOKEN", 3.0 + 12.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
+        ("k-majority", "tokens=3", &[("REQUEST", 4.0), ("LOCKED", 4.0), ("RELEASE", 4.0)]),
         ("raymond-tree", "", &[("REQUEST", 3.0), ("PRIVILEGE", 3.0)]),
         ("neilsen-mizuno", "", &[("REQUEST", 4.0), ("PRIVILEGE", 3.0)]),
         (
