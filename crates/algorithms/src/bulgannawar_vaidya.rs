@@ -21,8 +21,8 @@ mod rules;
 mod tuning;
 
 pub use defects::Defect;
-use rules::Choose;
 pub use rules::Rules;
+use rules::{Choose, Whom};
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +47,9 @@ pub struct BulgannawarVaidya {
     /// messages are in use, because only those need them.
     clock: u32,
     stamp: Vec<u32>,
+    /// The latest nodes whose requests came here, the newest first, as many as are informed. Empty unless they
+    /// are informed first.
+    askers: Vec<NodeId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,6 +115,8 @@ impl Algorithm for BulgannawarVaidya {
             Scope::new(3, 2, 2).with(&[("tuning", "balanced")]),
             Scope::new(4, 2, 3).with(&[("choose", "fair-share"), ("first", "same")]),
             Scope::new(4, 2, 2),
+            Scope::new(3, 2, 1).with(&[("inform", "1"), ("whom", "ring")]),
+            Scope::new(3, 2, 1).with(&[("inform", "1"), ("whom", "askers")]),
         ],
         defects: Defect::TABLE,
     };
@@ -132,6 +137,7 @@ impl Algorithm for BulgannawarVaidya {
             again: 0,
             clock: 0,
             stamp: vec![0; if site.rules.inform > 0 { site.tokens as usize } else { 0 }],
+            askers: Vec::new(),
         }
     }
 
@@ -233,9 +239,21 @@ impl BulgannawarVaidya {
         }
         let by_version = site.has_defect(Defect::InformByVersion);
         let clock = if by_version { self.stamp[token as usize] } else { self.clock };
-        for to in out.pick_others(site, site.rules.inform) {
+        for to in self.informed(site, out) {
             out.send(to, Message::Inform { token, clock });
         }
+    }
+
+    /// The nodes to inform.
+    fn informed(&self, site: &Context<'_>, out: &mut Out<'_>) -> Vec<NodeId> {
+        let count = site.rules.inform;
+        if site.rules.whom == Whom::Random {
+            return out.pick_others(site, count);
+        }
+        let (me, nodes) = (site.me, site.nodes);
+        let ring = (1..nodes).map(|distance| (me + distance) % nodes);
+        let rest = ring.filter(|node| !self.askers.contains(node));
+        self.askers.iter().copied().chain(rest).take(count).collect()
     }
 
     /// Sends the token to the head of its queue.
@@ -264,6 +282,11 @@ impl BulgannawarVaidya {
     fn on_request(&mut self, site: &Context<'_>, origin: NodeId, asked: TokenId, out: &mut Out<'_>) {
         if origin == site.me {
             out.never("a node's own request comes back to it");
+        }
+        if site.rules.whom == Whom::Askers && site.rules.inform > 0 && origin != site.me {
+            self.askers.retain(|&node| node != origin);
+            self.askers.insert(0, origin);
+            self.askers.truncate(site.rules.inform);
         }
         if let Some(mut token) = self.token.take() {
             let tag = if token.id == asked { None } else { Some(site.me) };

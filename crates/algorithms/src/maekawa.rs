@@ -1,15 +1,15 @@
-//! Maekawa's mutex: a node asks only its quorum, a row and a column of a grid; any two quorums share a
-//! member, and each member locks itself for one request at a time. FAILED, INQUIRE and RELINQUISH take locks
-//! back where requests would block each other. Sources: 001 ch. II, 002 table 2. Page:
-//! `docs/algorithms/maekawa.md`.
+//! Maekawa's mutex: a node asks only its quorum; any two quorums share a member, and each member locks itself
+//! for one request at a time. FAILED, INQUIRE and RELINQUISH take locks back where requests would block each
+//! other. A quorum is a row and a column of a grid, a line of a projective plane or a path of a tree. Sources:
+//! 001 ch. II, 002 table 2. Page: `docs/algorithms/maekawa.md`.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
+use crate::post::Post;
 use crate::setting::{Setting, SettingError};
 use crate::sorted;
 use crate::stamp::Stamp;
@@ -17,8 +17,10 @@ use crate::stamp::Stamp;
 mod defects;
 #[cfg(test)]
 mod paper;
+mod quorums;
 
 pub use defects::Defect;
+pub use quorums::Quorums;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,15 +76,19 @@ impl Algorithm for Maekawa {
 
     const INFO: Info = Info {
         name: "maekawa",
-        title: "permission of a quorum of about 2 sqrt(n) nodes, locks that can be asked back",
+        title: "permission of a quorum, locks that can be asked back",
         kind: Kind::Mutex,
         source: "001 ch. II, 002 table 2 (Maekawa 1985)",
-        cost: "3(q - 1) alone, at most 6(q - 1), with a quorum of q = 2 sqrt(n) - 1 nodes",
+        cost: "3(q - 1) alone, at most 6(q - 1); q = 2 sqrt(n) - 1 (grid), sqrt(n) + 1/2 (plane), log n (tree)",
         tokens: Tokens::None,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: false,
-        options: &[],
+        options: &[OptionInfo::choice(
+            "quorum",
+            Quorums::VALUES,
+            "a row and a column of a grid; a line of a projective plane (n = 3, 7, 13, 21, 31 ...); a path of a tree",
+        )],
         timers: &[],
         sometimes: &[
             "a lock was given back",
@@ -97,12 +103,14 @@ impl Algorithm for Maekawa {
             Scope::new(3, 1, 2),
             Scope::new(3, 1, 3).fifo(),
             Scope::new(4, 1, 1),
+            Scope::new(3, 1, 2).with(&[("quorum", "plane")]),
+            Scope::new(3, 1, 2).with(&[("quorum", "tree")]),
         ],
         defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        let quorums = (0..setting.nodes).map(|node| quorum(setting.nodes, node)).collect();
+        let quorums = Quorums::named(setting.option("quorum")).of(setting.nodes)?;
         Ok(Rules { quorums, defect: Defect::of(setting) })
     }
 
@@ -119,14 +127,14 @@ impl Algorithm for Maekawa {
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
-        let mut post = Post { me: site.me, out, local: VecDeque::new() };
+        let mut post = Post::new(site.me, out);
         match input {
             Input::Request { .. } => self.request(site, &mut post),
             Input::Exit { .. } => self.exit(site, &mut post),
             Input::Deliver { from, message } => self.receive(site, from, message, &mut post),
             Input::Expire(_) | Input::Cancel { .. } => post.out.never(UNUSED_INPUT),
         }
-        while let Some(message) = post.local.pop_front() {
+        while let Some(message) = post.next_local() {
             self.receive(site, site.me, message, &mut post);
         }
     }
@@ -156,38 +164,12 @@ impl Algorithm for Maekawa {
     }
 }
 
-/// The row and the column of a node in a grid that is as square as possible, filled row by row. Any two
-/// quorums intersect even if the last row is not full: of two nodes in different rows at least one has a full
-/// row, which crosses the other one's column.
-pub fn quorum(nodes: u32, node: NodeId) -> Vec<NodeId> {
-    let columns = nodes.saturating_sub(1).isqrt() + 1;
-    let meets = |other: &NodeId| other / columns == node / columns || other % columns == node % columns;
-    (0..nodes).filter(meets).collect()
-}
-
-/// Sends messages to other nodes; a message to this node itself costs nothing and is handled in the same
-/// step.
-struct Post<'p, 'o> {
-    me: NodeId,
-    out: &'p mut Outbox<'o, Maekawa>,
-    local: VecDeque<Message>,
-}
-
-impl Post<'_, '_> {
-    fn send(&mut self, to: NodeId, message: Message) {
-        if to == self.me {
-            self.local.push_back(message);
-        } else {
-            self.out.send(to, message);
-        }
-    }
-}
-
 type Context<'a> = Site<'a, Maekawa>;
+type Out<'p, 'o> = Post<'p, 'o, Maekawa>;
 
 /// The rules of a requesting node.
 impl Maekawa {
-    fn request(&mut self, site: &Context<'_>, post: &mut Post<'_, '_>) {
+    fn request(&mut self, site: &Context<'_>, post: &mut Out<'_, '_>) {
         self.clock += 1;
         self.request = Some(self.clock);
         for &to in own_quorum(site) {
@@ -195,7 +177,7 @@ impl Maekawa {
         }
     }
 
-    fn exit(&mut self, site: &Context<'_>, post: &mut Post<'_, '_>) {
+    fn exit(&mut self, site: &Context<'_>, post: &mut Out<'_, '_>) {
         self.request = None;
         self.locked.clear();
         for &to in own_quorum(site) {
@@ -203,7 +185,7 @@ impl Maekawa {
         }
     }
 
-    fn receive(&mut self, site: &Context<'_>, from: NodeId, message: Message, post: &mut Post<'_, '_>) {
+    fn receive(&mut self, site: &Context<'_>, from: NodeId, message: Message, post: &mut Out<'_, '_>) {
         match message {
             Message::Request(time) => self.on_request(site, (time, from), post),
             Message::Locked => self.on_locked(site, from, post),
@@ -214,7 +196,7 @@ impl Maekawa {
         }
     }
 
-    fn on_locked(&mut self, site: &Context<'_>, from: NodeId, post: &mut Post<'_, '_>) {
+    fn on_locked(&mut self, site: &Context<'_>, from: NodeId, post: &mut Out<'_, '_>) {
         if self.request.is_none() || self.locked.contains(&from) {
             return post.out.never("a lock comes that was not asked for");
         }
@@ -228,7 +210,7 @@ impl Maekawa {
         }
     }
 
-    fn on_failed(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
+    fn on_failed(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Out<'_, '_>) {
         // LOCKED always comes after FAILED, so a FAILED that comes after LOCKED was overtaken.
         let overtaken = self.request != Some(time) || self.locked.contains(&from);
         if overtaken && !site.has_defect(Defect::StaleFailedBelieved) {
@@ -239,7 +221,7 @@ impl Maekawa {
         self.give_way(post);
     }
 
-    fn on_inquire(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Post<'_, '_>) {
+    fn on_inquire(&mut self, site: &Context<'_>, from: NodeId, time: u32, post: &mut Out<'_, '_>) {
         let unasked = !self.failed.is_empty() && !self.locked.contains(&from);
         if unasked && site.has_defect(Defect::StaleInquireAnswered) {
             return post.send(from, Message::Relinquish);
@@ -256,7 +238,7 @@ impl Maekawa {
     }
 
     /// Gives back the locks that were asked back, if this node cannot enter as things stand.
-    fn give_way(&mut self, post: &mut Post<'_, '_>) {
+    fn give_way(&mut self, post: &mut Out<'_, '_>) {
         if self.failed.is_empty() {
             return;
         }
@@ -279,7 +261,7 @@ impl Maekawa {
 
 /// The rules of a quorum member.
 impl Maekawa {
-    fn on_request(&mut self, site: &Context<'_>, new: Stamp, post: &mut Post<'_, '_>) {
+    fn on_request(&mut self, site: &Context<'_>, new: Stamp, post: &mut Out<'_, '_>) {
         let (time, from) = new;
         let defect = site.rules.defect;
         self.clock = self.clock.max(time);
@@ -305,7 +287,7 @@ impl Maekawa {
         sorted::insert(&mut self.queue, new);
     }
 
-    fn on_relinquish(&mut self, from: NodeId, post: &mut Post<'_, '_>) {
+    fn on_relinquish(&mut self, from: NodeId, post: &mut Out<'_, '_>) {
         match self.lock {
             Some(lock) if lock.1 == from => sorted::insert(&mut self.queue, lock),
             _ => return post.out.never("a lock comes back from a node that does not have it"),
@@ -313,14 +295,14 @@ impl Maekawa {
         self.lock_next(post);
     }
 
-    fn on_release(&mut self, from: NodeId, post: &mut Post<'_, '_>) {
+    fn on_release(&mut self, from: NodeId, post: &mut Out<'_, '_>) {
         if self.lock.is_none_or(|(_, node)| node != from) {
             return post.out.never("a node leaves that does not have the lock");
         }
         self.lock_next(post);
     }
 
-    fn lock_next(&mut self, post: &mut Post<'_, '_>) {
+    fn lock_next(&mut self, post: &mut Out<'_, '_>) {
         self.lock = (!self.queue.is_empty()).then(|| self.queue.remove(0));
         if let Some((_, node)) = self.lock {
             post.send(node, Message::Locked);

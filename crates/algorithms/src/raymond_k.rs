@@ -8,8 +8,10 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
+use crate::sorted;
+use crate::stamp::Stamp;
 
 mod defects;
 #[cfg(test)]
@@ -27,6 +29,9 @@ pub struct RaymondK {
     owed: Vec<u32>,
     /// For each node, how many replies this one defers.
     deferred: Vec<u32>,
+    /// The nodes with deferred replies, in the order of the replies, each with the number of its latest request
+    /// where the order needs it. Empty where the numbers of the nodes decide the order.
+    order: Vec<Stamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,8 +52,25 @@ pub enum Message {
     Reply(u32),
 }
 
-/// The rules: there are no options.
-pub type Rules = OnlyDefect<Defect>;
+/// The options.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    reply: Reply,
+    defect: Option<Defect>,
+}
+
+/// In which order a node that leaves sends the replies that it has deferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reply {
+    /// By the number of the node.
+    Number,
+    /// By the number of the node's latest request, then of the node.
+    Oldest,
+    /// By the number of the node, from the one after this one on.
+    Ring,
+    /// As the latest requests have arrived.
+    Arrival,
+}
 
 impl Algorithm for RaymondK {
     type Message = Message;
@@ -65,7 +87,11 @@ impl Algorithm for RaymondK {
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: false,
-        options: &[],
+        options: &[OptionInfo::choice(
+            "reply",
+            &["number", "oldest", "ring", "arrival"],
+            "the order of deferred replies: by node; by request; by node from the next one on; as requests arrived",
+        )],
         timers: &[],
         sometimes: &[
             "a client entered while replies were missing",
@@ -79,17 +105,26 @@ impl Algorithm for RaymondK {
             Scope::new(3, 1, 2),
             Scope::new(3, 2, 1),
             Scope::new(3, 3, 1),
+            Scope::new(3, 1, 2).with(&[("reply", "oldest")]),
+            Scope::new(3, 1, 2).with(&[("reply", "ring")]),
+            Scope::new(3, 1, 2).with(&[("reply", "arrival")]),
         ],
         defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { defect: Defect::of(setting) })
+        let reply = match setting.option("reply") {
+            Some("oldest") => Reply::Oldest,
+            Some("ring") => Reply::Ring,
+            Some("arrival") => Reply::Arrival,
+            _ => Reply::Number,
+        };
+        Ok(Rules { reply, defect: Defect::of(setting) })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
         let none = vec![0; site.nodes as usize];
-        RaymondK { phase: Phase::Idle, highest: 0, owed: none.clone(), deferred: none }
+        RaymondK { phase: Phase::Idle, highest: 0, owed: none.clone(), deferred: none, order: Vec::new() }
     }
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
@@ -137,7 +172,7 @@ impl RaymondK {
 
     fn exit(&mut self, site: &Site<'_, Self>, out: &mut Outbox<'_, Self>) {
         self.phase = Phase::Idle;
-        for node in site.others() {
+        for node in self.reply_order(site) {
             let count = core::mem::take(&mut self.deferred[node as usize]);
             if count > 0 {
                 out.send(node, Message::Reply(count));
@@ -145,6 +180,27 @@ impl RaymondK {
             if count > 1 {
                 out.note("one reply answered several requests");
             }
+        }
+    }
+
+    /// The nodes that may have deferred replies, in the order in which they get them.
+    fn reply_order(&mut self, site: &Site<'_, Self>) -> Vec<NodeId> {
+        let (me, nodes) = (site.me, site.nodes);
+        match site.rules.reply {
+            Reply::Number => site.others().collect(),
+            Reply::Ring => (1..nodes).map(|distance| (me + distance) % nodes).collect(),
+            Reply::Oldest | Reply::Arrival => self.order.drain(..).map(|(_, node)| node).collect(),
+        }
+    }
+
+    /// Gives a node its turn among the deferred replies; its latest request decides, the only one that may wait.
+    fn take_turn(&mut self, site: &Site<'_, Self>, from: NodeId, number: u32) {
+        let known = self.order.iter().find(|(_, node)| *node == from).map(|(known, _)| *known);
+        self.order.retain(|(_, node)| *node != from);
+        match site.rules.reply {
+            Reply::Number | Reply::Ring => {}
+            Reply::Oldest => sorted::insert(&mut self.order, (number.max(known.unwrap_or(0)), from)),
+            Reply::Arrival => self.order.push((0, from)),
         }
     }
 
@@ -160,6 +216,7 @@ impl RaymondK {
         };
         if ahead {
             self.deferred[from as usize] += 1;
+            self.take_turn(site, from, number);
         } else {
             out.send(from, Message::Reply(1));
         }

@@ -14,9 +14,9 @@ use crate::setting::{Setting, SettingError};
 use crate::system::System;
 use crate::{
     banerjee_chrysanthis, bulgannawar_vaidya, carvalho_roucairol, chaudhuri_edward, collectors, drs_gme,
-    forest, helary, lacbt, lamport, lodha_kshemkalyani, maekawa, makki, naimi_trehel, neilsen_mizuno, ra1,
-    raymond_k, raymond_tree, ricart_agrawala, rooms, singhal_dynamic, singhal_heuristic, srimani_reddy,
-    suzuki_kasami,
+    forest, helary, k_majority, lacbt, lamport, lodha_kshemkalyani, maekawa, makki, naimi_trehel,
+    neilsen_mizuno, ra1, raymond_k, raymond_tree, ricart_agrawala, rooms, singhal_dynamic, singhal_heuristic,
+    srimani_reddy, suzuki_kasami,
 };
 
 /// An operation on any algorithm, compiled for each of them.
@@ -85,6 +85,7 @@ registry! {
     drs_gme::DrsGme,
     forest::Forest,
     helary::Helary,
+    k_majority::KMajority,
     lacbt::Lacbt,
     lamport::Lamport,
     lodha_kshemkalyani::LodhaKshemkalyani,

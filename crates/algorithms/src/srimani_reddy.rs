@@ -9,7 +9,7 @@ use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -50,8 +50,13 @@ pub enum Message {
     Privilege { queue: Vec<NodeId>, served: Vec<u32> },
 }
 
-/// The rules: there are no options.
-pub type Rules = OnlyDefect<Defect>;
+/// The options.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Whether a node that leaves records that the receiver of its privilege is served.
+    marks_receiver: bool,
+    defect: Option<Defect>,
+}
 
 impl Algorithm for SrimaniReddy {
     type Message = Message;
@@ -68,7 +73,11 @@ impl Algorithm for SrimaniReddy {
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,
         unique_requests: false,
-        options: &[],
+        options: &[OptionInfo::choice(
+            "receiver",
+            &["unmarked", "marked"],
+            "whether a node that leaves records that it has sent the next node a privilege; unmarked: as printed",
+        )],
         timers: &[],
         sometimes: &[
             "a request came after it had been served",
@@ -81,15 +90,20 @@ impl Algorithm for SrimaniReddy {
             Scope::new(2, 1, 3),
             Scope::new(2, 2, 2),
             Scope::new(3, 1, 2),
-            Scope::new(3, 2, 2),
+            Scope::new(3, 2, 1),
+            Scope::new(3, 2, 2).fifo(),
             Scope::new(3, 3, 1),
-            Scope::new(4, 2, 1),
+            Scope::new(3, 1, 2).with(&[("receiver", "marked")]),
+            Scope::new(3, 2, 2).with(&[("receiver", "marked")]).fifo(),
         ],
         defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { defect: Defect::of(setting) })
+        Ok(Rules {
+            marks_receiver: setting.option("receiver") == Some("marked"),
+            defect: Defect::of(setting),
+        })
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
@@ -108,7 +122,7 @@ impl Algorithm for SrimaniReddy {
         match input {
             Input::Request { .. } => self.request(site, out),
             Input::Exit { .. } => match self.inside.take() {
-                Some(queue) => self.hand_on(site, queue, out),
+                Some(queue) => self.hand_on(site, queue, site.rules.marks_receiver, out),
                 None => out.never("a client leaves and there is no privilege"),
             },
             Input::Deliver { from, message: Message::Request(number) } => {
@@ -191,6 +205,7 @@ impl SrimaniReddy {
             self.idle -= 1;
             let shadowed = site.has_defect(Defect::LoopShadowsRequester);
             let to = if shadowed { site.others().last().unwrap_or(from) } else { from };
+            self.mark(to);
             self.send_privilege(to, Vec::new(), out);
         }
     }
@@ -213,7 +228,7 @@ impl SrimaniReddy {
             }
             out.note("a privilege came that was not needed");
             let idle = self.idle;
-            self.hand_on(site, queue, out);
+            self.hand_on(site, queue, true, out);
             if self.idle == idle {
                 out.note("a privilege that was not needed went on");
                 if site.has_defect(Defect::BranchWithoutBlock) {
@@ -235,8 +250,8 @@ impl SrimaniReddy {
     }
 
     /// The rest of P6, and what follows it in P1 and P4: the privilege goes to the head of its queue or
-    /// stays.
-    fn hand_on(&mut self, site: &Context<'_>, mut queue: Vec<NodeId>, out: &mut Out<'_>) {
+    /// stays. P4 marks the head as served; P1 as printed does not.
+    fn hand_on(&mut self, site: &Context<'_>, mut queue: Vec<NodeId>, marks: bool, out: &mut Out<'_>) {
         queue.retain(|&node| self.asked[node as usize] != self.served[node as usize]);
         for node in site.others() {
             if self.waits(node) && !queue.contains(&node) {
@@ -250,13 +265,20 @@ impl SrimaniReddy {
             }
         } else {
             let head = queue.remove(0);
+            if marks {
+                self.mark(head);
+            }
             self.send_privilege(head, queue, out);
         }
     }
 
-    fn send_privilege(&mut self, to: NodeId, queue: Vec<NodeId>, out: &mut Out<'_>) {
-        let index = to as usize;
+    /// Records that the node's request is served: a privilege goes to it.
+    fn mark(&mut self, node: NodeId) {
+        let index = node as usize;
         self.served[index] = self.served[index].max(self.asked[index]);
+    }
+
+    fn send_privilege(&mut self, to: NodeId, queue: Vec<NodeId>, out: &mut Out<'_>) {
         out.send(to, Message::Privilege { queue, served: self.served.clone() });
     }
 

@@ -75,6 +75,7 @@ fn idle() -> Node {
         again: 0,
         clock: 0,
         stamp: Vec::new(),
+        askers: Vec::new(),
     };
     (0..3).for_each(|token| node.point(token, 1));
     node

@@ -10,6 +10,7 @@ use crate::setting::{Setting, SettingError};
 pub struct Rules {
     pub(super) choose: Choose,
     pub(super) inform: usize,
+    pub(super) whom: Whom,
     pub(super) repeats: u32,
     pub(super) defect: Option<Defect>,
     first_same: bool,
@@ -24,6 +25,16 @@ pub(super) enum Choose {
     FairShare,
 }
 
+/// Which nodes an idle holder informs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whom {
+    Random,
+    /// The nodes that follow it.
+    Ring,
+    /// The nodes whose requests came last, then those that follow it.
+    Askers,
+}
+
 impl Rules {
     pub(super) const OPTIONS: &'static [OptionInfo] = &[
         OptionInfo::choice(
@@ -32,6 +43,11 @@ impl Rules {
             "which token to ask for; fair-share: the last seen, but another one if n/k nodes or more waited for it",
         ),
         OptionInfo::number("inform", "how many nodes an idle holder informs (0)"),
+        OptionInfo::choice(
+            "whom",
+            &["random", "ring", "askers"],
+            "which nodes it informs; askers: those whose requests came last, then those that follow it",
+        ),
         OptionInfo::number(
             "repeats",
             "an idle holder informs only if it has entered so often again before another node asked (0)",
@@ -59,6 +75,11 @@ impl Rules {
         let inform = setting.number("inform", u32::from(balanced)) as usize;
         // Without INFORM messages no node needs to count.
         let repeats = if inform == 0 { 0 } else { setting.number("repeats", u32::from(balanced)) };
+        let whom = match setting.option("whom") {
+            Some("ring") => Whom::Ring,
+            Some("askers") => Whom::Askers,
+            _ => Whom::Random,
+        };
         let defect = Defect::of(setting);
         let informs = [Defect::InformAlways, Defect::InformUnlessWaiting, Defect::InformByVersion];
         if inform == 0 && defect.is_some_and(|defect| informs.contains(&defect)) {
@@ -69,7 +90,14 @@ impl Rules {
                 "that defect is one of the fair share: say --set choose=fair-share".into(),
             ));
         }
-        Ok(Rules { choose, inform, repeats, defect, first_same: setting.option("first") == Some("same") })
+        Ok(Rules {
+            choose,
+            inform,
+            whom,
+            repeats,
+            defect,
+            first_same: setting.option("first") == Some("same"),
+        })
     }
 
     /// The token that a node asks for before it has seen any, if it does not choose at random.

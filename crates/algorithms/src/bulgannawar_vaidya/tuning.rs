@@ -61,3 +61,20 @@ fn balanced_is_a_name_for_three_options() {
     assert_eq!(rules(&[("tuning", "balanced"), ("inform", "0")]), rules(&[("choose", "fair-share")]));
     assert_eq!(rules(&[("tuning", "none")]), rules(&[]));
 }
+
+/// The texts say how many nodes are informed, and not which: any; those that follow; or those that have asked.
+#[test]
+fn informed_nodes_follow_the_option() {
+    let told = |options| {
+        let mut world = start(&Scope::new(5, 1, 3).with(options));
+        world.run("req3 3>0 0>3").unwrap();
+        world.run("req0 0>3 exit3 3>0").unwrap();
+        // Node 0 has seen the request of node 3, and leaves with an empty queue.
+        world.run("exit0").unwrap();
+        world.channels.keys().copied().collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[("inform", "2"), ("whom", "ring")]), [(0, 1), (0, 2)]);
+    assert_eq!(told(&[("inform", "2"), ("whom", "askers")]), [(0, 1), (0, 3)]);
+    assert_eq!(told(&[("inform", "1"), ("whom", "askers")]), [(0, 3)]);
+    assert_eq!(told(&[("inform", "9"), ("whom", "ring")]).len(), 4);
+}

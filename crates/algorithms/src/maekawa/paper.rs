@@ -1,28 +1,43 @@
-//! Claims of 001 ch. II and 002 table 2 about Maekawa's algorithm, and of the grid that stands in for the
-//! finite projective planes here.
+//! Claims of 001 ch. II and 002 table 2 about Maekawa's algorithm, and of the quorums: grids, the finite
+//! projective planes that the text names, and paths of a tree.
 
 use std::format;
 use std::vec::Vec;
 
 use crate::World;
 use crate::info::Scope;
-use crate::maekawa::{Maekawa, quorum};
+use crate::maekawa::{Maekawa, Quorums};
+use crate::setting::Setting;
 use crate::shuffle;
+use crate::system::System;
 
 fn world(nodes: u32, defect: Option<&str>) -> World<Maekawa> {
     World::of(&Scope::new(nodes, 1, 1), defect).unwrap()
 }
 
-/// 001 ch. II: a coterie. Any two quorums intersect, whatever the last row of the grid looks like.
+fn with_quorums(quorums: &'static str, nodes: u32, defect: Option<&str>) -> World<Maekawa> {
+    let options: &'static [(&str, &str)] = match quorums {
+        "plane" => &[("quorum", "plane")],
+        "tree" => &[("quorum", "tree")],
+        _ => &[],
+    };
+    World::of(&Scope::new(nodes, 1, 1).with(options), defect).unwrap()
+}
+
+/// 001 ch. II: a coterie. Any two quorums intersect, whatever the last row of the grid looks like, and whether
+/// the tree is full or not.
 #[test]
 fn any_two_quorums_meet() {
-    for nodes in 1..=100 {
-        let quorums: Vec<Vec<u32>> = (0..nodes).map(|node| quorum(nodes, node)).collect();
-        for (node, one) in (0..).zip(&quorums) {
-            assert!(one.contains(&node), "n={nodes}: node {node} is in its own quorum");
-            assert!(one.is_sorted() && one.iter().all(|&member| member < nodes));
-            for other in &quorums {
-                assert!(one.iter().any(|member| other.contains(member)), "n={nodes}: {one:?} {other:?}");
+    for kind in Quorums::ALL {
+        let sizes = (1..=133).filter_map(|nodes| kind.of(nodes).ok().map(|quorums| (nodes, quorums)));
+        for (nodes, quorums) in sizes {
+            for (node, one) in (0..).zip(&quorums) {
+                assert!(one.contains(&node), "{kind:?} n={nodes}: node {node} is in its own quorum");
+                assert!(one.is_sorted() && one.iter().all(|&member| member < nodes));
+                for other in &quorums {
+                    let met = one.iter().any(|member| other.contains(member));
+                    assert!(met, "{kind:?} n={nodes}: {one:?} {other:?}");
+                }
             }
         }
     }
@@ -33,12 +48,96 @@ fn any_two_quorums_meet() {
 fn a_quorum_is_about_twice_the_root() {
     for nodes in 1..=100u32 {
         let root = (1..).find(|root| root * root >= nodes).unwrap();
-        for node in 0..nodes {
-            let size = quorum(nodes, node).len() as u32;
+        for (node, quorum) in Quorums::Grid.of(nodes).unwrap().into_iter().enumerate() {
+            let size = quorum.len() as u32;
             assert!(size < 2 * root, "n={nodes}: node {node} has {size}");
             assert!(root * root != nodes || size == 2 * root - 1);
         }
     }
+}
+
+/// 001 ch. II: coteries from finite projective planes. n = q(q - 1) + 1, two quorums share exactly one node,
+/// and every node is in q quorums, so all bear the same load.
+#[test]
+fn two_lines_of_a_plane_share_one_node() {
+    let mut found = Vec::new();
+    for nodes in 1..=200u32 {
+        let Ok(quorums) = Quorums::Plane.of(nodes) else { continue };
+        let q = quorums[0].len();
+        found.push((nodes, q));
+        assert_eq!(nodes as usize, q * (q - 1) + 1);
+        for node in 0..nodes {
+            assert_eq!(quorums.iter().filter(|quorum| quorum.contains(&node)).count(), q, "n={nodes}");
+        }
+        for (index, one) in quorums.iter().enumerate() {
+            for other in &quorums[..index] {
+                let shared = one.iter().filter(|member| other.contains(member)).count();
+                assert_eq!(shared, 1, "n={nodes}: {one:?} {other:?}");
+            }
+        }
+    }
+    let sizes = [(1, 1), (3, 2), (7, 3), (13, 4), (21, 5), (31, 6), (57, 8), (73, 9), (91, 10), (133, 12)];
+    assert_eq!(found, sizes);
+}
+
+/// A path of a full tree has log2(n + 1) nodes; the root is in all of them, a leaf in few.
+#[test]
+fn every_path_of_a_tree_has_the_root() {
+    for (nodes, size) in [(1, 1), (3, 2), (7, 3), (15, 4), (31, 5)] {
+        let quorums = Quorums::Tree.of(nodes).unwrap();
+        assert!(quorums.iter().all(|quorum| quorum.len() == size && quorum[0] == 0), "n={nodes}");
+    }
+    let seven = Quorums::Tree.of(7).unwrap();
+    assert_eq!((&seven[0], &seven[2], &seven[6]), (&[0, 1, 3].into(), &[0, 2, 5].into(), &[0, 2, 6].into()));
+}
+
+/// A number of nodes without a plane is refused, with the nearest numbers that have one.
+#[test]
+fn sizes_without_a_plane_are_refused() {
+    let refusal = |nodes| {
+        let setting = Setting::new(nodes, 1).with(&[("quorum", "plane")]);
+        System::<Maekawa>::new(&setting).err().map(|refusal| format!("{refusal}")).unwrap_or_default()
+    };
+    assert!(
+        refusal(9).ends_with("for 9 nodes; the nearest sizes that have one are 7 and 13"),
+        "{}",
+        refusal(9)
+    );
+    assert!(refusal(500).ends_with("the nearest size that has one is 133"), "{}", refusal(500));
+    assert_eq!(refusal(31), "");
+}
+
+/// Alone 3(q - 1) messages whatever the quorums are: 6 for a plane or a tree of seven nodes, where a grid
+/// takes up to 12.
+#[test]
+fn planes_and_trees_cost_less_than_grids() {
+    for (quorums, nodes, messages) in [("plane", 7, 6), ("plane", 13, 9), ("tree", 7, 6), ("tree", 15, 9)] {
+        for node in 0..nodes {
+            let mut world = with_quorums(quorums, nodes, None);
+            world.run(&format!("req{node}")).unwrap();
+            finish(&mut world);
+            assert_eq!((world.sent, world.entries), (messages, 1), "{quorums} n={nodes} node {node}");
+        }
+    }
+}
+
+/// Three nodes in a plane, each locked for its own request and asked by the node before it: FAILED ends the
+/// circle. Without it the three wait for ever.
+#[test]
+fn failed_ends_a_circle_of_three() {
+    let schedule = "req0 req1 req2 0>1 1>2 2>0";
+    let mut wrong = with_quorums("plane", 3, Some("never-failed"));
+    wrong.run(schedule).unwrap();
+    assert!(wrong.channels.is_empty() && wrong.violated_at_end().is_some());
+    let mut right = with_quorums("plane", 3, None);
+    right.run(schedule).unwrap();
+    finish(&mut right);
+    assert_eq!(right.entries, 3);
+    let mut wrong = with_quorums("plane", 3, Some("never-inquires"));
+    wrong.run(schedule).unwrap();
+    finish(&mut wrong);
+    assert_eq!(wrong.entries, 0);
+    assert!(wrong.violated_at_end().is_some());
 }
 
 /// 002 table 2 says 3(sqrt(n) - 1) at light load, which takes quorums of sqrt(n) nodes. With q nodes it is

@@ -1,5 +1,9 @@
 //! Claims of 001 ch. III, V and VI about Raymond's algorithm for k entries.
 
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
 use crate::World;
 use crate::info::Scope;
 use crate::raymond_k::RaymondK;
@@ -108,4 +112,21 @@ fn numbers_follow_the_highest_seen() {
     let mut world = world(2, 1);
     world.run("req1 1>0 req0 0>1#1 0>1").unwrap();
     assert!(world.inside(1) && !world.channels.contains_key(&(1, 0)));
+}
+
+/// The text does not say in which order a node that leaves sends its deferred replies. Nodes 3, 2 and 0 have
+/// requested, in this order as node 1 sees it; node 2 has the highest number.
+#[test]
+fn deferred_replies_go_in_the_order_of_the_option() {
+    const ORDERS: [&[(&str, &str)]; 4] =
+        [&[], &[("reply", "oldest")], &[("reply", "ring")], &[("reply", "arrival")]];
+    for (options, wanted) in ORDERS.iter().zip([[0, 2, 3], [0, 3, 2], [2, 3, 0], [3, 2, 0]]) {
+        let mut world: World<RaymondK> = World::of(&Scope::new(4, 1, 1).with(options), None).unwrap();
+        world.run("req1").unwrap();
+        world.settle(10).unwrap();
+        world.run("req3 3>1 3>2 req2 2>1 req0 0>1").unwrap();
+        let lines = world.take(&"exit1".parse().unwrap()).unwrap().lines();
+        let wanted: Vec<String> = wanted.iter().map(|node| format!("1 sends REPLY to {node}")).collect();
+        assert_eq!(lines, wanted, "{options:?}");
+    }
 }

@@ -6,8 +6,14 @@ use crate::info::Scope;
 use crate::shuffle;
 use crate::srimani_reddy::SrimaniReddy;
 
+const MARKED: &[(&str, &str)] = &[("receiver", "marked")];
+
 fn world(nodes: u32, tokens: u32) -> World<SrimaniReddy> {
     World::of(&Scope::new(nodes, tokens, 1), None).unwrap()
+}
+
+fn marked(nodes: u32, tokens: u32) -> World<SrimaniReddy> {
+    World::of(&Scope::new(nodes, tokens, 1).with(MARKED), None).unwrap()
 }
 
 fn defective(nodes: u32, tokens: u32, defect: &str) -> World<SrimaniReddy> {
@@ -43,8 +49,9 @@ fn a_lone_requester_collects_all_privileges() {
 #[test]
 fn the_bound_holds_in_every_run() {
     for (nodes, tokens) in [(3, 1), (3, 2), (4, 2), (5, 3)] {
-        for seed in 0..100 {
-            let world: World<SrimaniReddy> = shuffle::run(&Scope::new(nodes, tokens, 4), seed).unwrap();
+        for (seed, options) in (0..100).flat_map(|seed| [(seed, MARKED), (seed, &[])]) {
+            let scope = Scope::new(nodes, tokens, 4).with(options);
+            let world: World<SrimaniReddy> = shuffle::run(&scope, seed).unwrap();
             let most = broadcasts(&world) * u64::from(nodes + tokens - 1);
             assert!(world.sent <= most, "n={nodes} k={tokens} seed {seed}: {} of {most}", world.sent);
         }
@@ -64,6 +71,24 @@ fn one_request_takes_one_privilege_from_each_holder() {
     world.run("req2 2>0 2>1 0>2 1>2 exit2 req0 0>2 2>0 exit0").unwrap();
     assert_eq!(world.nodes[2].state.as_ref().unwrap().idle, 1);
     assert_eq!(world.nodes[0].state.as_ref().unwrap().idle, 1);
+}
+
+/// App. A: P2 and P4 record the receiver of a privilege in PLN, P1 as printed does not. So node 0, which has
+/// sent one privilege to node 2, sends it the next one too. With the receiver marked the second one stays.
+#[test]
+fn a_node_that_leaves_does_not_record_the_receiver() {
+    let schedule = "req0 req1 req2 2>0 2>1 exit0 req0 0>1 exit1 1>0 exit0";
+    for (mut world, idle, sent) in [(world(3, 2), 0, 7), (marked(3, 2), 1, 6)] {
+        world.run(schedule).unwrap();
+        assert_eq!((world.nodes[0].state.as_ref().unwrap().idle, world.sent), (idle, sent));
+        world.settle(10).unwrap();
+        assert!(world.inside(2));
+        // Neither loses a privilege: both are free in the end.
+        world.run("exit2").unwrap();
+        world.settle(10).unwrap();
+        let idle: u32 = world.nodes.iter().filter_map(|node| node.state.as_ref()).map(|node| node.idle).sum();
+        assert_eq!(idle, 2);
+    }
 }
 
 /// The text assumes FIFO channels. With the larger of LN and PLN everywhere, a request that is overtaken by

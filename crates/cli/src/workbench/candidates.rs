@@ -26,6 +26,7 @@ impl Candidate {
 pub(crate) const ALL_KNOWING: &[&str] = &[
     "carvalho-roucairol",
     "drs-gme",
+    "k-majority",
     "lamport",
     "lodha-kshemkalyani",
     "ra1",
@@ -46,9 +47,10 @@ const MOST_VARIANTS: usize = 12;
 /// Numbers worth trying beside the default, for options that are numbers.
 const NUMBERS: &[(&str, &str)] = &[("inform", "2"), ("collect", "0")];
 
-/// Values that no load makes sensible: a line or chain has the longest paths of all trees; a tree that only begins as a cube
-/// soon has another shape; behaviour that is drawn is for searches; nodes that all begin with the same token wait for it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves
-/// memory only; and only writers hand it off.
+/// Values that no load makes sensible: a line or chain has the longest paths of all trees; a tree that only begins as a
+/// cube soon has another shape; behaviour that is drawn is for searches; nodes that all begin with the same token wait for
+/// it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves memory
+/// only; only writers hand it off; and whom to inform matters only to nodes that inform.
 const SENSELESS: &[(&str, &str)] = &[
     ("shape", "line"),
     ("tree", "chain"),
@@ -58,6 +60,8 @@ const SENSELESS: &[(&str, &str)] = &[
     ("close", "no"),
     ("forget", "yes"),
     ("hand-off", "yes"),
+    ("whom", "ring"),
+    ("whom", "askers"),
 ];
 
 /// Options that stand for several others, and are not combined with them.

@@ -63,7 +63,7 @@ fn algorithms_are_listed_for_people_and_scripts() {
         all.as_array().unwrap().iter().map(|info| info["name"].as_str().unwrap()).collect();
     let wanted = "bulgannawar-vaidya raymond-k srimani-reddy makki naimi-trehel chaudhuri-edward collectors lacbt \
                   drs-gme lamport ricart-agrawala carvalho-roucairol suzuki-kasami maekawa raymond-tree neilsen-mizuno \
-                  ra1 rooms singhal-dynamic singhal-heuristic \
+                  k-majority ra1 rooms singhal-dynamic singhal-heuristic \
                   lodha-kshemkalyani banerjee-chrysanthis helary";
     for name in wanted.split_whitespace() {
         assert!(names.contains(&name), "{name}");

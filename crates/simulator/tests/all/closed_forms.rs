@@ -4,7 +4,7 @@
 //! at hand and costs nothing. "Saturated" means that all clients ask again almost at once.
 
 use crate::common::{assert_near, outcome, summary};
-use algorithms::maekawa;
+use algorithms::maekawa::Quorums;
 use simulator::{Estimate, Summary};
 
 /// A message takes one unit of time, and nothing else takes any.
@@ -231,14 +231,16 @@ fn singhal_heuristic() {
 
 #[test]
 fn maekawa_by_its_quorums() {
-    for nodes in [9, 16, 31] {
-        let others = |node| maekawa::quorum(nodes, node).len() as f64 - 1.0;
-        let mean = (0..nodes).map(others).sum::<f64>() / f64::from(nodes);
-        let parameters = format!("nodes={nodes}");
+    let plane_and_tree = [(31, "plane", Quorums::Plane), (15, "tree", Quorums::Tree)];
+    let grids = [9, 16, 31].map(|nodes| (nodes, "grid", Quorums::Grid));
+    for (nodes, name, quorums) in grids.into_iter().chain(plane_and_tree) {
+        let members: usize = quorums.of(nodes).unwrap().iter().map(Vec::len).sum();
+        let mean = members as f64 / f64::from(nodes) - 1.0;
+        let parameters = format!("nodes={nodes} quorum={name}");
         assert_form("alone", alone("maekawa", &parameters).messages_per_entry, 3.0 * mean);
         assert_form("wait alone", alone("maekawa", &parameters).time_to_enter, 2.0);
         for load in ["rate=0.1 delay=exponential", "rate=1 delay=exponential", "rate=100"] {
-            let parameters = format!("nodes={nodes} {load}");
+            let parameters = format!("{parameters} {load}");
             let messages = summary("maekawa", &parameters, 1).messages_per_entry.mean;
             assert!(
                 messages >= 2.98 * mean && messages <= 5.0 * mean,
@@ -406,6 +408,7 @@ fn words() {
         ("banerjee-chrysanthis", "", &[("REQUEST", 5.0), ("NEW", 5.0), ("TOKEN", 5.0)]),
         ("helary", "", &[("REQUEST", 4.0), ("TOKEN", 4.0)]),
         ("maekawa", "", &[("REQUEST", 4.0), ("LOCKED", 3.0), ("RELEASE", 3.0)]),
+        ("k-majority", "tokens=3", &[("REQUEST", 4.0), ("LOCKED", 4.0), ("RELEASE", 4.0)]),
         ("raymond-tree", "", &[("REQUEST", 3.0), ("PRIVILEGE", 3.0)]),
         ("neilsen-mizuno", "", &[("REQUEST", 4.0), ("PRIVILEGE", 3.0)]),
         (
