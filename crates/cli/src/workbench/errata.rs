@@ -36,16 +36,32 @@ message from 1 to 0 is delivered, `1>0#1` the second oldest is, `exit1` node 1 l
 `lose1>0` a message is lost, `crash1` node 1 crashes, `restart1` it restarts, `/1` is what the algorithm picked.
 ";
 
+const USUAL: &str = "
+## The usual presentation of cited algorithms
+
+Textbooks and course material usually present these algorithms without a rule that they need. The papers in which
+they were published were not at hand: what follows is about the usual presentation, not about the originals.
+";
+
+/// Whether a defect is what textbooks teach, and not an error of one of the five texts.
+fn is_usual_presentation(defect: &DefectInfo) -> bool {
+    defect.source.starts_with("textbook form of")
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
-    let mut page = PREFACE.to_string();
+    let (mut page, mut usual) = (PREFACE.to_string(), String::new());
     for info in registry::ALL.iter().filter(|info| !info.defects.is_empty()) {
         if arguments.name.as_deref().is_some_and(|name| name != info.name) {
             continue;
         }
         write!(page, "\n## {}\n\n{}\n", info.name, summary(info))?;
         for defect in info.defects {
-            write!(page, "\n{}", section(info, defect)?)?;
+            let text = format!("\n{}", section(info, defect)?);
+            if is_usual_presentation(defect) { usual += &text } else { page += &text }
         }
+    }
+    if !usual.is_empty() {
+        write!(page, "{USUAL}{usual}")?;
     }
     output::print(format_args!("{page}"));
     Ok(Ended::Well)
@@ -57,7 +73,11 @@ fn summary(info: &Info) -> String {
 
 /// What is printed, what happens, what is right.
 fn section(info: &Info, defect: &DefectInfo) -> Result<String> {
-    let mut text = format!("### {}\n\n", defect.name);
+    let mut text = if is_usual_presentation(defect) {
+        format!("### {}: {}\n\n", info.name, defect.name)
+    } else {
+        format!("### {}\n\n", defect.name)
+    };
     writeln!(text, "- Where: {}", defect.source)?;
     writeln!(text, "- Printed: {}", defect.printed)?;
     writeln!(text, "- Right: {}", defect.right)?;
