@@ -26,7 +26,7 @@ const SIZES: [u32; 7] = [3, 7, 15, 31, 63, 127, 255];
 /// Complete trees for all algorithms.
 const OTHER_SIZES: [u32; 5] = [7, 15, 31, 63, 127];
 /// The algorithms simulated beside the text's own: those of table 2 that we have, and three more.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 10] = [
     "lamport",
     "ricart-agrawala",
     "maekawa",
@@ -35,6 +35,8 @@ const OTHERS: [&str; 8] = [
     "naimi-trehel",
     "neilsen-mizuno",
     "carvalho-roucairol",
+    "helary",
+    "lodha-kshemkalyani",
 ];
 
 /// The exhibits of this module, in the order of the report.

@@ -10,6 +10,7 @@ mod experiment;
 mod message_length;
 mod messages;
 mod model;
+mod one_token;
 mod partitions;
 mod socket_claims;
 pub mod sockets;
@@ -33,6 +34,7 @@ pub fn exhibits() -> Vec<Exhibit> {
         partitions::exhibits(),
         experiment::exhibits(),
         conference_paper::exhibits(),
+        vec![one_token::exhibit()],
     ];
     parts.into_iter().flatten().collect()
 }

@@ -71,7 +71,7 @@ fn draw(effort: &Effort, results: &Results) -> Page {
             light.0.to_string(),
             at(light.1),
             cell(|found| found.light),
-            ours.unwrap_or("formula only").to_string(),
+            ours.unwrap_or("formula only: the texts do not give its rules").to_string(),
         ]);
     }
     for name in OTHERS.into_iter().filter(|name| TABLE.iter().all(|row| row.ours != Some(name))) {
@@ -124,7 +124,9 @@ fn claims(row: &Row, effort: &Effort, results: &Results) -> Vec<Claim> {
     let heavy = load("heavy", row.heavy, small.heavy, large.heavy);
     let light = load("light", row.light, small.light, large.light);
     let (why_delay, why_heavy, why_light) = reasons(ours);
-    vec![delay.because(why_delay), heavy.because(why_heavy), light.because(why_light)]
+    // The text prints no delay for some.
+    let delay = (row.delay != "–").then(|| delay.because(why_delay));
+    delay.into_iter().chain([heavy.because(why_heavy), light.because(why_light)]).collect()
 }
 
 /// The reasons, for delay, heavy and light load.
@@ -142,6 +144,18 @@ fn reasons(ours: &str) -> (&'static str, &'static str, &'static str) {
              O(N) can only be meant for the worst case on a line.",
             "REQUEST and PRIVILEGE over each edge twice in a tour of all: 4(N − 1)/N at most, and less if an edge is asked \
              for once for several.",
+            "",
+        ),
+        "helary" => (
+            "",
+            "With behaviour=transit the token goes straight to the next node that waits, and a request over a path of \
+             pointers; O(N) can only be meant for the worst case.",
+            "A path of pointers has H(N − 1) of them on average, as in naimi-trehel.",
+        ),
+        "lodha-kshemkalyani" => (
+            "",
+            "Only requests that are made at the same time answer each other. A node that asks again after it has left is \
+             answered by all, so at saturation it is 2(N − 1), as at light load.",
             "",
         ),
         "lacbt" => (

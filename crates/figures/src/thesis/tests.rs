@@ -30,7 +30,15 @@ fn names_are_those_of_the_texts_and_unique() {
     let unique: BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(unique.len(), names.len());
     let figures = std::iter::once(10).chain(12..=31).map(|number| format!("thesis-{number}"));
-    let rest = ["thesis-table-1", "thesis-table-2", "paper-3a", "paper-3b", "paper-4", "paper-5"];
+    let rest = [
+        "thesis-table-1",
+        "thesis-table-2",
+        "paper-3a",
+        "paper-3b",
+        "paper-4",
+        "paper-5",
+        "thesis-one-token",
+    ];
     let expected: Vec<String> = figures.chain(rest.map(String::from)).collect();
     assert_eq!(names, expected);
 }

@@ -1,0 +1,96 @@
+//! The claim of 001 and 003 about one token: fewer messages than Trehel and Naimi's algorithm, from which theirs derives.
+
+use simulator::{Estimate, Plan, Point, Summary};
+
+use crate::compare::short;
+use crate::page::{Axis, Chart, Claim, Dot, Origin, Page, Part, Series};
+use crate::{Effort, Exhibit, Results};
+
+const SOURCE: &str = "001 ch. IV; 003 sec. 2";
+const NODES: u32 = 30;
+const RATES: [f64; 9] = [0.0005, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
+/// The loads at which the claim is judged, and their names.
+const LOADS: [(f64, &str); 3] = [(0.0005, "light"), (0.01, "medium"), (10.0, "saturation")];
+
+/// Its name here, the algorithm and its options.
+type Contender = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+const TREHEL: Contender = ("naimi-trehel", "naimi-trehel", &[]);
+const SILENT: Contender =
+    ("bulgannawar-vaidya, informs nobody", "bulgannawar-vaidya", &[("choose", "last-seen")]);
+const INFORMS: Contender =
+    ("bulgannawar-vaidya, informs 2", "bulgannawar-vaidya", &[("choose", "last-seen"), ("inform", "2")]);
+const CONTENDERS: [Contender; 3] = [TREHEL, SILENT, INFORMS];
+
+pub(super) fn exhibit() -> Exhibit {
+    Exhibit {
+        id: "thesis-one-token",
+        source: SOURCE,
+        title: "One token: beside Trehel and Naimi's algorithm",
+        points: |effort| {
+            let rates = effort.thin(&RATES).into_iter().chain(LOADS.map(|(rate, _)| rate));
+            let mut points: Vec<Point> = Vec::new();
+            for point in rates.flat_map(|rate| CONTENDERS.map(|contender| point(effort, contender, rate))) {
+                if !points.contains(&point) {
+                    points.push(point);
+                }
+            }
+            points
+        },
+        draw,
+    }
+}
+
+/// The model of the thesis with one token.
+fn point(effort: &Effort, (_, algorithm, options): Contender, rate: f64) -> Point {
+    let entries = effort.entries(5000);
+    let mut plan = Plan { rate, entries, warmup: entries / 10, ..Plan::default() };
+    (plan.setting.nodes, plan.setting.tokens) = (NODES, 1);
+    plan.setting = plan.setting.with(options);
+    Point { algorithm: algorithm.to_string(), plan, seed: 1, seeds: effort.seeds }
+}
+
+fn draw(effort: &Effort, results: &Results) -> Page {
+    let value = |contender, rate, measure: fn(&Summary) -> Estimate| {
+        measure(results.of(&point(effort, contender, rate)))
+    };
+    let messages: fn(&Summary) -> Estimate = |summary| summary.messages_per_entry;
+    let wait: fn(&Summary) -> Estimate = |summary| summary.time_to_enter;
+    let chart = |suffix, what, measure| {
+        let curve = |contender: Contender| {
+            let rates = effort.thin(&RATES).into_iter();
+            let dots = rates.map(|rate| Dot::measured(rate, value(contender, rate, measure)));
+            Series::new(contender.0, Origin::Simulated, dots.collect())
+        };
+        Part::Chart(Chart {
+            suffix,
+            title: format!("n = {NODES}, one token"),
+            x: Axis::logarithmic("request rate (λ)"),
+            y: Axis::linear(what),
+            series: CONTENDERS.map(curve).to_vec(),
+        })
+    };
+    let claims = LOADS.map(|(rate, load)| {
+        let [trehel, silent, informs] = CONTENDERS.map(|contender| value(contender, rate, messages));
+        // The difference has to be larger than chance makes it.
+        let error = (trehel.stderr.powi(2) + silent.stderr.powi(2)).sqrt();
+        let says = format!("one token, {load} (λ = {rate}): fewer messages than Trehel and Naimi's algorithm");
+        let [trehel_wait, silent_wait, informs_wait] =
+            CONTENDERS.map(|contender| short(value(contender, rate, wait).mean));
+        let found = format!(
+            "{} messages beside {} (with ν = 2: {}); wait {silent_wait} beside {trehel_wait} (with ν = 2: {informs_wait})",
+            short(silent.mean),
+            short(trehel.mean),
+            short(informs.mean)
+        );
+        Claim::holds(SOURCE, &says, trehel.mean - silent.mean > 2.0 * error, found).because(
+            "A node that waits keeps requests instead of passing them on, so the gain comes with waiting. At light load \
+             nobody waits: the paths are the same, and INFORM messages come on top.",
+        )
+    });
+    let parts = vec![
+        chart("messages", "messages for each entry", messages),
+        chart("wait", "time to enter (units)", wait),
+    ];
+    Page { parts, claims: claims.to_vec() }
+}
