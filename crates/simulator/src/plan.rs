@@ -321,7 +321,9 @@ impl Plan {
             }
         };
         // As if every client waited for the previous one, and each for a path through a tree.
-        let messages = 2.0 * (nodes.log2() + 1.0) * (self.send + self.transit.mean + self.receive);
+        let factor = self.slow.as_ref().map_or(1.0, |slow| slow.factor);
+        let handling = (self.send + self.receive) * factor;
+        let messages = 2.0 * (nodes.log2() + 1.0) * (handling + self.transit.mean);
         let each = stretch / self.rate / asking + self.section.mean + messages;
         (self.entries + self.warmup) as f64 * each
     }

@@ -81,6 +81,17 @@ fn slow_is_read_and_written() {
     }
 }
 
+/// The clock has an end: a run whose slow nodes would take it there is refused before it begins.
+#[test]
+fn slow_nodes_do_not_outlast_the_clock() {
+    let info = registry::info("raymond-k").unwrap();
+    let mut plan = Plan { send: 100.0, ..Plan::of(info) };
+    plan.validate(info).unwrap();
+    plan.set(info, "slow", "0-29:1000000").unwrap();
+    let refusal = plan.validate(info).unwrap_err().to_string();
+    assert!(refusal.contains("more than the clock has"), "{refusal}");
+}
+
 /// Neither changes what is right: the properties are checked at every event.
 #[test]
 fn every_algorithm_is_right_with_both() {
