@@ -234,7 +234,7 @@ impl KMajority {
         if self.locked.contains(&from) {
             return post.out.never("a member locks itself twice for one request");
         }
-        remove(&mut self.failed, from);
+        sorted::remove(&mut self.failed, &from);
         sorted::insert(&mut self.locked, from);
         if !self.inside(site) {
             return self.give_way(site, post);
@@ -281,8 +281,8 @@ impl KMajority {
         let Some(time) = self.request else { return };
         for node in wanted {
             post.out.note("a lock was given back");
-            remove(&mut self.inquired, node);
-            remove(&mut self.locked, node);
+            sorted::remove(&mut self.inquired, &node);
+            sorted::remove(&mut self.locked, &node);
             sorted::insert(&mut self.failed, node);
             post.send(node, Message::Relinquish(time));
         }
@@ -361,10 +361,6 @@ impl KMajority {
 fn asked(site: &Context<'_>) -> impl Iterator<Item = NodeId> + use<> {
     let (me, nodes) = (site.me, site.nodes);
     (0..site.rules.asked).map(move |distance| (me + distance) % nodes)
-}
-
-fn remove(from: &mut Vec<NodeId>, node: NodeId) {
-    from.retain(|&other| other != node);
 }
 
 impl fmt::Display for Message {

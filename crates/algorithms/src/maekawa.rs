@@ -200,7 +200,7 @@ impl Maekawa {
         if self.request.is_none() || self.locked.contains(&from) {
             return post.out.never("a lock comes that was not asked for");
         }
-        remove(&mut self.failed, from);
+        sorted::remove(&mut self.failed, &from);
         sorted::insert(&mut self.locked, from);
         if self.inside(site) {
             self.inquired.clear();
@@ -216,7 +216,7 @@ impl Maekawa {
         if overtaken && !site.has_defect(Defect::StaleFailedBelieved) {
             return post.out.note("a FAILED was overtaken");
         }
-        remove(&mut self.locked, from);
+        sorted::remove(&mut self.locked, &from);
         sorted::insert(&mut self.failed, from);
         self.give_way(post);
     }
@@ -247,8 +247,8 @@ impl Maekawa {
             self.inquired.iter().copied().filter(|node| self.locked.contains(node)).collect();
         for node in wanted {
             post.out.note("a lock was given back");
-            remove(&mut self.inquired, node);
-            remove(&mut self.locked, node);
+            sorted::remove(&mut self.inquired, &node);
+            sorted::remove(&mut self.locked, &node);
             sorted::insert(&mut self.failed, node);
             post.send(node, Message::Relinquish);
         }
@@ -312,10 +312,6 @@ impl Maekawa {
 
 fn own_quorum<'a>(site: &Context<'a>) -> &'a [NodeId] {
     &site.rules.quorums[site.me as usize]
-}
-
-fn remove(from: &mut Vec<NodeId>, node: NodeId) {
-    from.retain(|&other| other != node);
 }
 
 impl fmt::Display for Message {

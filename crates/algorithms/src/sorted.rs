@@ -9,3 +9,11 @@ pub(crate) fn insert<T: Ord>(list: &mut Vec<T>, element: T) {
         list.insert(index, element);
     }
 }
+
+/// Removes an element, if it is in the list.
+#[inline]
+pub(crate) fn remove<T: Ord>(list: &mut Vec<T>, element: &T) {
+    if let Ok(index) = list.binary_search(element) {
+        list.remove(index);
+    }
+}
