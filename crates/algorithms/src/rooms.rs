@@ -15,6 +15,8 @@ use crate::setting::{Setting, SettingError};
 
 mod captain;
 mod defects;
+#[cfg(test)]
+mod fairness;
 mod forgetting;
 mod invariants;
 mod message;
@@ -43,6 +45,8 @@ const SUITE: &[Scope] = &[
     Scope::new(3, 1, 1).groups(3).clients(1).any_of().with(&[("exclusive", "1")]),
     Scope::new(3, 1, 2).groups(2),
     Scope::new(3, 1, 2).groups(2).with(&[("queue", "arrival"), ("close", "no")]),
+    Scope::new(2, 1, 2).groups(2).clients(2).with(&[("turns", "0")]),
+    Scope::new(3, 1, 2).groups(2).with(&[("turns", "0")]),
     Scope::new(3, 1, 2).groups(2).clients(1),
     Scope::new(4, 1, 1).groups(2).clients(1),
     Scope::new(2, 1, 3).groups(2).clients(2).with(&[
@@ -78,6 +82,7 @@ impl Algorithm for Rooms {
             "a follower passed a request to its captain",
             "a follower was admitted again",
             "a request was admitted past the queue",
+            "a captain left the turn to another node",
             "a writer took over from another past the queue",
             "a start came that no client wants",
             "a token came that no client wants",

@@ -66,7 +66,14 @@ pub(crate) fn rooms(effort: &Effort) -> Result<Vec<Figure>, Error> {
     let group = |tokenwood: &Tokenwood, client: usize, _| {
         tokenwood.room("room").group(if client.is_multiple_of(2) { "even" } else { "odd" })
     };
-    Ok(run(30, group, effort)?.figures().to_vec())
+    let run = run(30, group, effort)?;
+    Ok(run
+        .figures()
+        .map(|figure| match figure.what.as_str() {
+            FAIRNESS => figure.at_least(0.99),
+            _ => figure,
+        })
+        .to_vec())
 }
 
 pub(crate) fn many_names(effort: &Effort) -> Result<Vec<Figure>, Error> {

@@ -19,6 +19,8 @@ pub(super) struct Token<M: Mode> {
     pub(super) counter: u64,
     /// How many requests were admitted past the queue since it was this node's turn.
     pub(super) passed: u32,
+    /// How many openings this node has had in a row although another node's request was as old.
+    pub(super) turns: u32,
     /// The current opening; `None` if the room is not open.
     pub(super) session: Option<Session<M::Group>>,
 }
@@ -35,7 +37,7 @@ pub(super) struct Session<G> {
 
 impl<M: Mode> Token<M> {
     pub(super) fn new(queue: Vec<Entry<M>>, counter: u64) -> Token<M> {
-        Token { queue, counter, passed: 0, session: None }
+        Token { queue, counter, passed: 0, turns: 0, session: None }
     }
 
     /// Inserts a request into the queue at its place.
@@ -49,6 +51,24 @@ impl<M: Mode> Token<M> {
             QueueOrder::Age => self.queue.partition_point(|earlier| earlier.since <= entry.since),
         };
         self.queue.insert(index, entry);
+    }
+
+    /// Puts another node's request before this node's own at the head: it is as old, and this node has had its
+    /// turns in a row. Only a captain's clients enter past the queue, so those of a node that is the captain
+    /// for ever would have a larger share than others.
+    fn take_turns(&mut self, rules: &Rules, me: NodeId, effects: &mut Vec<Effect<M>>) {
+        let Some((own, others)) = self.queue.split_first().filter(|(own, _)| own.node == me) else { return };
+        let as_old = others.iter().take_while(|other| other.since == own.since).count();
+        if as_old == 0 || rules.queue == QueueOrder::Arrival {
+            return;
+        }
+        self.turns += 1;
+        if self.turns > rules.turns {
+            // Round the ring of node numbers, so that all of them have turns.
+            effects.push(Effect::Note("a captain left the turn to another node"));
+            let next = (1..=as_old).min_by_key(|&index| self.queue[index].node.wrapping_sub(me));
+            self.queue[..=next.unwrap_or(0)].rotate_right(1);
+        }
     }
 
     /// Removes the request of this node from the queue, if it is there.
@@ -101,6 +121,7 @@ impl<M: Mode> Room<M> {
             }
             token.session = None;
         }
+        token.take_turns(site.rules, site.me, effects);
         if token.queue.first().is_some_and(|head| head.node == site.me) {
             token.queue.remove(0);
             self.asked = false;

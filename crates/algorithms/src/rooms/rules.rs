@@ -15,6 +15,8 @@ pub struct Rules {
     pub home: NodeId,
     /// How many requests may be admitted past a queue while the token is at a node (B).
     pub passes: u32,
+    /// How many openings in a row a node may have while another node's request is as old as its own.
+    pub turns: u32,
     /// The order of the queue.
     pub queue: QueueOrder,
     /// Whether a writer may be followed by another one at the same node past the queue; it counts as a grant.
@@ -48,6 +50,7 @@ impl Default for Rules {
         Rules {
             home: 0,
             passes: Rules::PASSES,
+            turns: Rules::TURNS,
             queue: QueueOrder::Age,
             hand_off: false,
             close: true,
@@ -63,6 +66,8 @@ impl Default for Rules {
 
 impl Rules {
     const PASSES: u32 = 4;
+    /// A hand-off to another captain costs a hop, so it is rare.
+    const TURNS: u32 = 32;
 
     /// The rules of the lock service: an idle token goes home, and is forgotten elsewhere.
     pub fn service(home: NodeId, passes: u32, linger: u32, floor: u64) -> Rules {
@@ -73,6 +78,10 @@ impl Rules {
         OptionInfo::number(
             "passes",
             "how many requests may be admitted past a queue while the token is at a node (4)",
+        ),
+        OptionInfo::number(
+            "turns",
+            "how many openings in a row a node may have while another node's request is as old (32)",
         ),
         OptionInfo::choice(
             "queue",
@@ -112,6 +121,7 @@ impl Rules {
         }
         Ok(Rules {
             passes: setting.number("passes", Rules::PASSES),
+            turns: setting.number("turns", Rules::TURNS),
             queue: match setting.option("queue") {
                 Some("arrival") => QueueOrder::Arrival,
                 _ => QueueOrder::Age,
