@@ -17,8 +17,11 @@ use crate::pointers::Pointers;
 use crate::setting::{Setting, SettingError};
 use crate::waiters::Waiters;
 
+mod balance;
 mod clocks;
 mod defects;
+#[cfg(test)]
+mod fairness;
 mod forgetting;
 mod hunt;
 mod local;
@@ -35,7 +38,7 @@ use clocks::Clocks;
 pub use defects::Defect;
 use hunt::Home;
 pub use message::{Body, Entry, Message, Size, Ticket, Via};
-pub use rules::{ResizeDefect, Rules};
+pub use rules::{Ask, ResizeDefect, Rules, Share};
 pub use service::Before;
 pub use views::{Frozen, FrozenToken, RemoteToken};
 
@@ -47,12 +50,17 @@ const IDLE: Timer = 1;
 const FETCH: Timer = 2;
 /// Armed while this node is inactive and some pointer does not lead home.
 const FORGET: Timer = 3;
+/// Armed while a client waits for a busy token here, and this node has not requested another one.
+const MORE: Timer = 4;
 
-const TIMERS: usize = 4;
+const TIMERS: usize = 5;
 
 /// How many hops waiters and idle tokens wait before they look for each other. With fewer, a waiter would
 /// look for an idle token although a critical section is about to end.
 const HUNT_AFTER: u32 = 5;
+/// How many hops a client waits for a busy token of its own node before the node requests another one: a
+/// section that ends sooner costs no request in vain.
+const MORE_AFTER: u32 = 1;
 /// How many hops the home waits before it fetches the token of a resource with one token: that has lingered
 /// already.
 const FETCH_AFTER: u32 = 20;
@@ -66,8 +74,11 @@ const SUITE: &[Scope] = &[
     Scope::new(2, 3, 2).clients(2),
     Scope::new(3, 2, 2).clients(2).with(&[("passes", "0")]),
     Scope::new(4, 2, 2),
+    Scope::new(3, 1, 2).clients(2).with(&[("passes", "0"), ("share", "nodes")]),
+    Scope::new(2, 2, 9),
     // With hunt.
     Scope::new(2, 2, 2).clients(2).firings(1, 2),
+    Scope::new(2, 2, 2).clients(2).with(&[("ask", "at-once"), ("balance", "no")]).firings(1, 2),
     Scope::new(3, 2, 2).firings(1, 1),
     Scope::new(4, 2, 1).clients(1).firings(1, 1),
     // Going home and forgetting.
@@ -91,8 +102,11 @@ pub struct Forest {
     /// For each token the next node on the path to it: the home, unless another one is recorded. The pointer
     /// of a token that is here, or that this node waits for, is never used and leads home.
     pointers: Pointers,
-    /// The token received last; unused if there is only one.
+    /// The token to request next: the one received last, or one that this node was invited to request. Unused
+    /// if there is only one.
     seen: Option<TokenId>,
+    /// This node was invited while it waited for another token.
+    invited: bool,
     /// Whether the home knows that a waiter here waits for a busy token.
     registered: bool,
     /// Whether the home knows that this node wants to forget, and no input has changed that since.
@@ -116,6 +130,10 @@ struct Held {
     advertised: bool,
     /// How often local clients entered ahead of the head of the queue.
     passed: u32,
+    /// How many local clients waited when the queue formed here, or when the token came with one.
+    before_queue: u32,
+    /// How many clients have entered by it since another node's request came; unused if there is only one token.
+    undisturbed: u32,
     /// Rises whenever the token moves or a client enters by it.
     version: u64,
     queue: Vec<Entry>,
@@ -124,7 +142,22 @@ struct Held {
 impl Held {
     /// A token without holder and waiters, of which the home does not know.
     const fn idle(token: TokenId, version: u64) -> Held {
-        Held { token, busy: None, fresh: false, advertised: false, passed: 0, version, queue: Vec::new() }
+        Held {
+            token,
+            busy: None,
+            fresh: false,
+            advertised: false,
+            passed: 0,
+            before_queue: 0,
+            undisturbed: 0,
+            version,
+            queue: Vec::new(),
+        }
+    }
+
+    /// How often local clients may enter ahead of the head of the queue.
+    fn passes(&self, rules: &Rules) -> u32 {
+        rules.passes.max(self.before_queue)
     }
 
     fn is_idle(&self) -> bool {
@@ -171,12 +204,18 @@ impl Algorithm for Forest {
                 name: "forget",
                 when_it_expires: "an inactive node asks the home whether it may point there",
             },
+            TimerInfo {
+                name: "more",
+                when_it_expires: "a node whose clients wait for a busy token of its own asks for another one",
+            },
         ],
         sometimes: &[
             "a request was turned into one for another token",
             "a local client went before the queue",
             "a token came and nobody wanted it",
             "a node joined the queue of the token that it sent on",
+            "a node left a long queue for another token",
+            "a node was invited to ask for a token",
             "an idle token served another's queue",
             "a request moved to an idle token",
             "a request moved and found no token",
@@ -279,6 +318,7 @@ impl Forest {
     /// not linger.
     fn timeout(&self, site: &Context<'_>, timer: Timer) -> Wait {
         let hops = match timer {
+            MORE => MORE_AFTER,
             HUNGRY => HUNT_AFTER,
             IDLE if self.size.tokens > 1 || self.has_retiring() => HUNT_AFTER,
             FETCH if self.size.tokens == 1 || self.fetches_retiring(site) => FETCH_AFTER,
@@ -309,6 +349,7 @@ impl Forest {
             }
             Body::Gone { via, size } => self.on_gone(site, from, via, size, out),
             Body::Resized { size } => self.on_resized(site, size, out),
+            Body::Invite { token } => self.on_invite(token, out),
             Body::Hungry => self.on_hungry(site, from, out),
             Body::Idle { ticket, new } => self.on_idle(site, ticket, new, out),
             Body::Offer { ticket } => self.on_offer(site, ticket, out),
@@ -324,6 +365,7 @@ impl Forest {
                 self.registered = true;
                 self.send(site, site.rules.home, Body::Hungry, out);
             }
+            MORE if self.could_use_more() => self.ask_for_any(site, out),
             IDLE => self.advertise(site, out),
             FETCH => self.fetch(site, out),
             FORGET if self.wants_to_forget(site) => {
@@ -341,22 +383,25 @@ impl Forest {
 
     /// Which timers have to be armed.
     fn due(&self, site: &Context<'_>) -> [bool; TIMERS] {
+        // A node without a token asks at once.
+        let more = self.could_use_more();
         if !self.uses_tickets(site) {
-            return [false; TIMERS];
+            return [false, false, false, false, more];
         }
         [
             self.is_hungry(site),
             self.has_news_for_home(site),
             self.could_fetch(site),
             self.wants_to_forget(site),
+            more,
         ]
     }
 
     /// The invariants after every step.
     fn check(&self, site: &Context<'_>, out: &mut Out<'_>) {
         let demand = !self.waiters.is_empty();
-        if demand && self.wait.is_none() && self.usable() < self.size.tokens as usize {
-            out.never("a client waits and its node has not asked");
+        if demand && self.wait.is_none() && self.usable() == 0 {
+            out.never("a client waits, and its node has neither a token nor asked for one");
         }
         // Only a retiring token is requested by a node that has others.
         let retired = |node: &NodeId| *node == site.rules.home && self.wait >= Some(self.size.tokens);
@@ -370,7 +415,7 @@ impl Forest {
             if self.wait == Some(held.token) {
                 out.never("a node waits for a token that it has");
             }
-            if held.passed > site.rules.passes {
+            if held.passed > held.passes(site.rules) {
                 out.never("too many went before the head of the queue");
             }
             if held.queue.iter().any(|entry| entry.node == site.me) {

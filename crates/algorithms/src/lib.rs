@@ -19,6 +19,8 @@ pub mod algorithm;
 mod bounds;
 pub mod census;
 pub mod erased;
+#[cfg(test)]
+mod fairness;
 pub mod info;
 #[cfg(test)]
 mod light_load;

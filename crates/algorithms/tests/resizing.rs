@@ -46,7 +46,7 @@ enum Move {
 struct State {
     nodes: Vec<Forest>,
     clients: Vec<Vec<Client>>,
-    armed: Vec<[bool; 4]>,
+    armed: Vec<[bool; 5]>,
     links: BTreeMap<(u32, u32), VecDeque<Message>>,
     /// The numbers of tokens that the home will still be told, in order.
     sizes: VecDeque<u32>,
@@ -87,7 +87,7 @@ impl Plan {
         State {
             nodes: (0..self.nodes).map(|me| Forest::start(&self.site(me, &rules))).collect(),
             clients: vec![vec![Client::Outside(self.asks); self.clients as usize]; self.nodes as usize],
-            armed: vec![[false; 4]; self.nodes as usize],
+            armed: vec![[false; 5]; self.nodes as usize],
             links: BTreeMap::new(),
             sizes: sizes.iter().copied().collect(),
             early,

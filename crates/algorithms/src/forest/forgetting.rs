@@ -34,6 +34,7 @@ impl Forest {
             node_queue: Vec::new(),
             pointers: Pointers::default(),
             seen: None,
+            invited: false,
             registered: false,
             forgetting: false,
             home: None,

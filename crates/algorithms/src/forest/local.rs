@@ -1,7 +1,7 @@
 //! Local clients, and the tokens on this node. A token admits a client, goes to the head of its queue, serves
 //! another token's queue, or stays idle.
 
-use super::{Body, Context, Defect, Entry, Forest, Out, TokenId, Via};
+use super::{Ask, Body, Context, Defect, Entry, Forest, Out, TokenId, Via};
 use crate::algorithm::{ClientId, Grant};
 
 impl Forest {
@@ -34,11 +34,12 @@ impl Forest {
             let held = &mut self.held[index];
             let alone = held.queue.is_empty();
             if alone {
-                held.passed = 0;
+                (held.passed, held.before_queue) = (0, 0);
             }
-            let local_first = alone || held.fresh || held.passed < site.rules.passes;
+            let local_first = alone || held.fresh || held.passed < held.passes(site.rules);
             if local_first && let Some((client, ())) = self.waiters.pop_front() {
                 self.admit(index, client, out);
+                self.invite(site, index, out);
             } else if !alone {
                 self.send_on(site, index, out);
             } else if let Some(entry) = self.take_from_longest_queue(site, index) {
@@ -51,10 +52,19 @@ impl Forest {
                 break;
             }
         }
-        if !self.waiters.is_empty() && self.wait.is_none() && self.usable() < self.size.tokens as usize {
-            let token = self.choose(out);
-            self.ask(site, token, out);
+        if self.could_use_more() && (self.usable() == 0 || site.rules.ask == Ask::AtOnce) {
+            self.ask_for_any(site, out);
         }
+    }
+
+    /// Whether clients wait, and this node could request another token.
+    pub(super) fn could_use_more(&self) -> bool {
+        !self.waiters.is_empty() && self.wait.is_none() && self.usable() < self.size.tokens as usize
+    }
+
+    pub(super) fn ask_for_any(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        let token = self.choose(out);
+        self.ask(site, token, out);
     }
 
     fn free_with_shortest_queue(&self) -> Option<usize> {
@@ -97,7 +107,8 @@ impl Forest {
     /// queue.
     pub(super) fn send_on(&mut self, site: &Context<'_>, index: usize, out: &mut Out<'_>) {
         let mut held = self.held.remove(index);
-        let may_join = self.wait.is_none() || site.has_defect(Defect::RejoinWhileWaiting);
+        let leaves = self.leaves_long_queue(site, &held, out);
+        let may_join = self.wait.is_none() && !leaves || site.has_defect(Defect::RejoinWhileWaiting);
         if !self.waiters.is_empty() && may_join && held.token < self.size.tokens {
             out.note("a node joined the queue of the token that it sent on");
             held.queue.push(Entry { node: site.me, via: None });

@@ -85,6 +85,11 @@ pub enum Body {
         /// The new number.
         size: Size,
     },
+    /// Few nodes request this token: the receiver may prefer it from now on.
+    Invite {
+        /// The token.
+        token: TokenId,
+    },
 }
 
 /// How many tokens there are. Only the home changes the number, with a higher stamp each time.
@@ -155,6 +160,7 @@ impl Body {
             Body::Inform { .. } => "INFORM",
             Body::Gone { .. } => "GONE",
             Body::Resized { .. } => "RESIZED",
+            Body::Invite { .. } => "INVITE",
         }
     }
 
@@ -165,6 +171,7 @@ impl Body {
                 5 + queue.iter().map(|entry| if entry.via.is_some() { 3 } else { 1 }).sum::<u32>()
             }
             Body::Hungry => 3,
+            Body::Invite { .. } => 4,
             Body::Idle { .. } | Body::Offer { .. } => 6,
             Body::Move { .. } => 7,
             Body::Forget { tokens } | Body::Inform { tokens } => 3 + tokens.len() as u32,
@@ -195,6 +202,7 @@ impl fmt::Display for Message {
             Body::Inform { tokens } => write!(f, "INFORM({})", List(tokens)),
             Body::Gone { via, size } => write!(f, "GONE({via}, there are {size})"),
             Body::Resized { size } => write!(f, "RESIZED({size})"),
+            Body::Invite { token } => write!(f, "INVITE(token {token})"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Body, Context, Defect, Entry, Forest, Held, Out, QueueEnd, TokenId, Via};
+use super::{Body, Context, Defect, Entry, Forest, Held, Out, QueueEnd, Share, TokenId, Via};
 use crate::algorithm::NodeId;
 
 impl Forest {
@@ -53,11 +53,15 @@ impl Forest {
         if via.is_some() {
             out.note("a request was turned into one for another token");
         }
+        if held.queue.is_empty() {
+            let earlier = if site.rules.share == Share::Clients { self.waiters.len() as u32 } else { 0 };
+            (held.passed, held.before_queue) = (0, earlier);
+        }
         match end {
             QueueEnd::Front => held.queue.insert(0, Entry { node, via }),
             QueueEnd::Back => held.queue.push(Entry { node, via }),
         }
-        held.advertised = false;
+        (held.advertised, held.undisturbed) = (false, 0);
         if idle {
             self.send_on(site, index, out);
         }
@@ -97,10 +101,16 @@ impl Forest {
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, via }));
         self.pointers.reset(token);
         self.clocks.stamp(site, token);
-        if self.size.tokens > 1 {
+        if self.size.tokens > 1 && !core::mem::take(&mut self.invited) {
             self.seen = Some(token);
         }
-        self.hold(Held { fresh: true, queue, ..Held::idle(token, version) });
+        // The first of them is not counted as passing the queue.
+        let others = match site.rules.share {
+            Share::Clients => self.waiters.len().saturating_sub(1),
+            Share::Nodes => 0,
+        };
+        let before_queue = others as u32;
+        self.hold(Held { fresh: true, before_queue, queue, ..Held::idle(token, version) });
         if self.uses_tickets(site) && site.me == site.rules.home {
             self.token_came_home(site, token, out);
         }

@@ -13,6 +13,13 @@ pub struct Rules {
     pub home: NodeId,
     /// How often clients of a token's holder may enter ahead of the head of its queue.
     pub passes: u32,
+    /// For whom shares are equal.
+    pub share: Share,
+    /// When a node whose clients wait for a busy token of its own requests another one.
+    pub ask: Ask,
+    /// Whether nodes leave long queues, and holders that no node disturbs invite others. Only matters with two
+    /// tokens or more.
+    pub balance: bool,
     /// Whether a request that waits for a busy token may move to an idle one. Only matters with two tokens or
     /// more.
     pub hunt: bool,
@@ -24,6 +31,24 @@ pub struct Rules {
     pub defect: Option<Defect>,
     /// A defect of resizing to enable.
     pub resize_defect: Option<ResizeDefect>,
+}
+
+/// For whom shares are equal while all want to be inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// For clients: a token serves all local clients that waited when it came, or when the queue formed.
+    Clients,
+    /// For nodes: as many clients of each node are served, one and `passes`.
+    Nodes,
+}
+
+/// When a node whose clients wait for a busy token of its own requests another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// After a hop: a section that ends sooner costs no request in vain.
+    Later,
+    /// At once.
+    AtOnce,
 }
 
 /// Defects of resizing: simplifications that look right and are wrong.
@@ -42,6 +67,21 @@ impl Rules {
             "how often clients of a token's holder may enter before the head of its queue (4)",
         ),
         OptionInfo::choice(
+            "share",
+            &["clients", "nodes"],
+            "for whom shares are equal: a token serves all clients that waited when it came, or one and `passes`",
+        ),
+        OptionInfo::choice(
+            "ask",
+            &["later", "at-once"],
+            "when a node whose own token is busy asks for another one: after a hop, or at once",
+        ),
+        OptionInfo::choice(
+            "balance",
+            &["yes", "no"],
+            "whether nodes leave long queues, and invite others to a token that no other node asks for",
+        ),
+        OptionInfo::choice(
             "hunt",
             &["yes", "no"],
             "whether a request that waits for a busy token may move to an idle one",
@@ -55,13 +95,27 @@ impl Rules {
 
     /// The defaults, with this home.
     pub const fn new(home: NodeId) -> Rules {
-        Rules { home, passes: 4, hunt: true, forget: false, linger: 20, defect: None, resize_defect: None }
+        Rules {
+            home,
+            passes: 4,
+            share: Share::Clients,
+            ask: Ask::Later,
+            balance: true,
+            hunt: true,
+            forget: false,
+            linger: 20,
+            defect: None,
+            resize_defect: None,
+        }
     }
 
     pub(super) fn of(setting: &Setting) -> Rules {
         let standard = Rules::new(0);
         Rules {
             passes: setting.number("passes", standard.passes),
+            share: if setting.option("share") == Some("nodes") { Share::Nodes } else { Share::Clients },
+            ask: if setting.option("ask") == Some("at-once") { Ask::AtOnce } else { Ask::Later },
+            balance: setting.option("balance") != Some("no"),
             hunt: setting.option("hunt") != Some("no"),
             forget: setting.option("forget") == Some("yes"),
             defect: Defect::of(setting),

@@ -87,6 +87,7 @@ impl Message {
                     bounds.token(*token) && bounds.counter(*version) && queue.iter().all(entry) && size(of)
                 }
                 Body::Hungry => true,
+                Body::Invite { token } => bounds.token(*token),
                 Body::Idle { ticket: it, .. } | Body::Offer { ticket: it } => ticket(it),
                 Body::Move { origin, via: it, token } => {
                     bounds.node(*origin) && via(it) && bounds.token(*token)
