@@ -3,6 +3,8 @@
 
 mod paired;
 mod processors;
+mod sites;
+mod topologies;
 mod tuning;
 mod uneven_start;
 
@@ -13,7 +15,15 @@ use crate::{Effort, Exhibit};
 
 /// The exhibits of this module, in the order of the report.
 pub fn exhibits() -> Vec<Exhibit> {
-    vec![tuning::EXHIBIT, uneven_start::EXHIBIT, processors::MULTICAST, processors::SLOW]
+    vec![
+        tuning::EXHIBIT,
+        uneven_start::EXHIBIT,
+        processors::MULTICAST,
+        processors::SLOW,
+        topologies::TOPOLOGIES,
+        topologies::OWN_TREE,
+        sites::EXHIBIT,
+    ]
 }
 
 const RATES: [f64; 11] = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0];

@@ -10,12 +10,15 @@ use crate::agenda::{Agenda, Event};
 use crate::engine::Recording;
 use crate::fault::Faults;
 use crate::plan::Plan;
+use crate::routes::Routes;
 use crate::time::{Draws, Shape, Ticks, ticks};
 
 pub(crate) struct Network<A: Algorithm> {
     letters: Vec<Letter<A::Message>>,
     free: Vec<u32>,
     transit: Draws,
+    /// The ways between nodes, if messages take longer between some than between others.
+    routes: Option<Box<Routes>>,
     /// The longest time that a message is under way.
     transit_bound: Ticks,
     /// How long a message occupies its sender's processor.
@@ -66,7 +69,8 @@ impl<A: Algorithm> Network<A> {
     pub(crate) fn new(plan: &Plan, info: &Info, seed: u64, recording: Recording) -> Network<A> {
         let factor = plan.slow.as_ref().map_or(1.0, |slow| slow.factor);
         let (send, receive) = (ticks(plan.send * factor), ticks(plan.receive * factor));
-        let hop = send + receive + plan.transit.bound();
+        let transit_bound = plan.longest_transit().bound();
+        let hop = send + receive + transit_bound;
         // A message may wait behind one to or from every other node.
         let longest_hop = hop + (send + receive) * u64::from(plan.setting.nodes - 1);
         let varies = plan.transit.shape != Shape::Constant || plan.faults.reorder > 0.0;
@@ -75,7 +79,8 @@ impl<A: Algorithm> Network<A> {
             letters: Vec::new(),
             free: Vec::new(),
             transit: Draws::new(plan.transit),
-            transit_bound: plan.transit.bound(),
+            routes: Routes::of(plan).map(Box::new),
+            transit_bound,
             send,
             longest_hop: paced.unwrap_or(longest_hop),
             paced,
@@ -219,9 +224,14 @@ impl<A: Algorithm> Network<A> {
     #[inline(always)]
     fn plan_arrival(&mut self, agenda: &mut Agenda, now: Ticks, leaves: Ticks, letter: u32, late: bool) {
         let Letter { from, to, .. } = self.letters[letter as usize];
-        let mut at = leaves + self.transit.draw(&mut self.random);
+        let transit = if self.routes.is_none() {
+            self.transit.draw(&mut self.random)
+        } else {
+            self.draw_on_route(from, to)
+        };
+        let mut at = leaves + transit;
         if late {
-            at += self.random.below(9 * self.transit_bound.max(1));
+            at += self.random.below(9 * self.bound(from, to).max(1));
         } else if let Some(latest) = &mut self.latest {
             let latest = latest.entry((from, to)).or_default();
             at = at.max(*latest);
@@ -232,6 +242,20 @@ impl<A: Algorithm> Network<A> {
             at = at.min(now + self.send + self.transit_bound);
         }
         agenda.plan(at, Event::Arrive(letter));
+    }
+
+    /// How long a message is under way, where that depends on the two nodes. Kept out of the way of plans in
+    /// which it does not.
+    #[cold]
+    #[inline(never)]
+    fn draw_on_route(&mut self, from: NodeId, to: NodeId) -> Ticks {
+        self.routes.as_ref().map_or(0, |routes| routes.draw(from, to, &mut self.random))
+    }
+
+    /// The longest time that a message between two nodes is under way.
+    #[cold]
+    fn bound(&self, from: NodeId, to: NodeId) -> Ticks {
+        self.routes.as_ref().map_or(self.transit_bound, |routes| routes.bound(from, to))
     }
 
     /// Removes a letter from the network.

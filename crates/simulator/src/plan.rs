@@ -8,9 +8,11 @@ use algorithms::{Conditions, Info, Kind, Setting, SettingError, registry};
 
 use crate::column::{Cell, Column};
 use crate::fault::Faults;
+use crate::latencies::{Latencies, Sites};
 use crate::memory;
 use crate::slow::Slow;
 use crate::time::{Shape, Span};
+use crate::topology::Topology;
 use crate::workload::{GroupChoice, Workload};
 
 /// More entries than this in one run are taken for a mistake.
@@ -39,8 +41,14 @@ pub struct Plan {
     pub send: f64,
     /// How long a message occupies its receiver's processor (Tr).
     pub receive: f64,
-    /// How long a message is under way between the two (Tt).
+    /// How long a message is under way between the two, over one link (Tt).
     pub transit: Span,
+    /// The links between nodes.
+    pub topology: Topology,
+    /// Transit times between sites, in place of `transit`, if there are any.
+    pub latencies: Option<Latencies>,
+    /// Which nodes are at which of those sites.
+    pub sites: Sites,
     /// Whether copies of one message to several nodes leave together and count once.
     pub multicast: bool,
     /// The nodes whose processors are slower, if any.
@@ -75,6 +83,9 @@ impl Default for Plan {
             send: 0.1,
             receive: 0.1,
             transit: Span::constant(0.8),
+            topology: Topology::Full,
+            latencies: None,
+            sites: Sites::Blocks,
             multicast: false,
             slow: None,
             fifo: true,
@@ -109,6 +120,18 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter { name: "section", help: "constant, exponential, uniform or heavy-tailed" },
     Parameter { name: "send", help: "how long a message occupies its sender's processor (Ts)" },
     Parameter { name: "receive", help: "how long a message occupies its receiver's processor (Tr)" },
+    Parameter {
+        name: "topology",
+        help: "full, ring, line, star, tree, grid, torus or hypercube: a message takes the transit time for each link",
+    },
+    Parameter {
+        name: "latencies",
+        help: "a CSV file of the transit times between sites, or the same in one line, such as 'one-way,a,b;a,1,40;b,40,1'",
+    },
+    Parameter {
+        name: "sites",
+        help: "blocks, spread, or how many nodes each site of the latencies has, such as 10,10,5",
+    },
     Parameter { name: "transit", help: "how long a message is under way between the two (Tt)" },
     Parameter { name: "delay", help: "constant, exponential, uniform or heavy-tailed" },
     Parameter {
@@ -162,6 +185,13 @@ impl Plan {
             "section" => self.section.shape = Shape::named(value).map_err(wrong)?,
             "send" => self.send = number(name, value)?,
             "receive" => self.receive = number(name, value)?,
+            "topology" => self.topology = Topology::named(value).map_err(wrong)?,
+            "latencies" => self.latencies = Some(Latencies::parse(value).map_err(wrong)?),
+            "sites" => self.sites = Sites::parse(value).map_err(wrong)?,
+            "transit" if self.transit_is_unused() => {
+                let why = "the latencies have all times, also within each site".to_string();
+                return Err(wrong(SettingError(format!("{why}: leave one of the two out"))));
+            }
             "transit" => self.transit.mean = number(name, value)?,
             "delay" => self.transit.shape = Shape::named(value).map_err(wrong)?,
             "multicast" => self.multicast = one_of(name, value, ["on", "off"])? == 0,
@@ -209,7 +239,10 @@ impl Plan {
             "section" => self.section.shape.to_string().into(),
             "send" => self.send.into(),
             "receive" => self.receive.into(),
-            "transit" => self.transit.mean.into(),
+            "topology" => self.topology.to_string().into(),
+            "latencies" => self.latencies.as_ref().map(ToString::to_string).into(),
+            "sites" => self.latencies.as_ref().map(|_| self.sites.to_string()).into(),
+            "transit" => (!self.transit_is_unused()).then_some(self.transit.mean).into(),
             "delay" => self.transit.shape.to_string().into(),
             "multicast" => if self.multicast { "on" } else { "off" }.into(),
             "slow" => self.slow.as_ref().map(ToString::to_string).into(),
@@ -263,6 +296,7 @@ impl Plan {
             return refuse("workloads burst, once and single have one client per node".to_string());
         }
         self.workload.validate(self.setting.nodes)?;
+        self.validate_routes()?;
         if let Some(slow) = &self.slow {
             slow.validate(self.setting.nodes)?;
             if info.relies_on_pace() {
@@ -305,6 +339,11 @@ impl Plan {
         matches!(self.workload, Workload::Burst | Workload::Once(_) | Workload::Single)
     }
 
+    /// Whether all transit times are given by the latencies.
+    fn transit_is_unused(&self) -> bool {
+        self.latencies.as_ref().is_some_and(Latencies::is_complete)
+    }
+
     /// About how many units a run lasts; for most algorithms an overestimate.
     fn expected_length(&self) -> f64 {
         let nodes = f64::from(self.setting.nodes);
@@ -323,7 +362,7 @@ impl Plan {
         // As if every client waited for the previous one, and each for a path through a tree.
         let factor = self.slow.as_ref().map_or(1.0, |slow| slow.factor);
         let handling = (self.send + self.receive) * factor;
-        let messages = 2.0 * (nodes.log2() + 1.0) * (handling + self.transit.mean);
+        let messages = 2.0 * (nodes.log2() + 1.0) * (handling + self.longest_transit().mean);
         let each = stretch / self.rate / asking + self.section.mean + messages;
         (self.entries + self.warmup) as f64 * each
     }
@@ -365,6 +404,8 @@ mod tests {
             ("rate", "0.3"),
             ("section", "uniform"),
             ("delay", "heavy-tailed"),
+            ("latencies", "round-trip,a,b;a,1,80;b,60,1"),
+            ("sites", "3,4"),
             ("order", "any"),
             ("workload", "on-off:2:0.5"),
             ("group-choice", "zipf:1.5"),

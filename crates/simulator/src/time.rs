@@ -133,4 +133,12 @@ impl Draws {
             Shape::HeavyTailed => ticks(mean / 3.0 * libm::exp(random.exponential() / 1.5)),
         }
     }
+
+    /// The sum of the next values.
+    pub(crate) fn draw_sum(&self, count: u32, random: &mut Random) -> Ticks {
+        match self.span.shape {
+            Shape::Constant => self.constant * u64::from(count),
+            _ => (0..count).map(|_| self.draw(random)).sum(),
+        }
+    }
 }

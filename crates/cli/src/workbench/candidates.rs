@@ -1,7 +1,9 @@
 //! Which algorithms, with which options, `tokenwood recommend` tries.
 
 use algorithms::info::OptionInfo;
-use algorithms::{Info, Kind, Setting, registry};
+use algorithms::{Info, Kind, registry};
+use simulator::Plan;
+use simulator::topology::Topology;
 
 /// An algorithm with options to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,11 +66,21 @@ const SENSELESS: &[(&str, &str)] = &[
     ("whom", "askers"),
 ];
 
+/// What is sensible all the same where the links of the network have that shape.
+const SENSIBLE_ON: &[(Topology, (&str, &str))] = &[
+    (Topology::Line, ("shape", "line")),
+    (Topology::Line, ("tree", "chain")),
+    (Topology::Ring, ("shape", "line")),
+    (Topology::Ring, ("tree", "chain")),
+    (Topology::Hypercube, ("tree", "cube")),
+];
+
 /// Options that stand for several others, and are not combined with them.
 const ALONE: &[&str] = &["tuning"];
 
-/// All candidates for this setting, in the order of the registry.
-pub(crate) fn all(setting: &Setting) -> Vec<Candidate> {
+/// All candidates for this load, in the order of the registry.
+pub(crate) fn all(plan: &Plan) -> Vec<Candidate> {
+    let setting = &plan.setting;
     let mut found = Vec::new();
     for info in registry::ALL {
         let name = match info.kind {
@@ -77,7 +89,7 @@ pub(crate) fn all(setting: &Setting) -> Vec<Candidate> {
             Kind::Mutex if setting.tokens > 1 => format!("partitioned({})", info.name),
             _ => info.name.to_string(),
         };
-        for options in variants(info, setting.tokens) {
+        for options in variants(info, setting.tokens, plan.topology) {
             found.push(Candidate { algorithm: name.clone(), options, tokens: setting.tokens });
         }
     }
@@ -85,12 +97,13 @@ pub(crate) fn all(setting: &Setting) -> Vec<Candidate> {
 }
 
 /// The combinations of options that may matter; the first is the default.
-fn variants(info: &Info, tokens: u32) -> Vec<Vec<(&'static str, &'static str)>> {
+fn variants(info: &Info, tokens: u32, topology: Topology) -> Vec<Vec<(&'static str, &'static str)>> {
     // With one token there is nothing to choose.
     let options: Vec<&OptionInfo> =
         info.options.iter().filter(|option| tokens > 1 || option.name != "choose").collect();
     let (alone, combined): (Vec<&OptionInfo>, Vec<&OptionInfo>) =
         options.into_iter().partition(|option| ALONE.contains(&option.name));
+    let other_values = |option| other_values(option, topology);
     let others: Vec<Vec<(&str, &str)>> = combined.into_iter().map(other_values).collect();
     let mut all = vec![Vec::new()];
     for values in &others {
@@ -110,21 +123,37 @@ fn variants(info: &Info, tokens: u32) -> Vec<Vec<(&'static str, &'static str)>> 
 }
 
 /// What an option can be beside its default.
-fn other_values(option: &OptionInfo) -> Vec<(&'static str, &'static str)> {
+fn other_values(option: &OptionInfo, topology: Topology) -> Vec<(&'static str, &'static str)> {
     if option.values == OptionInfo::NUMBER {
         return NUMBERS.iter().filter(|(name, _)| *name == option.name).copied().collect();
     }
     let values = option.values.iter().skip(1).map(|value| (option.name, *value));
-    values.filter(|pair| !SENSELESS.contains(pair)).collect()
+    values.filter(|pair| !SENSELESS.contains(pair) || SENSIBLE_ON.contains(&(topology, *pair))).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use algorithms::Setting;
+
     use super::*;
 
     fn labels(nodes: u32, tokens: u32, groups: u32) -> Vec<String> {
         let setting = Setting { groups, ..Setting::new(nodes, tokens) };
-        all(&setting).iter().map(Candidate::label).collect()
+        all(&Plan { setting, ..Plan::default() }).iter().map(Candidate::label).collect()
+    }
+
+    #[test]
+    fn a_tree_like_the_network_is_tried() {
+        let on = |topology| {
+            let plan = Plan { setting: Setting::new(8, 1), topology, ..Plan::default() };
+            all(&plan).iter().map(Candidate::label).collect::<Vec<_>>()
+        };
+        assert!(on(Topology::Line).contains(&"raymond-tree shape=line".to_string()));
+        assert!(!on(Topology::Tree).contains(&"raymond-tree shape=line".to_string()));
+        assert!(on(Topology::Hypercube).iter().any(|label| label.contains("tree=cube")));
+        assert!(
+            on(Topology::Full).iter().all(|label| !label.contains("cube") || label.contains("open-cube"))
+        );
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! The flags that describe what to simulate: one for each parameter of a plan, from the plan's own list.
 
+use std::fs;
+
 use algorithms::Info;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use simulator::Plan;
+use simulator::latencies::Latencies;
 use simulator::plan::PARAMETERS;
+use simulator::topology::Topology;
 
 /// Parameters with their values, in the order of the plan's list and, for one parameter, of the command line.
 #[derive(Clone, Default)]
@@ -19,16 +23,20 @@ const SHORT_FOR: &[(&str, &str)] = &[
 ];
 
 impl PlanArguments {
-    /// What the flags say, as (name, value).
-    pub(crate) fn pairs(&self) -> &[(String, String)] {
-        &self.pairs
+    /// What the flags say, as (name, value), with the contents of a file of latencies in place of its name.
+    pub(crate) fn pairs(&self) -> Result<Vec<(String, String)>> {
+        let read = |(name, value): &(String, String)| {
+            let value = if name == "latencies" { latencies(value)? } else { value.clone() };
+            Ok((name.clone(), value))
+        };
+        self.pairs.iter().map(read).collect()
     }
 
     /// The plan for an algorithm: what the flags say and, where they are silent, what is usual.
     pub(crate) fn plan(&self, info: &Info) -> Result<Plan> {
         let mut plan = Plan::of(info);
-        for (name, value) in &self.pairs {
-            plan.set(info, name, value)?;
+        for (name, value) in self.pairs()? {
+            plan.set(info, &name, &value)?;
         }
         Ok(plan)
     }
@@ -82,6 +90,37 @@ impl Args for PlanArguments {
     fn augment_args_for_update(command: Command) -> Command {
         PlanArguments::augment_args(command)
     }
+}
+
+/// The latencies of a file, in one line; or the line itself, which has semicolons.
+fn latencies(value: &str) -> Result<String> {
+    if value.contains(';') {
+        return Ok(value.to_string());
+    }
+    let text = fs::read_to_string(value).with_context(|| {
+        let example = "'one-way,a,b;a,1,40;b,40,1'";
+        format!("--latencies {value}: name a CSV file, or write the matrix in one line, such as {example}")
+    })?;
+    let read = Latencies::parse(&text).with_context(|| format!("--latencies {value}"))?;
+    Ok(read.to_string())
+}
+
+/// In what a network differs from the usual one, to follow the rest of a description.
+pub(crate) fn network(plan: &Plan) -> String {
+    let mut text = String::new();
+    if plan.topology != Topology::Full {
+        text += &format!(", topology {}", plan.topology);
+    }
+    if let Some(latencies) = &plan.latencies {
+        text += &format!(", {} sites ({})", latencies.count(), plan.sites);
+    }
+    if plan.multicast {
+        text += ", multicast";
+    }
+    if let Some(slow) = &plan.slow {
+        text += &format!(", slow {slow}");
+    }
+    text
 }
 
 fn pair(text: &str) -> Result<(String, String)> {

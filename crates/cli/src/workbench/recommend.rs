@@ -22,7 +22,7 @@ use crate::workbench::recommend_report;
 ///
 /// The rule: the product of the mean wait (plus one hop) and the messages per entry (plus one) counts, the lower the better. So a tenth less waiting is worth about a tenth more messages, and an algorithm that another one beats in both is never recommended; those that no other beats in both are marked with *.
 ///
-/// Times are in any unit you like, the rate is per that unit; what is not given is as for 'tokenwood simulate'.
+/// Times are in any unit you like, the rate is per that unit; what is not given is as for 'tokenwood simulate'. A hop is the transit over one link of a topology, or the mean of the latencies between nodes, with both processors.
 ///
 /// Exit code: 0 there is a recommendation; 2 wrong usage, or nothing fits.
 #[derive(Args)]
@@ -65,7 +65,7 @@ const LEAST_ENTRIES: u64 = 200;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let plan = common_plan(arguments)?;
-    let candidates = candidates::all(&plan.setting);
+    let candidates = candidates::all(&plan);
     let began = Instant::now();
     let each = (plan.entries + plan.warmup).saturating_mul(arguments.seeds);
     let progress = Progress::new("recommend", each.saturating_mul(candidates.len() as u64));
@@ -163,8 +163,7 @@ fn unfit(info: &Info, plan: &Plan) -> Option<String> {
 }
 
 fn score(plan: &Plan, summary: &Summary) -> f64 {
-    let hop = plan.send + plan.transit.mean + plan.receive;
-    (summary.time_to_enter.mean + hop) * (summary.messages_per_entry.mean + 1.0)
+    (summary.time_to_enter.mean + plan.mean_hop()) * (summary.messages_per_entry.mean + 1.0)
 }
 
 /// Sorts by score and marks those that no other beats in both wait and messages.

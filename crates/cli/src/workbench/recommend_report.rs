@@ -8,6 +8,7 @@ use crate::terminal::output::say;
 use crate::terminal::table;
 use crate::workbench::algorithms;
 use crate::workbench::candidates::Candidate;
+use crate::workbench::plan_arguments;
 use crate::workbench::recommend::{Measured, Refused};
 
 /// A runner-up this near is as good, as far as a simulation can tell.
@@ -22,12 +23,13 @@ pub(crate) fn print(plan: &Plan, ranking: &[Measured], refused: &[Refused], seco
         (1, _) => "one token".to_string(),
         (tokens, _) => format!("{tokens} tokens"),
     };
-    let hop = plan.send + plan.transit.mean + plan.receive;
+    let hop = short(plan.mean_hop());
     say!(
-        "{} nodes, {places}, rate {}, sections of {}, a hop of {hop}",
+        "{} nodes, {places}, rate {}, sections of {}, a hop of {hop}{}",
         setting.nodes,
         plan.rate,
-        plan.section.mean
+        plan.section.mean,
+        plan_arguments::network(plan)
     );
     if !ranking.is_empty() {
         say!();
@@ -50,6 +52,11 @@ pub(crate) fn print(plan: &Plan, ranking: &[Measured], refused: &[Refused], seco
         let tried = ranking.len() + refused.len();
         say!("\n{} of {tried} ranked in {seconds:.1} s; every property held at every event", ranking.len());
     }
+}
+
+/// A time without the digits that only a mean has.
+fn short(time: f64) -> f64 {
+    (time * 1e6).round() / 1e6
 }
 
 fn row(rank: usize, measured: &Measured) -> Vec<String> {
@@ -86,6 +93,12 @@ pub(crate) fn json(
         "send": plan.send,
         "receive": plan.receive,
         "transit": plan.transit.mean,
+        "hop": plan.mean_hop(),
+        "topology": plan.topology.to_string(),
+        "latencies": plan.latencies.as_ref().map(ToString::to_string),
+        "sites": plan.latencies.as_ref().map(|_| plan.sites.to_string()),
+        "multicast": plan.multicast,
+        "slow": plan.slow.as_ref().map(ToString::to_string),
         "delay": plan.transit.shape.to_string(),
         "seed": seed,
         "seeds": seeds,

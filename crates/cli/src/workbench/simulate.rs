@@ -16,7 +16,7 @@ use crate::terminal::format::Format;
 use crate::terminal::output::say;
 use crate::terminal::table::{self, grouped};
 use crate::workbench::check_report;
-use crate::workbench::plan_arguments::PlanArguments;
+use crate::workbench::plan_arguments::{self, PlanArguments};
 
 /// Simulate an algorithm under a load, and measure how long clients wait and how many messages it takes.
 ///
@@ -136,7 +136,8 @@ fn print(point: &Point, summary: &Summary, seconds: f64, trace: &Path, asked_for
     let Plan { setting, rate, .. } = &point.plan;
     let groups = if setting.groups > 1 { format!(", {} groups", setting.groups) } else { String::new() };
     let tokens = if setting.tokens > 1 { format!(", {} tokens", setting.tokens) } else { String::new() };
-    say!("{}, {} nodes{tokens}{groups}, rate {rate}", point.algorithm, setting.nodes);
+    let network = plan_arguments::network(&point.plan);
+    say!("{}, {} nodes{tokens}{groups}, rate {rate}{network}", point.algorithm, setting.nodes);
     let with_error = |estimate: Estimate| match estimate.stderr {
         0.0 => format!("{:.4}", estimate.mean),
         error => format!("{:.4} ± {error:.4}", estimate.mean),

@@ -80,10 +80,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let shard = arguments.shard.as_deref().map(Shard::parse).transpose()?;
     let vary: Result<Vec<Varied>> = arguments.vary.iter().map(|text| Varied::parse(text)).collect();
+    let fixed = arguments.plan.pairs()?;
     let wanted = Wanted {
         algorithms: &arguments.names,
         vary: vary?,
-        fixed: arguments.plan.pairs(),
+        fixed: &fixed,
         seed: arguments.seed,
         seeds: arguments.seeds,
         skip_refused: arguments.skip_refused,

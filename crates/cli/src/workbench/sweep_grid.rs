@@ -51,6 +51,11 @@ impl Varied {
         let Some((parameter, list)) = text.split_once('=') else {
             bail!("--vary {text}: there is no '=': {example}");
         };
+        if parameter == "latencies" {
+            bail!(
+                "--vary {text}: a matrix has commas itself: sweep once for each file, with --latencies FILE"
+            );
+        }
         let mut values = Vec::new();
         for item in list.split(',').map(str::trim) {
             if item.is_empty() {
@@ -334,6 +339,7 @@ mod tests {
     fn what_is_no_list_is_refused() {
         assert!(values("rate").contains("no '='"));
         assert!(values("rate=").contains("a value is missing"));
+        assert!(values("latencies=a.csv,b.csv").contains("sweep once for each file"));
         assert!(values("rate=1,,2").contains("a value is missing"));
         assert!(values("rate=1,1").contains("twice"));
         assert!(values("rate=a..3").contains("'a' is not a number"));

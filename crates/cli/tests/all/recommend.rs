@@ -83,6 +83,44 @@ fn json_has_what_scripts_need() {
     }
 }
 
+/// The algorithm whose tree has the links of the network sends over one link each time.
+#[test]
+fn the_best_depends_on_the_network() {
+    let light =
+        format!("--nodes 16 --tokens 1 --rate 0.0005 --cs 0.01 --transit 1 --send 0 --receive 0 {QUICK}");
+    let (full, line) = (json(&light), json(&format!("{light} --topology line")));
+    let wait = |found: &Value, label: &str| of(found, label)["time_to_enter"]["mean"].as_f64().unwrap();
+    assert_eq!(
+        wait(&full, "raymond-tree shape=star"),
+        wait(&json(&format!("{light} --topology star")), "raymond-tree shape=star")
+    );
+    assert!(wait(&line, "raymond-tree shape=line") < wait(&line, "naimi-trehel"));
+    assert!(wait(&full, "naimi-trehel") < wait(&line, "naimi-trehel"));
+    assert_eq!((&line["topology"], &line["hop"]), (&Value::from("line"), &Value::from(1.0)));
+}
+
+/// Latencies from a file, slow nodes and multicast are for `recommend`, too, and it says so.
+#[test]
+fn everything_about_the_network_is_taken() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/latencies/three-regions.csv");
+    let load = format!("--nodes 9 --tokens 3 --rate 0.001 --cs 5 {QUICK}");
+    let found = json(&format!("{load} --latencies {file} --slow 0:3 --multicast on"));
+    assert_eq!(
+        found["latencies"],
+        "one-way,east,west,overseas;east,0.5,30,45;west,30,0.5,75;overseas,45,75,0.5"
+    );
+    // Each node has two neighbours at 0.5, and the means of the other pairs are 30, 45 and 75.
+    let hop = 0.2 + (2.0 * 0.5 + 6.0 * (30.0 + 45.0 + 75.0) / 3.0) / 8.0;
+    assert!((found["hop"].as_f64().unwrap() - hop).abs() < 1e-9, "{}", found["hop"]);
+    assert_eq!((&found["slow"], &found["multicast"]), (&Value::from("0-0:3"), &Value::from(true)));
+    // What needs no message to another site is quicker than what does.
+    let within = of(&found, "partitioned(naimi-trehel)")["time_to_enter"]["mean"].as_f64();
+    assert!(within < of(&found, "forest")["time_to_enter"]["mean"].as_f64());
+    let table = recommend(&format!("{load} --latencies {file} --slow 0:3 --multicast on"), "1");
+    let table = String::from_utf8_lossy(&table.stdout);
+    assert!(table.contains("a hop of 37.825, 3 sites (blocks), multicast, slow 0-0:3"), "{table}");
+}
+
 #[test]
 fn the_same_on_every_run_and_any_number_of_threads() {
     let run = |threads: &str, seed: u32| {
@@ -145,6 +183,11 @@ fn bad_input_gets_one_clear_line_and_2() {
         ("--defect inform-always", "leave out defect"),
         ("--set shape=star", "leave out shape"),
         ("--rate fast", "takes a number"),
+        ("--topology hypercube", "30 nodes are not a power of two: take 16 or 32 nodes"),
+        ("--latencies missing.csv", "--latencies missing.csv: name a CSV file"),
+        ("--latencies one-way,a;a,x", "latencies: line 2, column 2: 'x' is not a number"),
+        ("--latencies one-way,a;a,1 --transit 2", "leave one of the two out"),
+        ("--sites 10,20", "sites needs latencies"),
     ];
     for (arguments, wanted) in cases {
         let output = recommend(arguments, "1");

@@ -336,6 +336,26 @@ fn a_journal_that_is_not_of_this_sweep_is_left_alone() {
     assert_eq!((folder.read("b.json").as_str(), folder.has("b.journal")), ("mine", false));
 }
 
+/// The journal has the latencies themselves, not the name of their file.
+#[test]
+fn a_sweep_does_not_resume_with_other_latencies() {
+    let folder = Folder::new("latencies");
+    let sweep = "sweep naimi-trehel --vary rate=0.1,1 --nodes 4 --latencies l.csv --entries 50 --out a.csv";
+    folder.write("l.csv", "# by ping\nround-trip,a,b\na,1,80\nb,80,1\n");
+    folder.well(sweep);
+    let matrix = "one-way,a,b;a,0.5,40;b,40,0.5";
+    assert!(folder.read("a.csv").contains(matrix));
+    assert_eq!(folder.read_json("a.json")["points"][0]["parameters"]["latencies"], matrix);
+    folder.write("l.csv", "one-way,a,b\na,0.5,40\nb,40,0.5\n");
+    folder.well(sweep);
+    folder.write("l.csv", "one-way,a,b\na,0.5,41\nb,40,0.5\n");
+    let error = folder.refused(sweep);
+    assert!(error.contains("another sweep") && error.contains("what is not varied"), "{error}");
+    folder.write("l.csv", "one-way,a,b\na,0.5,4l\nb,40,0.5\n");
+    let error = folder.refused(sweep);
+    assert!(error.contains("--latencies l.csv: line 2, column 3: '4l' is not a number"), "{error}");
+}
+
 #[test]
 fn wrong_usage_is_refused_before_anything_is_done() {
     let folder = Folder::new("usage");

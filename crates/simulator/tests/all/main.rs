@@ -6,5 +6,6 @@ mod faults;
 mod model;
 mod once;
 mod random;
+mod routes;
 mod sync_delay;
 mod unequal;
