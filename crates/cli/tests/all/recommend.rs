@@ -144,6 +144,7 @@ fn bad_input_gets_one_clear_line_and_2() {
         ("--choose last-seen", "leave out choose"),
         ("--defect inform-always", "leave out defect"),
         ("--set shape=star", "leave out shape"),
+        ("--lose TOKEN", "give a share with --loss"),
         ("--rate fast", "takes a number"),
     ];
     for (arguments, wanted) in cases {
