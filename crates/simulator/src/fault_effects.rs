@@ -30,7 +30,9 @@ impl<A: Algorithm> Engine<'_, A> {
         let (kind, kinds) = (&lost.kind, kinds.join(", "));
         Err(SettingError(match sent {
             0 => format!("lose: the run sent no {kind}; it sent {kinds}"),
-            _ => format!("lose: the run sent only {sent} {kind}, so {lost} was not lost: take more entries"),
+            _ => format!(
+                "lose: the run sent only {sent} {kind}, so {lost} was not lost: take more entries or a smaller number"
+            ),
         }))
     }
 

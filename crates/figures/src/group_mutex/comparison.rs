@@ -95,7 +95,8 @@ fn draw(effort: &Effort, results: &Results) -> Page {
         ));
     }
     let text = "A reader can measure the same, with another algorithm, number of groups or rate:\n\n\
-                tokenwood simulate ra1 --nodes 20 --groups 5 --rate 1 --cs 5 --send 0 --receive 0 --transit 1 --seeds 20";
+                tokenwood simulate ra1 --nodes 20 --groups 5 --rate 1 --cs 5 --send 0 --receive 0 \\\n    \
+                --transit 1 --seeds 20";
     parts.push(Part::Text(text.to_string()));
     Page { parts, claims: claims(&|contender, place| results.of(&contender.point(effort, place)), effort) }
 }

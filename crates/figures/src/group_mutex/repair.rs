@@ -142,8 +142,8 @@ fn lost_token(effort: &Effort, results: &Results) -> Page {
     };
     let text = "One client asks at a time, so one node suspects the loss. The messages are those that a run with the loss \
                 sends beyond the run of the same clients without it. A reader can count the same:\n\n\
-                tokenwood simulate drs-gme --nodes 10 --groups 3 --workload single --rate 1 --cs 5 --send 0 --receive 0\n    \
-                --transit 1 --timers on --entries 50 --warmup 0 --lose TOKEN:30";
+                tokenwood simulate drs-gme --nodes 10 --groups 3 --workload single --rate 1 --cs 5 --send 0 \\\n    \
+                --receive 0 --transit 1 --timers on --entries 50 --warmup 0 --lose TOKEN:30";
     Page { parts: vec![Part::Chart(chart), Part::Table(table(&sizes)), Part::Text(text.to_string())], claims }
 }
 
@@ -287,8 +287,8 @@ fn lost_message(effort: &Effort, results: &Results) -> Page {
         rows: CASES.iter().map(row).collect(),
     };
     let text = "A reader can count the same, with and without the last option:\n\n\
-                tokenwood simulate drs-gme --nodes 10 --groups 2 --workload once --cs 5 --send 0 --receive 0 --transit 1\n    \
-                --timers on --seeds 20 --set watch=start --lose COMPLETE:1";
+                tokenwood simulate drs-gme --nodes 10 --groups 2 --workload once --cs 5 --send 0 --receive 0 \\\n    \
+                --transit 1 --timers on --seeds 20 --set watch=start --lose COMPLETE:1";
     Page {
         parts: vec![Part::Table(table), Part::Text(text.to_string())],
         claims: repair_claims(&|case, watch| case.extra(effort, results, watch), &|case, watch| {

@@ -70,7 +70,7 @@ fn draw(effort: &Effort, results: &Results) -> Page {
             Part::Text(
                 "A message has three words for its kind and its two nodes, and one for each further number. A reader can \
                  count the same:\n\n\
-                 tokenwood simulate drs-gme --nodes 40 --groups 40 --group-choice own --rate 10 --cs 5\n    \
+                 tokenwood simulate drs-gme --nodes 40 --groups 40 --group-choice own --rate 10 --cs 5 \\\n    \
                  --send 0 --receive 0 --transit 1"
                     .to_string(),
             ),
