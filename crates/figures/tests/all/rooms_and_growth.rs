@@ -88,3 +88,18 @@ fn table_1_is_as_printed() {
     let page = draw(&table);
     assert_eq!(page.claims[0].verdict, Verdict::Reproduces, "{}", page.claims[0].found);
 }
+
+/// Runs in which one message is lost are short: they are made as they are.
+#[test]
+fn a_loss_costs_what_the_report_says() {
+    let verdicts = |id: &str| -> Vec<Verdict> {
+        let exhibit = all().into_iter().find(|exhibit| exhibit.id == id).unwrap();
+        let points = results::distinct((exhibit.points)(&TINY));
+        let summaries = points.iter().map(|point| point.run().unwrap()).collect();
+        let page = (exhibit.draw)(&TINY, &Results::new(points, summaries));
+        page.claims.into_iter().map(|claim| claim.verdict).collect()
+    };
+    assert_eq!(verdicts("rooms-lost-message"), vec![Verdict::Reproduces; 4]);
+    let on_the_wire = |what: &str| Verdict::Differs(format!("on the wire it is {what}"));
+    assert_eq!(verdicts("rooms-lost-token"), [on_the_wire("n"), on_the_wire("at most 2n - 1")]);
+}
