@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT};
 use crate::census::Census;
-use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Order, Scope, TimerInfo, Timing, Tokens};
+use crate::info::{Clients, Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -18,15 +18,18 @@ mod holder;
 mod message;
 #[cfg(test)]
 mod paper;
+mod rules;
 mod without_token;
 
 pub use defects::Defect;
 use effects::Effects;
 pub use message::Message;
+use rules::{ASK_ALL, WATCH_START};
+pub use rules::{Ask, Rules, Watch};
 
 /// Runs while this node waits and does not have the token.
 const SUSPECT: Timer = 0;
-/// Runs while a captain that has left waits for its followers.
+/// Runs while a captain waits for its followers: only once it has left, unless [`Watch::Start`] is chosen.
 const FOLLOWERS: Timer = 1;
 
 const SUITE: &[Scope] = &[
@@ -46,6 +49,13 @@ const SUITE: &[Scope] = &[
     Scope::new(3, 1, 1).groups(2).paced(1, 1),
     Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1).losses(1),
     Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1).crashes(1),
+    Scope::new(3, 1, 2).groups(2).fifo().with(ASK_ALL),
+    Scope::new(3, 1, 2).with(ASK_ALL),
+    Scope::new(2, 1, 1).groups(2).losses(1).crashes(1).firings(2, 2).with(ASK_ALL),
+    Scope::new(2, 1, 2).groups(2).fifo().losses(1).firings(1, 2).with(WATCH_START),
+    Scope::new(2, 1, 1).groups(2).losses(1).crashes(1).firings(2, 2).with(WATCH_START),
+    Scope::new(3, 1, 1).groups(2).fifo().losses(1).firings(2, 2).with(WATCH_START),
+    Scope::new(3, 1, 1).groups(2).fifo().paced(1, 1).losses(1).with(WATCH_START),
 ];
 
 /// A node's state.
@@ -54,7 +64,8 @@ pub struct DrsGme {
     /// The state that is also in stable storage.
     kept: Durable,
     stage: Stage,
-    /// Nodes that may have the token or get it: requests go to these. Empty at the holder.
+    /// Nodes that may have the token or get it: requests go to these. Empty at the holder. All other nodes at
+    /// all times with [`Ask::All`].
     request_set: BTreeSet<NodeId>,
     /// The newest request of each other node that arrived while the token was away and that the token may not
     /// contain, by node.
@@ -150,9 +161,6 @@ pub struct Request {
     pub groups: Groups,
 }
 
-/// The rules: there are no options.
-pub type Rules = OnlyDefect<Defect>;
-
 type Context<'a> = Site<'a, DrsGme>;
 
 impl Algorithm for DrsGme {
@@ -176,7 +184,7 @@ impl Algorithm for DrsGme {
         },
         clients: Clients::OneEach,
         unique_requests: false,
-        options: &[],
+        options: rules::OPTIONS,
         timers: &[
             TimerInfo {
                 name: "suspect",
@@ -203,19 +211,23 @@ impl Algorithm for DrsGme {
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        Ok(Rules { defect: Defect::of(setting) })
+        Ok(Rules::of(setting))
     }
 
     fn start(site: &Site<'_, Self>) -> Self {
         let first = site.me == 0;
         let token = Token { queue: Vec::new(), served: vec![0; site.nodes as usize] };
         let location = if first { Location::Here(Holding::of(token)) } else { Location::default() };
-        DrsGme {
+        let mut node = DrsGme {
             kept: Durable { location, ..Durable::default() },
             stage: Stage::Idle,
-            request_set: if first { BTreeSet::new() } else { site.others().collect() },
+            request_set: site.others().collect(),
             heard: Vec::new(),
+        };
+        if first {
+            node.ask_only(site, BTreeSet::new());
         }
+        node
     }
 
     fn restart(site: &Site<'_, Self>, saved: &Durable, out: &mut Outbox<'_, Self>) -> Self {
@@ -225,7 +237,7 @@ impl Algorithm for DrsGme {
             return node;
         }
         node.kept = saved.clone();
-        let mut effects = Effects::at_restart(&node);
+        let mut effects = Effects::at_restart(&node, site);
         node.come_back(site, &mut effects);
         effects.carry_out(&node, site, out);
         node
@@ -233,7 +245,7 @@ impl Algorithm for DrsGme {
 
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         let expired = if let Input::Expire(timer) = input { Some(timer) } else { None };
-        let mut effects = Effects::new(self, expired);
+        let mut effects = Effects::new(self, site, expired);
         match input {
             Input::Request { groups, .. } => self.request(site, groups, &mut effects),
             Input::Exit { .. } => self.exit(site, &mut effects),
@@ -336,12 +348,19 @@ impl DrsGme {
             self.request_set = site.others().collect();
             return;
         };
-        self.request_set.clear();
         holding.token.queue.retain(|ask| ask.node != site.me);
         if !holding.followers.is_empty() {
             effects.note("a captain came back and waits for its followers");
         }
+        self.ask_only(site, BTreeSet::new());
         self.next_session(site, Arrival::Earlier, effects);
+    }
+
+    /// From now on requests go to these nodes, unless all nodes are asked every time.
+    fn ask_only(&mut self, site: &Context<'_>, nodes: BTreeSet<NodeId>) {
+        if site.rules.ask == Ask::Dynamic {
+            self.request_set = nodes;
+        }
     }
 
     /// Whether the timer that suspects a loss has to be armed.
@@ -350,8 +369,8 @@ impl DrsGme {
     }
 
     /// Whether the timer for the followers has to be armed.
-    fn must_ask_followers(&self) -> bool {
-        let left = self.stage != Stage::Captain;
-        left && matches!(&self.kept.location, Location::Here(holding) if !holding.followers.is_empty())
+    fn must_ask_followers(&self, site: &Context<'_>) -> bool {
+        let watches = site.rules.watch == Watch::Start || self.stage != Stage::Captain;
+        watches && matches!(&self.kept.location, Location::Here(holding) if !holding.followers.is_empty())
     }
 }

@@ -4,9 +4,12 @@
 //! Times are counted as the text counts them: a message takes t_m = 1, a critical section t_c = 5, processors
 //! cost nothing.
 
+mod comparison;
 mod faults;
 mod load;
+mod repair;
 mod table_1;
+mod words;
 
 use algorithms::Algorithm;
 use algorithms::drs_gme::DrsGme;
@@ -29,7 +32,10 @@ const RATES: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
 pub fn exhibits() -> Vec<Exhibit> {
     let mut all = vec![table_1::EXHIBIT];
     all.extend(load::EXHIBITS);
+    all.push(words::EXHIBIT);
     all.extend(faults::EXHIBITS);
+    all.extend(repair::EXHIBITS);
+    all.push(comparison::EXHIBIT);
     all
 }
 

@@ -13,7 +13,7 @@ use crate::workload::Workload;
 impl<A: Algorithm> Engine<'_, A> {
     /// A client makes a request, or waits behind the client that its node serves.
     pub(crate) fn client_requests(&mut self, node: NodeId) {
-        let (info, groups) = (self.info(), self.run.load.groups_wanted());
+        let (info, groups) = (self.info(), self.run.load.groups_wanted(node));
         let processor = &mut self.run.processors[node as usize];
         if let Some(until) = processor.paused(self.run.now) {
             return self.run.agenda.plan(until, Event::Request(node));

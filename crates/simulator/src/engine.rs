@@ -83,6 +83,9 @@ fn run_system<A: Algorithm>(
 ) -> Result<Outcome, SettingError> {
     let mut engine = Engine::new(system, plan, seed, recording);
     let violation = engine.run_until_over()?;
+    if violation.is_none() {
+        engine.refuse_unless_lost()?;
+    }
     let measures = engine.run.measured();
     let violation = if violation.is_some() { violation } else { engine.settle()? };
     Ok(Outcome {

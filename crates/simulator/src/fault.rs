@@ -11,12 +11,23 @@ use crate::time::{Ticks, ticks, units};
 pub struct Faults {
     /// The share of messages that are lost.
     pub loss: f64,
+    /// Single messages that are lost.
+    pub lose: Vec<LostMessage>,
     /// The share of messages that arrive twice.
     pub duplicate: f64,
     /// The share of messages that take up to ten times as long and may be overtaken.
     pub reorder: f64,
     /// Faults of nodes.
     pub verbs: Vec<Fault>,
+}
+
+/// One message that is lost: of all messages of its kind, this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostMessage {
+    /// Its kind, as in the measures.
+    pub kind: String,
+    /// Which one, from 1 on, in the order of sending from the beginning of the run.
+    pub number: u64,
 }
 
 /// A fault of nodes at a certain time.
@@ -49,6 +60,9 @@ pub enum Verb {
 const USAGE: &str =
     "write 'crash 2 at 100 for 50', 'pause any every 200 for 10' or 'partition 0-4 at 100 for 50'";
 
+const LOSE_USAGE: &str = "write a kind of message, as 'messages per entry' lists them, and which one of the run is \
+                          lost, from 1 on: 'TOKEN:5', or 'START' for the first";
+
 impl Faults {
     /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
@@ -57,7 +71,18 @@ impl Faults {
 
     /// Whether messages may be lost or duplicated or nodes may crash.
     pub fn lossy(&self) -> bool {
-        self.loss > 0.0 || self.duplicate > 0.0 || self.verbs.iter().any(|fault| fault.verb != Verb::Pause)
+        let shares = self.loss > 0.0 || self.duplicate > 0.0;
+        shares || !self.lose.is_empty() || self.verbs.iter().any(|fault| fault.verb != Verb::Pause)
+    }
+
+    /// Adds the single messages that a list names, such as `TOKEN:5,START`.
+    pub fn lose(&mut self, list: &str) -> Result<(), SettingError> {
+        for item in list.split(',') {
+            let lost = LostMessage::parse(item)
+                .ok_or_else(|| SettingError(format!("'{item}' is not understood: {LOSE_USAGE}")))?;
+            self.lose.push(lost);
+        }
+        Ok(())
     }
 
     /// Adds the fault that a line describes.
@@ -85,6 +110,21 @@ impl Faults {
             }
         }
         Ok(())
+    }
+}
+
+impl LostMessage {
+    fn parse(item: &str) -> Option<LostMessage> {
+        let (kind, number) = item.split_once(':').unwrap_or((item, "1"));
+        let number: u64 = number.parse().ok()?;
+        let named = !kind.is_empty() && !kind.contains(char::is_whitespace);
+        (named && number > 0).then(|| LostMessage { kind: kind.to_string(), number })
+    }
+}
+
+impl fmt::Display for LostMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind, self.number)
     }
 }
 

@@ -22,6 +22,20 @@ impl<A: Algorithm> Engine<'_, A> {
         self.run_until_over()
     }
 
+    /// Refuses a run that never sent a message that was to be lost: it shows nothing about that loss.
+    pub(crate) fn refuse_unless_lost(&self) -> Result<(), SettingError> {
+        let Some((lost, sent)) = self.network.never_lost() else { return Ok(()) };
+        let mut kinds: Vec<&str> = self.run.measures.kinds.iter().map(|count| count.kind).collect();
+        kinds.sort_unstable();
+        let (kind, kinds) = (&lost.kind, kinds.join(", "));
+        Err(SettingError(match sent {
+            0 => format!("lose: the run sent no {kind}; it sent {kinds}"),
+            _ => format!(
+                "lose: the run sent only {sent} {kind}, so {lost} was not lost: take more entries or a smaller number"
+            ),
+        }))
+    }
+
     /// A fault begins.
     pub(crate) fn fault(&mut self, index: u32) {
         let fault = &self.run.plan.faults.verbs[index as usize];

@@ -8,7 +8,7 @@ use random::Random;
 
 use crate::agenda::{Agenda, Event};
 use crate::engine::Recording;
-use crate::fault::Faults;
+use crate::fault::{Faults, LostMessage};
 use crate::plan::Plan;
 use crate::routes::Routes;
 use crate::time::{Draws, Shape, Ticks, ticks};
@@ -30,6 +30,8 @@ pub(crate) struct Network<A: Algorithm> {
     /// The arrival of the latest message of each channel, where delays vary and channels are FIFO.
     latest: Option<BTreeMap<(NodeId, NodeId), Ticks>>,
     faults: Faults,
+    /// How many more messages of a kind will be sent until the one that is lost, that one included.
+    doomed: Vec<u64>,
     /// Whether there are no faults at all.
     faultless: bool,
     /// The nodes of each active partition, from the first to the last, and its end.
@@ -86,6 +88,7 @@ impl<A: Algorithm> Network<A> {
             paced,
             latest: (plan.fifo && varies).then(BTreeMap::new),
             faults: plan.faults.clone(),
+            doomed: plan.faults.lose.iter().map(|lost| lost.number).collect(),
             faultless: plan.faults.is_empty(),
             partitions: Vec::new(),
             random: Random::stream(seed, 2),
@@ -136,7 +139,7 @@ impl<A: Algorithm> Network<A> {
         message: A::Message,
         mut census: Option<&mut Census>,
     ) -> bool {
-        let fate = self.fate(now, from, to);
+        let fate = self.fate(now, from, to, &message);
         let mut count = |message: &A::Message| {
             if let Some(census) = &mut census {
                 A::count_message(message, to, census);
@@ -168,9 +171,12 @@ impl<A: Algorithm> Network<A> {
     }
 
     #[inline]
-    fn fate(&mut self, now: Ticks, from: NodeId, to: NodeId) -> Fate {
+    fn fate(&mut self, now: Ticks, from: NodeId, to: NodeId, message: &A::Message) -> Fate {
         if self.faultless {
             return Fate::Arrives;
+        }
+        if self.is_doomed(message) {
+            return Fate::Lost;
         }
         let apart = |&(first, last, until): &(NodeId, NodeId, Ticks)| {
             let inner = first..=last;
@@ -189,6 +195,24 @@ impl<A: Algorithm> Network<A> {
         } else {
             Fate::Arrives
         }
+    }
+
+    /// Whether this is one of the single messages that are lost.
+    fn is_doomed(&mut self, message: &A::Message) -> bool {
+        let mut doomed = false;
+        for (lost, left) in self.faults.lose.iter().zip(&mut self.doomed) {
+            if *left > 0 && lost.kind == A::kind(message) {
+                *left -= 1;
+                doomed |= *left == 0;
+            }
+        }
+        doomed
+    }
+
+    /// A single message that should have been lost and was never sent, and how many of its kind were.
+    pub(crate) fn never_lost(&self) -> Option<(&LostMessage, u64)> {
+        let (lost, left) = self.faults.lose.iter().zip(&self.doomed).find(|(_, left)| **left > 0)?;
+        Some((lost, lost.number - left))
     }
 
     #[inline(always)]

@@ -148,10 +148,14 @@ pub const PARAMETERS: &[Parameter] = &[
         help: "think, only:NODES (such as only:1-3,7), steady, burst, once:NODES, single, on-off:ON:OFF or skewed:S",
     },
     Parameter { name: "clients", help: "how many clients each node has" },
-    Parameter { name: "group-choice", help: "uniform, zipf:S or any-of" },
+    Parameter { name: "group-choice", help: "uniform, zipf:S, any-of or own" },
     Parameter { name: "entries", help: "how many entries are measured" },
     Parameter { name: "warmup", help: "how many entries come before those" },
     Parameter { name: "loss", help: "the share of messages that are lost" },
+    Parameter {
+        name: "lose",
+        help: "one message that is lost, by its kind and which one of the run it is, such as TOKEN:5; or several",
+    },
     Parameter { name: "duplicate", help: "the share of messages that arrive twice" },
     Parameter { name: "reorder", help: "the share of messages that others may overtake" },
     Parameter { name: "fault", help: "for example 'crash 2 at 100 for 50'" },
@@ -203,6 +207,7 @@ impl Plan {
             "entries" => self.entries = number(name, value)?,
             "warmup" => self.warmup = number(name, value)?,
             "loss" => self.faults.loss = number(name, value)?,
+            "lose" => self.faults.lose(value).map_err(wrong)?,
             "duplicate" => self.faults.duplicate = number(name, value)?,
             "reorder" => self.faults.reorder = number(name, value)?,
             "fault" => self.faults.add(value).map_err(wrong)?,
@@ -253,12 +258,10 @@ impl Plan {
             "entries" => self.entries.into(),
             "warmup" => self.warmup.into(),
             "loss" => self.faults.loss.into(),
+            "lose" => joined(&self.faults.lose, ",").into(),
             "duplicate" => self.faults.duplicate.into(),
             "reorder" => self.faults.reorder.into(),
-            "fault" => {
-                let verbs: Vec<String> = self.faults.verbs.iter().map(ToString::to_string).collect();
-                (!verbs.is_empty()).then(|| verbs.join("; ")).into()
-            }
+            "fault" => joined(&self.faults.verbs, "; ").into(),
             "timers" => if self.timers_run(info) { "on" } else { "off" }.into(),
             "defect" => self.setting.defect.clone().into(),
             _ => Cell::Nothing,
@@ -378,6 +381,12 @@ fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, SettingErr
     value.trim().parse().map_err(|_| SettingError(format!("{name} takes a number, not '{value}'")))
 }
 
+/// These in one text, if there are any.
+fn joined<T: ToString>(items: &[T], separator: &str) -> Option<String> {
+    let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
+    (!texts.is_empty()).then(|| texts.join(separator))
+}
+
 /// The index of the word.
 fn one_of<const N: usize>(name: &str, value: &str, words: [&str; N]) -> Result<usize, SettingError> {
     let found = words.iter().position(|word| *word == value);
@@ -410,6 +419,7 @@ mod tests {
             ("workload", "on-off:2:0.5"),
             ("group-choice", "zipf:1.5"),
             ("reorder", "0.25"),
+            ("lose", "TOKEN:5,REQUEST"),
             ("fault", "pause any at 3 for 1.5 every 10"),
             ("timers", "off"),
             ("defect", "holding-not-set"),

@@ -1,6 +1,7 @@
 //! The state of a run that does not depend on the algorithm: the time, the pending events, the processors, the
 //! clients and the measures. It is compiled once.
 
+use algorithms::info::Timing;
 use algorithms::properties::{Fences, Terms};
 use algorithms::{Census, Grant, Info, Kind, NodeId, Property, Timer, Violation, Wait};
 use random::{Random, RecordedPicks};
@@ -30,6 +31,9 @@ pub(crate) struct Run<'p> {
     /// The longest delay of a message that timers allow for.
     hop: Ticks,
     section_bound: Ticks,
+    /// How much longer than its bounds a timer runs. A loss is suspected when they are exceeded: what arrives
+    /// at the last moment is in time.
+    grace: Ticks,
     pub(crate) entered: u64,
     /// Measuring begins after this many entries.
     warmup: u64,
@@ -71,6 +75,7 @@ impl<'p> Run<'p> {
             timers_run: plan.timers_run(info),
             hop,
             section_bound: plan.section.bound(),
+            grace: u64::from(info.needs.timing == Timing::BoundsForRecovery),
             entered: 0,
             warmup,
             last,
@@ -150,7 +155,7 @@ impl<'p> Run<'p> {
         let count = &mut self.processors[node as usize].timers[timer];
         *count = count.wrapping_add(1);
         let lasts = self.hop * u64::from(wait.hops) + self.section_bound * u64::from(wait.sections);
-        self.agenda.plan(self.now + lasts, Event::Expire(node, timer as u8, *count));
+        self.agenda.plan(self.now + lasts + self.grace, Event::Expire(node, timer as u8, *count));
     }
 
     /// Checks the properties over the census.

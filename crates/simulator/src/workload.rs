@@ -46,6 +46,8 @@ pub enum GroupChoice {
     Zipf(f64),
     /// Any non-empty set of groups, each as likely; the client accepts any of them.
     AnyOf,
+    /// Each node always requests the same group: its own number, modulo the number of groups.
+    Own,
 }
 
 impl Workload {
@@ -117,7 +119,7 @@ pub(crate) fn blocks(text: &str) -> Result<Vec<Block>, SettingError> {
 }
 
 impl GroupChoice {
-    /// Reads `uniform`, `zipf:S` or `any-of`.
+    /// Reads `uniform`, `zipf:S`, `any-of` or `own`.
     pub fn parse(text: &str) -> Result<GroupChoice, SettingError> {
         let parts: Vec<&str> = text.split(':').collect();
         Ok(match parts[..] {
@@ -125,7 +127,8 @@ impl GroupChoice {
             ["zipf"] => GroupChoice::Zipf(1.0),
             ["zipf", exponent] => GroupChoice::Zipf(positive(exponent)?),
             ["any-of"] => GroupChoice::AnyOf,
-            _ => return Err(SettingError(format!("'{text}' is none of uniform, zipf:S or any-of"))),
+            ["own"] => GroupChoice::Own,
+            _ => return Err(SettingError(format!("'{text}' is none of uniform, zipf:S, any-of or own"))),
         })
     }
 }
@@ -162,6 +165,7 @@ impl fmt::Display for GroupChoice {
             GroupChoice::Uniform => f.write_str("uniform"),
             GroupChoice::Zipf(exponent) => write!(f, "zipf:{exponent}"),
             GroupChoice::AnyOf => f.write_str("any-of"),
+            GroupChoice::Own => f.write_str("own"),
         }
     }
 }
@@ -182,7 +186,7 @@ pub(crate) struct Load {
     /// For on/off loads, how much longer each node's clients are on.
     on_left: Vec<f64>,
     groups: u32,
-    any_of: bool,
+    group_choice: GroupChoice,
     /// For groups by Zipf's law: the cumulative share up to each group.
     up_to: Vec<f64>,
     random: Random,
@@ -212,7 +216,7 @@ impl Load {
             slowness,
             on_left,
             groups: plan.setting.groups,
-            any_of: plan.group_choice == GroupChoice::AnyOf,
+            group_choice: plan.group_choice,
             up_to,
             random: Random::stream(seed, 1),
         }
@@ -257,22 +261,26 @@ impl Load {
         self.random.below(u64::from(nodes)) as NodeId
     }
 
-    /// The groups that a client requests.
+    /// The groups that a client of this node requests.
     #[inline]
-    pub(crate) fn groups_wanted(&mut self) -> Groups {
+    pub(crate) fn groups_wanted(&mut self, node: NodeId) -> Groups {
         if self.groups == 1 {
             return Groups::one(0);
         }
-        if self.any_of {
-            let set = 1 + self.random.below((1 << self.groups) - 1);
-            return (0..self.groups).filter(|group| set & 1 << group != 0).collect();
+        match self.group_choice {
+            GroupChoice::Uniform => Groups::one(self.random.below(u64::from(self.groups)) as u32),
+            GroupChoice::Zipf(_) => {
+                let place = self.random.fraction();
+                let group =
+                    self.up_to.iter().position(|up_to| place < *up_to).unwrap_or(self.up_to.len() - 1);
+                Groups::one(group as u32)
+            }
+            GroupChoice::AnyOf => {
+                let set = 1 + self.random.below((1 << self.groups) - 1);
+                (0..self.groups).filter(|group| set & 1 << group != 0).collect()
+            }
+            GroupChoice::Own => Groups::one(node % self.groups),
         }
-        if self.up_to.is_empty() {
-            return Groups::one(self.random.below(u64::from(self.groups)) as u32);
-        }
-        let place = self.random.fraction();
-        let group = self.up_to.iter().position(|up_to| place < *up_to).unwrap_or(self.up_to.len() - 1);
-        Groups::one(group as u32)
     }
 }
 
@@ -295,7 +303,7 @@ mod tests {
         {
             assert_eq!(Workload::parse(text).unwrap().to_string(), text);
         }
-        for text in ["uniform", "zipf:2", "any-of"] {
+        for text in ["uniform", "zipf:2", "any-of", "own"] {
             assert_eq!(GroupChoice::parse(text).unwrap().to_string(), text);
         }
     }

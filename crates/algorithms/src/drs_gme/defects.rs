@@ -1,6 +1,7 @@
 //! The errors of the paper (004).
 
 use crate::defects;
+use crate::drs_gme::rules::WATCH_START;
 use crate::info::{DefectInfo, Scope, Shows};
 use crate::properties::Property;
 
@@ -104,6 +105,14 @@ defects! {
             right: "it carries the number of the request",
             shows: Shows::Search(Property::OneGroupAtATime),
             scope: timed(2, 2, 2, 1, 1),
+        },
+        CompleteUnnumbered => DefectInfo {
+            name: "complete-unnumbered",
+            source: "004 app. A, events 4, 5 and 10",
+            printed: "complete names its sender alone, so the second of two answers ends the sender's next stay",
+            right: "it carries the number of the request, and followers are recorded with theirs",
+            shows: Shows::Search(Property::OneGroupAtATime),
+            scope: timed(2, 2, 2, 1, 1).with(WATCH_START),
         },
         SuspectTooEarly => DefectInfo {
             name: "suspect-too-early",

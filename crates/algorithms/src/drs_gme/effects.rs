@@ -9,22 +9,24 @@ use crate::drs_gme::{Context, Defect, DrsGme, Durable, FOLLOWERS, Location, Mess
 pub(super) struct Effects {
     before: Durable,
     effects: Vec<Effect<DrsGme>>,
-    /// Which timers are armed and need no restart.
+    /// Which timers are armed.
     running: [bool; 2],
+    /// Whether the timer for the followers has to start again if it runs.
+    restart_followers: bool,
 }
 
 impl Effects {
-    pub(super) fn new(node: &DrsGme, expired: Option<Timer>) -> Effects {
+    pub(super) fn new(node: &DrsGme, site: &Context<'_>, expired: Option<Timer>) -> Effects {
         let running = [
             node.must_suspect() && expired != Some(SUSPECT),
-            node.must_ask_followers() && expired != Some(FOLLOWERS),
+            node.must_ask_followers(site) && expired != Some(FOLLOWERS),
         ];
-        Effects { before: node.kept.clone(), effects: Vec::new(), running }
+        Effects { before: node.kept.clone(), effects: Vec::new(), running, restart_followers: false }
     }
 
-    /// A effects without armed timers.
-    pub(super) fn at_restart(node: &DrsGme) -> Effects {
-        Effects { running: [false; 2], ..Effects::new(node, None) }
+    /// The effects of a restart: no timer is armed.
+    pub(super) fn at_restart(node: &DrsGme, site: &Context<'_>) -> Effects {
+        Effects { running: [false; 2], ..Effects::new(node, site, None) }
     }
 
     pub(super) fn send(&mut self, to: NodeId, message: Message) {
@@ -45,7 +47,7 @@ impl Effects {
 
     /// Restarts the timer for the followers.
     pub(super) fn restart_followers_timer(&mut self) {
-        self.running[FOLLOWERS] = false;
+        self.restart_followers = true;
     }
 
     pub(super) fn carry_out(self, node: &DrsGme, site: &Context<'_>, out: &mut Outbox<'_, DrsGme>) {
@@ -56,10 +58,11 @@ impl Effects {
             }
             out.persist(durable);
         }
-        let must = [node.must_suspect(), node.must_ask_followers()];
+        let must = [node.must_suspect(), node.must_ask_followers(site)];
         for timer in [SUSPECT, FOLLOWERS] {
+            let restart = timer == FOLLOWERS && self.restart_followers;
             match (self.running[timer], must[timer]) {
-                (false, true) => out.arm(timer, wait(site, timer)),
+                (running, true) if restart || !running => out.arm(timer, wait(site, timer)),
                 (true, false) => out.disarm(timer),
                 _ => {}
             }

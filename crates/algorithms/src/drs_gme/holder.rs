@@ -6,7 +6,9 @@ use core::mem;
 
 use crate::algorithm::{Group, Groups, NodeId};
 use crate::drs_gme::effects::Effects;
-use crate::drs_gme::{Arrival, Context, Defect, DrsGme, Holding, Location, Message, Request, Stage, Token};
+use crate::drs_gme::{
+    Arrival, Ask, Context, Defect, DrsGme, Holding, Location, Message, Request, Stage, Token,
+};
 use crate::sorted;
 
 impl DrsGme {
@@ -40,8 +42,8 @@ impl DrsGme {
         }
         if holding.token.knows_served(ask) {
             // The requester may have held the token since it asked, and then does not know this node any
-            // more.
-            if site.has_defect(Defect::StaleUnanswered) {
+            // more. Where all nodes are asked, it need not.
+            if site.rules.ask == Ask::All || site.has_defect(Defect::StaleUnanswered) {
                 return;
             }
             effects.note("a stale request was answered with a hint");
@@ -96,7 +98,8 @@ impl DrsGme {
     ) {
         let Location::Here(holding) = &mut self.kept.location else { return };
         let followers = holding.followers.len();
-        holding.followers.retain(|&follower| follower != (from, number));
+        let any_number = site.has_defect(Defect::CompleteUnnumbered);
+        holding.followers.retain(|&(node, granted)| node != from || granted != number && !any_number);
         if holding.followers.len() < followers {
             self.next_session(site, Arrival::Earlier, effects);
         }
@@ -129,7 +132,7 @@ impl DrsGme {
         if site.has_defect(Defect::HandOverToSelfChecked) && arrival == Arrival::Earlier {
             // The text sends the token to itself and then finds that it is not newer than its own copy.
             let token = holding.token.clone();
-            self.request_set = token.captains(site);
+            self.ask_only(site, token.captains(site));
             self.kept.location = Location::Away(Some(token));
             return;
         }
@@ -180,7 +183,7 @@ impl DrsGme {
         if !site.has_defect(Defect::SessionOnlyFromIdle) {
             self.kept.session += 1;
         }
-        self.request_set = holding.token.captains(site);
+        self.ask_only(site, holding.token.captains(site));
         self.kept.location = Location::Away(Some(holding.token));
         self.send_again(effects);
     }

@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::drs_gme::rules::{ASK_ALL, WATCH_START};
 use crate::drs_gme::{DrsGme, Location, Request};
 use crate::info::Scope;
 use crate::{NodeId, Property, World};
@@ -42,7 +43,10 @@ fn breaks(nodes: u32, groups: u32, defect: &str, schedule: &str, property: Prope
 /// Runs the schedule with and without a defect, and delivers what is under way: the defect leaves this node
 /// waiting.
 fn leaves_waiting(nodes: u32, groups: u32, defect: &str, schedule: &str, waits: u32) {
-    let scope = Scope::new(nodes, 1, 9).groups(groups);
+    leaves_waiting_in(Scope::new(nodes, 1, 9).groups(groups), defect, schedule, waits);
+}
+
+fn leaves_waiting_in(scope: Scope, defect: &str, schedule: &str, waits: u32) {
     let mut right: World<DrsGme> = World::of(&scope, None).unwrap();
     right.run(schedule).unwrap();
     right.settle(50).unwrap();
@@ -270,4 +274,117 @@ fn a_cancelled_request() {
     assert!(!world.inside(1));
     assert_eq!(queue(&world, 2), []);
     assert_eq!(node(&world, 1).kept.number, 2, "numbers are not used twice");
+}
+
+/// Section VIII compares with static request sets: n - 1 requests each time, unless the token is here.
+#[test]
+fn all_nodes_are_asked() {
+    let mut world: World<DrsGme> = World::of(&Scope::new(5, 1, 9).with(ASK_ALL), None).unwrap();
+    world.run("req4").unwrap();
+    world.settle(50).unwrap();
+    assert_eq!(world.sent, 5, "four requests and the token");
+    world.run("exit4 req4").unwrap();
+    assert_eq!(world.sent, 5, "the token is here");
+    // With dynamic request sets node 0 asks node 4 alone.
+    world.run("exit4 req0").unwrap();
+    world.settle(50).unwrap();
+    assert_eq!(world.sent, 10);
+    world.run("req1").unwrap();
+    world.settle(50).unwrap();
+    world.run("exit1").unwrap();
+    world.settle(50).unwrap();
+    assert_eq!(world.sent, 16, "n + 1 for a follower");
+}
+
+/// A node that asks all others need not be told where the token is.
+#[test]
+fn all_nodes_are_asked_without_hints() {
+    let mut world: World<DrsGme> = World::of(&Scope::new(3, 1, 9).with(ASK_ALL), None).unwrap();
+    world.run("req1 1>0 0>1 exit1 req0 0>1 1>0 exit0 req2 2>0 0>2#1").unwrap();
+    assert!(world.inside(2));
+    let sent = world.sent;
+    world.run("1>2").unwrap();
+    assert_eq!(world.sent, sent, "the first request of node 1 is old, and no hint goes back");
+    leaves_waiting_in(
+        Scope::new(3, 1, 9).with(ASK_ALL),
+        "requests-forgotten",
+        "req1 req2 1>0 1>2 2>0 2>1 0>1 exit1",
+        2,
+    );
+}
+
+/// Event 2 resets T2 with every START, inside or not: the captain asks while it is inside.
+#[test]
+fn a_captain_inside_repairs_a_lost_start() {
+    let scope = Scope::new(2, 1, 9).losses(1).with(WATCH_START);
+    let mut world: World<DrsGme> = World::of(&scope, None).unwrap();
+    world.run("req0 req1 1>0 lose0>1 tmo0:1 0>1").unwrap();
+    assert!(world.inside(0) && world.inside(1));
+    let mut waits = faulty(2, 1, None);
+    let error = waits.run("req0 req1 1>0 lose0>1 tmo0:1").unwrap_err();
+    assert!(error.contains("tmo0:1"), "the timer runs once the captain has left: {error}");
+}
+
+/// A captain that has left and opens the next session itself: its timer does not run on while it is inside.
+#[test]
+fn the_timer_of_a_session_ends_with_it() {
+    let mut world = faulty(3, 2, None);
+    world.run("req0 req1 1>0 0>1 exit0 req0:1 req2:1 2>0 exit1 1>0").unwrap();
+    assert!(world.inside(0));
+    assert!(world.nodes[0].armed.is_empty(), "{:?}", world.nodes[0].armed);
+    world.run("exit0").unwrap();
+    assert!(!world.nodes[0].armed.is_empty(), "node 2 has not completed");
+}
+
+/// Events 5 and 10: a completion that was answered twice ends the next stay of its sender.
+#[test]
+fn complete_names_its_request() {
+    let schedule = "req0 req1 1>0 0>1 exit1 tmo0:1 1>0 req1 0>1 1>0 0>1 1>0 exit0 req0:1";
+    let scope = Scope::new(2, 1, 9).groups(2).losses(1).with(WATCH_START);
+    let mut right: World<DrsGme> = World::of(&scope, None).unwrap();
+    right.run(schedule).unwrap();
+    let mut wrong: World<DrsGme> = World::of(&scope, Some("complete-unnumbered")).unwrap();
+    let error = wrong.run(schedule).unwrap_err();
+    assert!(error.contains(Property::OneGroupAtATime.name()), "{error}");
+}
+
+/// Section VI: two extra messages for a lost COMPLETE, one for a follower that is still inside; a lost START
+/// takes one, which stands for it.
+#[test]
+fn messages_after_a_loss() {
+    let sent = |schedule: &str| {
+        let mut world = faulty(3, 2, None);
+        world.run(schedule).unwrap();
+        world.settle(50).unwrap();
+        assert_eq!(world.entries, 2);
+        world.sent
+    };
+    let undisturbed = sent("req0 req1 1>0 1>2 0>1 exit0 exit1 1>0");
+    assert_eq!(sent("req0 req1 1>0 1>2 0>1 exit0 exit1 lose1>0 tmo0:1 0>1 1>0"), undisturbed + 2);
+    assert_eq!(sent("req0 req1 1>0 1>2 0>1 exit0 tmo0:1 0>1 exit1 1>0"), undisturbed + 1);
+    assert_eq!(sent("req0 req1 1>0 1>2 lose0>1 exit0 tmo0:1 0>1 exit1 1>0"), undisturbed + 1);
+}
+
+/// Section VI: a suspicion takes n - 1 messages on the wire, because a node asks itself without one, and a copy
+/// of the token from every node that handed it over since the asker last had it, and from the asker itself.
+#[test]
+fn messages_to_regenerate_the_token() {
+    let extra = |before: &str, asker: &str| {
+        let mut world = faulty(4, 4, None);
+        for step in before.split_whitespace() {
+            world.run(step).unwrap();
+            world.settle(50).unwrap();
+        }
+        world.run(asker).unwrap();
+        let sent = world.sent;
+        let node = &asker[3..4];
+        world.run(&alloc::format!("tmo{node}")).unwrap();
+        world.settle(50).unwrap();
+        assert!(world.inside(node.parse().unwrap()));
+        world.sent - sent
+    };
+    // Node 0 alone has had the token.
+    assert_eq!(extra("", "req3 3>0 lose0>3"), 3 + 1);
+    // All have, and the asker was the first of them.
+    assert_eq!(extra("req1 exit1 req2 exit2 req3 exit3", "req0 0>3 lose3>0"), 3 + 4);
 }

@@ -1,5 +1,7 @@
 //! The rules of a node without the token.
 
+use alloc::collections::BTreeSet;
+
 use crate::algorithm::{Group, NodeId};
 use crate::drs_gme::effects::Effects;
 use crate::drs_gme::{
@@ -59,7 +61,7 @@ impl DrsGme {
             effects.never("a token comes to a follower that is inside");
         }
         self.kept.session = session;
-        self.request_set.clear();
+        self.ask_only(site, BTreeSet::new());
         let mut holding = Holding::of(token);
         for ask in self.heard.drain(..) {
             if !holding.token.knows_served(ask) && !holding.token.knows_queued(ask) {

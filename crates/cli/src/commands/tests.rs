@@ -54,7 +54,7 @@ fn pages() -> Vec<PathBuf> {
         for path in entries {
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("md") => files.push(path),
-                None if path.ends_with("docs") || path.ends_with("algorithms") && path.is_dir() => {
+                None if ["docs", "algorithms", "papers"].iter().any(|name| path.ends_with(name)) => {
                     pages.push(path);
                 }
                 _ => {}

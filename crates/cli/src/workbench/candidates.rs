@@ -52,7 +52,8 @@ const NUMBERS: &[(&str, &str)] = &[("inform", "2"), ("collect", "0")];
 /// Values that no load makes sensible: a line or chain has the longest paths of all trees; a tree that only begins as a
 /// cube soon has another shape; behaviour that is drawn is for searches; nodes that all begin with the same token wait for
 /// it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves memory
-/// only; only writers hand it off; and whom to inform matters only to nodes that inform.
+/// only; only writers hand it off; whom to inform matters only to nodes that inform; and when a captain's timer runs matters
+/// only after a loss, and little then.
 const SENSELESS: &[(&str, &str)] = &[
     ("shape", "line"),
     ("tree", "chain"),
@@ -64,6 +65,7 @@ const SENSELESS: &[(&str, &str)] = &[
     ("hand-off", "yes"),
     ("whom", "ring"),
     ("whom", "askers"),
+    ("watch", "start"),
 ];
 
 /// What is sensible all the same where the links of the network have that shape.
@@ -168,7 +170,7 @@ mod tests {
         assert!(several.contains(&"partitioned(naimi-trehel)".to_string()));
         assert!(several.contains(&"partitioned(neilsen-mizuno) shape=star".to_string()));
         assert!(several.iter().all(|label| !label.contains("shape=line") && !label.contains("gme")));
-        assert_eq!(labels(10, 1, 3), ["drs-gme", "ra1", "rooms", "rooms queue=arrival"]);
+        assert_eq!(labels(10, 1, 3), ["drs-gme", "drs-gme ask=all", "ra1", "rooms", "rooms queue=arrival"]);
     }
 
     #[test]

@@ -103,6 +103,11 @@ fn common_plan(arguments: &Arguments) -> Result<Plan> {
         if name == "defect" || !PARAMETERS.iter().any(|parameter| parameter.name == name) {
             bail!("recommend tries the options of the algorithms itself: leave out {name}");
         }
+        if name == "lose" {
+            bail!(
+                "recommend compares algorithms whose messages differ: give a share with --loss, not --lose"
+            );
+        }
     }
     // The two that take every load of their kind.
     let [single, grouped] = ["bulgannawar-vaidya", "drs-gme"].map(registry::info);

@@ -182,6 +182,7 @@ fn bad_input_gets_one_clear_line_and_2() {
         ("--choose last-seen", "leave out choose"),
         ("--defect inform-always", "leave out defect"),
         ("--set shape=star", "leave out shape"),
+        ("--lose TOKEN", "give a share with --loss"),
         ("--rate fast", "takes a number"),
         ("--topology hypercube", "30 nodes are not a power of two: take 16 or 32 nodes"),
         ("--latencies missing.csv", "--latencies missing.csv: name a CSV file"),

@@ -13,6 +13,7 @@ impl Folder {
 
 const FAULTS: &[(&str, &str)] = &[
     ("--loss", "0.1"),
+    ("--lose", "TOKEN:3,START,REQUEST:7"),
     ("--duplicate", "0.2"),
     ("--reorder", "0.2"),
     ("--fault", "crash any every 40 for 15"),
@@ -44,7 +45,20 @@ fn drs_gme_goes_on_and_its_run_can_be_replayed() {
 fn damage_is_reported_and_can_be_replayed() {
     let folder = Folder::new("damage");
     assert_eq!(record_and_replay(&folder, "naimi-trehel", &FAULTS[..1]), Some(1));
-    assert_eq!(record_and_replay(&folder, "suzuki-kasami", &FAULTS[3..4]), Some(1));
+    assert_eq!(record_and_replay(&folder, "suzuki-kasami", &FAULTS[4..5]), Some(1));
+}
+
+#[test]
+fn a_message_that_is_never_sent_cannot_be_lost() {
+    let folder = Folder::new("lose");
+    let refused = |lose: &str| {
+        let output = folder.run_each_word(&["simulate", "drs-gme", "--entries", "50", "--lose", lose]);
+        assert_eq!(output.status.code(), Some(2), "{lose}");
+        String::from_utf8_lossy(&output.stderr).to_string()
+    };
+    assert!(refused("TOKN").contains("the run sent no TOKN; it sent COMPLETE, HINT, REQUEST, START, TOKEN"));
+    assert!(refused("TOKEN:9999").contains("take more entries"));
+    assert!(refused("TOKEN:none").contains("write a kind of message"));
 }
 
 #[test]

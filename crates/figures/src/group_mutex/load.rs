@@ -109,7 +109,6 @@ fn messages_load(effort: &Effort, results: &Results) -> Page {
     chart.series.push(level("n + 1: worst", worst, from, to));
     chart.series.push(level("0: best", 0.0, from, to));
     let most = largest(effort, results, |it| it.messages_per_entry.mean);
-    let light = results.of(&rates(effort, 5)[0].1).messages_per_entry.mean;
     let kinds = swept(effort).into_iter().map(|point| results.of(&point).messages_by_kind.clone());
     let hints = kinds.map(|kinds| kinds.get("HINT").map_or(0.0, |hints| hints.mean)).fold(0.0, f64::max);
     let claims = vec![
@@ -123,13 +122,6 @@ fn messages_load(effort: &Effort, results: &Results) -> Page {
             "A single entry may take more, because a request that was granted elsewhere is answered by a HINT, which the \
              text does not have and cannot do without: at most {hints:.3} per entry here."
         )),
-        Claim::holds(
-            "004 sec. I and VIII",
-            "At light load dynamic request sets take considerably fewer messages than asking all n - 1 others.",
-            light < 0.75 * f64::from(NODES),
-            format!("{light:.2} at the lowest rate, {NODES} with all others asked and the token sent"),
-        )
-        .because("A node asks those that have had the token since it had it itself: half of all on average."),
     ];
     Page { parts: vec![Part::Chart(chart)], claims }
 }

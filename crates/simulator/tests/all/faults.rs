@@ -103,6 +103,46 @@ fn the_faults_asked_for_happen() {
     assert!(count(&late, |action| matches!(action, Action::Deliver(envelope) if envelope.overtakes > 0)) > 0);
 }
 
+/// Exactly the messages asked for are lost, and no other; a run that never sends one of them is refused.
+#[test]
+fn single_messages_are_lost() {
+    let with = |list: &str| plan(DRS, &[("lose", list), ("warmup", "0")]);
+    let outcome = run(DRS, &with("TOKEN:3,START,START:5"), 1);
+    assert_eq!(
+        (count(&outcome, |action| matches!(action, Action::Lose(_))), outcome.measures.tampered),
+        (3, 3)
+    );
+    replay(DRS, &with("TOKEN:3,START,START:5"), &outcome);
+    let refused = |list: &str| simulator::run(DRS, &with(list), 1, Recording::Off).unwrap_err().to_string();
+    assert_eq!(refused("TOKN"), "lose: the run sent no TOKN; it sent COMPLETE, REQUEST, START, TOKEN");
+    assert!(refused("TOKEN:100000").contains("so TOKEN:100000 was not lost: take more entries"));
+}
+
+#[test]
+fn a_message_to_lose_has_a_kind_and_a_number() {
+    let mut plan = plan(DRS, &[]);
+    for wrong in ["", "TOKEN:0", "TOKEN:x", "TOKEN:1,", "A TOKEN", ":3", "TOKEN:-1"] {
+        let refusal = plan.set(registry::info(DRS).unwrap(), "lose", wrong).unwrap_err().to_string();
+        assert!(refusal.contains("lose: '") && refusal.contains("'TOKEN:5'"), "{wrong}: {refusal}");
+    }
+}
+
+/// A message that arrives at the last moment is in time: without faults no timer of drs-gme expires, though all times
+/// are constant and answers arrive exactly at the bound.
+#[test]
+fn no_loss_is_suspected_where_nothing_is_lost() {
+    for watch in ["left", "start"] {
+        let sets = [("timers", "on"), ("watch", watch), ("send", "0"), ("receive", "0"), ("transit", "1")];
+        let mut plan = plan(DRS, &sets);
+        (plan.entries, plan.section.mean, plan.rate) = (2000, 5.0, 0.05);
+        for seed in 1..=5 {
+            let outcome = run(DRS, &plan, seed);
+            let expired = count(&outcome, |action| matches!(action, Action::Expire { .. }));
+            assert_eq!(expired, 0, "watch={watch} seed {seed}");
+        }
+    }
+}
+
 /// Damage or not, nothing panics and every recorded run can be replayed.
 #[test]
 fn every_algorithm_under_every_fault_can_be_replayed() {

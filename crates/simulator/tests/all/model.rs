@@ -297,3 +297,15 @@ fn every_run_can_be_replayed() {
         assert_eq!(world.sent, run.messages, "{}", info.name);
     }
 }
+
+#[test]
+fn each_node_may_have_its_own_group() {
+    let run = outcome("drs-gme", "nodes=5 groups=3 group-choice=own entries=50 warmup=0", 1);
+    let asked = run.steps.iter().filter_map(|step| match step.action {
+        Action::Request { node, groups, .. } => Some((node, groups)),
+        _ => None,
+    });
+    let asked: Vec<_> = asked.collect();
+    assert!(asked.len() >= 50);
+    assert!(asked.iter().all(|(node, groups)| groups.iter().eq([node % 3])), "{asked:?}");
+}
