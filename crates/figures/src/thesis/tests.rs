@@ -38,6 +38,8 @@ fn names_are_those_of_the_texts_and_unique() {
         "paper-4",
         "paper-5",
         "thesis-one-token",
+        "thesis-makki-queue",
+        "thesis-whom",
     ];
     let expected: Vec<String> = figures.chain(rest.map(String::from)).collect();
     assert_eq!(names, expected);
