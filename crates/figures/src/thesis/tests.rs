@@ -148,6 +148,7 @@ fn over_sockets(proposed: [(f64, f64); 2], raymond: [(f64, f64); 2]) -> Vec<Show
                 message: 6.5,
                 section: 2.0,
                 think: 1.0 / rate,
+                clock_error: 0.0,
             });
         }
     }
