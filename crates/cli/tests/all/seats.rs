@@ -34,11 +34,15 @@ collect() {
         --tokens 2 --seeds 2 --rates $3 --entries $4 --record $2-runs --out $2 > $2.out 2> $2.err
 }
 collect "$1" good 0.2,1 10 || echo "failed: $?" >> good.err
+# Machines 1 and 2 do not reach each other, the collector reaches both.
+ip -n m1 route add blackhole 10.78.0.2/32
+collect "$1" apart 0.2 10 && exit 6 || echo "failed: $?" >> apart.err
+ip -n m1 route del blackhole 10.78.0.2/32
 collect "$1" killed 0.1 10000 &
 collector=$!
-# Four runs are over by then, and the next has begun.
+# Five runs are over by then, and the next has begun.
 tries=0
-until [ $(grep -c begins seat2.log) -gt 4 ]; do
+until [ $(grep -c begins seat2.log) -gt 5 ]; do
     sleep 0.1
     tries=$((tries + 1))
     [ $tries -lt 600 ] || exit 9
@@ -81,6 +85,9 @@ fn three_machines_and_a_collector() {
     assert!(travelled < 60, "{travelled} s for 60 messages");
     assert_eq!(code(&folder.run("trace good-runs/raymond-k-1.json")), 0);
 
+    let apart = read("apart.err");
+    let named = "node 0: there is no connection to node 1: every node has to reach every other (the seat at 10.78.0.1:7720)";
+    assert!(apart.contains(named) && apart.contains("failed: 2"), "{apart}");
     let killed = read("killed.err");
     let named = "node 1 is gone: it hung up (the seat at 10.78.0.2:7720): the experiment has ended";
     assert!(killed.contains(named) && killed.contains("failed: 2"), "{killed}");
