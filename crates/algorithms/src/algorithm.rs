@@ -55,8 +55,9 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// called [`Setting::validate`], which checks what is common to all algorithms.
     fn rules(setting: &Setting) -> Result<Self::Rules, SettingError>;
 
-    /// The description of the algorithm that reads these rules. It is [`Algorithm::INFO`], unless the type
-    /// stands for many algorithms, as [`Erased`](crate::erased::Erased) does.
+    /// The description of the algorithm that reads these rules. It is [`Algorithm::INFO`], unless an option
+    /// changes what the algorithm needs or what holds of it, as with [`Makki`](crate::makki::Makki), or the
+    /// type stands for many algorithms, as [`Erased`](crate::erased::Erased) does.
     #[inline(always)]
     fn info(rules: &Self::Rules) -> &'static Info {
         let _ = rules;

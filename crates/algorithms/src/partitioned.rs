@@ -5,7 +5,9 @@
 //! Inside a cluster nodes are numbered from 0, and only this module knows both numberings. Where slots are
 //! told apart, the slot of a cluster has the number of the cluster's first node.
 
-use alloc::string::ToString;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -52,6 +54,13 @@ impl Rules {
         let rules = |nodes| read(&Setting { nodes, tokens: 1, ..setting.clone() });
         let size = setting.nodes / setting.tokens;
         let smaller = rules(size)?;
+        let inner = Erased::info(&smaller);
+        if (inner.unique_requests, inner.needs.timing) != (info.unique_requests, info.needs.timing) {
+            let options: Vec<String> =
+                setting.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let why = "takes no option that changes what the algorithm needs";
+            return Err(SettingError(format!("{} {why}: leave out {}", info.name, options.join(" "))));
+        }
         let even = setting.nodes.is_multiple_of(setting.tokens);
         Ok(Rules { info, larger: if even { smaller.clone() } else { rules(size + 1)? }, smaller })
     }

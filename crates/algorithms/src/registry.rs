@@ -104,7 +104,7 @@ registry! {
     suzuki_kasami::SuzukiKasami,
 }
 
-/// The description of the algorithm of this name. For `partitioned(NAME)` it describes the whole system.
+/// The description of the algorithm of this name with its default options. For `partitioned(NAME)` it describes the whole system.
 pub fn info(name: &str) -> Result<&'static Info, SettingError> {
     let (list, name) = match inner_of_partitioned(name)? {
         Some(inner) => (ALL.iter().zip(PARTITIONED), inner.name),
@@ -112,6 +112,11 @@ pub fn info(name: &str) -> Result<&'static Info, SettingError> {
     };
     let mut found = list.filter(|(info, _)| info.name == name).map(|(_, described)| described);
     found.next().ok_or_else(|| unknown(name))
+}
+
+/// The description of the algorithm of this name with these options: some change what it needs.
+pub fn info_with(name: &str, setting: &Setting) -> Result<&'static Info, SettingError> {
+    Ok(system(name, setting)?.info())
 }
 
 /// A system of the algorithm of this name, erased, if it accepts the setting.

@@ -129,12 +129,6 @@ impl Job {
         if case.allowance.requests == 0 {
             return refuse("nobody asks for anything: try --requests 1");
         }
-        if case.allowance.pace.is_none() && info.relies_on_pace() {
-            return Err(SettingError(format!(
-                "{} needs a bound on delays and critical sections of one constant length: say --delay 1 --section 1",
-                info.name
-            )));
-        }
         if case
             .allowance
             .pace
@@ -143,6 +137,17 @@ impl Job {
             return refuse("delay and section must be at least 1 tick each and 20 at most together");
         }
         Ok(())
+    }
+
+    /// Refuses to search without time if the algorithm relies on it with the options of this job.
+    pub(crate) fn refuse_without_pace(&self, info: &Info) -> Result<(), SettingError> {
+        if self.case.allowance.pace.is_some() || !info.relies_on_pace() {
+            return Ok(());
+        }
+        Err(SettingError(format!(
+            "{} needs a bound on delays and critical sections of one constant length: say --delay 1 --section 1",
+            info.name
+        )))
     }
 }
 

@@ -31,10 +31,10 @@ pub use job::{Finding, Job, Progress, Seen, Verdict};
 /// Explores everything that the job allows for the algorithm of this name. `progress` is called from time to
 /// time.
 pub fn check(name: &str, job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, SettingError> {
-    let info = registry::info(name)?;
-    job.validate(info)?;
+    job.validate(registry::info(name)?)?;
     let system = registry::system(name, &job.case.setting)?;
-    let terms = Terms::new(info, job.case.setting.tokens, job.case.allowance.conditions());
+    job.refuse_without_pace(system.info())?;
+    let terms = Terms::new(system.info(), job.case.setting.tokens, job.case.allowance.conditions());
     let terms = job.only.map_or(terms, |property| terms.only(property));
     let model = Mutex::new(model::Model::new(system.clone(), &job.case));
     let result = search::search(&model, job, terms, progress);

@@ -14,6 +14,7 @@ mod one_token;
 mod partitions;
 mod socket_claims;
 pub mod sockets;
+mod variants;
 mod verdicts;
 mod wait_claims;
 mod waits;
@@ -35,6 +36,7 @@ pub fn exhibits() -> Vec<Exhibit> {
         experiment::exhibits(),
         conference_paper::exhibits(),
         vec![one_token::exhibit()],
+        variants::exhibits(),
     ];
     parts.into_iter().flatten().collect()
 }

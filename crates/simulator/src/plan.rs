@@ -270,8 +270,9 @@ impl Plan {
 
     /// Refuses a plan that the algorithm of this name cannot run, in one line that says what to do.
     pub(crate) fn validate_for(&self, name: &str) -> Result<(), SettingError> {
-        self.validate(registry::info(name)?)?;
-        memory::refuse_too_large(&registry::system(name, &self.setting)?)
+        let system = registry::system(name, &self.setting)?;
+        self.validate(system.info())?;
+        memory::refuse_too_large(&system)
     }
 
     /// Refuses a plan that makes no sense, in one line that says what to do.

@@ -317,6 +317,12 @@ pub fn standard(info: &Info) -> Vec<RandomJob> {
         for value in values {
             let mut case = plain.clone();
             case.setting.options.push((option.name.to_string(), value.to_string()));
+            // An option may be of use only with another: then with the one before.
+            if registry::system(info.name, &case.setting).is_err()
+                && let Some(before) = cases.last()
+            {
+                case.setting.options.extend(before.setting.options.iter().cloned());
+            }
             // An option may need a timer.
             case.allowance.firings = u32::from(info.relies_on_timers());
             cases.push(case);

@@ -27,6 +27,23 @@ pub enum Error {
     Peers(StartError),
     /// No collector listens at this address.
     NoCollector(String, io::Error),
+    /// No seat listens at this address.
+    NoSeat(String, io::Error),
+    /// What listens at this address does not speak as a seat of this version does.
+    NotASeat(String, Box<Error>),
+    /// The seat at this address takes part in another run.
+    SeatBusy(String),
+    /// The seat at this address is of another version of this program.
+    OtherProgram {
+        /// Where the seat is.
+        seat: String,
+        /// Its version.
+        theirs: String,
+        /// The version of this program.
+        ours: String,
+    },
+    /// The collector has not said anything for a long time.
+    SilentCollector,
     /// No connection of a node could be accepted.
     Accept(io::Error),
     /// The node has not connected to the collector in time.
@@ -86,6 +103,28 @@ impl fmt::Display for Error {
             Error::Frame(error) => write!(f, "{error}"),
             Error::Peers(error) => write!(f, "{error}"),
             Error::NoCollector(address, error) => write!(f, "no collector answers at {address}: {error}"),
+            Error::NoSeat(seat, error) => write!(
+                f,
+                "no seat answers at {seat} ({error}): start 'tokenwood seat --listen {seat}' there, and look for a \
+                 firewall in between"
+            ),
+            Error::NotASeat(seat, why) => {
+                write!(
+                    f,
+                    "what answers at {seat} is no seat of this version ({why}): start 'tokenwood seat' of the same version there"
+                )
+            }
+            Error::SeatBusy(seat) => {
+                write!(
+                    f,
+                    "the seat at {seat} takes part in another run: wait for its end, or start the seat again"
+                )
+            }
+            Error::OtherProgram { seat, theirs, ours } => write!(
+                f,
+                "the seat at {seat} is of version {theirs}, this program is of {ours}: install the same on all machines"
+            ),
+            Error::SilentCollector => f.write_str("the collector says nothing any more"),
             Error::Accept(error) => write!(f, "no node can be accepted: {error}"),
             Error::NotConnected(node) => write!(f, "node {node} does not call"),
             Error::NoAnswer(node) => write!(f, "node {node} does not answer"),
@@ -94,7 +133,14 @@ impl fmt::Display for Error {
             Error::Closed => f.write_str("it hung up"),
             Error::Failed(node, why) => write!(f, "node {node}: {why}"),
             Error::OutOfOrder(what) => f.write_str(what),
-            Error::Unreachable(nodes) => write!(f, "there is no connection to {nodes:?}"),
+            Error::Unreachable(nodes) => {
+                let nodes: Vec<String> = nodes.iter().map(|node| format!("node {node}")).collect();
+                write!(
+                    f,
+                    "there is no connection to {}: every node has to reach every other",
+                    nodes.join(", ")
+                )
+            }
             Error::TimedOut(node) => write!(f, "the client of node {node} waits in vain"),
             Error::Client(error) => write!(f, "{error}"),
             Error::NotSilent => f.write_str("messages are under way that do not arrive"),
@@ -109,6 +155,23 @@ impl fmt::Display for Error {
             Error::Counts { counted, replayed } => {
                 write!(f, "the nodes counted {counted:?}, replayed it is {replayed:?}")
             }
+        }
+    }
+}
+
+impl Error {
+    /// The node that the error is about, if it is about one.
+    pub fn node(&self) -> Option<NodeId> {
+        match self {
+            Error::NotConnected(node)
+            | Error::NoAnswer(node)
+            | Error::OtherAnswer(node)
+            | Error::Gone(node, _)
+            | Error::Failed(node, _)
+            | Error::TimedOut(node)
+            | Error::ReportTooLong(node)
+            | Error::Report(node, _) => Some(*node),
+            _ => None,
         }
     }
 }

@@ -4,7 +4,8 @@
 //! Every step of a node is recorded with its picks. Afterwards the records are replayed through the pure
 //! code, step by step ([`replay`]), and the visits to the critical section are judged by the clock
 //! ([`Tally`]). A node ([`run_worker`]) does not depend on which process the others are in; a [`Collector`]
-//! gathers them, gives them orders and collects their reports. [`run`] does all of this in one process. The
+//! gathers them, gives them orders and collects their reports. Nodes on other machines are seats
+//! ([`serve_seat`]), which the collector calls. [`run`] does all of this in one process. The
 //! algorithms run unchanged, and links provide the channels they need. An algorithm that relies on time
 //! bounds is refused, because sockets do not keep them.
 
@@ -25,12 +26,16 @@ use tokio::time::timeout;
 use transport::clock;
 use transport::{Config, Inbox, Outbox, Peers};
 
+mod clocks;
 mod codec;
 mod collector;
 mod error;
 mod host;
 mod orders;
 pub mod replay;
+mod seat;
+#[cfg(test)]
+mod seat_tests;
 mod sleep;
 mod tally;
 #[cfg(test)]
@@ -41,6 +46,7 @@ pub use collector::Collector;
 pub use error::Error;
 use host::{Host, STAMP_BYTES};
 pub use replay::{Recorded, Watch};
+pub use seat::{SeatEvent, serve_seat};
 use sleep::sleep_until;
 pub use tally::{Tally, Visit};
 pub use worker::run_worker;
@@ -130,18 +136,18 @@ pub struct Participant {
 }
 
 impl Participant {
-    /// Starts a node of an algorithm among these members, which all have incarnation 1. Needs a tokio
-    /// runtime.
+    /// Starts a node of an algorithm among these members, which all have incarnation 1. Their clocks are ahead
+    /// of one clock by so many nanoseconds each; of none if all have the same. Needs a tokio runtime.
     pub fn start(
         name: &str,
         plan: &Plan,
         me: NodeId,
-        members: Vec<ViewMember>,
+        (members, ahead): (Vec<ViewMember>, &[i64]),
         listener: TcpListener,
     ) -> Result<Participant, Error> {
         let late_peers = LatePeers::default();
         let host = Host::new(me, name, plan, late_peers.clone())?;
-        let inbox = Arc::new(Mailbox::open(&host, &late_peers, plan));
+        let inbox = Arc::new(Mailbox::open(&host, &late_peers, plan, ahead_of_mine(ahead, me)));
         let view = View { epoch: 1, members };
         let peers = Peers::start(Config::new("workbench", identity(me)), view, listener, inbox);
         let peers = peers.map_err(Error::Peers)?;
@@ -244,17 +250,25 @@ type LatePeers = Arc<SetOnce<Peers>>;
 /// of one does not hold up the others.
 struct Mailbox {
     queues: Vec<mpsc::UnboundedSender<(Time, Vec<u8>)>>,
+    /// By how many nanoseconds the clock of each peer is ahead of this node's.
+    ahead: Vec<i64>,
+}
+
+/// From clocks that are ahead of a common one to clocks that are ahead of this node's.
+fn ahead_of_mine(ahead: &[i64], me: NodeId) -> Vec<i64> {
+    let mine = ahead.get(me as usize).copied().unwrap_or(0);
+    ahead.iter().map(|theirs| theirs - mine).collect()
 }
 
 impl Mailbox {
     /// Needs a tokio runtime. The tasks end with the mailbox.
-    fn open(host: &Arc<Host>, peers: &LatePeers, plan: &Plan) -> Mailbox {
+    fn open(host: &Arc<Host>, peers: &LatePeers, plan: &Plan, ahead: Vec<i64>) -> Mailbox {
         let queues = (0..plan.setting.nodes).map(|from| {
             let (queue, arrived) = mpsc::unbounded_channel();
             tokio::spawn(deliver(host.clone(), peers.clone(), from, plan.shortest_delay, arrived));
             queue
         });
-        Mailbox { queues: queues.collect() }
+        Mailbox { queues: queues.collect(), ahead }
     }
 }
 
@@ -282,8 +296,10 @@ impl Inbox for Mailbox {
             // Too short to be a message: the host fails to decode it and reports that.
             let (stamp, message) =
                 payload.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; STAMP_BYTES], &[]));
+            let ahead = self.ahead.get(from as usize).copied().unwrap_or(0);
+            let sent = u64::from_le_bytes(*stamp).saturating_add_signed(-ahead);
             // Fails only when the run is over.
-            _ = queue.send((Time(u64::from_le_bytes(*stamp)), message.to_vec()));
+            _ = queue.send((Time(sent), message.to_vec()));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The protocol between a collector and the nodes of a run, over connections of their own: orders and answers
 //! in turn.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 use service::frame::{self, Incoming};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,13 +13,34 @@ use algorithms::NodeId;
 use service::view::ViewMember;
 
 /// Both ends are the same program.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+
+/// The version of this program. Records are replayed by the collector, so all nodes have to be of one version.
+pub(super) const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// The first frame of a collector that calls a seat: which node the seat is to be.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Summons {
+    /// The node's number.
+    pub(super) node: NodeId,
+}
 
 /// The first frame of a node: its identity.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Hello {
     /// The node's number.
     pub(super) node: NodeId,
+    /// The version of its program.
+    pub(super) program: String,
+    /// Whether it takes part in another run.
+    pub(super) busy: bool,
+}
+
+impl Hello {
+    /// The greeting of this program.
+    pub(super) fn of(node: NodeId) -> Hello {
+        Hello { node, program: PROGRAM.to_string(), busy: false }
+    }
 }
 
 /// An order of the collector.
@@ -30,8 +53,15 @@ pub(super) enum Order {
         /// What to run.
         plan: Plan,
     },
+    /// Answer with the time on the node's clock.
+    ReadClock,
     /// Start, and connect to these members.
-    Connect(Vec<ViewMember>),
+    Connect {
+        /// All members.
+        members: Vec<ViewMember>,
+        /// By how many nanoseconds the clock of each member is ahead of the collector's.
+        ahead: Vec<i64>,
+    },
     /// Start the client.
     StartClient,
     /// Report the progress.
@@ -45,6 +75,8 @@ pub(super) enum Order {
 pub(super) enum Answer {
     /// The node listens here.
     Listening(String),
+    /// The time on the node's clock, in nanoseconds.
+    Clock(u64),
     /// Done.
     Done,
     /// The node's progress.
@@ -75,6 +107,11 @@ impl Connection {
     pub(super) fn new(stream: TcpStream) -> Result<Connection, Error> {
         stream.set_nodelay(true).map_err(Error::Connection)?;
         Ok(Connection { stream, incoming: Incoming::default() })
+    }
+
+    /// The address at which this end is reached.
+    pub(super) fn local_ip(&self) -> Result<IpAddr, Error> {
+        Ok(self.stream.local_addr().map_err(Error::Connection)?.ip())
     }
 
     pub(super) async fn send<T: Serialize>(&mut self, frame: &T) -> Result<(), Error> {

@@ -20,6 +20,9 @@ pub struct Tally {
     pub visits: Vec<Visit>,
     /// The sum of the times of all messages from being sent to being handled.
     pub travelled: Duration,
+    /// How far the times of this node may be off those of others: zero on one machine.
+    #[serde(default)]
+    pub clock_error: Duration,
     /// The number of replayed steps that had the recorded effects.
     pub replayed: u64,
     /// The first failure.
@@ -28,7 +31,7 @@ pub struct Tally {
 }
 
 /// One visit to the critical section. Times are since the machine started, so that those of several processes
-/// on it can be compared.
+/// on it can be compared. Those of other machines are translated to the collector's clock.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Visit {
     /// The node of the client.
@@ -51,6 +54,7 @@ impl Tally {
         }
         self.words += other.words;
         self.travelled += other.travelled;
+        self.clock_error = self.clock_error.max(other.clock_error);
         self.visits.extend(other.visits);
         self.failure = self.failure.take().or(other.failure);
     }
@@ -87,12 +91,17 @@ impl Tally {
     }
 
     /// Whether the clock agrees: never more than k inside, never two groups at once. Times are taken after
-    /// entering and before leaving, so visits that overlap here really did.
+    /// entering and before leaving, so visits that overlap here really did. Where clocks differ, visits count
+    /// only while they certainly lasted.
     pub fn judge(&self, kind: Kind, tokens: u32) -> Result<(), Error> {
         let mut moments: Vec<(Duration, bool, &Visit)> = Vec::new();
         for visit in &self.visits {
-            moments.push((visit.entered, true, visit));
-            moments.extend(visit.left.map(|left| (left, false, visit)));
+            let entered = visit.entered + self.clock_error;
+            let left = visit.left.map(|left| left.saturating_sub(self.clock_error));
+            if left.is_none_or(|left| left >= entered) {
+                moments.push((entered, true, visit));
+                moments.extend(left.map(|left| (left, false, visit)));
+            }
         }
         // If a client leaves at the very moment another enters, the order is unknown, so it counts as
         // correct.

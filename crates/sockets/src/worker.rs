@@ -1,5 +1,6 @@
 //! A node that takes part in a run, by the orders of a collector: in a process of its own or as a task.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +12,14 @@ use tokio::time::{sleep, timeout};
 use super::orders::{Answer, Connection, Hello, Order};
 use super::{Error, Participant, Plan, Report};
 use service::view::ViewMember;
+use transport::clock;
 
 /// This much of a report goes into a frame; the rest is for the envelope.
 const PIECE: usize = service::frame::LONGEST_BODY / 2;
 /// The members must have connected to each other within this time.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// A collector that says nothing for so long is gone: it asks for the progress several times a second.
+const SILENCE_LIMIT: Duration = Duration::from_secs(120);
 
 /// Takes part in a run as this node until the collector closes the connection. Failures in the run are
 /// reported to the collector; the error is about the connection to it.
@@ -23,9 +27,17 @@ pub async fn run_worker(collector: &str, me: NodeId) -> Result<(), Error> {
     let stream = TcpStream::connect(collector).await;
     let stream = stream.map_err(|error| Error::NoCollector(collector.to_string(), error))?;
     let mut connection = Connection::new(stream)?;
-    connection.send(&Hello { node: me }).await?;
-    let mut worker = Worker { me, prepared: None, participant: None, client: None };
-    let result = worker.obey(&mut connection).await;
+    connection.send(&Hello::of(me)).await?;
+    take_part(&mut connection, me, 0).await
+}
+
+/// Obeys the collector at the other end as this node, until it closes the connection. Peers find the node at
+/// this port; 0 is any.
+pub(super) async fn take_part(connection: &mut Connection, me: NodeId, peer_port: u16) -> Result<(), Error> {
+    // Where the collector reaches this node, other nodes do too.
+    let peer_address = SocketAddr::new(connection.local_ip()?, peer_port);
+    let mut worker = Worker { me, peer_address, prepared: None, participant: None, client: None };
+    let result = worker.obey(connection).await;
     worker.end().await;
     result
 }
@@ -33,6 +45,7 @@ pub async fn run_worker(collector: &str, me: NodeId) -> Result<(), Error> {
 /// A node and how far the collector's orders have brought it.
 struct Worker {
     me: NodeId,
+    peer_address: SocketAddr,
     prepared: Option<(String, Plan, TcpListener)>,
     participant: Option<Arc<Participant>>,
     client: Option<JoinHandle<Result<(), Error>>>,
@@ -40,11 +53,14 @@ struct Worker {
 
 impl Worker {
     async fn obey(&mut self, connection: &mut Connection) -> Result<(), Error> {
-        while let Some(order) = connection.receive().await? {
+        loop {
+            let received = timeout(SILENCE_LIMIT, connection.receive()).await;
+            let Some(order) = received.map_err(|_| Error::SilentCollector)?? else { return Ok(()) };
             let done = match order {
                 Order::Prepare { name, plan } => self.prepare(name, plan).await,
-                Order::Connect(members) => tokio::select! {
-                    connected = self.connect(members) => connected,
+                Order::ReadClock => Ok(Answer::Clock(clock::now().0)),
+                Order::Connect { members, ahead } => tokio::select! {
+                    connected = self.connect(members, &ahead) => connected,
                     // The collector sends nothing before the answer, so its connection has ended, and perhaps
                     // those of other nodes too.
                     _ = connection.receive::<Order>() => return Ok(()),
@@ -61,11 +77,10 @@ impl Worker {
             };
             connection.send(&done.unwrap_or_else(|error| Answer::Failed(error.to_string()))).await?;
         }
-        Ok(())
     }
 
     async fn prepare(&mut self, name: String, plan: Plan) -> Result<Answer, Error> {
-        let listener = TcpListener::bind("127.0.0.1:0").await;
+        let listener = TcpListener::bind(self.peer_address).await;
         let listener = listener.map_err(Error::Listen)?;
         let address = listener.local_addr().map_err(Error::Listen)?.to_string();
         self.prepared = Some((name, plan, listener));
@@ -73,9 +88,9 @@ impl Worker {
     }
 
     /// Completes when all connections stand, so that no message waits for one.
-    async fn connect(&mut self, members: Vec<ViewMember>) -> Result<Answer, Error> {
+    async fn connect(&mut self, members: Vec<ViewMember>, ahead: &[i64]) -> Result<Answer, Error> {
         let (name, plan, listener) = self.prepared.take().ok_or(Error::OutOfOrder("it is not prepared"))?;
-        let participant = Arc::new(Participant::start(&name, &plan, self.me, members, listener)?);
+        let participant = Arc::new(Participant::start(&name, &plan, self.me, (members, ahead), listener)?);
         self.participant = Some(participant.clone());
         let connected = timeout(CONNECT_LIMIT, async {
             while !participant.peers.unreachable().is_empty() {

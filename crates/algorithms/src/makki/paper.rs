@@ -55,8 +55,8 @@ fn three_nodes_at_all_instants() {
         });
     }
     assert_eq!(runs, 3 * 12 * 4u32.pow(6));
-    // Every note of the algorithm occurred.
-    assert!(Makki::INFO.sometimes.iter().all(|note| notes.contains(note)), "{notes:?}");
+    // Every note of this form occurred: the others are of rounds.
+    assert!(Makki::INFO.sometimes[..3].iter().all(|note| notes.contains(note)), "{notes:?}");
 }
 
 #[test]

@@ -76,8 +76,8 @@ impl Outcome {
             let holders = self.holders();
             let [(good, free)] = holders[..] else { return Some(format!("holders {holders:?}")) };
             let nodes = self.world.nodes.iter().filter_map(|node| node.state.as_ref());
-            if free != load.tokens || nodes.clone().any(|node| node.good != good) {
-                let known: Vec<NodeId> = nodes.map(|node| node.good).collect();
+            let known: Vec<NodeId> = nodes.map(|node| node.good_and_free().0).collect();
+            if free != load.tokens || known.iter().any(|&node| node != good) {
                 return Some(format!("good site {good} ends with {free} free; the nodes know {known:?}"));
             }
             (self.waits.len() != asked).then(|| format!("{} of {asked} entered", self.waits.len()))
@@ -87,7 +87,7 @@ impl Outcome {
     /// The nodes that have the token, with the semaphore.
     pub(super) fn holders(&self) -> Vec<(NodeId, u32)> {
         let nodes = (0..).zip(self.world.nodes.iter().filter_map(|node| node.state.as_ref()));
-        nodes.filter_map(|(me, node)| node.token.as_ref().map(|token| (me, token.free))).collect()
+        nodes.filter_map(|(me, node)| node.good_and_free().1.map(|free| (me, free))).collect()
     }
 
     /// The mean wait, in units of time.

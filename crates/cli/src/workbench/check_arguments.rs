@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use algorithms::info::{Clients, DefectInfo, Pace, Shows};
-use algorithms::{Case, Conditions, Info, Property, Scope};
+use algorithms::{Case, Conditions, Info, Property, Scope, registry};
 use anyhow::{Result, anyhow, bail};
 use checker::Job;
 use clap::Args;
@@ -172,6 +172,14 @@ impl Arguments {
         for (value, flag) in flags {
             *value = flag.unwrap_or(*value);
         }
+        for option in &self.options {
+            let Some((name, value)) = option.split_once('=') else { bail!("'{option}' is not NAME=VALUE") };
+            case.setting.options.push((name.to_string(), value.to_string()));
+        }
+        case.setting.options.extend(self.inform.map(|inform| ("inform".to_string(), inform.to_string())));
+        case.setting.options.extend(self.choose.clone().map(|choose| ("choose".to_string(), choose)));
+        // Some options change what the algorithm needs.
+        let info = registry::info_with(info.name, &case.setting)?;
         let needs_timers = case.allowance.conditions() == Conditions::Faulty || info.relies_on_timers();
         case.allowance.firings = self.firings.unwrap_or(if needs_timers {
             scope.allowance.firings.max(2)
@@ -194,12 +202,6 @@ impl Arguments {
             let (delay, section) = (self.delay.unwrap_or(delay), self.section.unwrap_or(section));
             case.allowance.pace = Some(Pace { delay, section });
         }
-        for option in &self.options {
-            let Some((name, value)) = option.split_once('=') else { bail!("'{option}' is not NAME=VALUE") };
-            case.setting.options.push((name.to_string(), value.to_string()));
-        }
-        case.setting.options.extend(self.inform.map(|inform| ("inform".to_string(), inform.to_string())));
-        case.setting.options.extend(self.choose.clone().map(|choose| ("choose".to_string(), choose)));
         Ok(case)
     }
 }

@@ -1,5 +1,5 @@
-//! Processes that are the nodes of a run over sockets: `tokenwood seat`, which this program starts itself, and what starts
-//! and ends them.
+//! The nodes of a run over sockets: `tokenwood seat`, which waits on a machine for a collector, or which this program starts
+//! itself; and the collector's side of both.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -7,34 +7,90 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use sockets::{Collector, Plan, Report, run_worker};
+use sockets::{Collector, Plan, Report, run_worker, serve_seat};
 use tokio::net::TcpListener;
 
 use crate::Ended;
 use crate::daemon::dev::until_stopped;
 use crate::locks::endpoints::runtime;
+use crate::terminal::output::say;
 
 /// How often it is looked whether a process has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// More of what a process said is not passed on.
 const LONGEST_WORDS: u64 = 4096;
 
-/// A node of a run over sockets: it does what a collector says. Started by 'tokenwood reproduce --sockets'
+/// Make this machine a node of the thesis' experiment: it waits for a collector and takes part in its runs.
+///
+/// Start one on each machine, then 'tokenwood reproduce --sockets --seat HOST:PORT --seat ... --out DIR' anywhere: the first --seat is node 0. All programs must have the same version. A seat does what any caller says: keep its ports on a network you trust.
+///
+/// Exit code: 0 ended by Ctrl-C; 2 wrong usage, or it cannot listen.
 #[derive(Args)]
-#[command(hide = true)]
 pub(crate) struct Arguments {
-    /// Where the collector listens
-    #[arg(long, value_name = "HOST:PORT")]
-    collector: String,
+    /// Where to wait for a collector; other nodes must reach this host, too
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "collector")]
+    listen: Option<String>,
+    /// The port for the other nodes, if a firewall needs to know it [default: any]
+    #[arg(long, value_name = "PORT", requires = "listen")]
+    peer_port: Option<u16>,
+    /// Where the collector listens that has started this process
+    #[arg(long, value_name = "HOST:PORT", hide = true, requires = "node", conflicts_with = "listen")]
+    collector: Option<String>,
     /// Which node this is
-    #[arg(long, value_name = "ID")]
-    node: u32,
+    #[arg(long, value_name = "ID", hide = true, requires = "collector")]
+    node: Option<u32>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
-    let part = run_worker(&arguments.collector, arguments.node);
-    runtime()?.block_on(part).map_err(|error| anyhow!(error))?;
+    match (&arguments.listen, &arguments.collector, arguments.node) {
+        (Some(address), ..) => runtime()?.block_on(wait_at(address, arguments.peer_port.unwrap_or(0)))?,
+        (None, Some(collector), Some(node)) => {
+            runtime()?.block_on(run_worker(collector, node)).map_err(|error| anyhow!(error))?;
+        }
+        _ => bail!("say where to wait for a collector: tokenwood seat --listen 0.0.0.0:7720"),
+    }
     Ok(Ended::Well)
+}
+
+/// Takes part in runs until it is stopped.
+async fn wait_at(address: &str, peer_port: u16) -> Result<()> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.with_context(|| {
+        format!("cannot listen at {address}: choose a free port, and an address of this machine or 0.0.0.0")
+    })?;
+    let version = env!("CARGO_PKG_VERSION");
+    say!("A seat of version {version} waits at {}. Ctrl-C ends it.", listener.local_addr()?);
+    tokio::select! {
+        served = serve_seat(&listener, peer_port, |event| say!("{event}")) => served.map_err(|error| anyhow!(error)),
+        stopped = until_stopped() => stopped,
+    }
+}
+
+/// Runs an algorithm on seats that wait elsewhere. Says how many entries there were so far.
+pub(crate) async fn on_seats(
+    seats: &[String],
+    name: &str,
+    plan: &Plan,
+    progress: impl FnMut(u64),
+) -> Result<Vec<Report>> {
+    let collected = async {
+        let mut collector = Collector::call(seats).await?;
+        collector.run(name, plan, progress).await
+    };
+    tokio::select! {
+        stopped = until_stopped() => {
+            stopped?;
+            bail!("stopped before the end: no report is written");
+        }
+        collected = collected => collected.map_err(|error| {
+            match error.node().and_then(|node| seats.get(node as usize)) {
+                Some(seat) => {
+                    anyhow!("{error} (the seat at {seat}): the experiment has ended, no report is written")
+                }
+                None => anyhow!(error),
+            }
+        }),
+    }
 }
 
 /// Runs an algorithm in processes of their own, which have ended when this returns. Says how many entries there were so far.

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         let seed = summary.violation.as_ref().map_or(point.seed, |(seed, _)| *seed);
         let outcome = point.record(seed)?;
         let system = registry::system(&point.algorithm, &point.plan.setting)?;
-        let (conditions, violation) = (point.plan.conditions(info), outcome.violation.as_ref());
+        let (conditions, violation) = (point.plan.conditions(system.info()), outcome.violation.as_ref());
         let trace = Trace::record(system, conditions, violation, &outcome.steps);
         check_report::save(&trace, file)?;
     }

@@ -16,7 +16,7 @@ use crate::locks::endpoints::{duration, runtime};
 use crate::terminal::progress::Progress;
 use crate::terminal::table::grouped;
 use crate::workbench::record_file::Record;
-use crate::workbench::seat::in_processes;
+use crate::workbench::seat::{in_processes, on_seats};
 
 /// The most processes that are started.
 const MOST_NODES: u32 = 64;
@@ -32,7 +32,13 @@ pub(crate) struct Experiment {
     /// An algorithm; repeat it for several [default: bulgannawar-vaidya and raymond-k]
     #[arg(long = "algorithm", value_name = "NAME")]
     algorithms: Vec<String>,
-    /// How many processes [default: 9]
+    /// A machine that 'tokenwood seat --listen HOST:PORT' runs on; repeat it for each, the first is node 0 [default: processes on this machine]
+    #[arg(long = "seat", value_name = "HOST:PORT")]
+    seats: Vec<String>,
+    /// An option of every algorithm that is run
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    options: Vec<String>,
+    /// How many processes [default: 9, or one for each --seat]
     #[arg(long, value_name = "N")]
     nodes: Option<u32>,
     /// How many clients may be in the critical section at once [default: 3]
@@ -74,6 +80,12 @@ impl Experiment {
         for algorithm in &self.algorithms {
             flags += &format!(" --algorithm '{algorithm}'");
         }
+        for seat in &self.seats {
+            flags += &format!(" --seat {seat}");
+        }
+        for option in &self.options {
+            flags += &format!(" --set {option}");
+        }
         let thesis = thesis_sockets::experiment();
         let sizes = [
             ("nodes", self.nodes.filter(|nodes| *nodes != thesis.nodes)),
@@ -94,6 +106,8 @@ impl Experiment {
     pub(crate) fn given(&self) -> Option<&'static str> {
         let flags = [
             ("--algorithm", !self.algorithms.is_empty()),
+            ("--seat", !self.seats.is_empty()),
+            ("--set", !self.options.is_empty()),
             ("--nodes", self.nodes.is_some()),
             ("--tokens", self.tokens.is_some()),
             ("--entries", self.entries.is_some()),
@@ -109,12 +123,33 @@ impl Experiment {
         self.entries.unwrap_or(if effort.quick { thesis / 10 } else { thesis })
     }
 
+    /// As many as there are seats, if there are any.
+    fn number_of_nodes(&self, usual: u32) -> Result<u32> {
+        let seats = self.seats.len() as u32;
+        if let Some(twice) =
+            (1..self.seats.len()).find(|&index| self.seats[..index].contains(&self.seats[index]))
+        {
+            let seat = &self.seats[twice];
+            bail!(
+                "--seat {seat} is given twice: a seat is one node; for two on a machine start two, at two ports"
+            );
+        }
+        match self.nodes {
+            Some(nodes) if seats > 0 && nodes != seats => {
+                bail!("--nodes is {nodes} and there are {seats} seats, one for each node: leave --nodes out")
+            }
+            Some(nodes) => Ok(nodes),
+            None if seats > 0 => Ok(seats),
+            None => Ok(usual),
+        }
+    }
+
     /// All runs, or why one of them is not possible, before anything is started.
     pub(crate) fn runs(&self, effort: &Effort) -> Result<Vec<Planned>> {
         let thesis = thesis_sockets::experiment();
         let algorithms = if self.algorithms.is_empty() { &thesis.algorithms } else { &self.algorithms };
         let rates = if self.rates.is_empty() { effort.thin(&thesis.rates) } else { self.rates.clone() };
-        let (nodes, entries) = (self.nodes.unwrap_or(thesis.nodes), self.entries(effort));
+        let (nodes, entries) = (self.number_of_nodes(thesis.nodes)?, self.entries(effort));
         if !(1..=MOST_NODES).contains(&nodes) {
             bail!("--nodes must be between 1 and {MOST_NODES}, not {nodes}: each is a process");
         }
@@ -130,14 +165,20 @@ impl Experiment {
             if algorithms[..number].contains(algorithm) {
                 bail!("--algorithm {algorithm} is given twice");
             }
-            let setting = thesis_sockets::setting(algorithm, nodes, self.tokens.unwrap_or(thesis.tokens));
+            let mut setting = thesis_sockets::setting(algorithm, nodes, self.tokens.unwrap_or(thesis.tokens));
+            for option in &self.options {
+                let Some(pair) = option.split_once('=') else {
+                    bail!("--set takes NAME=VALUE, not '{option}'")
+                };
+                setting = setting.with(&[pair]);
+            }
             sockets::validate(algorithm, &setting).map_err(|error| anyhow!(error))?;
             let mut plan = Plan {
                 section: Duration::from_secs_f64(thesis.section * 1e-3),
                 shortest_delay: self.hop.unwrap_or_default(),
                 ..Plan::new(setting, entries, 1)
             };
-            let info = registry::info(algorithm).map_err(|error| anyhow!(error))?;
+            let info = registry::info_with(algorithm, &plan.setting)?;
             if info.relies_on_timers() {
                 // These timers detect no failures and only set a pace: about as long as messages and sections take.
                 plan.longest_delay = plan.shortest_delay + Duration::from_millis(1);
@@ -176,8 +217,16 @@ impl Experiment {
             measured.push(numbers);
         }
         progress.finish();
+        let clocks = match whole.clock_error {
+            Duration::ZERO => String::new(),
+            error => format!(
+                "; on {} machines, whose clocks are known within {:.3} ms",
+                self.seats.len(),
+                milliseconds(error)
+            ),
+        };
         let summary = format!(
-            "{} runs over TCP, {} entries, {} messages in {:.0} s; {} steps replayed, every effect the same",
+            "{} runs over TCP, {} entries, {} messages in {:.0} s; {} steps replayed, every effect the same{clocks}",
             runs.len(),
             grouped(whole.visits.len() as u64),
             grouped(whole.sent()),
@@ -194,7 +243,11 @@ impl Experiment {
             progress.add(entries - seen);
             seen = entries;
         };
-        let reports = runtime()?.block_on(in_processes(algorithm, plan, add))?;
+        let reports = if self.seats.is_empty() {
+            runtime()?.block_on(in_processes(algorithm, plan, add))?
+        } else {
+            runtime()?.block_on(on_seats(&self.seats, algorithm, plan, add))?
+        };
         let samples = reports.iter().map(sample).collect();
         let record = Record::new(algorithm, plan, reports);
         if let Some(folder) = &self.record {
@@ -210,6 +263,7 @@ impl Experiment {
             message: milliseconds(tally.mean_travel()),
             section: milliseconds(tally.mean_section()),
             think: milliseconds(tally.mean_think()),
+            clock_error: milliseconds(tally.clock_error),
         };
         Ok((tally, numbers))
     }

@@ -162,5 +162,5 @@ impl Parts<'_> {
 }
 
 fn parameters(point: &Point) -> Result<Record> {
-    Ok(Record::of(point.plan.parameters(registry::info(&point.algorithm)?)))
+    Ok(Record::of(point.plan.parameters(registry::info_with(&point.algorithm, &point.plan.setting)?)))
 }

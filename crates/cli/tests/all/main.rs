@@ -15,6 +15,7 @@ mod peers;
 mod recommend;
 mod reproduce;
 mod scripts;
+mod seats;
 mod simulated_faults;
 mod sockets;
 mod storm;

@@ -126,7 +126,10 @@ fn what_cannot_be_run_is_told_before_anything_is_started() {
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0, "nothing is written");
     let alone = folder.run("seat --collector 127.0.0.1:1 --node 0");
     assert!(text(&alone.stderr).contains("no collector answers at 127.0.0.1:1"), "{}", text(&alone.stderr));
-    assert!(!text(&folder.run("--help").stdout).contains("seat"), "it is for the program itself");
+    assert!(
+        !text(&folder.run("seat --help").stdout).contains("--collector"),
+        "that is for the program itself"
+    );
 }
 
 /// A long run, and its processes once all are there.

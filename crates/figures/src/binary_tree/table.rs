@@ -26,7 +26,22 @@ fn simulated() -> impl Iterator<Item = &'static str> {
 
 fn points(effort: &Effort) -> Vec<Point> {
     let points = |name| [SIZE, LARGER].map(|nodes| [heavy(name, nodes, effort), light(name, nodes, effort)]);
-    simulated().flat_map(points).flatten().collect()
+    simulated().flat_map(points).flatten().chain(planes(effort)).collect()
+}
+
+/// Maekawa's algorithm at heavy and at light load with the quorums of its own text: 31 nodes are a projective
+/// plane whose lines have six nodes. There is none for the larger size.
+fn planes(effort: &Effort) -> [Point; 2] {
+    [heavy("maekawa", SIZE, effort), light("maekawa", SIZE, effort)].map(|mut point| {
+        point.plan.setting = point.plan.setting.with(&[("quorum", "plane")]);
+        point
+    })
+}
+
+fn measured_planes(effort: &Effort, results: &Results) -> Measured {
+    let [heavy, light] = planes(effort);
+    let (heavy, light) = (results.of(&heavy), results.of(&light));
+    Measured { delay: heavy.sync_delay.mean, heavy: all(heavy).mean, light: all(light).mean }
 }
 
 /// The measures of an algorithm at one size.
@@ -74,8 +89,10 @@ fn draw(effort: &Effort, results: &Results) -> Page {
             ours.unwrap_or("formula only: the texts do not give its rules").to_string(),
         ]);
     }
-    for name in OTHERS.into_iter().filter(|name| TABLE.iter().all(|row| row.ours != Some(name))) {
-        let found = measured(name, SIZE, effort, results);
+    let missing = OTHERS.into_iter().filter(|name| TABLE.iter().all(|row| row.ours != Some(name)));
+    let missing = missing.map(|name| (name, measured(name, SIZE, effort, results)));
+    let planes = ("maekawa, quorum=plane", measured_planes(effort, results));
+    for (name, found) in missing.chain([planes]) {
         let [none, delay, heavy, light] =
             ["–".to_string(), short(found.delay), short(found.heavy), short(found.light)];
         let blank = || none.clone();
@@ -97,7 +114,8 @@ fn draw(effort: &Effort, results: &Results) -> Page {
     let note = "Heavy load is saturation: everybody asks again as soon as they have left. Light load is one request at a time, \
                 from a node drawn at random. A hop and a critical section take one unit each; the delay runs from an exit with \
                 waiters to the entry that it makes possible. Messages of swaps are counted in lacbt's.";
-    let claims = TABLE.iter().flat_map(|row| claims(row, effort, results)).collect();
+    let mut claims: Vec<Claim> = TABLE.iter().flat_map(|row| claims(row, effort, results)).collect();
+    claims.extend(plane_claims(&measured_planes(effort, results)));
     Page { parts: vec![Part::Table(table), Part::Text(note.to_string())], claims }
 }
 
@@ -127,6 +145,28 @@ fn claims(row: &Row, effort: &Effort, results: &Results) -> Vec<Claim> {
     // The text prints no delay for some.
     let delay = (row.delay != "–").then(|| delay.because(why_delay));
     delay.into_iter().chain([heavy.because(why_heavy), light.because(why_light)]).collect()
+}
+
+/// What the text prints for Maekawa's algorithm, judged with projective planes.
+fn plane_claims(found: &Measured) -> [Claim; 2] {
+    const LINE: f64 = 6.0;
+    let root = f64::from(SIZE).sqrt();
+    let heavy = "Maekawa with quorum=plane: 5(√N − 1) messages at heavy load";
+    let light = "Maekawa with quorum=plane: 3(√N − 1) messages at light load";
+    let four = "REQUEST, FAILED, LOCKED and RELEASE to or from the others of a line of q: 4(q − 1). At saturation hardly any lock \
+                has to be asked back, which would take INQUIRE and RELINQUISH.";
+    let three = "A line of the plane has q nodes with N = q(q − 1) + 1, which is more than √N.";
+    let loads = [(heavy, 5.0, found.heavy, four), (light, 3.0, found.light, three)];
+    loads.map(|(says, factor, measured, reason)| {
+        let claim = Claim::number(SOURCE, says, factor * (root - 1.0), measured, 0.05);
+        let found = format!(
+            "{} at N = {SIZE}, where the formula gives {}; {factor}(q − 1) with the q = {LINE} nodes of a line is {}",
+            short(measured),
+            short(factor * (root - 1.0)),
+            short(factor * (LINE - 1.0))
+        );
+        Claim { found, ..claim }.because(reason)
+    })
 }
 
 /// The reasons, for delay, heavy and light load.

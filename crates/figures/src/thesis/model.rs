@@ -70,6 +70,27 @@ pub(super) const SILENT: Contender = Contender {
 /// Makki et al.
 pub(super) const MAKKI: Contender =
     Contender { label: "makki", algorithm: "makki", in_clusters: "partitioned(makki)", options: &[] };
+/// The same with the queue in RELEASE, as the thesis proposes.
+pub(super) const MAKKI_QUEUE: Contender =
+    Contender { label: "makki, queue in RELEASE", options: &[("release", "queue")], ..MAKKI };
+/// The same, and the token goes straight to the good site when its rights are used up.
+pub(super) const MAKKI_STRAIGHT: Contender = Contender {
+    label: "makki, queue in RELEASE, token straight",
+    options: &[("release", "queue"), ("token", "straight")],
+    ..MAKKI
+};
+/// The proposed algorithm, informing the next nodes by number.
+pub(super) const RING: Contender = Contender {
+    label: "whom=ring",
+    options: &[("choose", "last-seen"), ("inform", "2"), ("whom", "ring")],
+    ..PROPOSED
+};
+/// The proposed algorithm, informing the nodes that asked last.
+pub(super) const ASKERS: Contender = Contender {
+    label: "whom=askers",
+    options: &[("choose", "last-seen"), ("inform", "2"), ("whom", "askers")],
+    ..PROPOSED
+};
 /// Srimani and Reddy.
 pub(super) const SRIMANI: Contender = Contender {
     label: "srimani-reddy",

@@ -82,7 +82,7 @@ pub(super) fn waits(lines: &[Line]) -> Vec<Claim> {
     claims.extend(better(lines, says, |pair| pair.wait().mean));
     let says = "The waits over sockets are those of the simulation.";
     let waits = same(lines, says, |pair| (pair.simulated.time_to_enter, pair.wait()));
-    let reason = "Processes share the cores of one machine: messages are late together, and a client that is to leave has to wait \
+    let reason = "Processes share the cores of their machine: messages are late together, and a client that is to leave has to wait \
                   for a core as well.";
     claims.extend(waits.map(|claim| unless_so(claim, reason)));
     claims

@@ -37,6 +37,8 @@ pub struct Measured {
     pub section: f64,
     /// The mean time between an exit and the next request of a client; 0 if there was none.
     pub think: f64,
+    /// How well the clocks of the machines are known; 0 if all nodes were on one machine.
+    pub clock_error: f64,
 }
 
 /// The measures of one node of a run.
@@ -223,14 +225,21 @@ fn sizes(lines: &[Line]) -> String {
 fn range(lines: &[Line], time: fn(&Measured) -> f64) -> String {
     let times = || lines.iter().flat_map(|line| &line.pairs).map(|pair| time(pair.measured));
     let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
-    format!("{least:.2} to {most:.2} ms")
+    let digits = if most < 0.05 { 4 } else { 2 };
+    format!("{least:.digits$} to {most:.digits$} ms")
 }
 
 fn note(lines: &[Line]) -> Part {
+    let machines = if lines.iter().flat_map(|line| &line.pairs).any(|pair| pair.measured.clock_error > 0.0) {
+        let error = range(lines, |measured| measured.clock_error);
+        format!("on machines whose clocks are known within {error}, which times of messages may be off by")
+    } else {
+        "all on one machine".to_string()
+    };
     text(&format!(
-        "Measured: each node is a process with a connection to each other one, all on one machine; another process hands out the \
+        "Measured: each node is a process with a connection to each other one, {machines}; another process hands out the \
          plan and collects. A wait runs from asking to entering. Every step of every node was replayed through the pure code \
-         afterwards and had the same effects, and by the clock of the machine never more than k were inside. A message took {} \
+         afterwards and had the same effects, and by the clock never more than k were inside. A message took {} \
          on average, from being sent to being handled; a client stayed inside for {}. In the thesis these were {HOP} and \
          {SECTION} ms, so waits can only be compared with its own if messages are held up as long (--hop {HOP}ms). The rates are a hundred times as \
          high as printed where nothing else was asked for: see thesis-30.\n\nSimulated: with the mean times of messages, sections and pauses that were measured in the same run, taken as \

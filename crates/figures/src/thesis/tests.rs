@@ -38,6 +38,8 @@ fn names_are_those_of_the_texts_and_unique() {
         "paper-4",
         "paper-5",
         "thesis-one-token",
+        "thesis-makki-queue",
+        "thesis-whom",
     ];
     let expected: Vec<String> = figures.chain(rest.map(String::from)).collect();
     assert_eq!(names, expected);
@@ -146,6 +148,7 @@ fn over_sockets(proposed: [(f64, f64); 2], raymond: [(f64, f64); 2]) -> Vec<Show
                 message: 6.5,
                 section: 2.0,
                 think: 1.0 / rate,
+                clock_error: 0.0,
             });
         }
     }

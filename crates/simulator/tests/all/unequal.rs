@@ -100,3 +100,19 @@ fn every_algorithm_is_right_with_both() {
         assert!(run.violation.is_none(), "{}: {:?}", info.name, run.violation);
     }
 }
+
+/// makki needs equal nodes, constant sections and constant delays, unless RELEASE carries the queue.
+#[test]
+fn an_option_can_do_away_with_bounds_on_time() {
+    let varying = "nodes=9 tokens=3 rate=1 entries=300 section=exponential delay=exponential slow=0-2:10";
+    for token in ["walks", "straight"] {
+        let run = outcome("makki", &format!("{varying} release=queue token={token}"), 1);
+        assert!(run.violation.is_none() && run.measures.entries == 300, "{token}: {:?}", run.violation);
+    }
+    let mut plan = Plan::of(registry::info("makki").unwrap());
+    let bare = registry::info_with("makki", &plan.setting).unwrap();
+    plan.set(bare, "slow", "0-2:10").unwrap();
+    assert!(plan.validate(bare).unwrap_err().to_string().contains("leave out slow"));
+    plan.set(bare, "release", "queue").unwrap();
+    plan.validate(registry::info_with("makki", &plan.setting).unwrap()).unwrap();
+}
