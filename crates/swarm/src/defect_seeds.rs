@@ -32,7 +32,7 @@ pub const DEFECT_SEEDS: [DefectSeed; 43] = [
         17,
         "names=1,hop=300,late-news=6,elections=15,partitions=10,lease=1000,section=3000",
     ),
-    shows(Defect::JoinsRunningRound, 538, UNREST),
+    shows(Defect::JoinsRunningRound, 1690, UNREST),
     shows(Defect::NewLeaderDoesNotWait, 2, ""),
     shows(Defect::QuietAfterRestart, 349, SUCCESSIONS),
     shows(Defect::QuietestVoter, 589, SUCCESSION),
