@@ -41,9 +41,9 @@ const ALL: &[Contender] = &[
     plain("suzuki-kasami", "Suz.–Kasami", 5),
     plain("singhal-heuristic", "Singhal", 4),
     with("helary", &[("behaviour", "proxy")], "proxy", 3),
-    plain("bulgannawar-vaidya", "Bulg.–Vaidya", 3),
-    with("bulgannawar-vaidya", &[("choose", "last-seen"), ("inform", "2")], "last seen", 1),
-    plain("raymond-k", "Raymond k", 4),
+    plain("bulgannawar-vaidya", "Bulg.–Vaidya", OTHERS),
+    with("bulgannawar-vaidya", &[("choose", "last-seen"), ("inform", "2")], "last seen", 4),
+    plain("raymond-k", "Raymond k", OTHERS),
     plain("k-majority", "k-majority", 6),
     plain("makki", "Makki", OTHERS),
     plain("collectors", "collectors", OTHERS),
@@ -53,6 +53,8 @@ const ALL: &[Contender] = &[
     plain("raymond-tree", "Raymond tree", OTHERS),
     with("raymond-tree", &[("shape", "star")], "Raym. star", OTHERS),
     plain("neilsen-mizuno", "Neils.–Miz.", OTHERS),
+    with("partitioned(helary)", &[("behaviour", "proxy")], "proxy parts", 3),
+    with("partitioned(neilsen-mizuno)", &[("shape", "star")], "star parts", 1),
     plain("lamport", "Lamport", OTHERS),
     plain("ricart-agrawala", "Ricart–Agr.", OTHERS),
     plain("carvalho-roucairol", "Carv.–Rouc.", OTHERS),
@@ -78,7 +80,7 @@ pub fn contenders(tokens: u32, groups: u32, delay: Shape) -> Vec<Contender> {
         let paced = info.relies_on_pace() && delay != Shape::Constant;
         let kind = match info.kind {
             Kind::GroupMutex => groups > 1,
-            Kind::KMutex => groups == 1 && (tokens > 1 || !same),
+            Kind::KMutex => groups == 1 && (tokens > 1 || !same && !contender.is_partitioned()),
             Kind::Mutex => groups == 1 && tokens == 1,
         };
         kind && !paced
@@ -87,6 +89,11 @@ pub fn contenders(tokens: u32, groups: u32, delay: Shape) -> Vec<Contender> {
 }
 
 impl Contender {
+    /// Whether the nodes are divided into clusters, each with a mutex of its own.
+    pub(super) fn is_partitioned(&self) -> bool {
+        self.algorithm.starts_with("partitioned(")
+    }
+
     /// Name and options, as the command line takes them.
     pub fn label(&self) -> String {
         let options = self.options.iter().map(|(name, value)| format!(" {name}={value}"));

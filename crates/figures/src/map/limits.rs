@@ -25,7 +25,7 @@ const NODES: u32 = 30;
 /// The number of tokens of a pair of charts, and the algorithms in it: ours, and those that come nearest to the limit.
 const CHARTS: [(u32, [&str; 4], [&str; 2]); 2] = [
     (1, ["forest", "star", "Singhal", "proxy"], ["wait-k1", "messages-k1"]),
-    (3, ["forest", "balanced", "last seen", "Srim.–Reddy"], ["wait-k3", "messages-k3"]),
+    (3, ["forest", "balanced", "proxy parts", "Srim.–Reddy"], ["wait-k3", "messages-k3"]),
 ];
 /// The names of ours.
 const OURS: [&str; 2] = ["forest", "balanced"];
@@ -93,7 +93,9 @@ fn of_measure(limit: &Limit, measure: Measure) -> Estimate {
 
 /// Whether a node that leaves knows of all that wait: not where each token has a queue of its own.
 pub(super) fn serves_in_turn(contender: &Contender, tokens: u32) -> bool {
-    tokens == 1 || !["forest", "bulgannawar-vaidya"].contains(&contender.algorithm)
+    let queue_for_each_token =
+        ["forest", "bulgannawar-vaidya"].contains(&contender.algorithm) || contender.is_partitioned();
+    tokens == 1 || !queue_for_each_token
 }
 
 /// The wait to compare with a limit. Where clients wait longer than they think it is taken from the throughput: clients
@@ -172,8 +174,8 @@ fn none_below(effort: &Effort, results: &Results) -> [Claim; 2] {
             }
         }
     }
-    let why = "Below: by more than chance allows in any of so many comparisons. Where each token has a queue of its own (forest \
-               and bulgannawar-vaidya with several tokens) a node may enter again while others wait elsewhere: there the limit \
+    let why = "Below: by more than chance allows in any of so many comparisons. Where each token has a queue of its own (forest, \
+               bulgannawar-vaidya and partitions with several tokens) a node may enter again while others wait elsewhere: there the limit \
                is that for any order, and there is none for messages.";
     [waits.claim("waits less").because(why), messages.claim("sends fewer messages").because(why)]
 }
