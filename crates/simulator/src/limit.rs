@@ -248,7 +248,7 @@ mod tests {
         near(limit.messages.mean, 1.8);
     }
 
-    /// Everybody waits: places change hands one hop after the other, unless nodes need not take turns.
+    /// All nodes wait: places change hands one hop after the other, unless nodes need not take turns.
     #[test]
     fn at_saturation() {
         for (tokens, section) in [(1, 0.0), (3, 2.0)] {

@@ -9,7 +9,7 @@ fn waited(summary: &Summary) -> f64 {
     1.0 - summary.waits.count_at(0) as f64 / summary.waits.len().max(1) as f64
 }
 
-/// A client that waits enters because its node receives a message, and every message lets in one client at most. Only
+/// A client that waits enters because its node receives a message, and a message causes one entry at most. Only
 /// timers can take its place, which `makki` uses.
 #[test]
 fn a_message_for_every_entry_that_waited() {
