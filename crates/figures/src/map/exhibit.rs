@@ -47,18 +47,29 @@ fn load(effort: &Effort) -> Plane {
     Plane::Load { rates: effort.thin(&RATES), sections: effort.thin(&SECTIONS) }
 }
 
+/// The shapes of delays of a report: a coarse one has only the first.
+fn shapes(effort: &Effort) -> Vec<Shape> {
+    SHAPES[..if effort.quick { 1 } else { SHAPES.len() }].to_vec()
+}
+
 pub(super) fn one_token(effort: &Effort) -> Vec<Map> {
     // Where nodes ask all others, thirty of them take ten times as long to simulate as ten.
-    let mut maps = SHAPES.map(|delay| map(effort, 10, 1, delay, load(effort))).to_vec();
-    maps.push(map(effort, 30, 1, Shape::Constant, load(effort)));
+    let mut maps: Vec<Map> =
+        shapes(effort).into_iter().map(|delay| map(effort, 10, 1, delay, load(effort))).collect();
+    if !effort.quick {
+        maps.push(map(effort, 30, 1, Shape::Constant, load(effort)));
+    }
     maps
 }
 
 pub(super) fn several_tokens(effort: &Effort) -> Vec<Map> {
-    let mut maps = SHAPES.map(|delay| map(effort, 30, 3, delay, load(effort))).to_vec();
-    maps.extend(
-        [(10, 3), (30, 10)].map(|(nodes, tokens)| map(effort, nodes, tokens, Shape::Constant, load(effort))),
-    );
+    let constant = |nodes, tokens| map(effort, nodes, tokens, Shape::Constant, load(effort));
+    if effort.quick {
+        return vec![constant(10, 3)];
+    }
+    let mut maps: Vec<Map> =
+        shapes(effort).into_iter().map(|delay| map(effort, 30, 3, delay, load(effort))).collect();
+    maps.extend([constant(10, 3), constant(30, 10)]);
     maps
 }
 
@@ -69,7 +80,7 @@ fn groups(effort: &Effort) -> Vec<Map> {
         rate: GROUP_RATE,
         section: GROUP_SECTION,
     };
-    SHAPES.map(|delay| map(effort, 10, 1, delay, plane.clone())).to_vec()
+    shapes(effort).into_iter().map(|delay| map(effort, 10, 1, delay, plane.clone())).collect()
 }
 
 /// Clients of the map of groups ask so often that rooms are contended, and stay long enough to share them.

@@ -80,10 +80,13 @@ const WHAT: &str = "Two things hold for every algorithm that keeps its promise w
 /// The limits of a cell.
 fn limit(map: &Map, cell: (usize, usize), order: Order) -> Limit {
     let mut plan = map.plan(cell);
-    (plan.entries, plan.warmup) = (LIMIT_ENTRIES, LIMIT_ENTRIES / 5);
+    // As coarse as the map.
+    let entries = LIMIT_ENTRIES.min(10 * map.entries);
+    (plan.entries, plan.warmup) = (entries, entries / 5);
     Limit::of(&plan, order, map.seed, LIMIT_SEEDS).expect("maps of the load are what limits are known for")
 }
 
+/// How many entries of the oracle are measured, at most.
 const LIMIT_ENTRIES: u64 = 2000;
 const LIMIT_SEEDS: u64 = 3;
 
