@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Merge(workbench::merge::Arguments),
     Reproduce(workbench::reproduce::Arguments),
     Recommend(Box<workbench::recommend::Arguments>),
+    Map(workbench::map::Arguments),
     Algorithms(workbench::algorithms::Arguments),
     Trace(workbench::trace::Arguments),
     Errata(workbench::errata::Arguments),
@@ -105,6 +106,7 @@ impl Command {
             Command::Merge(arguments) => workbench::merge::run(&arguments),
             Command::Reproduce(arguments) => workbench::reproduce::run(&arguments),
             Command::Recommend(arguments) => workbench::recommend::run(&arguments),
+            Command::Map(arguments) => workbench::map::run(&arguments),
             Command::Algorithms(arguments) => workbench::algorithms::run(&arguments),
             Command::Trace(arguments) => workbench::trace::run(&arguments),
             Command::Errata(arguments) => workbench::errata::run(&arguments),
@@ -188,6 +190,7 @@ pub(crate) const GUIDE: [(&str, &[Example]); 2] = [
                 "tokenwood recommend --nodes 30 --tokens 3 --rate 0.01 --cs 0.0002 --transit 0.8",
                 "which algorithm fits a load",
             ),
+            example("tokenwood map --nodes 30 --tokens 3", "which algorithm is best where"),
             example(
                 "tokenwood sweep raymond-k --vary rate=0.01..1x10 --out load.csv",
                 "measure every combination; resumable, shardable",

@@ -109,6 +109,7 @@ mod tests {
                         assert!(!table.rows.is_empty());
                         assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
                     }
+                    Part::Map(map) => assert!(!map.cells.is_empty()),
                     Part::Text(text) => assert!(!text.contains('\n'), "a line break makes a listing"),
                 }
             }

@@ -9,15 +9,15 @@ pub(crate) use scale::grouped;
 use scale::{Ends, Scale};
 use style::Style;
 
-const WIDTH: f64 = 900.0;
+pub(crate) const WIDTH: f64 = 900.0;
 /// The height of the plot area.
 const FIELD: f64 = 385.0;
-const EDGE: f64 = 16.0;
-const TITLE_SIZE: f64 = 16.0;
-const LABEL_SIZE: f64 = 14.0;
-const TICK_SIZE: f64 = 12.5;
-const LEGEND_SIZE: f64 = 13.0;
-const NOTE_SIZE: f64 = 11.5;
+pub(crate) const EDGE: f64 = 16.0;
+pub(crate) const TITLE_SIZE: f64 = 16.0;
+pub(crate) const LABEL_SIZE: f64 = 14.0;
+pub(crate) const TICK_SIZE: f64 = 12.5;
+pub(crate) const LEGEND_SIZE: f64 = 13.0;
+pub(crate) const NOTE_SIZE: f64 = 11.5;
 /// The length of a line in the legend, and the space behind an entry.
 const SAMPLE: f64 = 34.0;
 const GAP: f64 = 26.0;
@@ -204,7 +204,7 @@ fn hint(series: &Series, dot: &Dot) -> String {
 }
 
 /// Four significant digits.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

@@ -79,6 +79,37 @@ fn percent(share: f64) -> String {
     if rounded == 0.0 { "±0 %".to_string() } else { format!("{rounded:+.1} %") }
 }
 
+/// The t such that this share of Student's distribution with these degrees of freedom lies between −t and t.
+pub(crate) fn student(share: f64, freedom: usize) -> f64 {
+    if freedom == 0 {
+        return 0.0;
+    }
+    let (mut low, mut high) = (0.0, 1e6);
+    // Halving an interval of a million sixty times leaves nothing of it.
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if share_within(middle, freedom) < share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+/// The share of Student's distribution between −t and t: the finite sums for whole degrees of freedom.
+fn share_within(t: f64, freedom: usize) -> f64 {
+    let angle = (t / (freedom as f64).sqrt()).atan();
+    let (sine, cosine) = angle.sin_cos();
+    let odd = freedom % 2;
+    let (mut term, mut sum) = (if odd == 1 { cosine } else { 1.0 }, 0.0);
+    for index in 1..=(freedom - odd) / 2 {
+        sum += term;
+        term *= cosine * cosine * (2 * index - 1 + odd) as f64 / (2 * index + odd) as f64;
+    }
+    if odd == 1 { (angle + sine * sum) * 2.0 / std::f64::consts::PI } else { sine * sum }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +134,15 @@ mod tests {
     fn numbers_are_short() {
         assert_eq!([0.0, 3.0, 9.4838, 123.456, 1234.5].map(short), ["0", "3", "9.48", "123.5", "1234"]);
         assert!(never_rises(&dots(&[3.0, 3.0, 1.0])) && !never_rises(&dots(&[1.0, 2.0])));
+    }
+
+    #[test]
+    fn student_as_in_printed_tables() {
+        let table =
+            [(0.95, 1, 12.706), (0.95, 2, 4.303), (0.95, 4, 2.776), (0.95, 19, 2.093), (0.999, 5, 6.869)];
+        for (share, freedom, printed) in table {
+            assert!((student(share, freedom) - printed).abs() < 0.001, "{share} {freedom}");
+        }
+        assert_eq!(student(0.95, 0), 0.0);
     }
 }

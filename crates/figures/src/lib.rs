@@ -9,6 +9,7 @@
 
 pub mod beyond;
 pub mod binary_tree;
+pub mod cell_map;
 pub mod chart;
 pub mod collectors;
 mod compare;
@@ -16,6 +17,7 @@ pub mod csv;
 mod escape;
 pub mod group_mutex;
 pub mod growth;
+pub mod map;
 pub mod page;
 pub mod report;
 pub mod results;
@@ -24,7 +26,7 @@ pub mod thesis;
 
 use simulator::Point;
 
-pub use page::{Chart, Claim, Page, Part, Series, Table, Verdict};
+pub use page::{CellMap, Chart, Claim, Page, Part, Series, Table, Verdict};
 pub use results::Results;
 
 /// A figure, table or group of claims of a paper.
@@ -76,6 +78,7 @@ pub fn exhibits() -> Vec<Exhibit> {
         group_mutex::exhibits,
         growth::exhibits,
         beyond::exhibits,
+        map::exhibits,
     ];
     parts.into_iter().flat_map(|part| part()).collect()
 }

@@ -15,6 +15,8 @@ pub struct Page {
 pub enum Part {
     /// Curves.
     Chart(Chart),
+    /// Coloured cells.
+    Map(CellMap),
     /// Rows and columns.
     Table(Table),
     /// Paragraphs, with an empty line between them. One that has line breaks is shown line by line, as a
@@ -101,6 +103,50 @@ pub struct Table {
     pub columns: Vec<String>,
     /// The cells, as text.
     pub rows: Vec<Vec<String>>,
+}
+
+/// Coloured cells over two axes: who is best where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellMap {
+    /// A suffix to the exhibit's name for file names; empty if it is the only map.
+    pub suffix: String,
+    /// What it shows.
+    pub title: String,
+    /// The quantity of the columns, with its unit.
+    pub x: String,
+    /// The quantity of the rows, with its unit.
+    pub y: String,
+    /// The values of the columns, from left to right.
+    pub columns: Vec<String>,
+    /// The values of the rows, from the bottom up.
+    pub rows: Vec<String>,
+    /// The cells of each row.
+    pub cells: Vec<Vec<MapCell>>,
+    /// What a reader has to know to read it.
+    pub note: String,
+}
+
+/// A cell of a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MapCell {
+    /// The short name of the best, or that many are.
+    pub best: String,
+    /// The same in the legend.
+    pub label: String,
+    /// Its colour, the same in all maps; those that are hardly ever best share the last.
+    pub colour: usize,
+    /// The name of the one with the best value.
+    pub first: String,
+    /// What was measured of it.
+    pub value: f64,
+    /// The name of the second best.
+    pub second: String,
+    /// What was measured of that.
+    pub second_value: f64,
+    /// How much better the best is, in words.
+    pub margin: String,
+    /// The others that are as good, as far as the runs can tell.
+    pub tied: Vec<String>,
 }
 
 /// A claim of a paper, and what we found.

@@ -9,7 +9,7 @@ mod names;
 use rayon::prelude::*;
 
 use crate::page::{Part, Verdict};
-use crate::{Effort, Exhibit, Page, Results, chart, csv};
+use crate::{Effort, Exhibit, Page, Results, cell_map, chart, csv};
 
 /// What was run.
 #[derive(Clone, Debug)]
@@ -96,7 +96,7 @@ impl Shown {
         let mut files = Vec::new();
         for (part, stem) in self.page.parts.iter().zip(names::stems(self.id, &self.page)) {
             let kinds: &[&str] = match part {
-                Part::Chart(_) => &["svg", "png", "csv"],
+                Part::Chart(_) | Part::Map(_) => &["svg", "png", "csv"],
                 Part::Table(_) => &["csv"],
                 Part::Text(_) => &[],
             };
@@ -114,6 +114,11 @@ impl Shown {
                     file("svg", chart::svg(drawn).into_bytes()),
                     file("png", chart::png(drawn)),
                     file("csv", csv::chart(drawn).into_bytes()),
+                ],
+                Part::Map(drawn) => vec![
+                    file("svg", cell_map::svg(drawn).into_bytes()),
+                    file("png", cell_map::png(drawn)),
+                    file("csv", csv::map(drawn).into_bytes()),
                 ],
                 Part::Table(table) => vec![file("csv", csv::table(table).into_bytes())],
                 Part::Text(_) => Vec::new(),

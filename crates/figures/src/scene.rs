@@ -25,6 +25,12 @@ impl Colour {
     pub(crate) fn darker(self) -> Colour {
         Colour(self.0 / 2, self.1 / 2, self.2 / 2)
     }
+
+    /// The same mixed with white, so that dark letters on it are legible; 1 is white.
+    pub(crate) fn lighter(self, white: f64) -> Colour {
+        let mix = |part: u8| (f64::from(part) * (1.0 - white) + 255.0 * white).round() as u8;
+        Colour(mix(self.0), mix(self.1), mix(self.2))
+    }
 }
 
 /// Which part of a text is at its position.

@@ -43,6 +43,21 @@ impl Point {
     }
 }
 
+/// Does something on this many threads, or on all cores. What is run in there gives the same results on any number.
+pub fn on_threads<T: Send>(
+    threads: Option<usize>,
+    run: impl FnOnce() -> T + Send,
+) -> Result<T, SettingError> {
+    let Some(threads) = threads else { return Ok(run()) };
+    if threads == 0 {
+        let hint = "leave the number out to use all cores";
+        return Err(SettingError(format!("there must be at least one thread: {hint}")));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| SettingError(format!("cannot start {threads} threads: {error}")))?;
+    Ok(pool.install(run))
+}
+
 /// Runs all points. `ran` is called with the index of the point after each run, in no particular order.
 pub fn run_all(points: &[Point], ran: &(dyn Fn(usize) + Sync)) -> Result<Vec<Summary>, SettingError> {
     let summaries: Vec<OnceLock<Summary>> = points.iter().map(|_| OnceLock::new()).collect();

@@ -14,13 +14,15 @@ use crate::terminal::format::Format;
 use crate::terminal::progress::Progress;
 use crate::workbench::candidates::{self, Candidate};
 use crate::workbench::plan_arguments::PlanArguments;
-use crate::workbench::recommend_report;
+use crate::workbench::{recommend_map, recommend_report};
 
 /// Simulate the algorithms that fit a load, and rank them by how long clients wait and how many messages it takes.
 ///
 /// One token: all mutexes and k-mutexes. Several: all k-mutexes, and the mutexes with the nodes divided into k clusters. Several groups: the group mutexes. Options that matter are tried, too. What cannot be used there is listed with the reason.
 ///
 /// The rule: the product of the mean wait (plus one hop) and the messages per entry (plus one) counts, the lower the better. So a tenth less waiting is worth about a tenth more messages, and an algorithm that another one beats in both is never recommended; those that no other beats in both are marked with *.
+///
+/// It ends with the nearest cell of the map that 'tokenwood map' draws, and who is best there by each measure.
 ///
 /// Times are in any unit you like, the rate is per that unit; what is not given is as for 'tokenwood simulate'. A hop is the transit over one link of a topology, or the mean of the latencies between nodes, with both processors.
 ///
@@ -84,9 +86,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     rank(&mut ranking);
     let seconds = began.elapsed().as_secs_f64();
     if arguments.format == Format::Json {
-        recommend_report::json(&plan, (arguments.seed, arguments.seeds), &ranking, &refused, seconds);
+        let map = recommend_map::as_json(&plan)?;
+        recommend_report::json(&plan, (arguments.seed, arguments.seeds), &ranking, &refused, &map, seconds);
     } else {
         recommend_report::print(&plan, &ranking, &refused, seconds);
+        if !ranking.is_empty() {
+            recommend_map::print(&plan)?;
+        }
     }
     if ranking.is_empty() {
         bail!("no algorithm fits: the reasons are above; change the load or the faults they name");

@@ -80,6 +80,7 @@ pub(crate) fn json(
     (seed, seeds): (u64, u64),
     ranking: &[Measured],
     refused: &[Refused],
+    map: &Value,
     seconds: f64,
 ) {
     let advice = Advice::of(ranking);
@@ -110,6 +111,7 @@ pub(crate) fn json(
         "fewest_messages": label(advice.as_ref().map(|advice| advice.cheapest)),
         "recommended": label(advice.as_ref().map(|advice| advice.best)),
         "reason": advice.as_ref().map(|advice| advice.recommendation.clone()),
+        "map": map,
         "seconds": seconds,
     });
     say!("{report}");

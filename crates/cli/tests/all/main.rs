@@ -7,6 +7,7 @@ mod fail_stop;
 mod folder;
 mod listings;
 mod locks;
+mod map;
 mod node_config;
 mod nodes;
 mod ordeal;

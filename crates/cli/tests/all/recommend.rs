@@ -165,6 +165,29 @@ fn a_table_for_people() {
 }
 
 #[test]
+fn it_says_where_on_the_map_the_load_is() {
+    let found = json(&format!("--nodes 6 --tokens 2 --rate 0.05 --cs 2 --transit 1.8 {QUICK}"));
+    // A hop is 2, so it asks once in ten hops and stays for one.
+    assert_eq!((found["map"]["rate"].as_f64(), found["map"]["section"].as_f64()), (Some(0.1), Some(1.0)));
+    for measure in ["wait", "messages", "fairness"] {
+        let best = &found["map"]["best"][measure];
+        assert!(best["best"].is_string() && best["margin"].is_string(), "{best}");
+    }
+    let command = found["map"]["command"].as_str().unwrap();
+    assert!(command.starts_with("tokenwood map --nodes 6 --tokens 2 --delays constant"), "{command}");
+    let text = |arguments: &str| {
+        let output = recommend(&format!("--nodes 6 --rate 0.1 {arguments} {QUICK}"), "1");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let shown = text("--tokens 2 --delay uniform");
+    for wanted in ["nearest cell is λ = 0.1, sections of 0 (in hops)", "  messages  ", "--delays uniform"] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    assert!(text("--groups 2").contains("On no map: it has groups"));
+    assert!(text("--tokens 2 --workload burst").contains("On no map: its workload"));
+}
+
+#[test]
 fn bad_input_gets_one_clear_line_and_2() {
     let cases = [
         ("--rate 0", "rate must be between"),

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::{Shown, html, names};
-use crate::chart;
 use crate::escape::escaped;
 use crate::page::{Part, Table};
+use crate::{cell_map, chart};
 
 /// Writes an exhibit: title, source, charts, tables, text, claims.
 pub(super) fn write(page: &mut String, shown: &Shown) {
@@ -23,14 +23,8 @@ pub(super) fn write(page: &mut String, shown: &Shown) {
     for (part, stem) in shown.page.parts.iter().zip(names::stems(shown.id, &shown.page)) {
         let stem = escaped(&stem);
         match part {
-            Part::Chart(drawn) => {
-                let _ = writeln!(
-                    page,
-                    "<figure>\n<div class=\"card\">{}</div>\n<figcaption><a href=\"{stem}.svg\">SVG</a> \
-                     <a href=\"{stem}.png\">PNG</a> <a href=\"{stem}.csv\">CSV</a></figcaption>\n</figure>",
-                    chart::svg(drawn)
-                );
-            }
+            Part::Chart(drawn) => write_figure(page, &chart::svg(drawn), &stem),
+            Part::Map(drawn) => write_figure(page, &cell_map::svg(drawn), &stem),
             Part::Table(table) => write_table(page, table, &stem),
             Part::Text(text) => write_text(page, text),
         }
@@ -44,6 +38,14 @@ pub(super) fn write(page: &mut String, shown: &Shown) {
         page.push_str("</tbody>\n</table>\n</div>\n");
     }
     page.push_str("</article>\n");
+}
+
+fn write_figure(page: &mut String, svg: &str, stem: &str) {
+    let _ = writeln!(
+        page,
+        "<figure>\n<div class=\"card\">{svg}</div>\n<figcaption><a href=\"{stem}.svg\">SVG</a> \
+         <a href=\"{stem}.png\">PNG</a> <a href=\"{stem}.csv\">CSV</a></figcaption>\n</figure>",
+    );
 }
 
 fn write_table(page: &mut String, table: &Table, stem: &str) {

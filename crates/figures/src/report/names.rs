@@ -13,13 +13,18 @@ pub(super) fn stems(id: &str, page: &Page) -> Vec<String> {
     let charts: BTreeSet<String> = page
         .parts
         .iter()
-        .filter_map(|part| if let Part::Chart(chart) = part { Some(join(chart.suffix)) } else { None })
+        .filter_map(|part| match part {
+            Part::Chart(chart) => Some(join(chart.suffix)),
+            Part::Map(map) => Some(join(&map.suffix)),
+            _ => None,
+        })
         .collect();
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut stems = Vec::new();
     for part in &page.parts {
         let stem = match part {
             Part::Chart(chart) => join(chart.suffix),
+            Part::Map(map) => join(&map.suffix),
             Part::Table(table) if charts.contains(&join(table.suffix)) => {
                 format!("{}-table", join(table.suffix))
             }

@@ -78,6 +78,7 @@ fn check(id: &str, page: &Page) {
                 assert!(dots.all(finite), "{id}: {}", chart.title);
                 assert!(chart.series.iter().all(|series| !series.dots.is_empty()), "{id}: an empty curve");
             }
+            Part::Map(map) => assert!(!map.cells.is_empty()),
             Part::Table(table) => {
                 shown += 1;
                 assert!(suffixes.insert(table.suffix), "{id}: two parts have the suffix '{}'", table.suffix);

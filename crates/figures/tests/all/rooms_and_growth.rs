@@ -61,6 +61,7 @@ fn every_exhibit_draws_finite_numbers() {
                     let even = table.rows.iter().all(|row| row.len() == table.columns.len());
                     assert!(even && !table.rows.is_empty(), "{}: {}", exhibit.id, table.title);
                 }
+                Part::Map(map) => assert!(!map.cells.is_empty()),
                 Part::Text(text) => assert!(!text.is_empty()),
             }
         }

@@ -48,6 +48,7 @@ fn check(id: &str, page: &Page) {
                     table.title
                 );
             }
+            Part::Map(map) => assert!(!map.cells.is_empty()),
             Part::Text(text) => assert!(!text.is_empty()),
         }
     }

@@ -3,6 +3,7 @@
 mod closed_forms;
 mod common;
 mod faults;
+mod limit;
 mod model;
 mod once;
 mod random;

@@ -1,0 +1,115 @@
+//! Where on the map of `tokenwood map` a load lies, and who is best there.
+
+use anyhow::Result;
+use figures::Results;
+use figures::map::{Judged, Map, Measure, Plane, RATES, SECTIONS, usual_entries};
+use serde_json::{Value, json};
+use simulator::workload::Workload;
+use simulator::{Plan, batch};
+
+use crate::terminal::output::say;
+use crate::workbench::map::judged_as_json;
+
+/// Larger systems take too long for an aside.
+const MOST_NODES: u32 = 100;
+/// How many runs of each algorithm in the cell.
+const SEEDS: u64 = 5;
+
+/// The nearest cell, simulated.
+struct Nearest {
+    map: Map,
+    cell: (usize, usize),
+    best: Vec<(Measure, Judged)>,
+}
+
+/// Why a load is on no map.
+fn off_the_map(plan: &Plan) -> Option<&'static str> {
+    let reasons = [
+        (plan.setting.groups > 1, "it has groups: 'tokenwood map --groups' draws theirs"),
+        (plan.workload != Workload::Think, "its workload is not 'think'"),
+        (plan.clients != 1, "its nodes have several clients"),
+        (!plan.faults.is_empty(), "it has faults"),
+        (!plan.fifo || plan.multicast || plan.slow.is_some(), "its network is not that of the map"),
+        (hop(plan) <= 0.0, "its messages take no time"),
+        (plan.setting.nodes > MOST_NODES, "it has more than 100 nodes"),
+    ];
+    reasons.iter().find(|(holds, _)| *holds).map(|(_, reason)| *reason)
+}
+
+fn hop(plan: &Plan) -> f64 {
+    plan.send + plan.transit.mean + plan.receive
+}
+
+impl Nearest {
+    /// The cell nearest to a load; nothing if it is on no map.
+    fn to(plan: &Plan) -> Result<Option<Nearest>> {
+        if off_the_map(plan).is_some() {
+            return Ok(None);
+        }
+        let map = |plane| Map {
+            nodes: plan.setting.nodes,
+            tokens: plan.setting.tokens,
+            delay: plan.transit.shape,
+            plane,
+            entries: usual_entries(plan.setting.nodes),
+            seed: 1,
+            seeds: SEEDS,
+        };
+        let whole = map(Plane::Load { rates: RATES.to_vec(), sections: SECTIONS.to_vec() });
+        let Some((column, row)) = whole.nearest(plan.rate * hop(plan), plan.section.mean / hop(plan)) else {
+            return Ok(None);
+        };
+        let one = map(Plane::Load { rates: vec![RATES[column]], sections: vec![SECTIONS[row]] });
+        let points = one.points();
+        let summaries = batch::run_all(&points, &|_| ())?;
+        let results = Results::new(points, summaries);
+        let judge = |(_, measure)| Some((measure, one.judge(&results, measure, (0, 0))?));
+        let best = Measure::ALL.into_iter().filter_map(judge).collect();
+        Ok(Some(Nearest { map: whole, cell: (column, row), best }))
+    }
+
+    fn command(&self) -> String {
+        let Map { nodes, tokens, delay, .. } = &self.map;
+        format!("tokenwood map --nodes {nodes} --tokens {tokens} --delays {delay} --output map.svg")
+    }
+}
+
+/// Prints where a load is on the map.
+pub(crate) fn print(plan: &Plan) -> Result<()> {
+    let Some(nearest) = Nearest::to(plan)? else {
+        say!("\nOn no map: {}.", off_the_map(plan).unwrap_or("nothing fits"));
+        return Ok(());
+    };
+    let place = nearest.map.place_in_words(nearest.cell);
+    say!("\nOn the map of sizes like this, the nearest cell is {place} (in hops). Best there:");
+    for (measure, judged) in &nearest.best {
+        let Judged { best, value, tied, margin, .. } = judged;
+        let margin = if tied.is_empty() {
+            format!(
+                "{margin}{}",
+                judged.second.map_or(String::new(), |(second, _)| format!(" than {}", second.label()))
+            )
+        } else {
+            let others: Vec<String> = tied.iter().map(|other| other.label()).collect();
+            format!("as good, as far as {SEEDS} runs can tell: {}", others.join(", "))
+        };
+        say!("  {:9} {} {:.3}: {margin}", measure.name(), best.label(), value.mean);
+    }
+    say!("'{}' draws the map.", nearest.command());
+    Ok(())
+}
+
+/// The same for scripts.
+pub(crate) fn as_json(plan: &Plan) -> Result<Value> {
+    let Some(nearest) = Nearest::to(plan)? else {
+        return Ok(json!({ "off_the_map": off_the_map(plan) }));
+    };
+    let best = nearest.best.iter().map(|(measure, judged)| (measure.name(), judged_as_json(judged)));
+    let cell = nearest.map.plan(nearest.cell);
+    Ok(json!({
+        "rate": cell.rate,
+        "section": cell.section.mean,
+        "best": best.collect::<std::collections::BTreeMap<_, _>>(),
+        "command": nearest.command(),
+    }))
+}
