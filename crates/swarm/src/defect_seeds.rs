@@ -34,7 +34,7 @@ pub const DEFECT_SEEDS: [DefectSeed; 43] = [
     ),
     shows(Defect::JoinsRunningRound, 1690, UNREST),
     shows(Defect::NewLeaderDoesNotWait, 2, ""),
-    shows(Defect::QuietAfterRestart, 349, SUCCESSIONS),
+    shows(Defect::QuietAfterRestart, 6329, SUCCESSIONS),
     shows(Defect::QuietestVoter, 589, SUCCESSION),
     shows(Defect::NoDrift, 27, "names=1,clients=15,partitions=20,pauses=0,lease=3000,section=3000"),
     shows(Defect::RenewsDuringExclusion, 3, "names=1,pauses=20,lease=1000,section=3000"),
