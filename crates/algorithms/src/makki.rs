@@ -10,6 +10,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Timing, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
@@ -153,6 +154,28 @@ impl Algorithm for Makki {
                 queue.iter().for_each(|&node| census.request_of(node));
             }
             Message::Update(_) | Message::Release => {}
+        }
+    }
+
+    fn allows_renaming(_: &(), _: &Renaming) -> bool {
+        true
+    }
+
+    fn rename(&mut self, _: &(), renaming: &Renaming) {
+        if let Client::Inside(heir) = &mut self.client {
+            renaming.rename(heir);
+        }
+        renaming.rename(self.token.iter_mut().flat_map(|token| &mut token.queue));
+        renaming.rename([&mut self.good]);
+        renaming.rename(&mut self.collected);
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        match message {
+            Message::Request(origin) => renaming.rename([origin]),
+            Message::Update(good) => renaming.rename([good]),
+            Message::Release => {}
+            Message::Token { queue, .. } => renaming.rename(queue),
         }
     }
 
