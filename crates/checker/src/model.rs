@@ -15,8 +15,10 @@ use algorithms::{
 use crate::fast_hash::FastMap;
 use crate::row::{Budget, RowBuffer, RowLayout};
 
+mod answers;
 mod symmetry;
 
+use answers::Answers;
 use symmetry::Symmetry;
 pub(crate) use symmetry::{MOST_SYMMETRIC_NODES, is_symmetric};
 
@@ -143,6 +145,7 @@ pub(crate) struct Model {
     nodes: Numbered<NodePart>,
     envelopes: Numbered<Envelope>,
     inboxes: Numbered<(NodeId, Vec<u32>)>,
+    answers: Answers,
     /// If states that are renamings of each other count as one.
     symmetry: Option<Symmetry>,
 }
@@ -165,6 +168,7 @@ impl Model {
             nodes: Numbered::new(),
             envelopes: Numbered::new(),
             inboxes: Numbered::new(),
+            answers: Answers::default(),
             symmetry: None,
             system,
         }
@@ -373,13 +377,6 @@ impl Model {
         self.layout.buffer(&states, &inboxes, self.budget)
     }
 
-    /// The state of a node, and the moves it can make by itself.
-    pub(crate) fn node(&mut self, id: u32) -> NodeInfo {
-        let info = self.node_alone(id);
-        self.verify_node(id, &info);
-        info
-    }
-
     fn node_alone(&mut self, id: u32) -> NodeInfo {
         let part = self.nodes.values[id as usize].clone();
         let (mut moves, mut when_busy, mut when_silent) = (Vec::new(), Vec::new(), Vec::new());
@@ -415,13 +412,6 @@ impl Model {
         NodeInfo { moves, when_busy, when_silent, census, done, fresh, ticked }
     }
 
-    /// The messages under way to a node.
-    pub(crate) fn inbox(&mut self, id: u32) -> InboxInfo {
-        let info = self.inbox_alone(id);
-        self.verify_inbox(id, &info);
-        info
-    }
-
     fn inbox_alone(&mut self, id: u32) -> InboxInfo {
         let (node, envelopes) = self.inboxes.values[id as usize].clone();
         let mut census = self.census();
@@ -441,13 +431,6 @@ impl Model {
         }
         let ticked = self.tick_inbox(node, &envelopes);
         InboxInfo { arrivals, census: self.unless_zero(census), ticked }
-    }
-
-    /// The effects of a message on a node: one outcome for every combination of picks.
-    pub(crate) fn deliver(&mut self, node: u32, envelope: u32) -> Vec<Outcome> {
-        let outcomes = self.deliver_alone(node, envelope);
-        self.verify_delivery(node, envelope, &outcomes);
-        outcomes
     }
 
     fn deliver_alone(&mut self, node: u32, envelope: u32) -> Vec<Outcome> {
