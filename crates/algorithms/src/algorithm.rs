@@ -22,6 +22,7 @@ use core::hash::Hash;
 use crate::census::Census;
 use crate::info::Info;
 use crate::node::Node;
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 /// A node, numbered from 0.
@@ -94,6 +95,25 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// Counts what a message on its way to `to` carries.
     fn count_message(message: &Self::Message, to: NodeId, census: &mut Census);
+
+    /// Whether nodes may exchange their numbers in this way under these rules: if all states and messages are
+    /// renamed, every step has the same effects, renamed. It is not so where a number breaks a tie. The first
+    /// holder of a token or a first tree does no harm, because drivers compare the states at the start. The
+    /// checker verifies each step that it relies on.
+    fn allows_renaming(rules: &Self::Rules, renaming: &Renaming) -> bool {
+        let _ = rules;
+        renaming.is_identity()
+    }
+
+    /// Renames the nodes that this state names. Only called if [`Algorithm::allows_renaming`].
+    fn rename(&mut self, rules: &Self::Rules, renaming: &Renaming) {
+        let _ = (rules, renaming);
+    }
+
+    /// Renames the nodes that a message names. Only called if [`Algorithm::allows_renaming`].
+    fn rename_message(message: &mut Self::Message, renaming: &Renaming) {
+        let _ = (message, renaming);
+    }
 
     /// The kind of a message, for statistics by kind.
     fn kind(message: &Self::Message) -> &'static str;

@@ -8,6 +8,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -175,6 +176,28 @@ impl Algorithm for BanerjeeChrysanthis {
                 census.token_moving();
                 census.request_of(to);
                 census.queue_of(queue.iter().copied());
+            }
+        }
+    }
+
+    fn allows_renaming(_: &Rules, _: &Renaming) -> bool {
+        true
+    }
+
+    fn rename(&mut self, _: &Rules, renaming: &Renaming) {
+        renaming.rename([&mut self.collector]);
+        renaming.rename(self.token.iter_mut().flatten());
+        renaming.rename(&mut self.collected);
+        renaming.rename(self.early.iter_mut().map(|(origin, _)| origin));
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        match message {
+            Message::Request { origin, .. } => renaming.rename([origin]),
+            Message::New { collector, .. } => renaming.rename([collector]),
+            Message::Token { queue, collector, .. } => {
+                renaming.rename(queue);
+                renaming.rename([collector]);
             }
         }
     }

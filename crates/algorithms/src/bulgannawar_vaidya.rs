@@ -11,6 +11,7 @@ use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, TokenId, UNUSED_I
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Tokens};
 use crate::pointers::Pointers;
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -66,6 +67,12 @@ pub struct Entry {
     pub node: NodeId,
     /// The node that turned the request into one for this token; `None` if it asked for this token.
     pub tag: Option<NodeId>,
+}
+
+impl Entry {
+    fn nodes(&mut self) -> impl Iterator<Item = &mut NodeId> {
+        [&mut self.node].into_iter().chain(&mut self.tag)
+    }
 }
 
 /// What nodes send.
@@ -175,6 +182,39 @@ impl Algorithm for BulgannawarVaidya {
                 queue.iter().for_each(|entry| census.request_of(entry.node));
             }
             Message::Inform { .. } => {}
+        }
+    }
+
+    fn allows_renaming(rules: &Rules, _: &Renaming) -> bool {
+        rules.is_symmetric()
+    }
+
+    fn rename(&mut self, rules: &Rules, renaming: &Renaming) {
+        // A token has the number of its first node, which every pointer to it leads to at the start. So tokens
+        // change their numbers with their nodes.
+        if let Some(token) = &mut self.token {
+            renaming.rename([&mut token.id]);
+            renaming.rename(token.queue.iter_mut().flat_map(Entry::nodes));
+        }
+        renaming.rename(&mut self.wait);
+        if rules.choose != Choose::Random {
+            renaming.rename([&mut self.seen]);
+        }
+        renaming.move_entries(&mut self.stamp);
+        self.pointers.rename(renaming);
+        self.pointers.rename_tokens(renaming);
+        renaming.rename(&mut self.node_queue);
+        renaming.rename(&mut self.askers);
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        match message {
+            Message::Request { origin, token, .. } => renaming.rename([origin, token]),
+            Message::Token { token, queue, .. } => {
+                renaming.rename([token]);
+                renaming.rename(queue.iter_mut().flat_map(Entry::nodes));
+            }
+            Message::Inform { token, .. } => renaming.rename([token]),
         }
     }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use crate::algorithm::NodeId;
 use crate::node::Client;
+use crate::renaming::Renaming;
 
 /// Counts over any part of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,19 +24,26 @@ pub struct Census {
     pub longest_queue: u32,
     /// For each node: the number of its waiting clients.
     pub waiting: Vec<u32>,
-    /// For each node: 1 if it has an outstanding request.
-    pub asking: Vec<u32>,
-    /// For each node: the number of places that hold its request.
-    pub places: Vec<u32>,
+    /// For each node: its requests, and where they are.
+    pub requests: Vec<RequestCount>,
     /// Where slots are told apart, for each slot: how many clients hold it, and how many tokens it has.
     pub slots: Vec<SlotCount>,
     /// Added to the node and slot numbers that are counted: the first node of a cluster in a partitioned
     /// system.
     pub(crate) base: NodeId,
-    /// The number of nodes for which `asking` and `places` differ.
+    /// The number of nodes whose requests are not in one place each.
     mismatched: u32,
     /// Added to a count for each thing counted: 1, or -1 while counts are subtracted.
     unit: u32,
+}
+
+/// Counts for the requests of one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestCount {
+    /// 1 if it has an outstanding request.
+    pub asking: u32,
+    /// The number of places that hold its request.
+    pub places: u32,
 }
 
 /// Counts for one slot.
@@ -57,9 +65,8 @@ impl Census {
             tokens_moving: 0,
             longest_queue: 0,
             waiting: vec![0; nodes as usize],
-            asking: vec![0; nodes as usize],
+            requests: vec![RequestCount::default(); nodes as usize],
             slots: Vec::new(),
-            places: vec![0; nodes as usize],
             base: 0,
             mismatched: 0,
             unit: 1,
@@ -67,27 +74,32 @@ impl Census {
     }
 
     /// From now on, counts are subtracted. `longest_queue` keeps its maximum.
+    #[inline]
     pub fn take_back(&mut self) {
         self.unit = 1u32.wrapping_neg();
     }
 
     /// From now on, counts are added, as at first.
+    #[inline]
     pub fn count_up(&mut self) {
         self.unit = 1;
     }
 
     /// Whether the request of some node is not in exactly one place, or a node without a request has one
     /// somewhere.
+    #[inline]
     pub fn has_misplaced_request(&self) -> bool {
         self.mismatched > 0
     }
 
-    fn change(&mut self, node: usize, asking: u32, places: u32) {
-        let (asks, stands) = (&mut self.asking[node], &mut self.places[node]);
-        let before = u32::from(asks != stands);
-        *asks = asks.wrapping_add(asking);
-        *stands = stands.wrapping_add(places);
-        self.mismatched = self.mismatched + u32::from(asks != stands) - before;
+    /// Adds to the counts of a node's requests, if there is such a node.
+    #[inline]
+    fn change(&mut self, node: NodeId, asking: u32, places: u32) {
+        let Some(count) = self.requests.get_mut(node as usize) else { return };
+        let before = u32::from(count.is_mismatched());
+        count.asking = count.asking.wrapping_add(asking);
+        count.places = count.places.wrapping_add(places);
+        self.mismatched = self.mismatched + u32::from(count.is_mismatched()) - before;
     }
 
     /// Sets all counts to zero.
@@ -95,18 +107,19 @@ impl Census {
         (self.inside, self.tokens_held, self.tokens_moving, self.longest_queue) = (0, 0, 0, 0);
         self.inside_by_group.fill(0);
         self.waiting.fill(0);
-        self.asking.fill(0);
-        self.places.fill(0);
+        self.requests.fill(RequestCount::default());
         self.slots.clear();
         self.mismatched = 0;
     }
 
     /// The counted node has a token.
+    #[inline]
     pub fn token_here(&mut self) {
         self.tokens_held = self.tokens_held.wrapping_add(self.unit);
     }
 
     /// The counted message carries a token.
+    #[inline]
     pub fn token_moving(&mut self) {
         self.tokens_moving = self.tokens_moving.wrapping_add(self.unit);
     }
@@ -138,15 +151,13 @@ impl Census {
     /// The node has an outstanding request. Where nodes have one client, that is so while it waits, and is
     /// counted with it.
     pub fn asks(&mut self, node: NodeId) {
-        self.change((self.base + node) as usize, self.unit, 0);
+        self.change(self.base + node, self.unit, 0);
     }
 
     /// The request of this node is here.
+    #[inline]
     pub fn request_of(&mut self, node: NodeId) {
-        let node = (self.base + node) as usize;
-        if node < self.places.len() {
-            self.change(node, 0, self.unit);
-        }
+        self.change(self.base + node, 0, self.unit);
     }
 
     /// Requests of these nodes are queued here.
@@ -161,19 +172,22 @@ impl Census {
     }
 
     /// There is a queue of this length here.
+    #[inline]
     pub fn queue(&mut self, length: usize) {
         self.longest_queue = self.longest_queue.max(length as u32);
     }
 
     /// A client's part in the counts, where a node has one.
+    #[inline]
     pub fn client(&mut self, node: NodeId, client: Client) {
         self.client_of_many(node, client);
         if let Client::Waiting(_) = client {
-            self.change(node as usize, self.unit, 0);
+            self.change(node, self.unit, 0);
         }
     }
 
     /// A client's part in the counts, where a node has several: then the node itself says whether it asks.
+    #[inline]
     pub fn client_of_many(&mut self, node: NodeId, client: Client) {
         match client {
             Client::Idle => {}
@@ -196,7 +210,20 @@ impl Census {
         *count = count.wrapping_add(unit);
     }
 
-    /// Adds the counts of another part.
+    /// The counts after nodes were renamed.
+    pub fn renamed(&self, renaming: &Renaming) -> Census {
+        let mut census = self.clone();
+        renaming.move_entries(&mut census.waiting);
+        renaming.move_entries(&mut census.requests);
+        census
+    }
+
+    /// Compares requests with their places, after the last [`Census::add`].
+    pub fn all_added(&mut self) {
+        self.mismatched = self.requests.iter().filter(|count| count.is_mismatched()).count() as u32;
+    }
+
+    /// Adds the counts of another part. Call [`Census::all_added`] after the last.
     pub fn add(&mut self, part: &Census) {
         self.inside += part.inside;
         self.tokens_held += part.tokens_held;
@@ -208,18 +235,21 @@ impl Census {
         for (sum, more) in self.waiting.iter_mut().zip(&part.waiting) {
             *sum += more;
         }
-        for (sum, more) in self.asking.iter_mut().zip(&part.asking) {
-            *sum += more;
-        }
-        for (sum, more) in self.places.iter_mut().zip(&part.places) {
-            *sum += more;
+        for (sum, more) in self.requests.iter_mut().zip(&part.requests) {
+            sum.asking += more.asking;
+            sum.places += more.places;
         }
         for (slot, more) in (0..).zip(&part.slots) {
             let sum = self.slot(slot);
             sum.inside += more.inside;
             sum.tokens += more.tokens;
         }
-        let pairs = self.asking.iter().zip(&self.places);
-        self.mismatched = pairs.filter(|(asks, stands)| asks != stands).count() as u32;
+    }
+}
+
+impl RequestCount {
+    #[inline]
+    fn is_mismatched(self) -> bool {
+        self.asking != self.places
     }
 }

@@ -10,6 +10,7 @@ use core::marker::PhantomData;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Info, TimerInfo};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -143,6 +144,24 @@ impl<V: Variant> Algorithm for Grouped<V> {
 
     fn count_message(message: &Message, _: NodeId, census: &mut Census) {
         message.count(census);
+    }
+
+    /// Collectors keep their numbers, and all other nodes their groups.
+    fn allows_renaming(rules: &Rules, renaming: &Renaming) -> bool {
+        rules.layout.is_kept_by(renaming)
+    }
+
+    fn rename(&mut self, _: &Rules, renaming: &Renaming) {
+        renaming.rename(self.held.iter_mut().flatten());
+        renaming.rename(&mut self.waiting);
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        match message {
+            Message::Request(origin) => renaming.rename([origin]),
+            Message::Token(queue) => renaming.rename(queue),
+            _ => {}
+        }
     }
 
     fn kind(message: &Message) -> &'static str {

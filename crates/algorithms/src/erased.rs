@@ -14,6 +14,7 @@ use core::hash::{Hash, Hasher};
 use crate::algorithm::{Algorithm, Effect, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::Info;
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
@@ -57,6 +58,7 @@ impl Message {
 /// The methods of [`Algorithm`] that need the rules, as an object.
 trait Reading: Any + Send + Sync + Debug {
     fn info(&self) -> &'static Info;
+    fn allows_renaming(&self, renaming: &Renaming) -> bool;
     fn node_bytes(&self) -> usize;
     fn unsaved(&self) -> Durable;
     fn start(&self, site: &Site<'_, Erased>) -> Erased;
@@ -67,6 +69,7 @@ trait Reading: Any + Send + Sync + Debug {
 trait State: Any + Send + Sync + Debug {
     fn step(&mut self, site: &Site<'_, Erased>, input: Input<Erased>, out: &mut Outbox<'_, Erased>);
     fn count(&self, site: &Site<'_, Erased>, census: &mut Census);
+    fn rename(&mut self, rules: &Rules, renaming: &Renaming);
     fn copy(&self) -> Box<dyn State>;
     fn equals(&self, other: &dyn Any) -> bool;
     fn hash_into(&self, hasher: &mut dyn Hasher);
@@ -75,6 +78,7 @@ trait State: Any + Send + Sync + Debug {
 /// The methods of [`Algorithm`] that need a message, as an object.
 trait Content: Any + Send + Sync + Debug + Display {
     fn count(&self, to: NodeId, census: &mut Census);
+    fn rename(&mut self, renaming: &Renaming);
     fn kind(&self) -> &'static str;
     fn words(&self) -> u32;
     fn copy(&self) -> Box<dyn Content>;
@@ -96,11 +100,15 @@ struct RulesOf<A: Algorithm>(A::Rules);
 /// Why a state, a message or a durable value of one algorithm never meets one of another.
 const MIXED: &str = "all nodes of a system run the same algorithm";
 
+/// The rules as the algorithm reads them.
+fn open_rules<A: Algorithm>(rules: &Rules) -> &A::Rules {
+    let rules: &dyn Any = &*rules.0;
+    &rules.downcast_ref::<RulesOf<A>>().expect(MIXED).0
+}
+
 /// The site as the algorithm sees it.
 fn open_site<'a, A: Algorithm>(site: &Site<'a, Erased>) -> Site<'a, A> {
-    let rules: &dyn Any = &*site.rules.0;
-    let RulesOf(rules) = rules.downcast_ref::<RulesOf<A>>().expect(MIXED);
-    Site { me: site.me, nodes: site.nodes, tokens: site.tokens, rules }
+    Site { me: site.me, nodes: site.nodes, tokens: site.tokens, rules: open_rules::<A>(site.rules) }
 }
 
 /// The input as the algorithm sees it.
@@ -135,6 +143,10 @@ impl<A: Algorithm> Reading for RulesOf<A> {
         A::info(&self.0)
     }
 
+    fn allows_renaming(&self, renaming: &Renaming) -> bool {
+        A::allows_renaming(&self.0, renaming)
+    }
+
     fn node_bytes(&self) -> usize {
         A::node_bytes(&self.0)
     }
@@ -164,6 +176,10 @@ impl<A: Algorithm> State for A {
         Algorithm::count(self, &open_site(site), census);
     }
 
+    fn rename(&mut self, rules: &Rules, renaming: &Renaming) {
+        Algorithm::rename(self, open_rules::<A>(rules), renaming);
+    }
+
     fn copy(&self) -> Box<dyn State> {
         Box::new(self.clone())
     }
@@ -180,6 +196,10 @@ impl<A: Algorithm> State for A {
 impl<A: Algorithm> Content for MessageOf<A> {
     fn count(&self, to: NodeId, census: &mut Census) {
         A::count_message(&self.0, to, census);
+    }
+
+    fn rename(&mut self, renaming: &Renaming) {
+        A::rename_message(&mut self.0, renaming);
     }
 
     fn kind(&self) -> &'static str {
@@ -260,6 +280,18 @@ impl Algorithm for Erased {
 
     fn count_message(message: &Message, to: NodeId, census: &mut Census) {
         message.0.count(to, census);
+    }
+
+    fn allows_renaming(rules: &Rules, renaming: &Renaming) -> bool {
+        rules.0.allows_renaming(renaming)
+    }
+
+    fn rename(&mut self, rules: &Rules, renaming: &Renaming) {
+        self.0.rename(rules, renaming);
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        message.0.rename(renaming);
     }
 
     fn kind(message: &Message) -> &'static str {

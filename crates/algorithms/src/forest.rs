@@ -14,6 +14,7 @@ use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, 
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
 use crate::pointers::Pointers;
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 use crate::waiters::Waiters;
 
@@ -258,6 +259,23 @@ impl Algorithm for Forest {
 
     fn count_message(message: &Message, to: NodeId, census: &mut Census) {
         message.body.count(to, census);
+    }
+
+    fn allows_renaming(_: &Rules, _: &Renaming) -> bool {
+        true
+    }
+
+    fn rename(&mut self, _: &Rules, renaming: &Renaming) {
+        renaming.rename(self.held.iter_mut().flat_map(|held| &mut held.queue).flat_map(Entry::nodes));
+        renaming.rename(&mut self.node_queue);
+        self.pointers.rename(renaming);
+        if let Some(home) = &mut self.home {
+            home.rename(renaming);
+        }
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        renaming.rename(message.body.nodes());
     }
 
     fn kind(message: &Message) -> &'static str {

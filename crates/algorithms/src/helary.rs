@@ -8,6 +8,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -125,6 +126,24 @@ impl Algorithm for Helary {
     fn count_message(message: &Message, _: NodeId, census: &mut Census) {
         if let Message::Token(_) = message {
             census.token_moving();
+        }
+    }
+
+    fn allows_renaming(rules: &Rules, _: &Renaming) -> bool {
+        rules.is_symmetric()
+    }
+
+    fn rename(&mut self, _: &Rules, renaming: &Renaming) {
+        renaming.rename(&mut self.father);
+        renaming.rename(&mut self.mandator);
+        renaming.rename([&mut self.lender]);
+        renaming.rename(&mut self.queue);
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        match message {
+            Message::Request(origin) => renaming.rename([origin]),
+            Message::Token(lender) => renaming.rename(lender),
         }
     }
 

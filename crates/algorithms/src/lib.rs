@@ -30,6 +30,7 @@ mod pointers;
 mod post;
 pub mod properties;
 pub mod registry;
+mod renaming;
 pub mod schedule;
 pub mod setting;
 #[cfg(test)]
@@ -81,6 +82,7 @@ pub use erased::Erased;
 pub use info::{Conditions, Info, Kind, Scope};
 pub use origin::Origin;
 pub use properties::{Property, Violation};
+pub use renaming::Renaming;
 pub use schedule::{Action, Step};
 pub use setting::{Case, Setting, SettingError};
 pub use system::System;

@@ -11,6 +11,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Timing, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 mod bare;
@@ -185,6 +186,27 @@ impl Algorithm for Makki {
             }
             Message::Update(_) | Message::Release => {}
             Message::Numbered { content, .. } => (0..content.rights()).for_each(|_| census.token_moving()),
+        }
+    }
+
+    fn allows_renaming(_: &Rules, _: &Renaming) -> bool {
+        true
+    }
+
+    fn rename(&mut self, _: &Rules, renaming: &Renaming) {
+        match self {
+            Makki::Bare(node) => node.rename(renaming),
+            Makki::Rounds(node) => node.rename(renaming),
+        }
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        match message {
+            Message::Request(origin) => renaming.rename([origin]),
+            Message::Update(good) => renaming.rename([good]),
+            Message::Release => {}
+            Message::Token { queue, .. } => renaming.rename(queue),
+            Message::Numbered { content, .. } => content.rename(renaming),
         }
     }
 

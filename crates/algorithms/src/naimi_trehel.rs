@@ -7,6 +7,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
@@ -112,6 +113,21 @@ impl Algorithm for NaimiTrehel {
                 census.token_moving();
                 census.request_of(to);
             }
+        }
+    }
+
+    fn allows_renaming(_: &(), _: &Renaming) -> bool {
+        true
+    }
+
+    fn rename(&mut self, _: &(), renaming: &Renaming) {
+        renaming.rename(&mut self.father);
+        renaming.rename(&mut self.next);
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        if let Message::Request(origin) = message {
+            renaming.rename([origin]);
         }
     }
 

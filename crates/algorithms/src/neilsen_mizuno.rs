@@ -7,6 +7,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 use crate::tree::{self, SHAPE, Shape};
 
@@ -97,6 +98,21 @@ impl Algorithm for NeilsenMizuno {
                 census.token_moving();
                 census.request_of(to);
             }
+        }
+    }
+
+    fn allows_renaming(_: &Shape, _: &Renaming) -> bool {
+        true
+    }
+
+    fn rename(&mut self, _: &Shape, renaming: &Renaming) {
+        renaming.rename(&mut self.last);
+        renaming.rename(&mut self.follow);
+    }
+
+    fn rename_message(message: &mut Message, renaming: &Renaming) {
+        if let Message::Request(origin) = message {
+            renaming.rename([origin]);
         }
     }
 

@@ -5,6 +5,7 @@
 use alloc::vec::Vec;
 
 use crate::algorithm::{NodeId, TokenId};
+use crate::renaming::Renaming;
 
 /// For each token the next node on the path to it. Where the path leads at the start is a rule of the
 /// algorithm, which passes it as `first` with every call.
@@ -57,6 +58,17 @@ impl Pointers {
     /// The tokens whose pointers have changed, in ascending order.
     pub(crate) fn changed(&self) -> impl Iterator<Item = TokenId> {
         self.changed.iter().map(|&(token, _)| token)
+    }
+
+    /// Renames nodes. A node that pointers lead to at the start must keep its number.
+    pub(crate) fn rename(&mut self, renaming: &Renaming) {
+        renaming.rename(self.changed.iter_mut().map(|(_, next)| next));
+    }
+
+    /// Renames tokens that have the number of a node.
+    pub(crate) fn rename_tokens(&mut self, renaming: &Renaming) {
+        renaming.rename(self.changed.iter_mut().map(|(token, _)| token));
+        self.changed.sort_unstable();
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::algorithm::{Grant, Group, NodeId};
-use crate::census::{Census, SlotCount};
+use crate::census::{Census, RequestCount, SlotCount};
 use crate::info::{Clients, Conditions, Info, Kind, Tokens};
 
 /// A claim about a system that must always hold, or hold at its end.
@@ -239,10 +239,11 @@ impl Terms {
                 self.tokens.unwrap_or(0)
             ),
             Property::OnePlacePerRequest => {
-                let waits = (0..census.asking.len()).find(|&node| census.asking[node] != census.places[node]);
-                let node = waits.unwrap_or(0);
-                let verb = if census.asking[node] > 0 { "waits" } else { "does not wait" };
-                format!("node {node} {verb}, its request stands in {} places", census.places[node])
+                let wrong = |&node: &usize| census.requests[node].asking != census.requests[node].places;
+                let node = (0..census.requests.len()).find(wrong).unwrap_or(0);
+                let RequestCount { asking, places } = census.requests[node];
+                let verb = if asking > 0 { "waits" } else { "does not wait" };
+                format!("node {node} {verb}, its request stands in {places} places")
             }
             Property::NobodyLeftWaiting => {
                 let waits = (0..census.waiting.len()).filter(|&node| census.waiting[node] > 0);

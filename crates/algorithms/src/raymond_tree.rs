@@ -8,6 +8,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 use crate::tree::{self, SHAPE, Shape};
 
@@ -103,6 +104,15 @@ impl Algorithm for RaymondTree {
             Message::Request => {}
             Message::Privilege => census.token_moving(),
         }
+    }
+
+    fn allows_renaming(_: &Shape, _: &Renaming) -> bool {
+        true
+    }
+
+    fn rename(&mut self, _: &Shape, renaming: &Renaming) {
+        renaming.rename([&mut self.holder]);
+        renaming.rename(&mut self.queue);
     }
 
     fn kind(message: &Message) -> &'static str {

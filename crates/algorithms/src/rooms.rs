@@ -11,6 +11,7 @@ use crate::Origin;
 use crate::algorithm::{Algorithm, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 mod captain;
@@ -142,6 +143,24 @@ impl Algorithm for Rooms {
         message.count(to, census);
     }
 
+    /// Captains take turns by number, but in no run that is short enough to be explored, unless the turns are
+    /// few.
+    fn allows_renaming(rules: &Rules, _: &Renaming) -> bool {
+        rules.turns >= Rules::TURNS
+    }
+
+    fn rename(&mut self, _: &Rules, renaming: &Renaming) {
+        self.0.rename(renaming);
+    }
+
+    fn rename_message(message: &mut Self::Message, renaming: &Renaming) {
+        match message {
+            Message::Request(entry) => renaming.rename([&mut entry.node]),
+            Message::Token { queue, .. } => renaming.rename(queue.iter_mut().map(|entry| &mut entry.node)),
+            _ => {}
+        }
+    }
+
     fn kind(message: &Self::Message) -> &'static str {
         message.kind()
     }
@@ -152,6 +171,22 @@ impl Algorithm for Rooms {
 }
 
 impl<M: Mode> Room<M> {
+    /// Renames the nodes that the room names in the workbench, where there is only one view.
+    fn rename(&mut self, renaming: &Renaming) {
+        if let Some(token) = &mut self.token {
+            renaming.rename(token.queue.iter_mut().map(|entry| &mut entry.node));
+            let followers = token.session.iter_mut().flat_map(|session| &mut session.followers);
+            renaming.rename(followers.map(|(node, _)| node));
+        }
+        if let Some(following) = &mut self.following {
+            renaming.rename([&mut following.captain]);
+        }
+        renaming.rename([&mut self.pointer]);
+        renaming.rename(self.parked.iter_mut().map(|entry| &mut entry.node));
+        renaming.rename(&mut self.leavers);
+        self.leavers.sort_unstable();
+    }
+
     fn count(&self, me: NodeId, census: &mut Census) {
         if self.asked {
             census.asks(me);

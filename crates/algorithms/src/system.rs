@@ -1,6 +1,7 @@
 //! An algorithm with a setting that it has accepted: what every driver starts from.
 
 use crate::algorithm::{Algorithm, NodeId, Site};
+use crate::erased::{self, Erased};
 use crate::info::Info;
 use crate::setting::{Setting, SettingError};
 
@@ -21,6 +22,11 @@ impl<A: Algorithm> System<A> {
     /// A system with rules that were read from this setting.
     pub(crate) fn with_rules(setting: &Setting, rules: A::Rules) -> System<A> {
         System { setting: setting.clone(), rules }
+    }
+
+    /// The same system, for drivers that do not know the type.
+    pub fn erase(self) -> System<Erased> {
+        System { setting: self.setting, rules: erased::Rules::new::<A>(self.rules) }
     }
 
     /// Sizes and options.

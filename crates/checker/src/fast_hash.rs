@@ -1,11 +1,14 @@
 //! A quick hash for small numeric keys. The maps that use it are never iterated over, so hash order has no
 //! effect.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map that is only used for look-ups.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
+
+/// A set that is only used for look-ups.
+pub(crate) type FastSet<T> = HashSet<T, BuildHasherDefault<FastHasher>>;
 
 /// Multiply and rotate, with a final mix so that the low bits depend on all others.
 #[derive(Default)]

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use algorithms::trace::Trace;
 use algorithms::{Case, Erased, Info, Property, Scope, SettingError, System, Violation};
+use sync::IgnorePoison;
 
 use crate::model::Model;
 use crate::path;
@@ -20,6 +21,9 @@ pub struct Job {
     pub max_states: u64,
     /// How many threads search.
     pub threads: usize,
+    /// Whether states in which nodes have only exchanged their numbers count as one. Only for algorithms that
+    /// do not tell nodes apart.
+    pub symmetry: bool,
 }
 
 /// How far a search has come.
@@ -34,8 +38,13 @@ pub struct Progress {
 /// The result of a job.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The number of distinct states.
+    /// The number of distinct states; with symmetry, of states that are not renamings of each other.
     pub states: u64,
+    /// How many renamings of the nodes keep the initial state and were used, the identity included: 1 without
+    /// symmetry.
+    pub renamings: u32,
+    /// How many states the explored ones stand for: with symmetry, all their renamings.
+    pub represented: u64,
     /// The number of transitions between them.
     pub transitions: u64,
     /// The length of the longest of the shortest paths from the start.
@@ -100,7 +109,7 @@ impl Finding {
 impl Job {
     /// The job that a scope describes.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Job {
-        Job { case: Case::of(scope, defect), only: None, max_states: u64::MAX, threads: 1 }
+        Job { case: Case::of(scope, defect), only: None, max_states: u64::MAX, threads: 1, symmetry: false }
     }
 
     pub(crate) fn validate(&self, info: &Info) -> Result<(), SettingError> {
@@ -182,8 +191,11 @@ pub(crate) fn conclude(
     }
     let notes = (0..).zip(info.sometimes);
     sometimes.extend(notes.map(|(bit, what)| Seen { what, seen: result.notes & (1 << bit) != 0 }));
+    let renamings = model.lock().ignore_poison().renamings().map_or(0, |others| others.len() as u32);
     Finding {
         states: result.states,
+        renamings: 1 + renamings,
+        represented: result.represented,
         transitions: result.transitions,
         depth: result.depth,
         exhausted,

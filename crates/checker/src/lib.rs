@@ -15,6 +15,7 @@ mod fast_hash;
 mod job;
 mod liveness;
 mod model;
+mod orbits;
 mod parts;
 mod path;
 mod row;
@@ -24,9 +25,15 @@ mod store;
 use std::sync::Mutex;
 
 use algorithms::properties::Terms;
-use algorithms::{SettingError, registry};
+use algorithms::{Setting, SettingError, registry};
 
 pub use job::{Finding, Job, Progress, Seen, Verdict};
+
+/// Whether the algorithm of this name lets nodes exchange their numbers in this setting, so that [`Job::symmetry`]
+/// makes sense.
+pub fn is_symmetric(name: &str, setting: &Setting) -> Result<bool, SettingError> {
+    registry::system(name, setting).map(|system| model::is_symmetric(&system))
+}
 
 /// Explores everything that the job allows for the algorithm of this name. `progress` is called from time to
 /// time.
@@ -36,7 +43,11 @@ pub fn check(name: &str, job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Res
     job.refuse_without_pace(system.info())?;
     let terms = Terms::new(system.info(), job.case.setting.tokens, job.case.allowance.conditions());
     let terms = job.only.map_or(terms, |property| terms.only(property));
-    let model = Mutex::new(model::Model::new(system.clone(), &job.case));
-    let result = search::search(&model, job, terms, progress);
+    let mut model = model::Model::new(system.clone(), &job.case);
+    if job.symmetry {
+        model.use_symmetry()?;
+    }
+    let model = Mutex::new(model);
+    let result = search::search(&model, job, terms, progress)?;
     Ok(job::conclude(job, &system, &model, result))
 }

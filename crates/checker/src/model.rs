@@ -15,6 +15,13 @@ use algorithms::{
 use crate::fast_hash::FastMap;
 use crate::row::{Budget, RowBuffer, RowLayout};
 
+mod answers;
+mod symmetry;
+
+use answers::Answers;
+use symmetry::Symmetry;
+pub(crate) use symmetry::{MOST_SYMMETRIC_NODES, is_symmetric};
+
 /// What the search knows about the state of a node.
 pub(crate) struct NodeInfo {
     /// Moves that are always possible, apart from deliveries.
@@ -23,7 +30,8 @@ pub(crate) struct NodeInfo {
     pub(crate) when_busy: Vec<Move>,
     /// Moves that are possible only when none is.
     pub(crate) when_silent: Vec<Move>,
-    pub(crate) census: Census,
+    /// `None` if it counts nothing.
+    pub(crate) census: Option<Census>,
     /// Its client has made and finished all its requests.
     pub(crate) done: bool,
     /// Its client has not made any request yet.
@@ -43,7 +51,7 @@ pub(crate) struct Move {
 }
 
 /// The cause of a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     Request(ClientId, Groups),
     Cancel(ClientId),
@@ -69,7 +77,8 @@ pub(crate) struct Outcome {
 pub(crate) struct InboxInfo {
     /// The messages that can arrive next, each with the remaining inbox.
     pub(crate) arrivals: Vec<(u32, u32)>,
-    pub(crate) census: Census,
+    /// `None` if it counts nothing.
+    pub(crate) census: Option<Census>,
     /// The inbox after a tick; `None` if a message must arrive first, or if time is not modelled.
     pub(crate) ticked: Option<u32>,
 }
@@ -136,6 +145,9 @@ pub(crate) struct Model {
     nodes: Numbered<NodePart>,
     envelopes: Numbered<Envelope>,
     inboxes: Numbered<(NodeId, Vec<u32>)>,
+    answers: Answers,
+    /// If states that are renamings of each other count as one.
+    symmetry: Option<Symmetry>,
 }
 
 impl Model {
@@ -156,6 +168,8 @@ impl Model {
             nodes: Numbered::new(),
             envelopes: Numbered::new(),
             inboxes: Numbered::new(),
+            answers: Answers::default(),
+            symmetry: None,
             system,
         }
     }
@@ -235,6 +249,10 @@ impl Model {
 
     fn census(&self) -> Census {
         Census::new(self.system.setting().nodes, self.system.setting().groups)
+    }
+
+    fn unless_zero(&self, census: Census) -> Option<Census> {
+        (census != self.census()).then_some(census)
     }
 
     /// The outcomes of an event, for every combination of picks. `prepare` updates the counts of the checker.
@@ -359,8 +377,7 @@ impl Model {
         self.layout.buffer(&states, &inboxes, self.budget)
     }
 
-    /// The state of a node, and the moves it can make by itself.
-    pub(crate) fn node(&mut self, id: u32) -> NodeInfo {
+    fn node_alone(&mut self, id: u32) -> NodeInfo {
         let part = self.nodes.values[id as usize].clone();
         let (mut moves, mut when_busy, mut when_silent) = (Vec::new(), Vec::new(), Vec::new());
         if part.node.state.is_some() {
@@ -391,11 +408,11 @@ impl Model {
         let done = idle && part.requests_left == 0 && part.node.state.is_some();
         let fresh = part.requests_left == self.requests;
         let ticked = self.tick_node(&part);
+        let census = self.unless_zero(census);
         NodeInfo { moves, when_busy, when_silent, census, done, fresh, ticked }
     }
 
-    /// The messages under way to a node.
-    pub(crate) fn inbox(&mut self, id: u32) -> InboxInfo {
+    fn inbox_alone(&mut self, id: u32) -> InboxInfo {
         let (node, envelopes) = self.inboxes.values[id as usize].clone();
         let mut census = self.census();
         let mut arrivals = Vec::new();
@@ -413,11 +430,10 @@ impl Model {
             }
         }
         let ticked = self.tick_inbox(node, &envelopes);
-        InboxInfo { arrivals, census, ticked }
+        InboxInfo { arrivals, census: self.unless_zero(census), ticked }
     }
 
-    /// The effects of a message on a node: one outcome for every combination of picks.
-    pub(crate) fn deliver(&mut self, node: u32, envelope: u32) -> Vec<Outcome> {
+    fn deliver_alone(&mut self, node: u32, envelope: u32) -> Vec<Outcome> {
         let (from, message) = self.envelope(envelope);
         let message = message.clone();
         self.outcomes(node, &Event::Input(Input::Deliver { from, message }), |_| {})

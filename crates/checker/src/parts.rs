@@ -1,7 +1,7 @@
-//! The behaviour of the numbered parts, cached per thread, and the successors of a state. A cached answer
-//! needs no lock.
+//! The behaviour of the numbered parts, as far as a thread has asked about it, and the successors of a state. An
+//! answer that the thread has needs no lock.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use sync::IgnorePoison;
 
@@ -30,11 +30,11 @@ pub(crate) enum Link {
 pub(crate) struct Parts<'a> {
     model: &'a Mutex<Model>,
     pub(crate) layout: RowLayout,
-    nodes: Vec<Option<Box<NodeInfo>>>,
-    inboxes: Vec<Option<Box<InboxInfo>>>,
+    nodes: Vec<Option<Arc<NodeInfo>>>,
+    inboxes: Vec<Option<Arc<InboxInfo>>>,
     /// By the state of a node and an envelope: the index in `outcomes`.
     delivered: FastMap<u64, usize>,
-    outcomes: Vec<Vec<Outcome>>,
+    outcomes: Vec<Arc<[Outcome]>>,
     /// By inbox and envelope: the inbox with that message added.
     pushed: FastMap<u64, u32>,
     next: RowBuffer,
@@ -56,12 +56,12 @@ fn ask(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
     model.lock().ignore_poison()
 }
 
-fn known<T>(list: &mut Vec<Option<Box<T>>>, id: u32, find: impl FnOnce() -> T) -> &T {
+fn known<T>(list: &mut Vec<Option<Arc<T>>>, id: u32, find: impl FnOnce() -> Arc<T>) -> &T {
     let index = id as usize;
     if index >= list.len() {
         list.resize_with(index + 1, || None);
     }
-    list[index].get_or_insert_with(|| Box::new(find()))
+    list[index].get_or_insert_with(find)
 }
 
 impl<'a> Parts<'a> {

@@ -8,7 +8,9 @@ use sync::IgnorePoison;
 
 use crate::job::Job;
 use crate::model::{Cause, Model};
+use crate::orbits::Orbits;
 use crate::parts::{Link, Parts};
+use crate::row::RowBuffer;
 use crate::search::Path;
 
 /// The steps of a path.
@@ -44,6 +46,29 @@ pub(crate) fn steps(model: &Mutex<Model>, system: System<Erased>, job: &Job, pat
         steps.push(step);
     }
     steps
+}
+
+/// A run through states whose representatives these are. The first of them is the initial state, which has no
+/// other renaming.
+pub(crate) fn real_states(
+    parts: &mut Parts<'_>,
+    orbits: &mut Orbits<'_>,
+    representatives: &[RowBuffer],
+) -> Vec<RowBuffer> {
+    let mut states: Vec<RowBuffer> = representatives.first().cloned().into_iter().collect();
+    for wanted in representatives.iter().skip(1) {
+        let mut found = None;
+        let row = states[states.len() - 1].as_row();
+        parts.expand(row, |_, next, _| {
+            if found.is_none() && orbits.representative(next) == wanted.as_row() {
+                let mut state = wanted.clone();
+                state.copy(next);
+                found = Some(state);
+            }
+        });
+        states.push(found.expect("what a state can do, its renamings can do"));
+    }
+    states
 }
 
 /// The cause of a step.

@@ -5,7 +5,7 @@ use algorithms::Case;
 
 /// How many faults may still happen: losses, duplicates, crashes, and timers that expire while messages are
 /// under way. One number holds them all, a byte each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Budget(u32);
 
 impl Budget {
@@ -146,6 +146,12 @@ impl RowBuffer {
     #[inline]
     pub(crate) fn set_inbox(&mut self, node: usize, inbox: u32) {
         self.words[self.layout.nodes + node] = inbox;
+    }
+
+    /// Sets one of the numbers, counted from the first node's state.
+    #[inline]
+    pub(crate) fn set(&mut self, place: usize, part: u32) {
+        self.words[place] = part;
     }
 
     /// Takes a cost, which the budget affords, from the budget.

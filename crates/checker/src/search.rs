@@ -5,13 +5,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use algorithms::properties::Terms;
-use algorithms::{Census, Property, Violation};
+use algorithms::{Census, Property, SettingError, Violation};
 use sync::IgnorePoison;
 
 use crate::job::{Job, Progress};
 use crate::liveness::{Log, stuck_state};
 use crate::model::Model;
+use crate::orbits::Orbits;
 use crate::parts::{Link, Parts};
+use crate::path;
 use crate::row::{Row, RowBuffer, RowLayout, Rows};
 use crate::store::{Batch, StateId, Store};
 
@@ -21,6 +23,7 @@ const CHUNK: usize = 256;
 /// The result of a search.
 pub(crate) struct SearchResult {
     pub(crate) states: u64,
+    pub(crate) represented: u64,
     pub(crate) transitions: u64,
     pub(crate) depth: u32,
     pub(crate) bytes: u64,
@@ -66,6 +69,8 @@ impl Found {
 /// One thread's part of the search.
 struct Worker<'a> {
     parts: Parts<'a>,
+    /// With symmetry.
+    orbits: Option<Orbits<'a>>,
     store: &'a Store,
     terms: Terms,
     census: Census,
@@ -79,6 +84,8 @@ struct Worker<'a> {
     /// The indices in the batch of successors by a cancellation, which progress must not depend on.
     cancelled: Vec<usize>,
     log: Log,
+    /// How many states the visited ones stand for.
+    represented: u64,
     transitions: u64,
     notes: u64,
     most_inside: u32,
@@ -97,6 +104,7 @@ impl<'a> Worker<'a> {
     ) -> Worker<'a> {
         Worker {
             parts: Parts::new(model, layout),
+            orbits: Orbits::new(model, layout),
             store,
             terms,
             census: Census::new(job.case.setting.nodes, job.case.setting.groups),
@@ -105,6 +113,7 @@ impl<'a> Worker<'a> {
             ends: Vec::new(),
             cancelled: Vec::new(),
             log: Log::default(),
+            represented: 0,
             transitions: 0,
             notes: 0,
             most_inside: 0,
@@ -121,11 +130,16 @@ impl<'a> Worker<'a> {
         for node in 0..self.parts.layout.nodes() {
             let info = self.parts.node(row.node(node));
             done &= info.done;
-            self.census.add(&info.census);
-            if !row.is_inbox_empty(node) {
-                self.census.add(&self.parts.inbox(row.inbox(node)).census);
+            if let Some(census) = &info.census {
+                self.census.add(census);
+            }
+            if !row.is_inbox_empty(node)
+                && let Some(census) = &self.parts.inbox(row.inbox(node)).census
+            {
+                self.census.add(census);
             }
         }
+        self.census.all_added();
         self.most_inside = self.most_inside.max(self.census.inside);
         self.longest_queue = self.longest_queue.max(self.census.longest_queue);
         if let Some(property) = self.terms.violated(&self.census) {
@@ -145,8 +159,9 @@ impl<'a> Worker<'a> {
 
     /// Explores a state: checks it and computes its successors.
     fn visit(&mut self, id: StateId, row: Row<'_>) {
+        self.represented += self.orbits.as_mut().map_or(1, |orbits| orbits.size(row));
         let done = self.inspect(id, row);
-        let Worker { parts, terms, batch, cancelled, transitions, notes, by_link, .. } = self;
+        let Worker { parts, orbits, terms, batch, cancelled, transitions, notes, by_link, .. } = self;
         let mut can_go_on = false;
         parts.expand(row, |link, next, outcome| {
             *transitions += 1;
@@ -167,6 +182,7 @@ impl<'a> Worker<'a> {
             if matches!(link, Link::Cancel { .. }) {
                 cancelled.push(batch.len());
             }
+            let next = orbits.as_mut().map_or(next, |orbits| orbits.representative(next));
             batch.add(next.words(), id);
         });
         self.ends.push((id, done, self.batch.len()));
@@ -230,7 +246,7 @@ pub(crate) fn search(
     job: &Job,
     terms: Terms,
     progress: &(dyn Fn(Progress) + Sync),
-) -> SearchResult {
+) -> Result<SearchResult, SettingError> {
     let (start, layout) = {
         let mut model = model.lock().ignore_poison();
         (model.start(), model.layout())
@@ -276,7 +292,29 @@ pub(crate) fn search(
         last_level = linked;
         depth += 1;
     }
-    finish(&store, root, workers, depth, cut, &terms)
+    if let Some(broken) = model.lock().ignore_poison().broken_symmetry() {
+        return Err(SettingError(broken.to_string()));
+    }
+    let result = finish(&store, root, workers, depth, cut, &terms);
+    let violation = result.violation.map(|found| {
+        let worker = Worker::new(model, layout, &store, terms, job);
+        with_real_names(worker, found)
+    });
+    Ok(SearchResult { violation, ..result })
+}
+
+/// With symmetry, the states of a path are renamed, each in its own way. This is the run in which nodes keep
+/// their numbers, with the violation as it shows there.
+fn with_real_names(mut worker: Worker<'_>, (violation, path): (Violation, Path)) -> (Violation, Path) {
+    let Worker { parts, orbits: Some(orbits), .. } = &mut worker else { return (violation, path) };
+    let states = path::real_states(parts, orbits, &path.states);
+    if let Some(last) = states.last() {
+        worker.visit(0, last.as_row());
+    }
+    match worker.by_state.or(worker.by_link) {
+        Some(Candidate { violation, last, .. }) => (violation, Path { states, last }),
+        None => (violation, Path { states, last: None }),
+    }
 }
 
 /// The ranges of states that threads take from the frontier.
@@ -316,6 +354,7 @@ fn finish(
         .map(|Candidate { violation, state, last }| (violation, Path { states: way_to(state), last }));
     SearchResult {
         states: store.len(),
+        represented: workers.iter().map(|worker| worker.represented).sum(),
         transitions: workers.iter().map(|worker| worker.transitions).sum(),
         depth,
         bytes: store.bytes() + logs.iter().map(|log| log.bytes()).sum::<u64>(),

@@ -100,6 +100,11 @@ impl Rules {
         })
     }
 
+    /// Only a holder that informs the nodes after it, by number, tells nodes apart.
+    pub(super) fn is_symmetric(&self) -> bool {
+        self.inform == 0 || self.whom == Whom::Random
+    }
+
     /// The token that a node asks for before it has seen any, if it does not choose at random.
     pub(super) fn first<A: crate::Algorithm>(&self, site: &Site<'_, A>) -> u32 {
         if self.choose == Choose::Random || self.first_same { 0 } else { site.me % site.tokens }

@@ -1,6 +1,7 @@
 //! How nodes are divided into local groups, for any number of nodes.
 
 use crate::algorithm::NodeId;
+use crate::renaming::Renaming;
 
 /// A local group, numbered from 0.
 pub type LocalGroup = u32;
@@ -45,6 +46,15 @@ impl Layout {
     /// The local collector of a node's group.
     pub fn collector_of(self, node: NodeId) -> NodeId {
         self.collector(self.group_of(node))
+    }
+
+    /// Whether collectors keep their numbers, and all other nodes their groups.
+    pub fn is_kept_by(self, renaming: &Renaming) -> bool {
+        let keeps = |node| {
+            self.group_of(renaming.of(node)) == self.group_of(node)
+                && (renaming.of(node) == node || !self.is_collector(node))
+        };
+        (0..self.nodes).all(keeps)
     }
 
     /// Whether a node is the local collector of its group.

@@ -3,7 +3,6 @@
 //! these rules for its correctness.
 
 use super::{Body, Context, Forest, Held, Out, TokenId};
-use crate::algorithm::NodeId;
 
 /// After so many entries without a request of another node a holder invites one. With fewer, chance would
 /// often look like a token that few nodes request, and at light load invitations cost more than they bring.
@@ -24,8 +23,8 @@ impl Forest {
     }
 
     /// Invites a node to request the token by which a client has just entered, if no request has come for it
-    /// for many entries, and other tokens are elsewhere: after 8, 16, 32 and so on, each time another node. So
-    /// a node that uses a semaphore alone sends almost nothing.
+    /// for many entries, and other tokens are elsewhere: after 8, 16, 32 and so on. So a node that uses a
+    /// semaphore alone sends almost nothing.
     pub(super) fn invite(&mut self, site: &Context<'_>, index: usize, out: &mut Out<'_>) {
         let all_here = self.usable() == self.size.tokens as usize;
         let held = &mut self.held[index];
@@ -36,9 +35,10 @@ impl Forest {
         if held.undisturbed < UNDISTURBED || !held.undisturbed.is_power_of_two() {
             return;
         }
-        let (token, distance) = (held.token, (held.undisturbed / UNDISTURBED).ilog2() + 1);
-        let to = (site.me + distance) % site.nodes as NodeId;
-        if to != site.me {
+        let token = held.token;
+        if site.nodes > 1 {
+            let other = out.pick(site.nodes - 1);
+            let to = other + u32::from(other >= site.me);
             self.send(site, to, Body::Invite { token }, out);
         }
     }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::{Body, Context, Defect, Forest, Held, Out, QueueEnd, Ticket, TokenId, Via};
 use crate::algorithm::NodeId;
+use crate::renaming::Renaming;
 
 /// The state that only the home has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,6 +32,12 @@ impl Home {
         let Home { known, tickets, hungry, may_fetch, forgetting, retired } = self;
         let quiet = known.is_empty() && tickets.is_empty() && hungry.is_empty() && forgetting.is_empty();
         quiet && !may_fetch && *retired == 0
+    }
+
+    pub(super) fn rename(&mut self, renaming: &Renaming) {
+        renaming.rename(self.tickets.iter_mut().map(|ticket| &mut ticket.holder));
+        renaming.rename(&mut self.hungry);
+        renaming.rename(self.forgetting.iter_mut().map(|(node, _)| node));
     }
 
     /// Whether no node relies on it.

@@ -1,5 +1,6 @@
 //! What nodes send.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -135,7 +136,29 @@ pub struct Ticket {
     pub version: u64,
 }
 
+impl Entry {
+    pub(super) fn nodes(&mut self) -> impl Iterator<Item = &mut NodeId> {
+        [&mut self.node].into_iter().chain(self.via.as_mut().map(|via| &mut via.node))
+    }
+}
+
 impl Body {
+    /// The nodes that it names.
+    pub(super) fn nodes(&mut self) -> Vec<&mut NodeId> {
+        match self {
+            Body::Request { origin, .. } => vec![origin],
+            Body::Move { origin, via, .. } => vec![origin, &mut via.node],
+            Body::Token { queue, .. } => queue.iter_mut().flat_map(Entry::nodes).collect(),
+            Body::Idle { ticket, .. } | Body::Offer { ticket } => vec![&mut ticket.holder],
+            Body::Gone { via, .. } => vec![&mut via.node],
+            Body::Hungry
+            | Body::Forget { .. }
+            | Body::Inform { .. }
+            | Body::Resized { .. }
+            | Body::Invite { .. } => Vec::new(),
+        }
+    }
+
     pub(super) fn count(&self, to: NodeId, census: &mut Census) {
         match self {
             Body::Request { origin, .. } | Body::Move { origin, .. } => census.request_of(*origin),

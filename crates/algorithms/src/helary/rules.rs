@@ -84,6 +84,11 @@ impl Rules {
         Rules { tree, behaviour, defect: Defect::of(setting) }
     }
 
+    /// Only an open cube asks how far apart the numbers of two nodes are.
+    pub(super) fn is_symmetric(&self) -> bool {
+        self.behaviour != Behaviour::OpenCube
+    }
+
     /// Whether a node with this father passes on the request of this node, rather than stand in for it.
     pub(super) fn is_transit(
         &self,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::{COLLECT, Context, LATE, Makki, Message, OTHER_FORM, Out};
 use crate::algorithm::{Input, NodeId, UNUSED_INPUT};
 use crate::census::Census;
+use crate::renaming::Renaming;
 
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +41,15 @@ struct Token {
 }
 
 impl Bare {
+    pub(super) fn rename(&mut self, renaming: &Renaming) {
+        if let Client::Inside(heir) = &mut self.client {
+            renaming.rename(heir);
+        }
+        renaming.rename(self.token.iter_mut().flat_map(|token| &mut token.queue));
+        renaming.rename([&mut self.good]);
+        renaming.rename(&mut self.collected);
+    }
+
     pub(super) fn start(site: &Context<'_>) -> Bare {
         let first = Token { queue: Vec::new(), free: site.tokens };
         Bare {

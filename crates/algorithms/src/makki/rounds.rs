@@ -8,6 +8,7 @@ use core::fmt;
 use super::{COLLECT, Context, Defect, LATE, Makki, Message, OTHER_FORM, Out};
 use crate::algorithm::{Input, NodeId, UNUSED_INPUT};
 use crate::census::Census;
+use crate::renaming::Renaming;
 
 #[cfg(test)]
 mod paper;
@@ -58,6 +59,13 @@ pub enum Content {
 }
 
 impl Content {
+    pub(super) fn rename(&mut self, renaming: &Renaming) {
+        match self {
+            Content::Request(node) | Content::Update(node) => renaming.rename([node]),
+            Content::Release { behind } | Content::Token { behind, .. } => renaming.rename(behind),
+        }
+    }
+
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Content::Request(_) => "REQUEST",
@@ -87,6 +95,13 @@ impl Content {
 }
 
 impl Rounds {
+    pub(super) fn rename(&mut self, renaming: &Renaming) {
+        renaming.rename([&mut self.good]);
+        renaming.rename(&mut self.behind);
+        renaming.rename(&mut self.collected);
+        renaming.rename(self.early.iter_mut().map(|(node, _)| node));
+    }
+
     pub(super) fn start(site: &Context<'_>) -> Rounds {
         let first = site.me == 0;
         Rounds {

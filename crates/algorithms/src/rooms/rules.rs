@@ -67,7 +67,7 @@ impl Default for Rules {
 impl Rules {
     const PASSES: u32 = 4;
     /// A hand-off to another captain costs a hop, so it is rare.
-    const TURNS: u32 = 32;
+    pub(super) const TURNS: u32 = 32;
 
     /// The rules of the lock service: an idle token goes home, and is forgotten elsewhere.
     pub fn service(home: NodeId, passes: u32, linger: u32, floor: u64) -> Rules {

@@ -3,4 +3,5 @@
 mod partitioned;
 mod plain;
 mod suite;
+mod symmetry;
 mod verdicts;

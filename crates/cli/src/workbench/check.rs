@@ -104,12 +104,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
     for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
         let mut seen = vec![false; info.sometimes.len()];
         for scope in info.suite {
-            let job = Job {
-                threads: arguments.threads()?,
-                max_states: arguments.max_states,
-                ..Job::of(scope, None)
-            };
-            let checked = check(info.name, job)?;
+            let checked = check(info.name, arguments.suite_job(info.name, scope)?)?;
             for (what, seen) in info.sometimes.iter().zip(&mut seen) {
                 *seen |= checked.finding.sometimes.iter().any(|note| note.what == *what && note.seen);
             }

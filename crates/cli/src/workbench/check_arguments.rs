@@ -6,7 +6,7 @@ use algorithms::info::{Clients, DefectInfo, Pace, Shows};
 use algorithms::{Case, Conditions, Info, Property, Scope, registry};
 use anyhow::{Result, anyhow, bail};
 use checker::Job;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::terminal::format::Format;
 
@@ -88,6 +88,10 @@ pub(crate) struct Arguments {
     /// How many threads search (default: all cores)
     #[arg(long)]
     threads: Option<usize>,
+    /// Count states in which nodes have only exchanged their numbers as one: fewer states, the same verdicts. Only for
+    /// algorithms that do not tell nodes apart; with --all, for those that do not
+    #[arg(long, value_enum, default_value_t = Symmetry::Off)]
+    symmetry: Symmetry,
     /// A table for people, JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
@@ -110,6 +114,13 @@ pub(crate) struct Arguments {
     /// List the defects that can be put back: errors of the papers, and mutants
     #[arg(long)]
     pub(crate) list_defects: bool,
+}
+
+/// Whether renamed states count as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Symmetry {
+    On,
+    Off,
 }
 
 impl Arguments {
@@ -152,7 +163,19 @@ impl Arguments {
             })?),
             None => None,
         };
-        Ok(Job { case: self.case(info)?, only, max_states: self.max_states, threads: self.threads()? })
+        let (max_states, threads) = (self.max_states, self.threads()?);
+        if self.symmetry == Symmetry::On && self.random_runs(info).is_some() {
+            bail!("random runs take one state after the other: --symmetry on is for exploring all of them");
+        }
+        let symmetry = self.symmetry == Symmetry::On;
+        Ok(Job { case: self.case(info)?, only, max_states, threads, symmetry })
+    }
+
+    /// The job for a scope of the standard suite. Symmetry is used where there is any.
+    pub(crate) fn suite_job(&self, name: &str, scope: &Scope) -> Result<Job> {
+        let job = Job { threads: self.threads()?, max_states: self.max_states, ..Job::of(scope, None) };
+        let symmetry = self.symmetry == Symmetry::On && checker::is_symmetric(name, &job.case.setting)?;
+        Ok(Job { symmetry, ..job })
     }
 
     fn case(&self, info: &Info) -> Result<Case> {

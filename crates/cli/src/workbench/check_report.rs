@@ -48,6 +48,9 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "delay": case.allowance.pace.map(|pace| pace.delay),
         "section": case.allowance.pace.map(|pace| pace.section),
         "threads": job.threads,
+        "symmetry": job.symmetry,
+        "renamings": finding.renamings,
+        "represented": finding.represented,
         "states": finding.states,
         "transitions": finding.transitions,
         "depth": finding.depth,
@@ -71,13 +74,21 @@ pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
     let network = if *reorders { "messages in any order" } else { "messages in order (FIFO)" };
     say!("{name}: {}, {network}", describe(checked));
     say!(
-        "{} states, {} transitions, depth {}, {seconds:.2} s ({} states/s), {} bytes a state\n",
+        "{} states, {} transitions, depth {}, {seconds:.2} s ({} states/s), {} bytes a state",
         grouped(finding.states),
         grouped(finding.transitions),
         finding.depth,
         grouped((finding.states as f64 / seconds) as u64),
         finding.bytes_per_state,
     );
+    match job.symmetry {
+        false => say!(),
+        true => say!(
+            "Symmetry: the states explored stand for {}, by {}.\n",
+            grouped(finding.represented),
+            count(finding.renamings, "renaming")
+        ),
+    }
     let mut rows = vec![vec!["property".to_string(), "verdict".to_string()]];
     rows.extend(
         finding

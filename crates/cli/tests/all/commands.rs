@@ -89,6 +89,35 @@ fn what_holds_ends_with_0_and_says_so() {
 }
 
 #[test]
+fn symmetry_finds_the_same_from_fewer_states() {
+    let folder = Folder::new("symmetry");
+    let explore = |symmetry: &str| {
+        let scope = "check naimi-trehel --nodes 4 --requests 1 --format json";
+        folder.prints_json(&format!("{scope} --symmetry {symmetry}"))
+    };
+    let (plain, symmetric) = (explore("off"), explore("on"));
+    assert_eq!((&plain["symmetry"], &plain["renamings"]), (&false.into(), &1.into()));
+    assert_eq!((&symmetric["symmetry"], &symmetric["renamings"]), (&true.into(), &6.into()));
+    assert_eq!(symmetric["represented"], plain["states"]);
+    assert!(symmetric["states"].as_u64().unwrap() * 4 < plain["states"].as_u64().unwrap());
+    assert_eq!((&symmetric["verdict"], &symmetric["depth"]), (&plain["verdict"], &plain["depth"]));
+    let shown = text(&folder.run("check naimi-trehel --nodes 4 --symmetry on").stdout);
+    assert!(shown.contains("by 6 renamings"), "{shown}");
+    let violated = folder.run("check rooms --defect parked-kept --symmetry on --trace it.json");
+    assert_eq!(code(&violated), 1);
+    assert_eq!(code(&folder.run("trace it.json")), 0);
+    for (command, hint) in [
+        ("check lamport --symmetry on", "leave out --symmetry on"),
+        ("check naimi-trehel --nodes 7 --symmetry on", "at most 6 nodes"),
+        ("check naimi-trehel --symmetry on --random 10", "--symmetry on is for exploring"),
+    ] {
+        let refused = folder.run(command);
+        assert_eq!(code(&refused), 2, "{command}");
+        assert!(text(&refused.stderr).contains(hint), "{command}: {}", text(&refused.stderr));
+    }
+}
+
+#[test]
 fn what_the_search_does_not_look_at_is_not_said_to_hold() {
     let folder = Folder::new("not-checked");
     let shown = text(&folder.run("check forest --nodes 2 --clients 2").stdout);
