@@ -21,7 +21,7 @@ defects! {
             printed: "a node with clients that sends a token on joins its queue, even if it has asked for another",
             right: "only if it has no request out",
             shows: Shows::Search(Property::OnePlacePerRequest),
-            scope: Scope::new(3, 2, 2).clients(2).with(&[("passes", "0")]),
+            scope: Scope::new(3, 2, 2).clients(2).with(&[("passes", "0"), ("ask", "at-once")]),
         },
         UnwantedKeepsPointer => DefectInfo {
             name: "unwanted-keeps-pointer",
@@ -29,7 +29,7 @@ defects! {
             printed: "a node that no longer wants the token that comes does not mend its pointer",
             right: "the way to the token that it asked for leads over the node that turned its request aside",
             shows: Shows::Search(Property::NothingImpossible),
-            scope: Scope::new(2, 2, 2).clients(2),
+            scope: Scope::new(2, 2, 2).clients(2).with(&[("ask", "at-once")]),
         },
         BorrowedUntagged => DefectInfo {
             name: "borrowed-untagged",
@@ -37,7 +37,7 @@ defects! {
             printed: "a token that becomes idle serves the queue of another one here as if it were its own",
             right: "the entry says what was asked for, and who turned it aside",
             shows: Shows::Search(Property::NothingImpossible),
-            scope: Scope::new(2, 2, 2).clients(2),
+            scope: Scope::new(2, 2, 2).clients(2).with(&[("ask", "at-once")]),
         },
         IdlePushedHome => DefectInfo {
             name: "idle-pushed-home",
@@ -85,7 +85,7 @@ defects! {
             printed: "a node that sends a token on points to the last node of the queue, whatever its tag",
             right: "to the last one without a tag, else to the head",
             shows: Shows::Search(Property::NobodyLeftWaiting),
-            scope: Scope::new(4, 2, 2),
+            scope: Scope::new(4, 2, 2).with(&[("balance", "no")]),
         },
         OutOfOrder => DefectInfo {
             name: "out-of-order",
