@@ -48,7 +48,7 @@ pub const DEFECT_SEEDS: [DefectSeed; 43] = [
     shows(Defect::MembersById, 2, "crashes=10"),
     shows(Defect::RestartReplaces, 62, "names=1,section=3000,crashes=12,clients=12"),
     shows(Defect::ReadmitsIncarnation, 0, "names=1,pauses=10,lease=1000"),
-    shows(Defect::ResumesAfterExclusion, 0, ""),
+    shows(Defect::ResumesAfterExclusion, 2, ""),
     shows(Defect::QuorumOfEnds, 0, ""),
     shows(Defect::MintsEarly, 0, ""),
     shows(Defect::EndBeforeReport, 0, ""),

@@ -89,16 +89,19 @@ fn forest_is_bulgannawar_and_vaidya_for_single_clients() {
     }
 }
 
-/// Ten clients at each of five nodes, critical sections of one hop: local hand-offs save most messages. With
-/// long sections and little load, hunting shortens waits to less than half.
+/// Ten clients at each of five nodes, critical sections of one hop: local hand-offs save most messages, and
+/// serving all that waited when the token came saves half of the rest. With long sections and little load,
+/// hunting shortens waits to less than half.
 #[test]
 fn forest_hands_over_locally_and_hunts() {
-    let messages = |passes: u32| {
-        let found = summary("forest", &format!("nodes=5 clients=10 rate=1 cs=1 passes={passes}"), 2);
+    let messages = |options: &str| {
+        let found = summary("forest", &format!("nodes=5 clients=10 rate=1 cs=1 {options}"), 2);
         found.messages_per_entry.mean
     };
-    assert_near("no passes", messages(0), 1.63, 0.03);
-    assert_near("four passes", messages(4), 0.37, 0.03);
+    let by_nodes = "share=nodes ask=at-once balance=no";
+    assert_near("no passes", messages(&format!("passes=0 {by_nodes}")), 1.63, 0.03);
+    assert_near("four passes", messages(&format!("passes=4 {by_nodes}")), 0.37, 0.03);
+    assert_near("by clients", messages(""), 0.205, 0.02);
     let wait = |hunt: &str| {
         summary("forest", &format!("nodes=10 cs=200 rate=0.0003 hunt={hunt}"), 2).time_to_enter.mean
     };
