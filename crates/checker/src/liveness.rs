@@ -1,5 +1,7 @@
 //! Whether a state in which every client has been served is reachable from every state.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
 use crate::store::{StateId, Store};
 
 /// The successors of each state, in the order of exploration, written so that it can be read backwards: the
@@ -35,34 +37,44 @@ impl Log {
     }
 }
 
-/// The nearest state from which the end is not reachable, if there is one.
+/// The nearest state from which the end is not reachable, if there is one. Each log is read by a thread of its
+/// own: states only ever become good, so a thread that has not seen another's change yet is late and not wrong.
 pub(crate) fn stuck_state(
     store: &Store,
     logs: &[&Log],
     distance: impl Fn(StateId) -> usize,
 ) -> Option<StateId> {
     let offsets = store.offsets();
-    let mut good = vec![false; store.len() as usize];
-    // Links mostly lead from earlier to later states, so one backward grant settles nearly everything. Passes
+    let good: Vec<AtomicBool> = (0..store.len()).map(|_| AtomicBool::new(false)).collect();
+    let is_good = |state: StateId| good[offsets.number(state)].load(Ordering::Relaxed);
+    let pass = |log: &Log| {
+        let mut changed = 0;
+        log.backwards(|state, served, successors| {
+            if !is_good(state) && (served || successors.iter().any(|&next| is_good(next))) {
+                good[offsets.number(state)].store(true, Ordering::Relaxed);
+                changed += 1;
+            }
+        });
+        changed
+    };
+    // Links mostly lead from earlier to later states, so one backward pass settles nearly everything. Passes
     // repeat until nothing changes, for the links that lead back.
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for log in logs {
-            log.backwards(|state, served, successors| {
-                let number = offsets.number(state);
-                if !good[number] && (served || successors.iter().any(|&next| good[offsets.number(next)])) {
-                    good[number] = true;
-                    changed = true;
-                }
-            });
+    let mut left = good.len();
+    loop {
+        let changed = sum_of_all(logs, pass);
+        left -= changed;
+        if left == 0 {
+            return None;
+        }
+        if changed == 0 {
+            break;
         }
     }
     let mut nearest: Option<(usize, StateId)> = None;
     for log in logs {
         let mut earliest = None;
         log.backwards(|state, _, _| {
-            if !good[offsets.number(state)] {
+            if !is_good(state) {
                 earliest = Some(state);
             }
         });
@@ -74,6 +86,20 @@ pub(crate) fn stuck_state(
         }
     }
     nearest.map(|(_, state)| state)
+}
+
+/// The sum of what `count` finds in all logs, each in a thread of its own.
+fn sum_of_all(logs: &[&Log], count: impl Fn(&Log) -> usize + Sync) -> usize {
+    if let [log] = logs {
+        return count(log);
+    }
+    let all = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for log in logs {
+            scope.spawn(|| all.fetch_add(count(log), Ordering::Relaxed));
+        }
+    });
+    all.into_inner()
 }
 
 #[cfg(test)]
