@@ -5,13 +5,16 @@ use algorithms::{Info, Kind, registry};
 use simulator::Plan;
 use simulator::topology::Topology;
 
+/// An option and a value of it.
+type Value = (&'static str, &'static str);
+
 /// An algorithm with options to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
     /// Its name, or partitioned(NAME).
     pub(crate) algorithm: String,
     /// Options other than the default.
-    pub(crate) options: Vec<(&'static str, &'static str)>,
+    pub(crate) options: Vec<Value>,
     /// How many tokens it is asked for.
     pub(crate) tokens: u32,
 }
@@ -47,14 +50,14 @@ pub(crate) const MOST_FOR_ALL_KNOWING: u32 = 3000;
 const MOST_VARIANTS: usize = 12;
 
 /// Numbers worth trying beside the default, for options that are numbers.
-const NUMBERS: &[(&str, &str)] = &[("inform", "2"), ("collect", "0")];
+const NUMBERS: &[Value] = &[("inform", "2"), ("collect", "0")];
 
 /// Values that no load makes sensible: a line or chain has the longest paths of all trees; a tree that only begins as a
 /// cube soon has another shape; behaviour that is drawn is for searches; nodes that all begin with the same token wait for
 /// it; a room that is not closed saves messages at the cost of the waiters of other groups; forgetting a room saves memory
-/// only; only writers hand it off; whom to inform matters only to nodes that inform; and when a captain's timer runs matters
-/// only after a loss, and little then.
-const SENSELESS: &[(&str, &str)] = &[
+/// only; only writers hand it off; whom to inform matters only to nodes that inform; when a captain's timer runs matters
+/// only after a loss, and little then; and what forest did before it was fair is there to compare with.
+const SENSELESS: &[Value] = &[
     ("shape", "line"),
     ("tree", "chain"),
     ("tree", "cube"),
@@ -66,10 +69,16 @@ const SENSELESS: &[(&str, &str)] = &[
     ("whom", "ring"),
     ("whom", "askers"),
     ("watch", "start"),
+    ("share", "nodes"),
+    ("ask", "at-once"),
+    ("balance", "no"),
 ];
 
+/// Values that are of use only together with another one.
+const ONLY_WITH: &[(Value, Value)] = &[(("token", "straight"), ("release", "queue"))];
+
 /// What is sensible all the same where the links of the network have that shape.
-const SENSIBLE_ON: &[(Topology, (&str, &str))] = &[
+const SENSIBLE_ON: &[(Topology, Value)] = &[
     (Topology::Line, ("shape", "line")),
     (Topology::Line, ("tree", "chain")),
     (Topology::Ring, ("shape", "line")),
@@ -99,7 +108,7 @@ pub(crate) fn all(plan: &Plan) -> Vec<Candidate> {
 }
 
 /// The combinations of options that may matter; the first is the default.
-fn variants(info: &Info, tokens: u32, topology: Topology) -> Vec<Vec<(&'static str, &'static str)>> {
+fn variants(info: &Info, tokens: u32, topology: Topology) -> Vec<Vec<Value>> {
     // With one token there is nothing to choose.
     let options: Vec<&OptionInfo> =
         info.options.iter().filter(|option| tokens > 1 || option.name != "choose").collect();
@@ -109,7 +118,7 @@ fn variants(info: &Info, tokens: u32, topology: Topology) -> Vec<Vec<(&'static s
     let others: Vec<Vec<(&str, &str)>> = combined.into_iter().map(other_values).collect();
     let mut all = vec![Vec::new()];
     for values in &others {
-        let with = |value: &(&'static str, &'static str)| {
+        let with = |value: &Value| {
             let changed = all.iter().map(|variant: &Vec<_>| [variant.as_slice(), &[*value]].concat());
             changed.collect::<Vec<_>>()
         };
@@ -121,11 +130,15 @@ fn variants(info: &Info, tokens: u32, topology: Topology) -> Vec<Vec<(&'static s
         all.extend(others.into_iter().flatten().map(|value| vec![value]));
     }
     all.extend(alone.into_iter().flat_map(other_values).map(|value| vec![value]));
+    let lacks = |variant: &[(&str, &str)]| {
+        ONLY_WITH.iter().any(|(value, with)| variant.contains(value) && !variant.contains(with))
+    };
+    all.retain(|variant| !lacks(variant));
     all
 }
 
 /// What an option can be beside its default.
-fn other_values(option: &OptionInfo, topology: Topology) -> Vec<(&'static str, &'static str)> {
+fn other_values(option: &OptionInfo, topology: Topology) -> Vec<Value> {
     if option.values == OptionInfo::NUMBER {
         return NUMBERS.iter().filter(|(name, _)| *name == option.name).copied().collect();
     }
@@ -167,6 +180,8 @@ mod tests {
         let several = labels(10, 3, 1);
         assert!(several.contains(&"bulgannawar-vaidya choose=last-seen inform=2".to_string()));
         assert!(several.contains(&"bulgannawar-vaidya tuning=balanced".to_string()));
+        assert!(several.contains(&"makki release=queue token=straight".to_string()));
+        assert!(!several.contains(&"makki token=straight".to_string()), "it is refused");
         assert!(several.contains(&"partitioned(naimi-trehel)".to_string()));
         assert!(several.contains(&"partitioned(neilsen-mizuno) shape=star".to_string()));
         assert!(several.iter().all(|label| !label.contains("shape=line") && !label.contains("gme")));
