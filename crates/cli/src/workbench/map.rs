@@ -18,6 +18,7 @@ use crate::terminal::format::Format;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
 use crate::terminal::table;
+use crate::workbench::candidates::MOST_FOR_ALL_KNOWING;
 
 /// Show which algorithm is best where: over the load and the length of the section, or over groups.
 ///
@@ -122,6 +123,12 @@ impl Arguments {
     fn maps(&self) -> Result<Vec<Map>> {
         if self.seeds < LEAST_SEEDS {
             bail!("--seeds must be at least {LEAST_SEEDS}: from one run it is not known what is a tie");
+        }
+        if self.nodes > MOST_FOR_ALL_KNOWING {
+            bail!(
+                "--nodes must be at most {MOST_FOR_ALL_KNOWING}: every algorithm is simulated, and what the nodes \
+                 of some know grows with the square of their number; 'tokenwood recommend' leaves those out"
+            );
         }
         let plane = self.plane()?;
         // The two that take every load of their kind.

@@ -1,6 +1,7 @@
 //! The flags that describe what to simulate: one for each parameter of a plan, from the plan's own list.
 
 use std::fs;
+use std::io::Read;
 
 use algorithms::Info;
 use anyhow::{Context, Result, bail};
@@ -92,15 +93,23 @@ impl Args for PlanArguments {
     }
 }
 
+/// No file of latencies is longer: that would be thousands of sites.
+const LONGEST_FILE: u64 = 64 << 20;
+
 /// The latencies of a file, in one line; or the line itself, which has semicolons.
 fn latencies(value: &str) -> Result<String> {
     if value.contains(';') {
         return Ok(value.to_string());
     }
-    let text = fs::read_to_string(value).with_context(|| {
+    let mut text = String::new();
+    let read = fs::File::open(value).and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));
+    let bytes = read.with_context(|| {
         let example = "'one-way,a,b;a,1,40;b,40,1'";
         format!("--latencies {value}: name a CSV file, or write the matrix in one line, such as {example}")
     })?;
+    if bytes as u64 > LONGEST_FILE {
+        bail!("--latencies {value}: that is more than 64 MiB, and no matrix of latencies");
+    }
     let read = Latencies::parse(&text).with_context(|| format!("--latencies {value}"))?;
     Ok(read.to_string())
 }

@@ -97,6 +97,7 @@ fn groups() {
 fn bad_input_gets_one_clear_line_and_2() {
     let cases = [
         ("--seeds 1", "--seeds must be at least 2"),
+        ("--nodes 20000", "--nodes must be at most 3000"),
         ("--output map.gif", "ends in .svg or .png"),
         ("--output no-such-folder/map.svg", "create it first"),
         ("--delays slow", "is none of constant"),

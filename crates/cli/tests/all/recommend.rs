@@ -208,6 +208,7 @@ fn bad_input_gets_one_clear_line_and_2() {
         ("--lose TOKEN", "give a share with --loss"),
         ("--rate fast", "takes a number"),
         ("--topology hypercube", "30 nodes are not a power of two: take 16 or 32 nodes"),
+        ("--latencies /dev/zero", "that is more than 64 MiB"),
         ("--latencies missing.csv", "--latencies missing.csv: name a CSV file"),
         ("--latencies one-way,a;a,x", "latencies: line 2, column 2: 'x' is not a number"),
         ("--latencies one-way,a;a,1 --transit 2", "leave one of the two out"),
