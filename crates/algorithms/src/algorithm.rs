@@ -115,6 +115,19 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         let _ = (message, renaming);
     }
 
+    /// Whether the clients of one node may exchange their numbers under these rules: if a state is renamed by
+    /// [`Algorithm::rename_clients`], every step has the same effects, for renamed clients. A message never names
+    /// a client, and no number breaks a tie. The checker verifies each step that it relies on.
+    fn allows_client_renaming(rules: &Self::Rules) -> bool {
+        let _ = rules;
+        false
+    }
+
+    /// Renames the local clients that this state names. Only called if [`Algorithm::allows_client_renaming`].
+    fn rename_clients(&mut self, renaming: &Renaming) {
+        let _ = renaming;
+    }
+
     /// The kind of a message, for statistics by kind.
     fn kind(message: &Self::Message) -> &'static str;
 

@@ -148,6 +148,8 @@ impl Algorithm for BulgannawarVaidya {
         }
     }
 
+    // A driver knows what it passes on, and inlined this leads straight to the handler.
+    #[inline(always)]
     fn step(&mut self, site: &Site<'_, Self>, input: Input<Self>, out: &mut Outbox<'_, Self>) {
         self.tick(site, &input);
         match input {
@@ -261,14 +263,10 @@ impl BulgannawarVaidya {
 
     fn exit(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
         self.holding = site.has_defect(Defect::HoldingNotCleared);
-        let Some(token) = self.token.take() else {
-            return out.never("a client leaves and there is no token");
-        };
-        if token.queue.is_empty() {
-            self.inform(site, token.id, out);
-            self.token = Some(token);
-        } else {
-            self.pass_on(site, token, out);
+        match &self.token {
+            None => out.never("a client leaves and there is no token"),
+            Some(token) if token.queue.is_empty() => self.inform(site, token.id, out),
+            Some(_) => self.pass_on(site, out),
         }
     }
 
@@ -297,18 +295,10 @@ impl BulgannawarVaidya {
     }
 
     /// Sends the token to the head of its queue.
-    fn pass_on(&mut self, site: &Context<'_>, mut token: Token, out: &mut Out<'_>) {
-        // A token with its fair share of the nodes, this one included, never has so many waiters.
-        let share = site.nodes.div_ceil(site.tokens) as usize;
-        if site.rules.choose == Choose::FairShare && site.tokens > 1 && token.queue.len() >= share {
-            out.note("a node turned away from a token with too many nodes");
-            let other = out.pick(site.tokens - 1);
-            self.seen = if other < token.id { other } else { other + 1 };
-            if site.has_defect(Defect::OverflowSentOn) {
-                for Entry { node, .. } in token.queue.drain(share.max(2) - 1..) {
-                    self.send_on(node, self.seen, out);
-                }
-            }
+    fn pass_on(&mut self, site: &Context<'_>, out: &mut Out<'_>) {
+        let Some(mut token) = self.token.take() else { return };
+        if site.rules.choose == Choose::FairShare && site.tokens > 1 {
+            self.turn_away(site, &mut token, out);
         }
         // Later requests of this node go to the last node that gets this token because it asked for it. An
         // entry that was turned aside says nothing about this token's forest.
@@ -317,6 +307,24 @@ impl BulgannawarVaidya {
         let head = token.queue[0];
         self.point(token.id, last.unwrap_or(&head).node);
         self.send_token(site, head.node, token, out);
+    }
+
+    /// Asks for another token from now on, if too many nodes wait for this one.
+    #[inline(never)]
+    fn turn_away(&mut self, site: &Context<'_>, token: &mut Token, out: &mut Out<'_>) {
+        // A token with its fair share of the nodes, this one included, never has so many waiters.
+        let share = site.nodes.div_ceil(site.tokens) as usize;
+        if token.queue.len() < share {
+            return;
+        }
+        out.note("a node turned away from a token with too many nodes");
+        let other = out.pick(site.tokens - 1);
+        self.seen = if other < token.id { other } else { other + 1 };
+        if site.has_defect(Defect::OverflowSentOn) {
+            for Entry { node, .. } in token.queue.drain(share.max(2) - 1..) {
+                self.send_on(node, self.seen, out);
+            }
+        }
     }
 
     fn on_request(&mut self, site: &Context<'_>, origin: NodeId, asked: TokenId, out: &mut Out<'_>) {
@@ -357,11 +365,10 @@ impl BulgannawarVaidya {
         &mut self,
         site: &Context<'_>,
         id: TokenId,
-        queue: Vec<Entry>,
+        mut queue: Vec<Entry>,
         clock: u32,
         out: &mut Out<'_>,
     ) {
-        let mut queue = queue;
         let Some(asked) = self.wait.take() else {
             return out.never("a token comes to a node that does not wait");
         };
@@ -426,6 +433,7 @@ impl BulgannawarVaidya {
         self.pointers.set(token, node, token);
     }
 
+    #[inline(always)]
     fn send_token(&mut self, site: &Context<'_>, to: NodeId, token: Token, out: &mut Out<'_>) {
         self.again = 0;
         let mut clock = self.clock;

@@ -59,6 +59,7 @@ impl Message {
 trait Reading: Any + Send + Sync + Debug {
     fn info(&self) -> &'static Info;
     fn allows_renaming(&self, renaming: &Renaming) -> bool;
+    fn allows_client_renaming(&self) -> bool;
     fn node_bytes(&self) -> usize;
     fn unsaved(&self) -> Durable;
     fn start(&self, site: &Site<'_, Erased>) -> Erased;
@@ -70,6 +71,7 @@ trait State: Any + Send + Sync + Debug {
     fn step(&mut self, site: &Site<'_, Erased>, input: Input<Erased>, out: &mut Outbox<'_, Erased>);
     fn count(&self, site: &Site<'_, Erased>, census: &mut Census);
     fn rename(&mut self, rules: &Rules, renaming: &Renaming);
+    fn rename_clients(&mut self, renaming: &Renaming);
     fn copy(&self) -> Box<dyn State>;
     fn equals(&self, other: &dyn Any) -> bool;
     fn hash_into(&self, hasher: &mut dyn Hasher);
@@ -147,6 +149,10 @@ impl<A: Algorithm> Reading for RulesOf<A> {
         A::allows_renaming(&self.0, renaming)
     }
 
+    fn allows_client_renaming(&self) -> bool {
+        A::allows_client_renaming(&self.0)
+    }
+
     fn node_bytes(&self) -> usize {
         A::node_bytes(&self.0)
     }
@@ -178,6 +184,10 @@ impl<A: Algorithm> State for A {
 
     fn rename(&mut self, rules: &Rules, renaming: &Renaming) {
         Algorithm::rename(self, open_rules::<A>(rules), renaming);
+    }
+
+    fn rename_clients(&mut self, renaming: &Renaming) {
+        Algorithm::rename_clients(self, renaming);
     }
 
     fn copy(&self) -> Box<dyn State> {
@@ -292,6 +302,14 @@ impl Algorithm for Erased {
 
     fn rename_message(message: &mut Message, renaming: &Renaming) {
         message.0.rename(renaming);
+    }
+
+    fn allows_client_renaming(rules: &Rules) -> bool {
+        rules.0.allows_client_renaming()
+    }
+
+    fn rename_clients(&mut self, renaming: &Renaming) {
+        self.0.rename_clients(renaming);
     }
 
     fn kind(message: &Message) -> &'static str {

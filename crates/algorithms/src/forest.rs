@@ -76,7 +76,7 @@ const SUITE: &[Scope] = &[
     Scope::new(3, 2, 2).clients(2).with(&[("passes", "0")]),
     Scope::new(4, 2, 2),
     Scope::new(3, 1, 2).clients(2).with(&[("passes", "0"), ("share", "nodes")]),
-    Scope::new(2, 2, 9),
+    Scope::new(3, 2, 3).with(&[("invite", "2")]),
     // With hunt.
     Scope::new(2, 2, 2).clients(2).firings(1, 2),
     Scope::new(2, 2, 2).clients(2).with(&[("ask", "at-once"), ("balance", "no")]).firings(1, 2),
@@ -276,6 +276,15 @@ impl Algorithm for Forest {
 
     fn rename_message(message: &mut Message, renaming: &Renaming) {
         renaming.rename(message.body.nodes());
+    }
+
+    fn allows_client_renaming(_: &Rules) -> bool {
+        true
+    }
+
+    fn rename_clients(&mut self, renaming: &Renaming) {
+        self.waiters.rename(renaming);
+        renaming.rename(self.held.iter_mut().filter_map(|held| held.busy.as_mut()));
     }
 
     fn kind(message: &Message) -> &'static str {

@@ -11,6 +11,7 @@ use crate::algorithm::{
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind};
 use crate::properties::{Property, Violation};
+use crate::renaming::Renaming;
 use crate::sorted;
 
 /// The state of a local client.
@@ -124,6 +125,17 @@ impl<A: Algorithm> Node<A> {
         }
     }
 
+    /// Gives the clients other numbers.
+    pub fn rename_clients(&mut self, renaming: &Renaming) {
+        let before: Vec<(ClientId, Client)> = self.clients().collect();
+        self.client = Client::Idle;
+        self.others.clear();
+        before.into_iter().for_each(|(number, client)| self.set_client(renaming.of(number), client));
+        if let Some(state) = &mut self.state {
+            state.rename_clients(renaming);
+        }
+    }
+
     /// Applies an event to the node, and carries out the effects that concern only this node. The caller
     /// carries out the sends.
     pub fn apply(&mut self, site: &Site<'_, A>, event: Event<A>, chance: &mut dyn Chance) -> Reaction<A> {
@@ -143,6 +155,7 @@ impl<A: Algorithm> Node<A> {
     #[inline(always)]
     pub fn handle(&mut self, site: &Site<'_, A>, event: Event<A>, out: &mut Outbox<'_, A>) {
         match event {
+            Event::Input(Input::Deliver { from, message }) => self.deliver(site, from, message, out),
             Event::Input(input) => {
                 match &input {
                     Input::Request { client, groups } => self.set_client(*client, Client::Waiting(*groups)),
@@ -152,7 +165,6 @@ impl<A: Algorithm> Node<A> {
                     Input::Expire(timer) => self.armed.retain(|armed| armed != timer),
                     Input::Deliver { .. } => {}
                 }
-                // A message to a node that is down is lost.
                 if let Some(state) = &mut self.state {
                     state.step(site, input, out);
                 }
@@ -163,6 +175,21 @@ impl<A: Algorithm> Node<A> {
                 self.armed.clear();
             }
             Event::Restart => self.state = Some(A::restart(site, &self.saved, out)),
+        }
+    }
+
+    /// [`Node::handle`] for a message, which is most of what a node handles.
+    #[inline(always)]
+    pub fn deliver(
+        &mut self,
+        site: &Site<'_, A>,
+        from: NodeId,
+        message: A::Message,
+        out: &mut Outbox<'_, A>,
+    ) {
+        // A message to a node that is down is lost.
+        if let Some(state) = &mut self.state {
+            state.step(site, Input::Deliver { from, message }, out);
         }
     }
 
@@ -177,7 +204,7 @@ impl<A: Algorithm> Node<A> {
                 return Some(Violation::new(Property::NothingImpossible, detail));
             }
             Effect::Send { .. } | Effect::Note(_) => {}
-            Effect::Enter(grant) => return self.enter(me, *grant),
+            Effect::Enter(grant) => return self.enter(me, grant),
             Effect::Arm(timer, _) => sorted::insert(&mut self.armed, *timer),
             Effect::Disarm(timer) => self.armed.retain(|armed| armed != timer),
             Effect::Persist(durable) => self.saved = durable.clone(),
@@ -188,28 +215,19 @@ impl<A: Algorithm> Node<A> {
         None
     }
 
-    #[inline]
-    fn enter(&mut self, me: NodeId, Grant { client, group, slot, .. }: Grant) -> Option<Violation> {
+    /// [`Node::carry_out`] for an entry.
+    #[inline(always)]
+    pub fn enter(&mut self, me: NodeId, &Grant { client, group, slot, .. }: &Grant) -> Option<Violation> {
         let was = self.client(client);
         self.set_client(client, Client::Inside { group, slot });
         match was {
             Client::Waiting(groups) if groups.contains(group) => None,
-            Client::Waiting(groups) => {
-                let detail = format!("node {me} asked for {groups} and enters {group}");
-                Some(Violation::new(Property::NoEntryWithoutRequest, detail))
-            }
-            Client::Idle => {
-                let detail = format!("node {me} enters and has not asked");
-                Some(Violation::new(Property::NoEntryWithoutRequest, detail))
-            }
-            Client::Inside { .. } => {
-                let detail = format!("node {me} enters and is inside already");
-                Some(Violation::new(Property::NoDoubleEntry, detail))
-            }
+            _ => Some(wrong_entry(me, was, group)),
         }
     }
 
     /// Counts what is on this node.
+    #[inline]
     pub fn count(&self, site: &Site<'_, A>, census: &mut Census) {
         let info = site.info();
         match info.clients {
@@ -220,6 +238,20 @@ impl<A: Algorithm> Node<A> {
             state.count(site, census);
         }
     }
+}
+
+/// An entry by a client that did not wait for this group.
+#[cold]
+#[inline(never)]
+fn wrong_entry(me: NodeId, was: Client, group: Group) -> Violation {
+    let (property, detail) = match was {
+        Client::Waiting(groups) => {
+            (Property::NoEntryWithoutRequest, format!("node {me} asked for {groups} and enters {group}"))
+        }
+        Client::Idle => (Property::NoEntryWithoutRequest, format!("node {me} enters and has not asked")),
+        Client::Inside { .. } => (Property::NoDoubleEntry, format!("node {me} enters and is inside already")),
+    };
+    Violation::new(property, detail)
 }
 
 impl Grant {

@@ -15,6 +15,7 @@ use crate::algorithm::{Algorithm, Effect, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::erased::{self, Erased};
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Timing, Tokens};
+use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 #[cfg(test)]
@@ -151,6 +152,14 @@ impl Algorithm for Partitioned {
     fn count_message(message: &Self::Message, to: NodeId, census: &mut Census) {
         let to = to.saturating_sub(message.base);
         counted_from(message.base, census, |census| Erased::count_message(&message.inner, to, census));
+    }
+
+    fn allows_client_renaming(rules: &Rules) -> bool {
+        Erased::allows_client_renaming(&rules.smaller) && Erased::allows_client_renaming(&rules.larger)
+    }
+
+    fn rename_clients(&mut self, renaming: &Renaming) {
+        self.0.rename_clients(renaming);
     }
 
     fn kind(message: &Self::Message) -> &'static str {

@@ -26,10 +26,17 @@ impl Pointers {
     #[inline]
     pub(crate) fn set(&mut self, token: TokenId, node: NodeId, first: NodeId) {
         match self.index(token) {
-            Ok(index) if node == first => _ = self.changed.remove(index),
-            Ok(index) => self.changed[index].1 = node,
-            Err(_) if node == first => {}
-            Err(index) => self.changed.insert(index, (token, node)),
+            Ok(index) if node != first => self.changed[index].1 = node,
+            index => self.keep_or_drop(index, (token, node), first),
+        }
+    }
+
+    #[inline(never)]
+    fn keep_or_drop(&mut self, index: Result<usize, usize>, pointer: (TokenId, NodeId), first: NodeId) {
+        match index {
+            Ok(index) => _ = self.changed.remove(index),
+            Err(index) if pointer.1 != first => self.changed.insert(index, pointer),
+            Err(_) => {}
         }
     }
 

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::algorithm::{Grant, Group, NodeId};
@@ -200,6 +201,7 @@ impl Terms {
     }
 
     /// The first property that the counts of a whole system violate.
+    #[inline]
     pub fn violated(&self, census: &Census) -> Option<Property> {
         if self.group_mutex {
             let groups = census.inside_by_group.iter().filter(|&&inside| inside > 0).count();
@@ -230,7 +232,13 @@ impl Terms {
     pub fn detail(&self, property: Property, census: &Census) -> String {
         match property {
             Property::AtMostKInside => format!("{} inside, {} allowed", census.inside, self.allowed),
-            Property::OneOfEachSlot => format!("clients and tokens by slot: {:?}", census.slots),
+            Property::OneOfEachSlot => {
+                let counted = |(slot, count): (usize, &SlotCount)| {
+                    format!("slot {slot}: clients {}, tokens {}", count.inside, count.tokens)
+                };
+                let slots: Vec<String> = census.slots.iter().enumerate().map(counted).collect();
+                slots.join("; ")
+            }
             Property::OneGroupAtATime => format!("inside by group: {:?}", census.inside_by_group),
             Property::TokensConserved => format!(
                 "{} tokens held and {} under way, there should be {}",

@@ -1,4 +1,5 @@
-//! Permutations of the nodes' numbers: what the checker needs to count states that differ only in who is who once.
+//! Permutations of the numbers of nodes, or of the clients of one node: what the checker needs to count states
+//! that differ only in who is who once.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,12 +7,12 @@ use core::fmt;
 
 use crate::algorithm::NodeId;
 
-/// A permutation of the nodes: the new number of each.
+/// A permutation of the nodes, or of the clients of one node: the new number of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renaming(Vec<NodeId>);
 
 impl Renaming {
-    /// All permutations of this many nodes, the identity first. There are n! of them.
+    /// All permutations of this many nodes or clients, the identity first. There are n! of them.
     pub fn all(nodes: u32) -> Vec<Renaming> {
         let mut all = vec![Vec::new()];
         for _ in 0..nodes {
@@ -24,12 +25,20 @@ impl Renaming {
         all.into_iter().map(Renaming).collect()
     }
 
-    /// Whether every node keeps its number.
+    /// Whether each of them keeps its number.
     pub fn is_identity(&self) -> bool {
         (0..).zip(&self.0).all(|(node, name)| node == *name)
     }
 
-    /// The new number of a node. A number that is not a node's stays as it is.
+    /// The permutation that undoes this one.
+    #[must_use]
+    pub fn inverse(&self) -> Renaming {
+        let mut inverse = self.clone();
+        (0..).zip(&self.0).for_each(|(node, name)| inverse.0[*name as usize] = node);
+        inverse
+    }
+
+    /// The new number of a node or client. A number that none of them has stays as it is.
     #[inline]
     pub fn of(&self, node: NodeId) -> NodeId {
         self.0.get(node as usize).copied().unwrap_or(node)
@@ -89,5 +98,7 @@ mod tests {
         turn.rename(&mut queue);
         assert_eq!(queue, [0, 1, 7]);
         assert_eq!(turn.to_string(), "0 to 1, 1 to 2, 2 to 0");
+        turn.inverse().move_entries(&mut by_node);
+        assert_eq!(by_node, ['a', 'b', 'c']);
     }
 }

@@ -161,6 +161,14 @@ impl Algorithm for Rooms {
         }
     }
 
+    fn allows_client_renaming(_: &Rules) -> bool {
+        true
+    }
+
+    fn rename_clients(&mut self, renaming: &Renaming) {
+        self.0.waiters.rename(renaming);
+    }
+
     fn kind(message: &Self::Message) -> &'static str {
         message.kind()
     }

@@ -8,6 +8,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use crate::algorithm::ClientId;
+use crate::renaming::Renaming;
 
 /// Up to this many are searched one by one. Beyond that there is an index.
 const FEW: usize = 64;
@@ -142,6 +143,13 @@ impl<T: Clone> Waiters<T> {
             journal.all = Some(all);
         }
         many.by_turn.values_mut().for_each(|(_, what)| change(what));
+    }
+
+    /// Gives the clients other numbers. Nothing is undone across that.
+    pub(crate) fn rename(&mut self, renaming: &Renaming) {
+        let mut renamed = Waiters::new();
+        self.iter().for_each(|(client, what)| renamed.push_back(renaming.of(client), what.clone()));
+        *self = renamed;
     }
 
     /// Starts a journal: changes can be undone until [`Waiters::keep`].
@@ -297,6 +305,21 @@ mod tests {
                 assert_eq!(waiters.pop_front(), Some(first));
             }
             assert!(waiters.is_empty() && waiters.many.is_none());
+        }
+    }
+
+    #[test]
+    fn renamed_clients_keep_their_turns() {
+        let swap = &Renaming::all(2)[1];
+        for last in [2, 2 * FEW as ClientId] {
+            let mut waiters = Waiters::new();
+            (0..=last).for_each(|client| waiters.push_back(client, client));
+            waiters.rename(swap);
+            let mut clients: Vec<ClientId> = (0..=last).collect();
+            clients.swap(0, 1);
+            assert!(waiters.iter().map(|(client, _)| client).eq(clients));
+            assert_eq!(waiters.remove(1), Some(0));
+            assert_eq!(waiters.pop_front(), Some((0, 1)));
         }
     }
 

@@ -1,5 +1,6 @@
 //! What to explore, and the result.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use algorithms::trace::Trace;
@@ -21,10 +22,26 @@ pub struct Job {
     pub max_states: u64,
     /// How many threads search.
     pub threads: usize,
-    /// Whether states in which nodes have only exchanged their numbers count as one. Only for algorithms that
-    /// do not tell nodes apart.
-    pub symmetry: bool,
+    /// Which states count as one.
+    pub symmetry: Symmetry,
 }
+
+/// Which states count as one. An algorithm that tells apart what is to be exchanged is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Symmetry {
+    /// None: a state is a state.
+    #[default]
+    Off,
+    /// States in which nodes have only exchanged their numbers.
+    Nodes,
+    /// States in which the clients of a node have only exchanged their numbers.
+    Clients,
+    /// Both, or whichever of them the algorithm allows.
+    On,
+}
+
+/// Follows a search from outside: it is called now and then, and may end the search, for this reason.
+pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<Stopped> + Sync);
 
 /// How far a search has come.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +50,31 @@ pub struct Progress {
     pub states: u64,
     /// Steps from the start.
     pub depth: u32,
+    /// What the states take, with the log and the levels, and what the check at the end will add. The parts come on
+    /// top of that.
+    pub bytes: u64,
+}
+
+/// Why a search ended before it had explored everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// There were [`Job::max_states`].
+    States,
+    /// The search took all the memory that its watcher lets it take.
+    Memory,
+    /// The user wanted it.
+    Interrupt,
+}
+
+impl Stopped {
+    /// The word in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stopped::States => "states",
+            Stopped::Memory => "memory",
+            Stopped::Interrupt => "interrupt",
+        }
+    }
 }
 
 /// The result of a job.
@@ -41,9 +83,14 @@ pub struct Finding {
     /// The number of distinct states; with symmetry, of states that are not renamings of each other.
     pub states: u64,
     /// How many renamings of the nodes keep the initial state and were used, the identity included: 1 without
-    /// symmetry.
+    /// symmetry of nodes.
     pub renamings: u32,
-    /// How many states the explored ones stand for: with symmetry, all their renamings.
+    /// How many renamings of the clients of each node were used, the identity included: 1 without symmetry of
+    /// clients.
+    pub client_renamings: u32,
+    /// How many states the explored ones stand for: with symmetry, all their renamings. With symmetry of clients
+    /// these are the states of a system in which any idle client makes the next request; without it, only the idle
+    /// one with the lowest number does.
     pub represented: u64,
     /// The number of transitions between them.
     pub transitions: u64,
@@ -51,6 +98,8 @@ pub struct Finding {
     pub depth: u32,
     /// Whether the whole state space was explored.
     pub exhausted: bool,
+    /// Why it was not, if no violation ended the search.
+    pub stopped: Option<Stopped>,
     /// Memory used for each state.
     pub bytes_per_state: u64,
     /// All properties that apply, with their verdicts.
@@ -83,6 +132,18 @@ pub struct Seen {
     pub seen: bool,
 }
 
+impl Symmetry {
+    /// The word in JSON, as the option of the program has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Symmetry::Off => "off",
+            Symmetry::Nodes => "nodes",
+            Symmetry::Clients => "clients",
+            Symmetry::On => "on",
+        }
+    }
+}
+
 impl Verdict {
     /// The word in reports and JSON.
     pub const fn name(self) -> &'static str {
@@ -109,7 +170,13 @@ impl Finding {
 impl Job {
     /// The job that a scope describes.
     pub fn of(scope: &Scope, defect: Option<&str>) -> Job {
-        Job { case: Case::of(scope, defect), only: None, max_states: u64::MAX, threads: 1, symmetry: false }
+        Job {
+            case: Case::of(scope, defect),
+            only: None,
+            max_states: u64::MAX,
+            threads: 1,
+            symmetry: Symmetry::Off,
+        }
     }
 
     pub(crate) fn validate(&self, info: &Info) -> Result<(), SettingError> {
@@ -173,7 +240,8 @@ pub(crate) fn conclude(
         let trace = Trace::record(system.clone(), job.case.allowance.conditions(), Some(&violation), &steps);
         (violation, trace)
     });
-    let exhausted = violation.is_none() && !result.cut;
+    let stopped = result.stopped.filter(|_| violation.is_none());
+    let exhausted = violation.is_none() && stopped.is_none();
     let verdict = |property: Property| match &violation {
         _ if !property.is_decided_by_search() => Verdict::NotChecked,
         Some((violation, _)) if violation.property == property => Verdict::Violated,
@@ -191,14 +259,19 @@ pub(crate) fn conclude(
     }
     let notes = (0..).zip(info.sometimes);
     sometimes.extend(notes.map(|(bit, what)| Seen { what, seen: result.notes & (1 << bit) != 0 }));
-    let renamings = model.lock().ignore_poison().renamings().map_or(0, |others| others.len() as u32);
+    let (renamings, client_renamings) = {
+        let model = model.lock().ignore_poison();
+        (model.node_renamings().len().max(1) as u32, model.client_renamings().len().max(1) as u32)
+    };
     Finding {
         states: result.states,
-        renamings: 1 + renamings,
+        renamings,
+        client_renamings,
         represented: result.represented,
         transitions: result.transitions,
         depth: result.depth,
         exhausted,
+        stopped,
         bytes_per_state: result.bytes / result.states.max(1),
         properties,
         sometimes,

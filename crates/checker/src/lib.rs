@@ -22,32 +22,35 @@ mod row;
 mod search;
 mod store;
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use algorithms::properties::Terms;
-use algorithms::{Setting, SettingError, registry};
+use algorithms::{Case, SettingError, registry};
 
-pub use job::{Finding, Job, Progress, Seen, Verdict};
+pub use job::{Finding, Job, Progress, Seen, Stopped, Symmetry, Verdict, Watch};
 
-/// Whether the algorithm of this name lets nodes exchange their numbers in this setting, so that [`Job::symmetry`]
-/// makes sense.
-pub fn is_symmetric(name: &str, setting: &Setting) -> Result<bool, SettingError> {
-    registry::system(name, setting).map(|system| model::is_symmetric(&system))
+/// Whether the algorithm of this name has any symmetry of this kind in this case, so that [`Job::symmetry`] makes
+/// sense.
+pub fn is_symmetric(name: &str, case: &Case, symmetry: Symmetry) -> Result<bool, SettingError> {
+    registry::system(name, &case.setting).map(|system| model::is_symmetric(&system, case, symmetry))
 }
 
-/// Explores everything that the job allows for the algorithm of this name. `progress` is called from time to
-/// time.
-pub fn check(name: &str, job: &Job, progress: &(dyn Fn(Progress) + Sync)) -> Result<Finding, SettingError> {
+/// Explores everything that the job allows for the algorithm of this name.
+pub fn check(name: &str, job: &Job) -> Result<Finding, SettingError> {
+    check_watched(name, job, &|_| ControlFlow::Continue(()))
+}
+
+/// The same, with a watcher.
+pub fn check_watched(name: &str, job: &Job, watch: Watch<'_>) -> Result<Finding, SettingError> {
     job.validate(registry::info(name)?)?;
     let system = registry::system(name, &job.case.setting)?;
     job.refuse_without_pace(system.info())?;
     let terms = Terms::new(system.info(), job.case.setting.tokens, job.case.allowance.conditions());
     let terms = job.only.map_or(terms, |property| terms.only(property));
     let mut model = model::Model::new(system.clone(), &job.case);
-    if job.symmetry {
-        model.use_symmetry()?;
-    }
+    model.use_symmetry(job.symmetry)?;
     let model = Mutex::new(model);
-    let result = search::search(&model, job, terms, progress)?;
+    let result = search::search(&model, job, terms, watch)?;
     Ok(job::conclude(job, &system, &model, result))
 }

@@ -21,7 +21,7 @@ impl Log {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        4 * self.0.capacity() as u64
+        4 * self.0.len() as u64
     }
 
     /// Calls `visit` with each state, whether all clients are served in it, and its successors; the last

@@ -3,6 +3,7 @@
 //! space, so its behaviour is computed once.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
 use algorithms::erased::Message;
 use algorithms::info::{Clients, Pace};
@@ -19,8 +20,8 @@ mod answers;
 mod symmetry;
 
 use answers::Answers;
-use symmetry::Symmetry;
-pub(crate) use symmetry::{MOST_SYMMETRIC_NODES, is_symmetric};
+use symmetry::Renamings;
+pub(crate) use symmetry::is_symmetric;
 
 /// What the search knows about the state of a node.
 pub(crate) struct NodeInfo {
@@ -106,15 +107,21 @@ struct Envelope {
     age: u8,
 }
 
-/// Numbers for values, in the order of their first occurrence.
+/// Numbers for values, in the order of their first occurrence. Both lists share the values: making and freeing a
+/// second copy would be work that threads wait for.
 struct Numbered<T> {
-    values: Vec<T>,
-    numbers: FastMap<T, u32>,
+    values: Vec<Arc<T>>,
+    numbers: FastMap<Arc<T>, u32>,
 }
 
-impl<T: Clone + Eq + Hash> Numbered<T> {
+impl<T: Eq + Hash> Numbered<T> {
     fn new() -> Self {
         Numbered { values: Vec::new(), numbers: FastMap::default() }
+    }
+
+    /// The value with this number.
+    fn get(&self, number: u32) -> &T {
+        &self.values[number as usize]
     }
 
     fn number(&mut self, value: T) -> u32 {
@@ -122,6 +129,7 @@ impl<T: Clone + Eq + Hash> Numbered<T> {
             return number;
         }
         let number = self.values.len() as u32;
+        let value = Arc::new(value);
         self.values.push(value.clone());
         self.numbers.insert(value, number);
         number
@@ -147,7 +155,7 @@ pub(crate) struct Model {
     inboxes: Numbered<(NodeId, Vec<u32>)>,
     answers: Answers,
     /// If states that are renamings of each other count as one.
-    symmetry: Option<Symmetry>,
+    renamings: Option<Renamings>,
 }
 
 impl Model {
@@ -169,7 +177,7 @@ impl Model {
             envelopes: Numbered::new(),
             inboxes: Numbered::new(),
             answers: Answers::default(),
-            symmetry: None,
+            renamings: None,
             system,
         }
     }
@@ -181,12 +189,12 @@ impl Model {
 
     /// A message under way, and its sender.
     pub(crate) fn envelope(&self, envelope: u32) -> (NodeId, &Message) {
-        let Envelope { from, message, .. } = &self.envelopes.values[envelope as usize];
+        let Envelope { from, message, .. } = self.envelopes.get(envelope);
         (*from, message)
     }
 
     fn sender(&self, envelope: u32) -> NodeId {
-        self.envelopes.values[envelope as usize].from
+        self.envelopes.get(envelope).from
     }
 
     /// Updates the times of a node after a step.
@@ -226,7 +234,7 @@ impl Model {
         let delay = self.pace?.delay as u8;
         let mut older = Vec::with_capacity(envelopes.len());
         for &envelope in envelopes {
-            let mut envelope = self.envelopes.values[envelope as usize].clone();
+            let mut envelope = self.envelopes.get(envelope).clone();
             if envelope.age == delay {
                 return None;
             }
@@ -265,7 +273,7 @@ impl Model {
         let mut script = Script::default();
         let mut outcomes = Vec::new();
         loop {
-            let mut part = self.nodes.values[part as usize].clone();
+            let mut part = self.nodes.get(part).clone();
             prepare(&mut part);
             let me = part.me;
             let reaction = part.node.apply(&self.site(me), event.clone(), &mut script);
@@ -378,7 +386,7 @@ impl Model {
     }
 
     fn node_alone(&mut self, id: u32) -> NodeInfo {
-        let part = self.nodes.values[id as usize].clone();
+        let part = self.nodes.get(id).clone();
         let (mut moves, mut when_busy, mut when_silent) = (Vec::new(), Vec::new(), Vec::new());
         if part.node.state.is_some() {
             self.client_moves(id, &part, &mut moves);
@@ -413,7 +421,7 @@ impl Model {
     }
 
     fn inbox_alone(&mut self, id: u32) -> InboxInfo {
-        let (node, envelopes) = self.inboxes.values[id as usize].clone();
+        let (node, envelopes) = self.inboxes.get(id).clone();
         let mut census = self.census();
         let mut arrivals = Vec::new();
         for (index, &envelope) in envelopes.iter().enumerate() {
@@ -441,7 +449,7 @@ impl Model {
 
     /// The inbox with one more message.
     pub(crate) fn push(&mut self, inbox: u32, envelope: u32) -> u32 {
-        let (node, mut envelopes) = self.inboxes.values[inbox as usize].clone();
+        let (node, mut envelopes) = self.inboxes.get(inbox).clone();
         envelopes.push(envelope);
         self.sort(&mut envelopes);
         self.inboxes.number((node, envelopes))

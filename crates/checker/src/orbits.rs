@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use algorithms::Renaming;
 use sync::IgnorePoison;
 
-use crate::model::{MOST_SYMMETRIC_NODES, Model};
+use crate::model::Model;
 use crate::row::{Row, RowBuffer, RowLayout};
 
 /// No part has this number.
@@ -15,33 +15,36 @@ const UNKNOWN: u32 = u32::MAX;
 pub(crate) struct Orbits<'a> {
     model: &'a Mutex<Model>,
     layout: RowLayout,
-    /// For each renaming, except the identity: which node gets the first number, which the second, and so on.
+    /// For each renaming of nodes, the identity first: which node gets the first number, which the second, and
+    /// so on.
     origins: Vec<Vec<usize>>,
+    /// The states of nodes, with the clients of each numbered so that the state has the smallest number.
     nodes: Renamed,
     inboxes: Renamed,
+    /// For each state of a node: in how many ways its clients can be numbered.
+    client_forms: Vec<u32>,
+    /// For each node's state, then for each node's inbox, of the row at hand: where its renamings begin.
+    places: Vec<usize>,
     smallest: RowBuffer,
 }
 
-/// Parts of one kind, under each renaming except the identity.
+/// Parts of one kind, under each renaming of nodes.
 #[derive(Default)]
 struct Renamed {
     /// The renamings of the first part, then those of the second, and so on.
     parts: Vec<u32>,
 }
 
-/// For each node's state, then for each node's inbox: where its renamings begin.
-type Places = [usize; 2 * MOST_SYMMETRIC_NODES as usize];
-
 impl Renamed {
-    /// The part under all renamings. There is at least one.
+    /// Where the part under all renamings is.
     #[inline]
-    fn of(&mut self, part: u32, renamings: usize, find: impl FnOnce(&mut [u32])) -> usize {
+    fn of(&mut self, part: u32, renamings: usize, find: impl FnOnce() -> Arc<[u32]>) -> usize {
         let start = part as usize * renamings;
         if self.parts.len() < start + renamings {
             self.parts.resize(start + renamings, UNKNOWN);
         }
         if self.parts[start] == UNKNOWN {
-            find(&mut self.parts[start..start + renamings]);
+            self.parts[start..start + renamings].copy_from_slice(&find());
         }
         start
     }
@@ -50,57 +53,82 @@ impl Renamed {
 impl<'a> Orbits<'a> {
     /// `None` if each state counts for itself.
     pub(crate) fn new(model: &'a Mutex<Model>, layout: RowLayout) -> Option<Orbits<'a>> {
-        let renamings: Arc<[Renaming]> = model.lock().ignore_poison().renamings()?;
+        let (renamings, clients) = {
+            let model = model.lock().ignore_poison();
+            (model.node_renamings(), model.client_renamings())
+        };
+        if renamings.len() < 2 && clients.len() < 2 {
+            return None;
+        }
         let origins = |renaming: &Renaming| {
-            let nodes = 0..layout.nodes() as u32;
-            let mut origins: Vec<usize> = nodes.clone().map(|node| node as usize).collect();
+            let mut origins: Vec<usize> = (0..layout.nodes()).collect();
             origins.sort_by_key(|&node| renaming.of(node as u32));
             origins
         };
-        let origins: Vec<Vec<usize>> = renamings.iter().map(origins).collect();
-        if origins.is_empty() {
-            return None;
-        }
-        let (nodes, inboxes) = (Renamed::default(), Renamed::default());
-        Some(Orbits { model, layout, origins, nodes, inboxes, smallest: layout.zeroes() })
+        Some(Orbits {
+            model,
+            layout,
+            origins: renamings.iter().map(origins).collect(),
+            nodes: Renamed::default(),
+            inboxes: Renamed::default(),
+            client_forms: Vec::new(),
+            places: vec![0; 2 * layout.nodes()],
+            smallest: layout.zeroes(),
+        })
     }
 
-    /// Where the renamings of each part of the row are.
+    /// Finds the renamings of each part of the row.
     #[inline]
-    fn places(&mut self, row: Row<'_>) -> Places {
-        let Orbits { model, layout, origins, nodes, inboxes, .. } = self;
+    fn place(&mut self, row: Row<'_>) {
+        let Orbits { model, layout, origins, nodes, inboxes, places, .. } = self;
         let (count, all) = (layout.nodes(), origins.len());
         let ask = || model.lock().ignore_poison();
-        let mut places = Places::default();
         for node in 0..count {
             let (state, inbox) = (row.node(node), row.inbox(node));
-            places[node] = nodes.of(state, all, |to| ask().renamed_nodes(state, to));
-            places[count + node] = inboxes.of(inbox, all, |to| ask().renamed_inboxes(inbox, to));
+            places[node] = nodes.of(state, all, || ask().renamed_nodes(state));
+            // Messages name no clients.
+            if all > 1 {
+                places[count + node] = inboxes.of(inbox, all, || ask().renamed_inboxes(inbox));
+            }
         }
-        places
     }
 
-    /// How many states are renamings of this one, itself included.
+    /// In how many ways the clients of a node in this state can be numbered.
+    fn client_forms(&mut self, node: u32) -> u32 {
+        let index = node as usize;
+        if index >= self.client_forms.len() {
+            self.client_forms.resize(index + 1, 0);
+        }
+        if self.client_forms[index] == 0 {
+            self.client_forms[index] = self.model.lock().ignore_poison().client_forms(node);
+        }
+        self.client_forms[index]
+    }
+
+    /// How many states are renamings of this one, itself included. It is a representative.
     pub(crate) fn size(&mut self, row: Row<'_>) -> u64 {
-        let (places, count) = (self.places(row), self.layout.nodes());
-        let keeps = |(renaming, origins): (usize, &Vec<usize>)| {
+        self.place(row);
+        let (places, count) = (&self.places, self.layout.nodes());
+        let keeps = |&(renaming, origins): &(usize, &Vec<usize>)| {
             (0..count).all(|node| {
                 let origin = origins[node];
                 self.nodes.parts[places[origin] + renaming] == row.node(node)
                     && self.inboxes.parts[places[count + origin] + renaming] == row.inbox(node)
             })
         };
-        let kept = self.origins.iter().enumerate().filter(|&one| keeps(one)).count();
-        (self.origins.len() as u64 + 1) / (kept as u64 + 1)
+        let kept = 1 + self.origins.iter().enumerate().skip(1).filter(keeps).count();
+        let by_nodes = (self.origins.len() / kept) as u64;
+        (0..count).fold(by_nodes, |size, node| size * u64::from(self.client_forms(row.node(node))))
     }
 
     /// The smallest row among the renamings of this one.
     pub(crate) fn representative(&mut self, row: Row<'_>) -> Row<'_> {
-        let places = self.places(row);
-        let Orbits { layout, origins, nodes, inboxes, smallest, .. } = self;
+        self.place(row);
+        let Orbits { layout, origins, nodes, inboxes, places, smallest, .. } = self;
         let count = layout.nodes();
         smallest.copy(row);
-        for (renaming, origins) in origins.iter().enumerate() {
+        (0..count).for_each(|node| smallest.set_node(node, nodes.parts[places[node]]));
+        for (renaming, origins) in origins.iter().enumerate().skip(1) {
             let mut is_smaller = false;
             for (place, &origin) in origins.iter().chain(origins).enumerate() {
                 let (parts, origin) =

@@ -191,4 +191,8 @@ impl Rows {
     pub(crate) fn clear(&mut self) {
         self.words.clear();
     }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        4 * self.words.len() as u64
+    }
 }

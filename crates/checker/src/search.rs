@@ -8,7 +8,7 @@ use algorithms::properties::Terms;
 use algorithms::{Census, Property, SettingError, Violation};
 use sync::IgnorePoison;
 
-use crate::job::{Job, Progress};
+use crate::job::{Job, Progress, Stopped, Watch};
 use crate::liveness::{Log, stuck_state};
 use crate::model::Model;
 use crate::orbits::Orbits;
@@ -27,7 +27,8 @@ pub(crate) struct SearchResult {
     pub(crate) transitions: u64,
     pub(crate) depth: u32,
     pub(crate) bytes: u64,
-    pub(crate) cut: bool,
+    /// Why not everything was explored, if that is not because of the violation.
+    pub(crate) stopped: Option<Stopped>,
     pub(crate) notes: u64,
     pub(crate) most_inside: u32,
     pub(crate) longest_queue: u32,
@@ -64,6 +65,10 @@ impl Found {
         self.ids.push(id);
         self.rows.push(words);
     }
+
+    fn bytes(&self) -> u64 {
+        self.rows.bytes() + 4 * self.ids.len() as u64
+    }
 }
 
 /// One thread's part of the search.
@@ -84,6 +89,8 @@ struct Worker<'a> {
     /// The indices in the batch of successors by a cancellation, which progress must not depend on.
     cancelled: Vec<usize>,
     log: Log,
+    /// How many bytes the log and the states of the next level take, as counted in [`Level::bytes`].
+    counted: u64,
     /// How many states the visited ones stand for.
     represented: u64,
     transitions: u64,
@@ -113,6 +120,7 @@ impl<'a> Worker<'a> {
             ends: Vec::new(),
             cancelled: Vec::new(),
             log: Log::default(),
+            counted: 0,
             represented: 0,
             transitions: 0,
             notes: 0,
@@ -204,6 +212,14 @@ impl<'a> Worker<'a> {
         }
         batch.clear();
     }
+
+    /// Counts what the log and the states of the next level take, and adds the difference.
+    fn count_bytes(&mut self, all: &AtomicU64) {
+        let bytes = self.log.bytes() + self.found.bytes();
+        // A level that ends gives back what its states took.
+        all.fetch_add(bytes.wrapping_sub(self.counted), Ordering::Relaxed);
+        self.counted = bytes;
+    }
 }
 
 /// The state that the threads of one level share.
@@ -213,11 +229,17 @@ struct Level<'a> {
     chunks: Vec<(usize, Range<usize>)>,
     next_chunk: AtomicUsize,
     states: &'a AtomicU64,
+    /// What the logs and the states of the next level take.
+    bytes: &'a AtomicU64,
+    /// What the states of this level take.
+    frontier_bytes: u64,
+    store: &'a Store,
     stop: AtomicBool,
+    stopped: Mutex<Option<Stopped>>,
     layout: RowLayout,
     depth: u32,
     max_states: u64,
-    progress: &'a (dyn Fn(Progress) + Sync),
+    watch: Watch<'a>,
 }
 
 impl Level<'_> {
@@ -232,44 +254,61 @@ impl Level<'_> {
             worker.settle();
             let new = (worker.found.ids.len() - before) as u64;
             let states = self.states.fetch_add(new, Ordering::Relaxed) + new;
-            if worker.by_state.is_some() || states >= self.max_states {
+            worker.count_bytes(self.bytes);
+            let stopped = self.limit_reached(states);
+            if stopped.is_some() {
+                *self.stopped.lock().ignore_poison() = stopped;
+            }
+            if stopped.is_some() || worker.by_state.is_some() {
                 self.stop.store(true, Ordering::Relaxed);
             }
-            (self.progress)(Progress { states, depth: self.depth });
         }
+    }
+
+    /// Why the search has to end here, if it has to.
+    fn limit_reached(&self, states: u64) -> Option<Stopped> {
+        // The check that the end is reachable takes a byte for each state.
+        let bytes = self.store.bytes() + self.bytes.load(Ordering::Relaxed) + self.frontier_bytes + states;
+        let answer = (self.watch)(Progress { states, depth: self.depth, bytes });
+        answer.break_value().or_else(|| (states >= self.max_states).then_some(Stopped::States))
     }
 }
 
-/// Searches until everything is explored, a property is violated or there are too many states.
+/// Searches until everything is explored, a property is violated or a limit is reached.
 pub(crate) fn search(
     model: &Mutex<Model>,
     job: &Job,
     terms: Terms,
-    progress: &(dyn Fn(Progress) + Sync),
+    watch: Watch<'_>,
 ) -> Result<SearchResult, SettingError> {
     let (start, layout) = {
         let mut model = model.lock().ignore_poison();
         (model.start(), model.layout())
     };
     let store = Store::new(layout.width());
-    let states = AtomicU64::new(1);
+    let (states, bytes) = (AtomicU64::new(1), AtomicU64::new(0));
     let mut workers: Vec<Worker<'_>> =
         (0..job.threads.max(1)).map(|_| Worker::new(model, layout, &store, terms, job)).collect();
     let root = store.insert(start.as_row().words(), 0);
     let mut frontier = vec![Found::new(layout)];
     frontier[0].push(root, start.as_row().words());
-    let (mut depth, mut cut, mut last_level) = (0, false, false);
+    let (mut depth, mut last_level) = (0, false);
+    let mut stopped;
     loop {
         let level = Level {
             frontier: &frontier,
             chunks: chunks(&frontier),
             next_chunk: AtomicUsize::new(0),
             states: &states,
+            bytes: &bytes,
+            frontier_bytes: frontier.iter().map(Found::bytes).sum(),
+            store: &store,
             stop: AtomicBool::new(false),
+            stopped: Mutex::new(None),
             layout,
             depth,
             max_states: job.max_states,
-            progress,
+            watch,
         };
         if level.chunks.len() < 2 * workers.len() {
             level.work(&mut workers[0]);
@@ -280,9 +319,11 @@ pub(crate) fn search(
                 }
             });
         }
-        cut |= level.stop.load(Ordering::Relaxed);
+        let cut = level.stop.load(Ordering::Relaxed);
+        stopped = level.stopped.into_inner().ignore_poison();
         let found = |worker: &mut Worker<'_>| std::mem::replace(&mut worker.found, Found::new(layout));
         frontier = workers.iter_mut().map(found).collect();
+        workers.iter_mut().for_each(|worker| worker.count_bytes(&bytes));
         // A violating link ends a path as long as those to the states of the next level. A violation in a
         // state (two clients inside, for example) tells a reader more, so that level is still inspected.
         let linked = workers.iter().any(|worker| worker.by_link.is_some());
@@ -295,7 +336,7 @@ pub(crate) fn search(
     if let Some(broken) = model.lock().ignore_poison().broken_symmetry() {
         return Err(SettingError(broken.to_string()));
     }
-    let result = finish(&store, root, workers, depth, cut, &terms);
+    let result = finish(&store, root, workers, depth, stopped, &terms);
     let violation = result.violation.map(|found| {
         let worker = Worker::new(model, layout, &store, terms, job);
         with_real_names(worker, found)
@@ -332,7 +373,7 @@ fn finish(
     root: StateId,
     mut workers: Vec<Worker<'_>>,
     depth: u32,
-    cut: bool,
+    stopped: Option<Stopped>,
     terms: &Terms,
 ) -> SearchResult {
     let by_state = workers.iter_mut().find_map(|worker| worker.by_state.take());
@@ -340,7 +381,7 @@ fn finish(
     let layout = workers[0].parts.layout;
     let way_to = |state| way_to(store, layout, root, state);
     let logs: Vec<&Log> = workers.iter().map(|worker| &worker.log).collect();
-    if candidate.is_none() && !cut && terms.asks(Property::EndReachable) {
+    if candidate.is_none() && stopped.is_none() && terms.asks(Property::EndReachable) {
         candidate = stuck_state(store, &logs, |state| way_to(state).len()).map(|state| Candidate {
             violation: Violation::new(
                 Property::EndReachable,
@@ -358,7 +399,7 @@ fn finish(
         transitions: workers.iter().map(|worker| worker.transitions).sum(),
         depth,
         bytes: store.bytes() + logs.iter().map(|log| log.bytes()).sum::<u64>(),
-        cut,
+        stopped,
         notes: workers.iter().fold(0, |notes, worker| notes | worker.notes),
         most_inside: workers.iter().map(|worker| worker.most_inside).max().unwrap_or(0),
         longest_queue: workers.iter().map(|worker| worker.longest_queue).max().unwrap_or(0),

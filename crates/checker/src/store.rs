@@ -1,6 +1,7 @@
 //! The states found so far: fixed rows of numbers in shards, each behind its own lock, so that several
 //! threads can add to it at once.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use sync::IgnorePoison;
@@ -20,6 +21,8 @@ const ROWS_PER_CHUNK: usize = 1 << 8;
 pub(crate) struct Store {
     shards: Vec<Mutex<Shard>>,
     width: usize,
+    /// The memory that they take.
+    bytes: AtomicU64,
 }
 
 /// States to be added to the store.
@@ -95,8 +98,10 @@ struct Shard {
 
 impl Store {
     pub(crate) fn new(width: usize) -> Store {
-        let shard = || Mutex::new(Shard { table: vec![0; 16], chunks: Vec::new(), rows: 0 });
-        Store { shards: (0..SHARDS).map(|_| shard()).collect(), width }
+        let shards: Vec<_> =
+            (0..SHARDS).map(|_| Shard { table: vec![0; 16], chunks: Vec::new(), rows: 0 }).collect();
+        let bytes = shards.iter().map(|shard| shard.bytes(width)).sum::<u64>().into();
+        Store { shards: shards.into_iter().map(Mutex::new).collect(), width, bytes }
     }
 
     fn shard(&self, index: usize) -> MutexGuard<'_, Shard> {
@@ -127,6 +132,7 @@ impl Store {
             let (items, others) = rest.split_at(end);
             rest = others;
             let mut shard = self.shard(index);
+            let before = shard.bytes(self.width);
             let looks = items.iter().map(|&item| shard.look(hashes[item as usize]));
             std::hint::black_box(looks.fold(0, u64::wrapping_add));
             for &item in items {
@@ -137,6 +143,10 @@ impl Store {
                 if is_new {
                     new(ids[item], state);
                 }
+            }
+            let more = shard.bytes(self.width) - before;
+            if more > 0 {
+                self.bytes.fetch_add(more, Ordering::Relaxed);
             }
         }
     }
@@ -155,10 +165,7 @@ impl Store {
 
     /// The memory that they take.
     pub(crate) fn bytes(&self) -> u64 {
-        let bytes = |shard: &Shard| {
-            8 * shard.table.len() + 4 * shard.chunks.len() * ROWS_PER_CHUNK * (self.width + 1)
-        };
-        (0..SHARDS).map(|index| bytes(&self.shard(index)) as u64).sum()
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// For each shard, how many states are in the shards before it: turns ids into consecutive numbers.
@@ -183,6 +190,10 @@ impl Offsets {
 }
 
 impl Shard {
+    fn bytes(&self, width: usize) -> u64 {
+        (8 * self.table.len() + 4 * self.chunks.len() * ROWS_PER_CHUNK * (width + 1)) as u64
+    }
+
     fn row(&self, row: usize, width: usize) -> &[u32] {
         let start = row % ROWS_PER_CHUNK * (width + 1);
         &self.chunks[row / ROWS_PER_CHUNK][start..=start + width]

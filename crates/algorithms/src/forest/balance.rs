@@ -4,10 +4,6 @@
 
 use super::{Body, Context, Forest, Held, Out, TokenId};
 
-/// After so many entries without a request of another node a holder invites one. With fewer, chance would
-/// often look like a token that few nodes request, and at light load invitations cost more than they bring.
-const UNDISTURBED: u32 = 8;
-
 impl Forest {
     /// Whether this node leaves the queue of a token that it sends on, because more nodes wait for it than its
     /// share of them. It then requests the next token.
@@ -24,15 +20,22 @@ impl Forest {
 
     /// Invites a node to request the token by which a client has just entered, if no request has come for it
     /// for many entries, and other tokens are elsewhere: after 8, 16, 32 and so on. So a node that uses a
-    /// semaphore alone sends almost nothing.
+    /// semaphore alone sends almost nothing. With fewer than 8, chance would often look like a token that few
+    /// nodes request, and at light load invitations cost more than they bring.
+    ///
+    /// Where there is a token for each node, a holder that is alone with its token has no more than its share.
+    /// Nodes that share a token there leave its queue, however short, and need no invitation.
     pub(super) fn invite(&mut self, site: &Context<'_>, index: usize, out: &mut Out<'_>) {
+        let one_for_each = self.size.tokens >= site.nodes;
         let all_here = self.usable() == self.size.tokens as usize;
         let held = &mut self.held[index];
-        if !site.rules.balance || all_here || !held.queue.is_empty() {
+        if !site.rules.balance || one_for_each || all_here || !held.queue.is_empty() {
             return;
         }
         held.undisturbed = held.undisturbed.saturating_add(1);
-        if held.undisturbed < UNDISTURBED || !held.undisturbed.is_power_of_two() {
+        let first = site.rules.invite.max(1);
+        let doubled = held.undisturbed.is_multiple_of(first) && (held.undisturbed / first).is_power_of_two();
+        if !doubled {
             return;
         }
         let token = held.token;

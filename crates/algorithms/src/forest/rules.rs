@@ -20,6 +20,8 @@ pub struct Rules {
     /// Whether nodes leave long queues, and holders that no node disturbs invite others. Only matters with two
     /// tokens or more.
     pub balance: bool,
+    /// With balance: at which entry by one token, without a request of another node, its holder invites one.
+    pub invite: u32,
     /// Whether a request that waits for a busy token may move to an idle one. Only matters with two tokens or
     /// more.
     pub hunt: bool,
@@ -81,6 +83,10 @@ impl Rules {
             &["yes", "no"],
             "whether nodes leave long queues, and invite others to a token that no other node asks for",
         ),
+        OptionInfo::number(
+            "invite",
+            "with balance: at which entry without a request of another node a holder invites one (8)",
+        ),
         OptionInfo::choice(
             "hunt",
             &["yes", "no"],
@@ -101,6 +107,7 @@ impl Rules {
             share: Share::Clients,
             ask: Ask::Later,
             balance: true,
+            invite: 8,
             hunt: true,
             forget: false,
             linger: 20,
@@ -116,6 +123,7 @@ impl Rules {
             share: if setting.option("share") == Some("nodes") { Share::Nodes } else { Share::Clients },
             ask: if setting.option("ask") == Some("at-once") { Ask::AtOnce } else { Ask::Later },
             balance: setting.option("balance") != Some("no"),
+            invite: setting.number("invite", standard.invite),
             hunt: setting.option("hunt") != Some("no"),
             forget: setting.option("forget") == Some("yes"),
             defect: Defect::of(setting),

@@ -11,18 +11,20 @@ pub(super) struct Answers {
     nodes: Vec<Option<Arc<NodeInfo>>>,
     inboxes: Vec<Option<Arc<InboxInfo>>>,
     deliveries: FastMap<(u32, u32), Arc<[Outcome]>>,
+    renamed_nodes: Vec<Option<Arc<[u32]>>>,
+    renamed_inboxes: Vec<Option<Arc<[u32]>>>,
 }
 
-fn answer<T>(list: &[Option<Arc<T>>], part: u32) -> Option<Arc<T>> {
+fn answer<T: ?Sized>(list: &[Option<Arc<T>>], part: u32) -> Option<Arc<T>> {
     list.get(part as usize)?.clone()
 }
 
-fn keep<T>(list: &mut Vec<Option<Arc<T>>>, part: u32, info: T) -> Arc<T> {
+fn keep<T: ?Sized>(list: &mut Vec<Option<Arc<T>>>, part: u32, info: Arc<T>) -> Arc<T> {
     let index = part as usize;
     if index >= list.len() {
         list.resize_with(index + 1, || None);
     }
-    list[index].insert(Arc::new(info)).clone()
+    list[index].insert(info).clone()
 }
 
 impl Model {
@@ -31,7 +33,7 @@ impl Model {
         answer(&self.answers.nodes, node).unwrap_or_else(|| {
             let info = self.node_alone(node);
             self.verify_node(node, &info);
-            keep(&mut self.answers.nodes, node, info)
+            keep(&mut self.answers.nodes, node, Arc::new(info))
         })
     }
 
@@ -40,7 +42,7 @@ impl Model {
         answer(&self.answers.inboxes, inbox).unwrap_or_else(|| {
             let info = self.inbox_alone(inbox);
             self.verify_inbox(inbox, &info);
-            keep(&mut self.answers.inboxes, inbox, info)
+            keep(&mut self.answers.inboxes, inbox, Arc::new(info))
         })
     }
 
@@ -53,5 +55,21 @@ impl Model {
         self.verify_delivery(node, envelope, &outcomes);
         self.answers.deliveries.insert((node, envelope), outcomes.clone());
         outcomes
+    }
+
+    /// What stands for the state of a node under all renamings of nodes in use, the identity first.
+    pub(crate) fn renamed_nodes(&mut self, node: u32) -> Arc<[u32]> {
+        answer(&self.answers.renamed_nodes, node).unwrap_or_else(|| {
+            let renamed = self.renamed_nodes_alone(node);
+            keep(&mut self.answers.renamed_nodes, node, renamed)
+        })
+    }
+
+    /// An inbox under all renamings of nodes in use, the identity first.
+    pub(crate) fn renamed_inboxes(&mut self, inbox: u32) -> Arc<[u32]> {
+        answer(&self.answers.renamed_inboxes, inbox).unwrap_or_else(|| {
+            let renamed = self.renamed_inboxes_alone(inbox);
+            keep(&mut self.answers.renamed_inboxes, inbox, renamed)
+        })
     }
 }

@@ -1,115 +1,252 @@
-//! Symmetry: parts after nodes have exchanged their numbers, and the proof that those behave alike.
+//! Symmetry: parts after nodes, or the clients of a node, have exchanged their numbers.
 //!
 //! Renamings that keep the initial state form a group. If every part of a state behaves as its renamed parts do,
-//! renamed, then so does the whole state, because a state does nothing that its parts do not. So the search
-//! needs to visit only one of the states that are renamings of each other. Nothing is taken on trust: the first
-//! time that the search asks about a part, the answers for all its renamings are computed and compared. That
-//! costs no more than the search without symmetry, which asks about each of those parts as well.
+//! up to renaming, then so does the whole state, because a state does nothing that its parts do not. So the
+//! search needs to visit only one of the states that are renamings of each other. `verification` checks that
+//! premise.
 
+use std::fmt;
 use std::sync::Arc;
 
-use algorithms::{Algorithm, Census, Erased, Property, Renaming, SettingError, System};
+use algorithms::info::{Clients, Pace};
+use algorithms::{Algorithm, Case, ClientId, Erased, Renaming, SettingError, System};
 
-use super::{Cause, Envelope, InboxInfo, Model, Move, NodeInfo, NodePart, Outcome};
+use super::{Envelope, Model, NodePart};
 use crate::fast_hash::FastSet;
-use crate::row::Budget;
+use crate::job::Symmetry;
 
 #[cfg(test)]
 mod tests;
+mod verification;
 
-/// There are n! renamings, and a state is compared under all of them that keep the initial state.
-pub(crate) const MOST_SYMMETRIC_NODES: u32 = 6;
+use verification::{MESSAGES, Question};
+
+/// There are n! renamings of n nodes, and a state is compared under all of them that keep the initial state.
+/// The same is so of the clients of each node.
+const MOST_SYMMETRIC: u32 = 6;
 
 /// The renamings in use.
-pub(super) struct Symmetry {
-    /// All that keep the initial state, except the identity.
-    renamings: Arc<[Renaming]>,
+pub(super) struct Renamings {
+    /// Those of nodes that keep the initial state, the identity first.
+    nodes: Arc<[Renaming]>,
+    /// Those of the clients of one node, the identity first. Each node has its own, and all keep the initial state.
+    clients: Arc<[Renaming]>,
+    /// For each state of a node that was asked about: the one that stands for it and all others in which its
+    /// clients have exchanged their numbers, and how many those are.
+    forms: Vec<Option<ClientForms>>,
     verified: FastSet<Question>,
     /// The first answer that differs between a part and a renamed part.
     broken: Option<String>,
 }
 
-/// A question about parts whose answer is verified.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Question {
-    Node(u32),
-    Inbox(u32),
-    Delivery(u32, u32),
+/// The states of a node in which its clients have only exchanged their numbers.
+#[derive(Clone, Copy)]
+struct ClientForms {
+    smallest: u32,
+    count: u32,
 }
 
-/// What a step does, in a form that can be compared: the order of different steps, and of messages to
-/// different nodes, has no meaning.
-type Summary = (Option<(Cause, Budget)>, u32, Vec<(u32, u32)>, u64, Option<Property>);
-
-/// What an inbox allows and counts, in the same form.
-type InboxSummary = (Vec<(u32, u32)>, Option<Census>, Option<u32>);
-
-/// The renamings that the algorithm allows, except the identity. There must not be too many nodes.
-fn allowed_renamings(system: &System<Erased>) -> Vec<Renaming> {
-    let renamings = Renaming::all(system.setting().nodes).into_iter();
-    let changes = renamings.filter(|renaming| !renaming.is_identity());
-    changes.filter(|renaming| Erased::allows_renaming(system.rules(), renaming)).collect()
+/// A renaming of the nodes and of the clients of one node, which the rules do not mix: no message names a client.
+#[derive(Clone, Copy)]
+struct Exchange<'a> {
+    nodes: &'a Renaming,
+    clients: &'a Renaming,
 }
 
-/// Whether the algorithm lets at least two nodes exchange their numbers.
-pub(crate) fn is_symmetric(system: &System<Erased>) -> bool {
-    system.setting().nodes <= MOST_SYMMETRIC_NODES && !allowed_renamings(system).is_empty()
+impl fmt::Display for Exchange<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [("nodes", self.nodes), ("clients", self.clients)];
+        let changes = kinds.iter().filter(|(_, renaming)| !renaming.is_identity());
+        for (index, (kind, renaming)) in changes.enumerate() {
+            write!(f, "{}{kind} {renaming}", if index == 0 { "" } else { " and " })?;
+        }
+        Ok(())
+    }
+}
+
+/// The renamings of nodes that the algorithm allows, the identity first, or why there are no others.
+fn node_renamings(system: &System<Erased>) -> Result<Vec<Renaming>, SettingError> {
+    let (name, nodes) = (system.info().name, system.setting().nodes);
+    if nodes > MOST_SYMMETRIC {
+        return Err(SettingError(format!(
+            "--symmetry takes at most {MOST_SYMMETRIC} nodes, because it tries every order of them"
+        )));
+    }
+    let allows =
+        |renaming: &Renaming| renaming.is_identity() || Erased::allows_renaming(system.rules(), renaming);
+    let allowed: Vec<Renaming> = Renaming::all(nodes).into_iter().filter(allows).collect();
+    if allowed.len() == 1 && nodes > 1 {
+        return Err(SettingError(format!(
+            "{name} tells nodes apart by their numbers, at least with these options: leave out --symmetry"
+        )));
+    }
+    Ok(allowed)
+}
+
+/// The renamings of the clients of a node, the identity first, or why there are no others.
+fn client_renamings(
+    system: &System<Erased>,
+    clients: ClientId,
+    pace: Option<Pace>,
+) -> Result<Vec<Renaming>, SettingError> {
+    let info = system.info();
+    let refuse = |why: String| Err(SettingError(why));
+    if info.clients == Clients::OneEach {
+        return refuse(format!("{} serves one client per node: leave out --symmetry clients", info.name));
+    }
+    if clients < 2 {
+        return refuse(
+            "one client at a time at each node has none to change places with: try --clients 2, or leave out \
+             --symmetry clients"
+                .to_string(),
+        );
+    }
+    if clients > MOST_SYMMETRIC {
+        return refuse(format!(
+            "--symmetry clients takes at most {MOST_SYMMETRIC} clients at each node, because it tries every \
+             order of them"
+        ));
+    }
+    if pace.is_some() {
+        return refuse("where time counts, a node has one client: leave out --symmetry clients".to_string());
+    }
+    if !Erased::allows_client_renaming(system.rules()) {
+        return refuse(format!(
+            "{} tells the clients of a node apart by their numbers: leave out --symmetry clients",
+            info.name
+        ));
+    }
+    Ok(Renaming::all(clients))
+}
+
+/// Whether there is any symmetry of this kind in a case.
+pub(crate) fn is_symmetric(system: &System<Erased>, case: &Case, symmetry: Symmetry) -> bool {
+    let is_any = |renamings: Result<Vec<Renaming>, SettingError>| renamings.is_ok_and(|all| all.len() > 1);
+    let nodes = || is_any(node_renamings(system));
+    let clients = || is_any(client_renamings(system, case.allowance.clients, case.allowance.pace));
+    match symmetry {
+        Symmetry::Off => false,
+        Symmetry::Nodes => nodes(),
+        Symmetry::Clients => clients(),
+        Symmetry::On => nodes() || clients(),
+    }
 }
 
 impl Model {
     /// From now on, states that are renamings of each other count as one. Refuses an algorithm that tells
-    /// nodes apart.
-    pub(crate) fn use_symmetry(&mut self) -> Result<(), SettingError> {
-        let (name, nodes) = (self.system.info().name, self.system.setting().nodes);
-        if nodes > MOST_SYMMETRIC_NODES {
-            return Err(SettingError(format!(
-                "--symmetry on takes at most {MOST_SYMMETRIC_NODES} nodes, because it tries every order of them"
-            )));
-        }
-        let allowed = allowed_renamings(&self.system);
-        if allowed.is_empty() && nodes > 1 {
-            return Err(SettingError(format!(
-                "{name} tells nodes apart by their numbers, at least with these options: leave out --symmetry on"
-            )));
-        }
-        let start = self.start();
-        let states: Vec<u32> = (0..nodes as usize).map(|node| start.as_row().node(node)).collect();
-        let keeps_start = |renaming: &Renaming| {
-            (0..)
-                .zip(&states)
-                .all(|(node, &state)| self.rename_node(state, renaming) == states[renaming.of(node) as usize])
+    /// nodes or clients apart.
+    pub(crate) fn use_symmetry(&mut self, symmetry: Symmetry) -> Result<(), SettingError> {
+        // The only permutation of one number changes no others either.
+        let identity = || Renaming::all(1);
+        let by_clients = || client_renamings(&self.system, self.clients, self.pace);
+        let (nodes, clients) = match symmetry {
+            Symmetry::Off => return Ok(()),
+            Symmetry::Nodes => (node_renamings(&self.system)?, identity()),
+            Symmetry::Clients => (identity(), by_clients()?),
+            Symmetry::On => match (node_renamings(&self.system), by_clients()) {
+                (nodes, Ok(clients)) => (nodes.unwrap_or_else(|_| identity()), clients),
+                (nodes, Err(_)) => (nodes?, identity()),
+            },
         };
-        let renamings = allowed.into_iter().filter(keeps_start).collect();
-        self.symmetry = Some(Symmetry { renamings, verified: FastSet::default(), broken: None });
+        let nodes: Vec<Renaming> = nodes.into_iter().filter(|renaming| self.keeps_start(renaming)).collect();
+        self.renamings = Some(Renamings {
+            nodes: nodes.into(),
+            clients: clients.into(),
+            forms: Vec::new(),
+            verified: FastSet::default(),
+            broken: None,
+        });
         Ok(())
     }
 
-    /// The renamings in use, except the identity; `None` without symmetry.
-    pub(crate) fn renamings(&self) -> Option<Arc<[Renaming]>> {
-        self.symmetry.as_ref().map(|symmetry| symmetry.renamings.clone())
+    /// Whether the initial state looks the same after nodes were renamed.
+    fn keeps_start(&mut self, renaming: &Renaming) -> bool {
+        let start = self.start();
+        let state = |node: u32| start.as_row().node(node as usize);
+        (0..self.system.setting().nodes)
+            .all(|node| self.rename_nodes_in(state(node), renaming) == state(renaming.of(node)))
+    }
+
+    /// The renamings of nodes in use, the identity first; none without symmetry.
+    pub(crate) fn node_renamings(&self) -> Arc<[Renaming]> {
+        self.renamings.as_ref().map_or(Arc::default(), |renamings| renamings.nodes.clone())
+    }
+
+    /// The renamings of the clients of a node in use, the identity first; none without symmetry.
+    pub(crate) fn client_renamings(&self) -> Arc<[Renaming]> {
+        self.renamings.as_ref().map_or(Arc::default(), |renamings| renamings.clients.clone())
     }
 
     /// Why the algorithm is not symmetric although it says so, if that was found.
     pub(crate) fn broken_symmetry(&self) -> Option<&str> {
-        self.symmetry.as_ref()?.broken.as_deref()
+        self.renamings.as_ref()?.broken.as_deref()
     }
 
-    /// The state of a node under all renamings in use.
-    pub(crate) fn renamed_nodes(&mut self, node: u32, to: &mut [u32]) {
-        for (renaming, renamed) in self.renamings().iter().flat_map(|all| all.iter()).zip(to) {
-            *renamed = self.rename_node(node, renaming);
+    /// What stands for the state of a node under all renamings of nodes in use.
+    pub(super) fn renamed_nodes_alone(&mut self, node: u32) -> Arc<[u32]> {
+        let (nodes, clients) = (self.node_renamings(), self.client_renamings());
+        let renamed = nodes.iter().map(|nodes| {
+            let renamed = self.rename_nodes_in(node, nodes);
+            if self.rename_nodes_in(renamed, &nodes.inverse()) != node {
+                self.report_lossy(&self.describe_node(node), Exchange { nodes, clients: &clients[0] });
+            }
+            self.smallest_form(renamed)
+        });
+        renamed.collect()
+    }
+
+    /// An inbox under all renamings of nodes in use.
+    pub(super) fn renamed_inboxes_alone(&mut self, inbox: u32) -> Arc<[u32]> {
+        let (nodes, clients) = (self.node_renamings(), self.client_renamings());
+        let renamed = nodes.iter().map(|nodes| {
+            let renamed = self.rename_inbox(inbox, nodes);
+            if self.rename_inbox(renamed, &nodes.inverse()) != inbox {
+                self.report_lossy(MESSAGES, Exchange { nodes, clients: &clients[0] });
+            }
+            renamed
+        });
+        renamed.collect()
+    }
+
+    /// In how many ways the clients of a node in this state can be numbered.
+    pub(crate) fn client_forms(&mut self, node: u32) -> u32 {
+        self.forms(node).count
+    }
+
+    /// The state that stands for this one, and for all in which the clients have exchanged their numbers.
+    fn smallest_form(&mut self, node: u32) -> u32 {
+        self.forms(node).smallest
+    }
+
+    fn forms(&mut self, node: u32) -> ClientForms {
+        let known = |renamings: &Renamings| renamings.forms.get(node as usize).copied().flatten();
+        if let Some(forms) = self.renamings.as_ref().and_then(known) {
+            return forms;
         }
-    }
-
-    /// An inbox under all renamings in use.
-    pub(crate) fn renamed_inboxes(&mut self, inbox: u32, to: &mut [u32]) {
-        for (renaming, renamed) in self.renamings().iter().flat_map(|all| all.iter()).zip(to) {
-            *renamed = self.rename_inbox(inbox, renaming);
+        let (nodes, clients) = (self.node_renamings(), self.client_renamings());
+        let mut all = Vec::with_capacity(clients.len());
+        for clients in clients.iter() {
+            let renamed = self.rename_clients_in(node, clients);
+            if self.rename_clients_in(renamed, &clients.inverse()) != node {
+                self.report_lossy(&self.describe_node(node), Exchange { nodes: &nodes[0], clients });
+            }
+            all.push(renamed);
         }
+        all.sort_unstable();
+        all.dedup();
+        let forms = ClientForms { smallest: *all.first().unwrap_or(&node), count: all.len().max(1) as u32 };
+        if let Some(renamings) = &mut self.renamings {
+            renamings.forms.resize(self.nodes.values.len(), None);
+            all.into_iter().for_each(|form| renamings.forms[form as usize] = Some(forms));
+        }
+        forms
     }
 
-    fn rename_node(&mut self, node: u32, renaming: &Renaming) -> u32 {
-        let mut part: NodePart = self.nodes.values[node as usize].clone();
+    fn rename_nodes_in(&mut self, node: u32, renaming: &Renaming) -> u32 {
+        if renaming.is_identity() {
+            return node;
+        }
+        let mut part: NodePart = self.nodes.get(node).clone();
         part.me = renaming.of(part.me);
         if let Some(state) = &mut part.node.state {
             state.rename(self.system.rules(), renaming);
@@ -117,142 +254,39 @@ impl Model {
         self.nodes.number(part)
     }
 
+    fn rename_clients_in(&mut self, node: u32, renaming: &Renaming) -> u32 {
+        if renaming.is_identity() {
+            return node;
+        }
+        let mut part: NodePart = self.nodes.get(node).clone();
+        part.node.rename_clients(renaming);
+        self.nodes.number(part)
+    }
+
+    fn rename_node(&mut self, node: u32, Exchange { nodes, clients }: Exchange<'_>) -> u32 {
+        let node = self.rename_nodes_in(node, nodes);
+        self.rename_clients_in(node, clients)
+    }
+
     fn rename_envelope(&mut self, envelope: u32, renaming: &Renaming) -> u32 {
-        let mut envelope: Envelope = self.envelopes.values[envelope as usize].clone();
+        if renaming.is_identity() {
+            return envelope;
+        }
+        let mut envelope: Envelope = self.envelopes.get(envelope).clone();
         envelope.from = renaming.of(envelope.from);
         Erased::rename_message(&mut envelope.message, renaming);
         self.envelopes.number(envelope)
     }
 
     fn rename_inbox(&mut self, inbox: u32, renaming: &Renaming) -> u32 {
-        let (node, mut envelopes) = self.inboxes.values[inbox as usize].clone();
+        if renaming.is_identity() {
+            return inbox;
+        }
+        let (node, mut envelopes) = self.inboxes.get(inbox).clone();
         for envelope in &mut envelopes {
             *envelope = self.rename_envelope(*envelope, renaming);
         }
         self.sort(&mut envelopes);
         self.inboxes.number((renaming.of(node), envelopes))
-    }
-
-    /// Verifies that the node behaves as it does under every renaming.
-    pub(super) fn verify_node(&mut self, node: u32, info: &NodeInfo) {
-        for renaming in self.unverified(Question::Node(node)).iter() {
-            let other = self.rename_node(node, renaming);
-            self.mark(Question::Node(other));
-            let found = self.node_alone(other);
-            let lists = [
-                (&info.moves, &found.moves),
-                (&info.when_busy, &found.when_busy),
-                (&info.when_silent, &found.when_silent),
-            ];
-            let mut alike = lists.into_iter().all(|(expected, found)| {
-                self.summaries(expected, Some(renaming)) == self.summaries(found, None)
-            });
-            alike &= info.census.as_ref().map(|census| census.renamed(renaming)) == found.census;
-            alike &= (info.done, info.fresh) == (found.done, found.fresh);
-            alike &= info.ticked.map(|ticked| self.rename_node(ticked, renaming)) == found.ticked;
-            if !alike {
-                self.report(&format!("{:?}", self.nodes.values[node as usize].node.state), renaming);
-            }
-        }
-    }
-
-    /// Verifies that the inbox means what it means under every renaming.
-    pub(super) fn verify_inbox(&mut self, inbox: u32, info: &InboxInfo) {
-        for renaming in self.unverified(Question::Inbox(inbox)).iter() {
-            let other = self.rename_inbox(inbox, renaming);
-            self.mark(Question::Inbox(other));
-            let found = self.inbox_alone(other);
-            let expected = self.inbox_summary(info, Some(renaming));
-            if expected != self.inbox_summary(&found, None) {
-                self.report("the messages on their way to a node", renaming);
-            }
-        }
-    }
-
-    /// Verifies that a message has the same effects on a node under every renaming.
-    pub(super) fn verify_delivery(&mut self, node: u32, envelope: u32, outcomes: &[Outcome]) {
-        for renaming in self.unverified(Question::Delivery(node, envelope)).iter() {
-            let others = (self.rename_node(node, renaming), self.rename_envelope(envelope, renaming));
-            self.mark(Question::Delivery(others.0, others.1));
-            let found = self.deliver_alone(others.0, others.1);
-            let summaries = |model: &mut Model, outcomes: &[Outcome], renaming| {
-                let mut all: Vec<Summary> =
-                    outcomes.iter().map(|outcome| model.summary(None, outcome, renaming)).collect();
-                all.sort();
-                all
-            };
-            if summaries(self, outcomes, Some(renaming)) != summaries(self, &found, None) {
-                let what = format!(
-                    "{} to {:?}",
-                    self.envelope(envelope).1,
-                    self.nodes.values[node as usize].node.state
-                );
-                self.report(&what, renaming);
-            }
-        }
-    }
-
-    /// The renamings under which a question is not verified yet: all or none.
-    fn unverified(&mut self, question: Question) -> Arc<[Renaming]> {
-        let Some(symmetry) = &mut self.symmetry else { return Arc::default() };
-        if symmetry.verified.insert(question) { symmetry.renamings.clone() } else { Arc::default() }
-    }
-
-    fn mark(&mut self, question: Question) {
-        if let Some(symmetry) = &mut self.symmetry {
-            symmetry.verified.insert(question);
-        }
-    }
-
-    fn report(&mut self, what: &str, renaming: &Renaming) {
-        let name = self.system.info().name;
-        let Some(symmetry) = &mut self.symmetry else { return };
-        symmetry.broken.get_or_insert_with(|| {
-            format!(
-                "{name} is not symmetric here, although it says so: renaming {renaming} changes more than \
-                 names in what happens with {what}. Explore it without --symmetry on"
-            )
-        });
-    }
-
-    fn summaries(&mut self, moves: &[Move], renaming: Option<&Renaming>) -> Vec<Summary> {
-        let summary = |step: &Move| self.summary(Some((step.cause, step.cost)), &step.outcome, renaming);
-        let mut all: Vec<Summary> = moves.iter().map(summary).collect();
-        all.sort();
-        all
-    }
-
-    fn summary(
-        &mut self,
-        cause: Option<(Cause, Budget)>,
-        outcome: &Outcome,
-        renaming: Option<&Renaming>,
-    ) -> Summary {
-        let (mut node, mut sends) = (outcome.node, outcome.sends.to_vec());
-        if let Some(renaming) = renaming {
-            node = self.rename_node(node, renaming);
-            for (to, envelope) in &mut sends {
-                (*to, *envelope) = (renaming.of(*to), self.rename_envelope(*envelope, renaming));
-            }
-        }
-        // Messages to one node keep their order.
-        sends.sort_by_key(|&(to, _)| to);
-        (cause, node, sends, outcome.notes, outcome.violation.as_ref().map(|violation| violation.property))
-    }
-
-    fn inbox_summary(&mut self, info: &InboxInfo, renaming: Option<&Renaming>) -> InboxSummary {
-        let InboxInfo { arrivals, census, ticked } = info;
-        let Some(renaming) = renaming else {
-            let mut arrivals = arrivals.clone();
-            arrivals.sort_unstable();
-            return (arrivals, census.clone(), *ticked);
-        };
-        let renamed = arrivals.iter().map(|&(envelope, rest)| {
-            (self.rename_envelope(envelope, renaming), self.rename_inbox(rest, renaming))
-        });
-        let mut arrivals: Vec<(u32, u32)> = renamed.collect();
-        arrivals.sort_unstable();
-        let ticked = ticked.map(|ticked| self.rename_inbox(ticked, renaming));
-        (arrivals, census.as_ref().map(|census| census.renamed(renaming)), ticked)
     }
 }

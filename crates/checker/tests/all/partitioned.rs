@@ -12,7 +12,7 @@ fn clusters_hold_what_the_algorithm_holds() {
             let options: &[_] =
                 if info.name == "partitioned(k-majority)" { &[("pick", "window")] } else { &[] };
             let scope = &scope.with(options);
-            let finding = check(info.name, &Job::of(scope, None), &|_| {}).expect("a scope that is served");
+            let finding = check(info.name, &Job::of(scope, None)).expect("a scope that is served");
             assert_eq!(finding.verdict(), Verdict::Holds, "{} {scope:?}", info.name);
             println!("{} {scope:?}: {} states", info.name, finding.states);
         }

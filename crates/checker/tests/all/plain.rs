@@ -1,14 +1,15 @@
 //! The checker against the simplest search possible: whole systems in a set, moved step by step. Both must
-//! find the same number of states, whatever faults are allowed.
+//! find the same number of states, whatever faults are allowed, and with symmetry the states that are found must
+//! stand for as many.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use algorithms::erased::Message;
 use algorithms::info::Clients;
-use algorithms::node::Node;
+use algorithms::node::Client;
 use algorithms::schedule::{Envelope, Script};
 use algorithms::{Action, Case, Erased, NodeId, Scope, Setting, World, registry};
-use checker::{Job, Verdict, check};
+use checker::{Finding, Job, Symmetry, Verdict, check, is_symmetric};
 
 /// A system with its remaining requests and faults.
 #[derive(Clone)]
@@ -22,16 +23,20 @@ struct Plain {
     early: u32,
 }
 
-type Key = (
-    Vec<Node<Erased>>,
-    BTreeMap<(NodeId, NodeId), Vec<Message>>,
-    Vec<u32>,
-    BTreeMap<(NodeId, usize), u32>,
-    [u32; 4],
-);
+/// Two hashes of a state: states themselves would take gigabytes at the larger sizes.
+type Key = (u64, u64);
 
-/// How many states the plain search finds, and how many the checker.
-fn count(name: &str, scope: &Scope) -> (u64, u64) {
+/// Which client of a node makes the next request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    /// The idle one with the lowest number, as in the checker.
+    Lowest,
+    /// Any idle one.
+    Any,
+}
+
+/// How many states the plain search finds.
+fn count(name: &str, scope: &Scope, asker: Asker) -> u64 {
     let system = registry::system(name, &Setting::of(scope, None)).unwrap();
     let reorder = Case::of(scope, None).reorders(system.info());
     let start = Plain {
@@ -46,7 +51,7 @@ fn count(name: &str, scope: &Scope) -> (u64, u64) {
     let mut seen: HashSet<Key> = HashSet::from([start.key(reorder)]);
     let mut agenda = VecDeque::from([start]);
     while let Some(state) = agenda.pop_front() {
-        for action in state.actions(scope, reorder) {
+        for action in state.actions(scope, reorder, asker) {
             for next in state.take(action) {
                 if seen.insert(next.key(reorder)) {
                     agenda.push_back(next);
@@ -54,9 +59,14 @@ fn count(name: &str, scope: &Scope) -> (u64, u64) {
             }
         }
     }
-    let finding = check(name, &Job { threads: 2, ..Job::of(scope, None) }, &|_| {}).unwrap();
+    seen.len() as u64
+}
+
+/// What the checker finds.
+fn explore(name: &str, scope: &Scope, symmetry: Symmetry) -> Finding {
+    let finding = check(name, &Job { threads: 2, symmetry, ..Job::of(scope, None) }).unwrap();
     assert_eq!(finding.verdict(), Verdict::Holds, "{name}");
-    (seen.len() as u64, finding.states)
+    finding
 }
 
 impl Plain {
@@ -66,10 +76,16 @@ impl Plain {
             channels.values_mut().for_each(|messages| messages.sort());
         }
         let budgets = [self.losses, self.duplicates, self.crashes, self.early];
-        (self.world.nodes.clone(), channels, self.asked.clone(), self.fired.clone(), budgets)
+        let state = (&self.world.nodes, channels, &self.asked, &self.fired, budgets);
+        let hash = |seed: u64| {
+            let mut hasher = DefaultHasher::new();
+            (seed, &state).hash(&mut hasher);
+            hasher.finish()
+        };
+        (hash(1), hash(2))
     }
 
-    fn actions(&self, scope: &Scope, reorder: bool) -> Vec<Action> {
+    fn actions(&self, scope: &Scope, reorder: bool, asker: Asker) -> Vec<Action> {
         let mut actions = Vec::new();
         let silent = self.world.channels.is_empty();
         for (id, node) in (0..).zip(&self.world.nodes) {
@@ -77,8 +93,7 @@ impl Plain {
                 actions.push(Action::Restart { node: id });
                 continue;
             }
-            let client = node.idle_client();
-            if client < scope.allowance.clients && self.asked[id as usize] < scope.allowance.requests {
+            if self.asked[id as usize] < scope.allowance.requests {
                 let mut wanted = Case::of(scope, None).groups_wanted();
                 if !scope.allowance.any_of
                     && self.world.info().clients == Clients::OneEach
@@ -87,7 +102,11 @@ impl Plain {
                     // The checker knows that groups are interchangeable.
                     wanted.truncate(1);
                 }
-                actions.extend(wanted.into_iter().map(|groups| Action::Request { node: id, client, groups }));
+                let idle = (0..scope.allowance.clients).filter(|&client| node.client(client) == Client::Idle);
+                for client in idle.take(if asker == Asker::Any { usize::MAX } else { 1 }) {
+                    let requests = wanted.iter().map(|&groups| Action::Request { node: id, client, groups });
+                    actions.extend(requests);
+                }
             }
             for (client, doing) in node.clients() {
                 if doing.is_inside() {
@@ -146,8 +165,17 @@ impl Plain {
 }
 
 fn compare(name: &str, scope: &Scope) {
-    let (plain, fast) = count(name, scope);
-    assert_eq!(plain, fast, "{name} {scope:?}");
+    let (plain, fast) = (count(name, scope, Asker::Lowest), explore(name, scope, Symmetry::Off));
+    assert_eq!(plain, fast.states, "{name} {scope:?}");
+}
+
+/// With symmetry of clients, it does not matter which idle client makes the next request.
+fn compare_represented(name: &str, scope: &Scope) {
+    let plain = count(name, scope, Asker::Any);
+    for symmetry in [Symmetry::Clients, Symmetry::On] {
+        let fast = explore(name, scope, symmetry);
+        assert_eq!(plain, fast.represented, "{name} {scope:?} {}", symmetry.name());
+    }
 }
 
 #[test]
@@ -182,4 +210,27 @@ fn with_several_clients_that_cancel() {
     compare("rooms", &Scope::new(2, 1, 2).groups(2).clients(2).any_of());
     let forgetting = Scope::new(2, 1, 2).with(&[("exclusive", "1"), ("forget", "yes")]);
     compare("rooms", &forgetting.clients(2).firings(1, 1));
+}
+
+/// More states than this take too long for every run of the tests.
+const QUICK: u64 = 60_000;
+
+/// `TOKENWOOD_ALL_SCOPES=1 cargo test -p tokenwood-checker --test all plain` counts the large ones too.
+#[test]
+fn with_symmetry_of_clients_the_states_stand_for_all_that_any_client_can_cause() {
+    let most = if std::env::var_os("TOKENWOOD_ALL_SCOPES").is_some() { u64::MAX } else { QUICK };
+    let mut compared = 0;
+    for info in registry::ALL {
+        for scope in info.suite {
+            let has_clients = is_symmetric(info.name, &Case::of(scope, None), Symmetry::Clients).unwrap();
+            if has_clients && explore(info.name, scope, Symmetry::On).represented <= most {
+                compare_represented(info.name, scope);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 5, "{compared} are too few to show anything");
+    compare_represented("forest", &Scope::new(1, 2, 3).clients(3));
+    compare_represented("forest", &Scope::new(2, 1, 3).clients(3));
+    compare_represented("rooms", &Scope::new(1, 1, 3).groups(2).clients(3));
 }

@@ -8,7 +8,7 @@ use checker::{Finding, Job, Verdict, check};
 
 fn run(name: &str, scope: &Scope) -> Finding {
     let job = Job { threads: 2, ..Job::of(scope, None) };
-    check(name, &job, &|_| {}).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
+    check(name, &job).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
 }
 
 /// The heading of the table in `docs/checked.md` that lists the results of the suite.

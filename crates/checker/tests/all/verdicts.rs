@@ -5,7 +5,7 @@ use checker::{Finding, Job, Verdict, check};
 
 fn run(only: Option<Property>) -> Result<Finding, SettingError> {
     let job = Job { only, ..Job::of(&Scope::new(2, 1, 2).clients(2), None) };
-    check("forest", &job, &|_| {})
+    check("forest", &job)
 }
 
 #[test]
