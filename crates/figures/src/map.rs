@@ -205,6 +205,12 @@ impl Map {
         self.cells().flat_map(of).filter(|point| point.validate().is_ok()).collect()
     }
 
+    /// Whether every algorithm of a cell has been simulated.
+    pub fn is_simulated(&self, results: &Results, cell: (usize, usize)) -> bool {
+        let points = self.contenders().into_iter().map(|contender| self.point(&contender, cell));
+        points.filter(|point| point.validate().is_ok()).all(|point| results.has(&point))
+    }
+
     /// What was measured of every algorithm in a cell; those that violated a property are left out.
     pub fn measured<'r>(&self, results: &'r Results, cell: (usize, usize)) -> Vec<(Contender, &'r Summary)> {
         let with = |contender: Contender| {
@@ -215,8 +221,11 @@ impl Map {
         self.contenders().into_iter().filter_map(with).collect()
     }
 
-    /// Who is best in a cell.
+    /// Who is best in a cell; `None` if nothing fits, or not everything has been simulated.
     pub fn judge(&self, results: &Results, measure: Measure, cell: (usize, usize)) -> Option<Judged> {
+        if !self.is_simulated(results, cell) {
+            return None;
+        }
         let mut ranked: Vec<(Contender, Estimate)> = self
             .measured(results, cell)
             .into_iter()

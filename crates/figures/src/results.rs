@@ -22,6 +22,11 @@ impl Results {
         self.summaries.get(&key(point)).expect("an exhibit draws only what it asked to have simulated")
     }
 
+    /// Whether there is a result of a point.
+    pub fn has(&self, point: &Point) -> bool {
+        self.summaries.contains_key(&key(point))
+    }
+
     /// The violations in runs of these points, each in a line that says how to reproduce it.
     pub fn violations(&self, points: &[Point]) -> Vec<String> {
         let told = |point: &Point| {

@@ -44,8 +44,15 @@ impl<A: Algorithm> Engine<'_, A> {
         self.step(node, NodeEvent::Input(Input::Request { client, groups }));
     }
 
-    /// A client leaves, unless its node has crashed since it entered.
+    /// A client leaves, unless its node has crashed since it entered. Its most frequent caller inlines
+    /// [`Engine::exit_inlined`]; all others share this.
+    #[inline(never)]
     pub(crate) fn exit(&mut self, node: NodeId, client: ClientId, incarnation: u32) {
+        self.exit_inlined(node, client, incarnation);
+    }
+
+    #[inline(always)]
+    pub(crate) fn exit_inlined(&mut self, node: NodeId, client: ClientId, incarnation: u32) {
         let processor = &mut self.run.processors[node as usize];
         if processor.incarnation != incarnation {
             return;

@@ -5,15 +5,16 @@
 //! before the next message is received. Inputs of the local client are handled at once; the messages they
 //! cause queue behind what the processor is doing. A client inside does not occupy the processor.
 
+use std::ops::ControlFlow;
+
 use algorithms::node::{Event as NodeEvent, Node};
 use algorithms::registry::{self, Visitor};
-use algorithms::schedule::Envelope;
 use algorithms::{
-    Action, Algorithm, Effect, Info, Input, NodeId, Outbox, SettingError, Site, Step, System, Timer,
+    Action, Algorithm, Effect, Grant, Info, Input, NodeId, Outbox, SettingError, Site, Step, System, Timer,
     Violation,
 };
 
-use crate::agenda::Event;
+use crate::agenda::{ARRIVE, EXIT, Event, HANDLE, InLane};
 use crate::measures::Measures;
 use crate::memory;
 use crate::network::Network;
@@ -24,6 +25,8 @@ use crate::workload::Workload;
 
 /// More events per node than this without an entry count as a livelock.
 const MOST_EVENTS_PER_NODE: u64 = 100_000;
+/// A watcher is asked once in this many events: some milliseconds.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 /// More messages under way than this would soon fill the memory.
 const MOST_UNDER_WAY: usize = 20_000_000;
 
@@ -40,6 +43,8 @@ pub struct Outcome {
     pub bytes_per_node: u64,
     /// The longest queue seen, if properties were checked.
     pub longest_queue: u32,
+    /// Whether the run came to its end. If its watcher ended it, the measures are those until then.
+    pub finished: bool,
     /// The violation, if any; the run ended there.
     pub violation: Option<Violation>,
     /// Every step, if steps are recorded.
@@ -55,42 +60,54 @@ pub enum Recording {
     Off,
 }
 
+/// Follows a run from outside: it is called now and then with the number of entries since the last call, and
+/// may end the run.
+pub type Watch<'a> = &'a dyn Fn(u64) -> ControlFlow<()>;
+
 /// Runs a plan for the algorithm of this name once from a seed.
 pub fn run(name: &str, plan: &Plan, seed: u64, recording: Recording) -> Result<Outcome, SettingError> {
+    run_watched(name, plan, seed, recording, &|_| ControlFlow::Continue(()))
+}
+
+/// The same, with a watcher.
+pub fn run_watched(
+    name: &str,
+    plan: &Plan,
+    seed: u64,
+    recording: Recording,
+    watch: Watch<'_>,
+) -> Result<Outcome, SettingError> {
     plan.validate_for(name)?;
-    registry::visit(name, &plan.setting, RunOnce { plan, seed, recording })?
+    registry::visit(name, &plan.setting, RunOnce { plan, seed, recording, watch })?
 }
 
 struct RunOnce<'a> {
     plan: &'a Plan,
     seed: u64,
     recording: Recording,
+    watch: Watch<'a>,
 }
 
 impl Visitor for RunOnce<'_> {
     type Output = Result<Outcome, SettingError>;
 
     fn visit<A: Algorithm>(self, system: System<A>) -> Self::Output {
-        run_system(&system, self.plan, self.seed, self.recording)
+        run_system(&system, &self)
     }
 }
 
-fn run_system<A: Algorithm>(
-    system: &System<A>,
-    plan: &Plan,
-    seed: u64,
-    recording: Recording,
-) -> Result<Outcome, SettingError> {
-    let mut engine = Engine::new(system, plan, seed, recording);
+fn run_system<A: Algorithm>(system: &System<A>, once: &RunOnce<'_>) -> Result<Outcome, SettingError> {
+    let mut engine = Engine::new(system, once);
     let violation = engine.run_until_over()?;
-    if violation.is_none() {
+    if violation.is_none() && !engine.run.ended_by_watcher {
         engine.refuse_unless_lost()?;
     }
     let measures = engine.run.measured();
     let violation = if violation.is_some() { violation } else { engine.settle()? };
     Ok(Outcome {
-        seed,
+        seed: once.seed,
         measures,
+        finished: !engine.run.ended_by_watcher,
         bytes_per_node: memory::bytes_per_node(system.rules(), &engine.nodes),
         messages: engine.network.sent,
         longest_queue: engine.run.census.longest_queue,
@@ -112,10 +129,11 @@ pub(crate) struct Engine<'p, A: Algorithm> {
 }
 
 impl<'p, A: Algorithm> Engine<'p, A> {
-    fn new(system: &'p System<A>, plan: &'p Plan, seed: u64, recording: Recording) -> Engine<'p, A> {
+    fn new(system: &'p System<A>, once: &RunOnce<'p>) -> Engine<'p, A> {
+        let RunOnce { plan, seed, recording, watch } = *once;
         let info = system.info();
         let network = Network::new(plan, info, seed, recording);
-        let mut run = Run::new(plan, info, seed, network.longest_hop);
+        let mut run = Run::new(plan, info, seed, network.longest_hop, watch);
         let nodes: Vec<Node<A>> = (0..plan.setting.nodes).map(|me| Node::start(&system.site(me))).collect();
         if plan.check {
             for (me, node) in (0..).zip(&nodes) {
@@ -139,11 +157,15 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     /// the handlers of all events are compiled into it.
     pub(crate) fn run_until_over(&mut self) -> Result<Option<Violation>, SettingError> {
         let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.run.plan.setting.nodes));
+        let mut events: u64 = 0;
         while !self.is_over() {
-            let Some((time, event)) = self.run.agenda.next() else { return Ok(Some(self.run.stuck())) };
-            debug_assert!(time >= self.run.now);
-            self.run.now = time;
-            self.handle(event);
+            events += 1;
+            if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.run.ask_watcher().is_break() {
+                return Ok(None);
+            }
+            if !self.handle_next() {
+                return Ok(Some(self.run.stuck()));
+            }
             if self.run.violation.is_some() {
                 return Ok(self.run.violation.take());
             }
@@ -159,6 +181,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
                 )));
             }
         }
+        // All is there, so it does not matter any more what the watcher wants.
+        let _ = self.run.tell_watcher();
         Ok(None)
     }
 
@@ -173,7 +197,36 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
     }
 
+    /// Handles the next event. Returns whether there was one. The lane of an event leads to its handler in one
+    /// jump, so the handlers are inlined here.
     #[inline(always)]
+    fn handle_next(&mut self) -> bool {
+        match self.run.agenda.next_lane() {
+            ARRIVE => {
+                let InLane { time, of: letter, .. } = self.run.agenda.take(ARRIVE);
+                self.run.advance(time);
+                self.arrive(letter);
+            }
+            HANDLE => {
+                let InLane { time, of: letter, incarnation, .. } = self.run.agenda.take(HANDLE);
+                self.run.advance(time);
+                self.handled(letter, incarnation);
+            }
+            EXIT => {
+                let InLane { time, of: node, client, incarnation, .. } = self.run.agenda.take(EXIT);
+                self.run.advance(time);
+                self.exit_inlined(node, client, incarnation);
+            }
+            _ => {
+                let Some((time, event)) = self.run.agenda.take_from_heap() else { return false };
+                self.run.advance(time);
+                self.handle(event);
+            }
+        }
+        true
+    }
+
+    /// Handles an event that was not in a lane.
     fn handle(&mut self, event: Event) {
         match event {
             Event::Arrive(letter) => self.arrive(letter),
@@ -259,7 +312,9 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         }
         processor.receiving = false;
         self.deliver_inlined(letter);
-        self.next_message(node);
+        if !self.run.processors[node as usize].inbox.is_empty() {
+            self.next_message(node);
+        }
     }
 
     /// Delivers a letter. Its most frequent caller inlines [`Engine::deliver_inlined`]; all others share this.
@@ -270,17 +325,17 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     #[inline(always)]
     fn deliver_inlined(&mut self, letter: u32) {
-        let envelope = self.network.envelope(letter);
-        let Envelope { from, to, .. } = envelope;
-        let Some(message) = self.network.take(letter) else { return };
+        let Some((from, to, message)) = self.network.deliver(letter) else { return };
         self.run.measures.last_message = self.run.now;
         if self.run.plan.check {
             self.run.census.take_back();
             A::count_message(&message, to, &mut self.run.census);
             self.run.census.count_up();
         }
-        self.network.record(Action::Deliver(envelope));
-        self.step(to, NodeEvent::Input(Input::Deliver { from, message }));
+        let site = self.site(to);
+        let (node, mut out) = self.prepare(&site);
+        node.deliver(&site, from, message, &mut out);
+        self.finish_step(&site);
     }
 
     fn expire(&mut self, node: NodeId, timer: Timer, count: u32) {
@@ -300,56 +355,87 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     #[inline(always)]
     pub(crate) fn step(&mut self, me: NodeId, event: NodeEvent<A>) {
         let site = self.site(me);
-        let node = &mut self.nodes[me as usize];
-        if self.run.plan.check {
-            self.run.census.take_back();
-            node.count(&site, &mut self.run.census);
-            self.run.census.count_up();
-        }
-        node.handle(&site, event, &mut Outbox::new(&mut self.effects, &mut self.run.picks));
-        self.carry_out_all(&site);
+        let (node, mut out) = self.prepare(&site);
+        node.handle(&site, event, &mut out);
+        self.finish_step(&site);
     }
 
-    fn carry_out_all(&mut self, site: &Site<'p, A>) {
+    /// A node that is about to change: the census is without it until its effects are carried out.
+    #[inline(always)]
+    fn prepare(&mut self, site: &Site<'p, A>) -> (&mut Node<A>, Outbox<'_, A>) {
+        let node = &mut self.nodes[site.me as usize];
+        if self.run.plan.check {
+            self.run.census.take_back();
+            node.count(site, &mut self.run.census);
+            self.run.census.count_up();
+        }
+        (node, Outbox::new(&mut self.effects, &mut self.run.picks))
+    }
+
+    /// Carries out the effects of a step, and checks the properties.
+    #[inline(always)]
+    fn finish_step(&mut self, site: &Site<'p, A>) {
         self.network.record_picks(&mut self.run.picks.picks);
-        let recorded = self.network.recorded();
-        for index in 0..self.effects.len() {
+        if !self.effects.is_empty() {
+            self.carry_out_all(site);
+        }
+        if self.run.plan.check {
+            self.check(site);
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out_all(&mut self, site: &Site<'p, A>) {
+        // From the last to the first, because the last of a vector is easy to remove.
+        self.effects.reverse();
+        while let Some(effect) = self.effects.pop() {
             // Most effects are messages, which need no work at the node itself.
-            match std::mem::replace(&mut self.effects[index], Effect::Note("")) {
+            match effect {
                 Effect::Send { to, message } if site.can_send_to(to) => self.send(site.me, to, message),
+                Effect::Enter(grant) => self.enter(site.me, &grant),
                 effect => self.carry_out(site, &effect),
             }
         }
-        self.effects.clear();
-        self.multicast.clear();
-        self.network.queue_twins();
-        if self.run.plan.check {
-            self.nodes[site.me as usize].count(site, &mut self.run.census);
-            self.run.check();
+        if self.run.plan.multicast {
+            self.multicast.clear();
         }
+        self.network.queue_twins();
+        self.forget_fates();
+    }
+
+    #[inline(never)]
+    fn check(&mut self, site: &Site<'p, A>) {
+        self.nodes[site.me as usize].count(site, &mut self.run.census);
+        self.run.check();
+        self.forget_fates();
+    }
+
+    /// A trace ends with the violating step, not with the fate of its messages.
+    #[inline(always)]
+    fn forget_fates(&mut self) {
         if self.run.violation.is_some() {
-            // A trace ends with the violating step, not with the fate of its messages.
-            self.network.forget_after(recorded);
+            self.network.forget_fates();
         }
     }
 
+    #[inline(never)]
+    fn enter(&mut self, me: NodeId, grant: &Grant) {
+        let mut wrong = self.nodes[me as usize].enter(me, grant);
+        if wrong.is_none() && self.run.plan.check {
+            wrong = self.run.fences.violated(me, grant);
+        }
+        match wrong {
+            Some(wrong) => _ = self.run.violation.get_or_insert(wrong),
+            None => self.run.entered(me, grant),
+        }
+    }
+
+    #[inline(never)]
     fn carry_out(&mut self, site: &Site<'p, A>, effect: &Effect<A>) {
         if let Some(wrong) = self.nodes[site.me as usize].carry_out(site, effect) {
             self.run.violation.get_or_insert(wrong);
-            return;
-        }
-        match effect {
-            Effect::Enter(grant) => {
-                if self.run.plan.check
-                    && let Some(wrong) = self.run.fences.violated(site.me, grant)
-                {
-                    self.run.violation.get_or_insert(wrong);
-                    return;
-                }
-                self.run.entered(site.me, *grant);
-            }
-            Effect::Arm(timer, wait) => self.run.arm(site.me, *timer, *wait),
-            _ => {}
+        } else if let Effect::Arm(timer, wait) = effect {
+            self.run.arm(site.me, *timer, *wait);
         }
     }
 
@@ -360,20 +446,35 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         self.network.sent += 1;
         let processor = &mut self.run.processors[from as usize];
         processor.busy_until = processor.busy_until.max(self.run.now) + processor.send;
-        let leaves = processor.busy_until;
-        if self.run.plan.multicast {
-            self.multicast.push((message.clone(), leaves));
-        }
-        leaves
+        processor.busy_until
     }
 
+    #[inline(always)]
     fn send(&mut self, from: NodeId, to: NodeId, message: A::Message) {
+        if self.run.plan.multicast {
+            return self.send_copy(from, to, message);
+        }
+        let leaves = self.occupy_sender(from, &message);
+        self.post(leaves, (from, to), message);
+    }
+
+    /// With multicast, copies of one message leave together.
+    #[inline(never)]
+    fn send_copy(&mut self, from: NodeId, to: NodeId, message: A::Message) {
         let copy = self.multicast.iter().find(|(copy, _)| copy == &message);
-        let leaves = copy.map(|(_, leaves)| *leaves);
-        let leaves = leaves.unwrap_or_else(|| self.occupy_sender(from, &message));
-        let count = self.run.plan.check.then_some(&mut self.run.census);
-        let tampered =
-            self.network.post(&mut self.run.agenda, self.run.now, leaves, (from, to), message, count);
-        self.run.measures.tampered += u64::from(tampered);
+        let leaves = copy.map(|(_, leaves)| *leaves).unwrap_or_else(|| {
+            let leaves = self.occupy_sender(from, &message);
+            self.multicast.push((message.clone(), leaves));
+            leaves
+        });
+        self.post(leaves, (from, to), message);
+    }
+
+    #[inline(always)]
+    fn post(&mut self, leaves: Ticks, way: (NodeId, NodeId), message: A::Message) {
+        let census = self.run.plan.check.then_some(&mut self.run.census);
+        if self.network.post(&mut self.run.agenda, (self.run.now, leaves), way, message, census) {
+            self.run.measures.tampered += 1;
+        }
     }
 }

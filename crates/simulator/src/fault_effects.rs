@@ -13,7 +13,7 @@ impl<A: Algorithm> Engine<'_, A> {
     /// After a run with faults: no client makes requests, no more faults happen, and messages under way are
     /// handled. A client that still waits then would wait for ever, though others were served.
     pub(crate) fn settle(&mut self) -> Result<Option<Violation>, SettingError> {
-        if self.run.plan.faults.is_empty() {
+        if self.run.plan.faults.is_empty() || self.run.ended_by_watcher {
             return Ok(None);
         }
         self.run.settling = true;

@@ -33,7 +33,7 @@ pub mod workload;
 
 pub use batch::Point;
 pub use column::{Cell, Column};
-pub use engine::{Outcome, Recording, run};
+pub use engine::{Outcome, Recording, Watch, run, run_watched};
 pub use limit::Limit;
 pub use measures::Measures;
 pub use plan::Plan;

@@ -54,6 +54,8 @@ pub struct Measures {
     last_group: Option<Group>,
     batch_size: u64,
     batches: Vec<u128>,
+    /// How many more waits belong to the last batch.
+    left_in_batch: u64,
     /// How many clients may be inside at once.
     places: u32,
     /// Whether the clients inside share one place because they are in the same group.
@@ -116,6 +118,7 @@ impl Measures {
             last_group: None,
             batch_size: (entries / BATCHES).max(1),
             batches: Vec::new(),
+            left_in_batch: 0,
             places,
             in_groups,
             vacated: Default::default(),
@@ -136,6 +139,7 @@ impl Measures {
         self.most_inside = self.inside;
         self.by_node.fill(NodeCount::default());
         self.batches.clear();
+        self.left_in_batch = 0;
         (self.began, self.inside_since, self.inside_time) = (now, now, 0);
     }
 
@@ -159,14 +163,25 @@ impl Measures {
     #[inline]
     pub(crate) fn sent(&mut self, from: NodeId, kind: &'static str, words: u32) {
         self.by_node[from as usize].sent += 1;
-        let known = self.kinds.iter_mut().find(|count| std::ptr::eq(count.kind, kind) || count.kind == kind);
-        match known {
-            Some(count) => {
-                count.messages += 1;
-                count.words += u64::from(words);
-            }
-            None => self.kinds.push(KindCount { kind, messages: 1, words: u64::from(words) }),
-        }
+        // The same kind is nearly always the same string in memory.
+        let known = self.kinds.iter_mut().find(|count| std::ptr::eq(count.kind, kind));
+        let count = match known {
+            Some(count) => count,
+            None => self.count_of(kind),
+        };
+        count.messages += 1;
+        count.words += u64::from(words);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_of(&mut self, kind: &'static str) -> &mut KindCount {
+        let known = self.kinds.iter().position(|count| count.kind == kind);
+        let index = known.unwrap_or_else(|| {
+            self.kinds.push(KindCount { kind, messages: 0, words: 0 });
+            self.kinds.len() - 1
+        });
+        &mut self.kinds[index]
     }
 
     #[inline(always)]
@@ -180,13 +195,7 @@ impl Measures {
         count.entries += 1;
         count.waited += u128::from(wait);
         self.longest_wait = self.longest_wait.max(wait);
-        let batch = ((self.entries - 1) / self.batch_size) as usize;
-        if batch == self.batches.len() {
-            self.batches.push(0);
-        }
-        if let Some(sum) = self.batches.get_mut(batch) {
-            *sum += u128::from(wait);
-        }
+        self.add_to_batch(wait);
         if self.last_group.is_some_and(|last| last != group) {
             self.switches += 1;
             self.all_switches += 1;
@@ -203,6 +212,18 @@ impl Measures {
         self.change_inside(now, |inside| inside + 1);
         self.most_inside = self.most_inside.max(self.inside);
         self.hand_off(wait, now);
+    }
+
+    #[inline(always)]
+    fn add_to_batch(&mut self, wait: Ticks) {
+        if self.left_in_batch == 0 {
+            self.batches.push(0);
+            self.left_in_batch = self.batch_size;
+        }
+        self.left_in_batch -= 1;
+        if let Some(sum) = self.batches.last_mut() {
+            *sum += u128::from(wait);
+        }
     }
 
     #[inline]

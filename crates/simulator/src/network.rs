@@ -17,6 +17,8 @@ pub(crate) struct Network<A: Algorithm> {
     letters: Vec<Letter<A::Message>>,
     free: Vec<u32>,
     transit: Draws,
+    /// How long a message is under way, if that is all that decides when it arrives.
+    same_transit: Option<Ticks>,
     /// The ways between nodes, if messages take longer between some than between others.
     routes: Option<Box<Routes>>,
     /// The longest time that a message is under way.
@@ -41,6 +43,8 @@ pub(crate) struct Network<A: Algorithm> {
     pub(crate) sent: u64,
     /// The recorded steps, if steps are recorded.
     pub(crate) steps: Option<Vec<Step>>,
+    /// How many of them there were when the last step had picked.
+    recorded: usize,
     /// The letters of each channel, oldest first, if steps are recorded.
     channels: BTreeMap<(NodeId, NodeId), Vec<u32>>,
     /// Letters with their duplicates that are not in their channels yet, if steps are recorded.
@@ -52,8 +56,8 @@ struct Letter<M> {
     to: NodeId,
     /// When it leaves its sender's processor.
     leaves: Ticks,
-    /// When it must be handled at the latest, if the algorithm relies on that.
-    deadline: Ticks,
+    /// When its sender sent it; it may have waited for the processor since.
+    sent: Ticks,
     /// `None` once it is lost or delivered.
     message: Option<M>,
 }
@@ -77,11 +81,14 @@ impl<A: Algorithm> Network<A> {
         let longest_hop = hop + (send + receive) * u64::from(plan.setting.nodes - 1);
         let varies = plan.transit.shape != Shape::Constant || plan.faults.reorder > 0.0;
         let paced = info.relies_on_pace().then_some(hop);
+        let routes = Routes::of(plan).map(Box::new);
+        let same = !varies && routes.is_none() && paced.is_none();
         Network {
             letters: Vec::new(),
             free: Vec::new(),
             transit: Draws::new(plan.transit),
-            routes: Routes::of(plan).map(Box::new),
+            same_transit: same.then_some(transit_bound),
+            routes,
             transit_bound,
             send,
             longest_hop: paced.unwrap_or(longest_hop),
@@ -94,6 +101,7 @@ impl<A: Algorithm> Network<A> {
             random: Random::stream(seed, 2),
             sent: 0,
             steps: (recording == Recording::On).then(Vec::new),
+            recorded: 0,
             channels: BTreeMap::new(),
             twins: Vec::new(),
         }
@@ -125,7 +133,7 @@ impl<A: Algorithm> Network<A> {
     /// When a letter must be handled, if the algorithm relies on that.
     #[inline]
     pub(crate) fn deadline(&self, letter: u32) -> Option<Ticks> {
-        self.paced.map(|_| self.letters[letter as usize].deadline)
+        self.paced.map(|paced| self.letters[letter as usize].sent + paced)
     }
 
     /// Sends a message that leaves its sender's processor at `leaves`. Returns whether a fault affected it.
@@ -133,48 +141,77 @@ impl<A: Algorithm> Network<A> {
     pub(crate) fn post(
         &mut self,
         agenda: &mut Agenda,
-        now: Ticks,
-        leaves: Ticks,
+        (now, leaves): (Ticks, Ticks),
+        (from, to): (NodeId, NodeId),
+        message: A::Message,
+        census: Option<&mut Census>,
+    ) -> bool {
+        if !self.faultless {
+            return self.post_with_faults(agenda, (now, leaves), (from, to), message, census);
+        }
+        let letter = self.send_off(agenda, (now, leaves), (from, to), message, census, false);
+        if self.steps.is_some() {
+            self.join_channel(from, to, letter);
+        }
+        false
+    }
+
+    /// As [`Network::post`], where the faults of the plan decide the fate of the message.
+    #[inline(never)]
+    fn post_with_faults(
+        &mut self,
+        agenda: &mut Agenda,
+        times: (Ticks, Ticks),
         (from, to): (NodeId, NodeId),
         message: A::Message,
         mut census: Option<&mut Census>,
     ) -> bool {
-        let fate = self.fate(now, from, to, &message);
-        let mut count = |message: &A::Message| {
-            if let Some(census) = &mut census {
-                A::count_message(message, to, census);
-            }
-        };
-        if fate != Fate::Lost {
-            count(&message);
-        }
-        let twin = (fate == Fate::ArrivesTwice).then(|| message.clone());
-        let letter = self.store((from, to), now, leaves, message);
-        if self.steps.is_some() {
-            self.channels.entry((from, to)).or_default().push(letter);
-        }
+        let fate = self.fate(times.0, from, to, &message);
         if fate == Fate::Lost {
-            self.note(from, to, letter, Action::Lose);
-            self.take(letter);
+            let letter = self.store((from, to), times, message);
+            self.join_channel(from, to, letter);
+            self.lose(letter, None);
             return true;
         }
-        self.plan_arrival(agenda, now, leaves, letter, fate == Fate::ArrivesLate);
+        let twin = (fate == Fate::ArrivesTwice).then(|| message.clone());
+        let late = fate == Fate::ArrivesLate;
+        let letter = self.send_off(agenda, times, (from, to), message, census.as_deref_mut(), late);
+        self.join_channel(from, to, letter);
         if let Some(twin) = twin {
-            count(&twin);
-            let second = self.store((from, to), now, leaves, twin);
+            let second = self.send_off(agenda, times, (from, to), twin, census, false);
             if self.steps.is_some() {
                 self.twins.push((letter, second));
             }
-            self.plan_arrival(agenda, now, leaves, second, false);
         }
         fate != Fate::Arrives
     }
 
-    #[inline]
-    fn fate(&mut self, now: Ticks, from: NodeId, to: NodeId, message: &A::Message) -> Fate {
-        if self.faultless {
-            return Fate::Arrives;
+    /// Plans the arrival of a message. Returns the number of its letter.
+    #[inline(always)]
+    fn send_off(
+        &mut self,
+        agenda: &mut Agenda,
+        (now, leaves): (Ticks, Ticks),
+        (from, to): (NodeId, NodeId),
+        message: A::Message,
+        census: Option<&mut Census>,
+        late: bool,
+    ) -> u32 {
+        let letter = self.store((from, to), (now, leaves), message);
+        if let Some(census) = census
+            && let Some(message) = &self.letters[letter as usize].message
+        {
+            A::count_message(message, to, census);
         }
+        let at = match self.same_transit {
+            Some(transit) => leaves + transit,
+            None => self.arrival((now, leaves), (from, to), late),
+        };
+        agenda.plan(at, Event::Arrive(letter));
+        letter
+    }
+
+    fn fate(&mut self, now: Ticks, from: NodeId, to: NodeId, message: &A::Message) -> Fate {
         if self.is_doomed(message) {
             return Fate::Lost;
         }
@@ -216,42 +253,56 @@ impl<A: Algorithm> Network<A> {
     }
 
     #[inline(always)]
-    fn store(&mut self, (from, to): (NodeId, NodeId), now: Ticks, leaves: Ticks, message: A::Message) -> u32 {
-        let deadline = now + self.paced.unwrap_or(0);
-        let letter = Letter { from, to, leaves, deadline, message: Some(message) };
+    fn store(
+        &mut self,
+        (from, to): (NodeId, NodeId),
+        (sent, leaves): (Ticks, Ticks),
+        message: A::Message,
+    ) -> u32 {
+        let letter = Letter { from, to, sent, leaves, message: Some(message) };
         match self.free.pop() {
             Some(number) => {
                 self.letters[number as usize] = letter;
                 number
             }
-            None => {
-                self.letters.push(letter);
-                self.letters.len() as u32 - 1
-            }
+            None => self.enlarge(letter),
         }
+    }
+
+    /// Stores a letter where none was before.
+    #[cold]
+    #[inline(never)]
+    fn enlarge(&mut self, letter: Letter<A::Message>) -> u32 {
+        self.letters.push(letter);
+        self.letters.len() as u32 - 1
     }
 
     /// At the end of a step: duplicates join their channels behind everything that the step has sent, because
     /// that is where a trace puts them.
     #[inline]
     pub(crate) fn queue_twins(&mut self) {
-        if self.twins.is_empty() {
-            return;
-        }
-        for (letter, twin) in std::mem::take(&mut self.twins) {
-            let Letter { from, to, .. } = self.letters[letter as usize];
-            self.note(from, to, letter, Action::Duplicate);
-            self.channels.entry((from, to)).or_default().push(twin);
+        if !self.twins.is_empty() {
+            self.queue_all_twins();
         }
     }
 
-    #[inline(always)]
-    fn plan_arrival(&mut self, agenda: &mut Agenda, now: Ticks, leaves: Ticks, letter: u32, late: bool) {
-        let Letter { from, to, .. } = self.letters[letter as usize];
-        let transit = if self.routes.is_none() {
-            self.transit.draw(&mut self.random)
-        } else {
-            self.draw_on_route(from, to)
+    #[cold]
+    #[inline(never)]
+    fn queue_all_twins(&mut self) {
+        for (letter, twin) in std::mem::take(&mut self.twins) {
+            let Letter { from, to, .. } = self.letters[letter as usize];
+            let overtakes = self.place(from, to, letter);
+            self.record(Action::Duplicate(Envelope { from, to, overtakes }));
+            self.join_channel(from, to, twin);
+        }
+    }
+
+    /// When a message arrives.
+    #[inline(never)]
+    fn arrival(&mut self, (now, leaves): (Ticks, Ticks), (from, to): (NodeId, NodeId), late: bool) -> Ticks {
+        let transit = match &self.routes {
+            None => self.transit.draw(&mut self.random),
+            Some(routes) => routes.draw(from, to, &mut self.random),
         };
         let mut at = leaves + transit;
         if late {
@@ -265,28 +316,23 @@ impl<A: Algorithm> Network<A> {
             // The latest time at which the receiver's processor can start with it in time.
             at = at.min(now + self.send + self.transit_bound);
         }
-        agenda.plan(at, Event::Arrive(letter));
-    }
-
-    /// How long a message is under way, where that depends on the two nodes. Kept out of the way of plans in
-    /// which it does not.
-    #[cold]
-    #[inline(never)]
-    fn draw_on_route(&mut self, from: NodeId, to: NodeId) -> Ticks {
-        self.routes.as_ref().map_or(0, |routes| routes.draw(from, to, &mut self.random))
+        at
     }
 
     /// The longest time that a message between two nodes is under way.
-    #[cold]
     fn bound(&self, from: NodeId, to: NodeId) -> Ticks {
         self.routes.as_ref().map_or(self.transit_bound, |routes| routes.bound(from, to))
     }
 
-    /// Removes a letter from the network.
+    /// Removes a letter that is delivered. Returns its sender, its receiver and its message, unless it was lost.
     #[inline(always)]
-    pub(crate) fn take(&mut self, letter: u32) -> Option<A::Message> {
-        self.free.push(letter);
-        self.empty(letter)
+    pub(crate) fn deliver(&mut self, number: u32) -> Option<(NodeId, NodeId, A::Message)> {
+        if self.steps.is_some() {
+            self.record_delivery(number);
+        }
+        self.free.push(number);
+        let letter = &mut self.letters[number as usize];
+        letter.message.take().map(|message| (letter.from, letter.to, message))
     }
 
     /// Whether a letter was lost on its way; its number is then free again.
@@ -320,49 +366,48 @@ impl<A: Algorithm> Network<A> {
     }
 
     fn lose_content(&mut self, letter: u32, census: Option<&mut Census>) {
-        let Letter { from, to, .. } = self.letters[letter as usize];
-        self.note(from, to, letter, Action::Lose);
-        if let (Some(message), Some(census)) = (self.empty(letter), census) {
+        let envelope = self.leave_channel(letter);
+        self.record(Action::Lose(envelope));
+        let message = self.letters[letter as usize].message.take();
+        if let (Some(message), Some(census)) = (message, census) {
             census.take_back();
-            A::count_message(&message, to, census);
+            A::count_message(&message, envelope.to, census);
             census.count_up();
         }
     }
 
-    #[inline(always)]
-    fn empty(&mut self, letter: u32) -> Option<A::Message> {
+    /// A letter is the last of its channel, if steps are recorded.
+    #[cold]
+    #[inline(never)]
+    fn join_channel(&mut self, from: NodeId, to: NodeId, letter: u32) {
         if self.steps.is_some() {
-            self.leave_channel(letter);
+            self.channels.entry((from, to)).or_default().push(letter);
         }
-        self.letters[letter as usize].message.take()
     }
 
-    fn leave_channel(&mut self, letter: u32) {
-        let Envelope { from, to, overtakes } = self.envelope(letter);
+    /// Removes a letter from its channel, if steps are recorded. Returns its position, as a trace states it.
+    fn leave_channel(&mut self, letter: u32) -> Envelope {
+        let Letter { from, to, .. } = self.letters[letter as usize];
+        let overtakes = self.place(from, to, letter);
         if let Some(channel) = self.channels.get_mut(&(from, to)) {
             channel.remove(overtakes);
         }
+        Envelope { from, to, overtakes }
     }
 
-    /// The position of a letter, as a trace states it.
-    #[inline]
-    pub(crate) fn envelope(&self, letter: u32) -> Envelope {
-        let Letter { from, to, .. } = self.letters[letter as usize];
-        let overtakes = if self.steps.is_some() { self.place(from, to, letter) } else { 0 };
-        Envelope { from, to, overtakes }
+    #[cold]
+    #[inline(never)]
+    fn record_delivery(&mut self, letter: u32) {
+        if self.letters[letter as usize].message.is_some() {
+            let envelope = self.leave_channel(letter);
+            self.record(Action::Deliver(envelope));
+        }
     }
 
     /// How many older letters are in its channel. Only needed for a record.
     fn place(&self, from: NodeId, to: NodeId, letter: u32) -> usize {
         let channel = self.channels.get(&(from, to));
         channel.and_then(|channel| channel.iter().position(|&other| other == letter)).unwrap_or(0)
-    }
-
-    fn note(&mut self, from: NodeId, to: NodeId, letter: u32, action: fn(Envelope) -> Action) {
-        let overtakes = self.place(from, to, letter);
-        if let Some(steps) = &mut self.steps {
-            steps.push(Step { action: action(Envelope { from, to, overtakes }), picks: Vec::new() });
-        }
     }
 
     /// Records a step that is about to happen, if steps are recorded.
@@ -373,25 +418,28 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    /// Records the picks of the last step.
-    #[inline]
+    /// Records the picks of the last step, if steps are recorded.
+    #[inline(always)]
     pub(crate) fn record_picks(&mut self, picks: &mut Vec<u32>) {
         match &mut self.steps {
-            Some(steps) => steps.last_mut().expect("the step was recorded").picks = std::mem::take(picks),
+            Some(steps) => self.recorded = keep_picks(steps, picks),
             None => picks.clear(),
         }
     }
 
-    /// The number of recorded steps.
-    #[inline]
-    pub(crate) fn recorded(&self) -> usize {
-        self.steps.as_ref().map_or(0, Vec::len)
-    }
-
-    /// Drops the steps after the first `count`.
-    pub(crate) fn forget_after(&mut self, count: usize) {
+    /// Drops what was recorded since the last step picked: the fate of its messages.
+    #[cold]
+    pub(crate) fn forget_fates(&mut self) {
         if let Some(steps) = &mut self.steps {
-            steps.truncate(count);
+            steps.truncate(self.recorded);
         }
     }
+}
+
+/// Adds picks to the last step. Returns the number of steps.
+#[cold]
+#[inline(never)]
+fn keep_picks(steps: &mut [Step], picks: &mut Vec<u32>) -> usize {
+    steps.last_mut().expect("the step was recorded").picks = std::mem::take(picks);
+    steps.len()
 }

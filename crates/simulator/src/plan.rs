@@ -181,9 +181,9 @@ impl Plan {
     pub fn set(&mut self, info: &Info, name: &str, value: &str) -> Result<(), SettingError> {
         let wrong = |why: SettingError| SettingError(format!("{name}: {why}"));
         match name {
-            "nodes" => self.setting.nodes = number(name, value)?,
-            "tokens" => self.setting.tokens = number(name, value)?,
-            "groups" => self.setting.groups = number(name, value)?,
+            "nodes" => self.setting.nodes = whole(name, value)?,
+            "tokens" => self.setting.tokens = whole(name, value)?,
+            "groups" => self.setting.groups = whole(name, value)?,
             "rate" => self.rate = number(name, value)?,
             "cs" => self.section.mean = number(name, value)?,
             "section" => self.section.shape = Shape::named(value).map_err(wrong)?,
@@ -202,10 +202,10 @@ impl Plan {
             "slow" => self.slow = Some(Slow::parse(value).map_err(wrong)?),
             "order" => self.fifo = one_of(name, value, ["fifo", "any"])? == 0,
             "workload" => self.workload = Workload::parse(value).map_err(wrong)?,
-            "clients" => self.clients = number(name, value)?,
+            "clients" => self.clients = whole(name, value)?,
             "group-choice" => self.group_choice = GroupChoice::parse(value).map_err(wrong)?,
-            "entries" => self.entries = number(name, value)?,
-            "warmup" => self.warmup = number(name, value)?,
+            "entries" => self.entries = whole(name, value)?,
+            "warmup" => self.warmup = whole(name, value)?,
             "loss" => self.faults.loss = number(name, value)?,
             "lose" => self.faults.lose(value).map_err(wrong)?,
             "duplicate" => self.faults.duplicate = number(name, value)?,
@@ -338,6 +338,14 @@ impl Plan {
         if faulty { Conditions::Faulty } else { Conditions::Reliable }
     }
 
+    /// How many clients enter in a run, the warm-up included.
+    pub fn entries_of_a_run(&self) -> u64 {
+        match self.workload {
+            Workload::Once(_) => self.workload.askers(self.setting.nodes).len() as u64,
+            _ => self.warmup.saturating_add(self.entries),
+        }
+    }
+
     /// Whether clients make requests in rounds, each after the previous one is over.
     pub(crate) fn rounds(&self) -> bool {
         matches!(self.workload, Workload::Burst | Workload::Once(_) | Workload::Single)
@@ -378,8 +386,16 @@ impl Plan {
     }
 }
 
-fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, SettingError> {
-    value.trim().parse().map_err(|_| SettingError(format!("{name} takes a number, not '{value}'")))
+fn number(name: &str, value: &str) -> Result<f64, SettingError> {
+    let wrong =
+        || SettingError(format!("{name} takes a number, not '{value}': write, for example, {name} 0.5"));
+    value.trim().parse().map_err(|_| wrong())
+}
+
+fn whole<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, SettingError> {
+    let wrong =
+        || SettingError(format!("{name} takes a whole number, not '{value}': write, for example, {name} 10"));
+    value.trim().parse().map_err(|_| wrong())
 }
 
 /// These in one text, if there are any.

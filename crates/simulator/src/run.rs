@@ -1,12 +1,15 @@
 //! The state of a run that does not depend on the algorithm: the time, the pending events, the processors, the
 //! clients and the measures. It is compiled once.
 
+use std::ops::ControlFlow;
+
 use algorithms::info::Timing;
 use algorithms::properties::{Fences, Terms};
 use algorithms::{Census, Grant, Info, Kind, NodeId, Property, Timer, Violation, Wait};
 use random::{Random, RecordedPicks};
 
 use crate::agenda::{Agenda, Event};
+use crate::engine::Watch;
 use crate::measures::Measures;
 use crate::plan::Plan;
 use crate::processor::Processor;
@@ -46,17 +49,19 @@ pub(crate) struct Run<'p> {
     /// The run is over: no client makes requests and no faults happen any more.
     pub(crate) settling: bool,
     pub(crate) violation: Option<Violation>,
+    watch: Watch<'p>,
+    /// How many of the entries the watcher knows.
+    known_to_watcher: u64,
+    pub(crate) ended_by_watcher: bool,
 }
 
 impl<'p> Run<'p> {
     /// A run at its start, with its first events planned. `hop` is the longest delay of a message that timers
     /// allow for.
-    pub(crate) fn new(plan: &'p Plan, info: &Info, seed: u64, hop: Ticks) -> Run<'p> {
+    pub(crate) fn new(plan: &'p Plan, info: &Info, seed: u64, hop: Ticks, watch: Watch<'p>) -> Run<'p> {
         let nodes = plan.setting.nodes;
-        let (warmup, last) = match plan.workload {
-            Workload::Once(_) => (0, plan.workload.askers(nodes).len() as u64),
-            _ => (plan.warmup, plan.warmup + plan.entries),
-        };
+        let last = plan.entries_of_a_run();
+        let warmup = if matches!(plan.workload, Workload::Once(_)) { 0 } else { plan.warmup };
         let in_groups = info.kind == Kind::GroupMutex;
         let mut run = Run {
             plan,
@@ -84,6 +89,9 @@ impl<'p> Run<'p> {
             quiet_events: 0,
             settling: false,
             violation: None,
+            watch,
+            known_to_watcher: 0,
+            ended_by_watcher: false,
         };
         run.plan_first_events();
         if run.warmup == 0 {
@@ -108,6 +116,13 @@ impl<'p> Run<'p> {
         }
     }
 
+    /// The time of the next event has come.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, time: Ticks) {
+        debug_assert!(time >= self.now);
+        self.now = time;
+    }
+
     /// The measures at this moment, with the waits that have not ended.
     pub(crate) fn measured(&mut self) -> Measures {
         for client in self.processors.iter().flat_map(|processor| &processor.clients) {
@@ -117,6 +132,21 @@ impl<'p> Run<'p> {
         }
         self.measures.end(self.now);
         self.measures.clone()
+    }
+
+    /// Tells the watcher what is new, and whether it wants the run to go on.
+    pub(crate) fn tell_watcher(&mut self) -> ControlFlow<()> {
+        let new = self.entered - self.known_to_watcher;
+        self.known_to_watcher = self.entered;
+        (self.watch)(new)
+    }
+
+    /// The same, and ends the run if the watcher wants that.
+    #[cold]
+    pub(crate) fn ask_watcher(&mut self) -> ControlFlow<()> {
+        let answer = self.tell_watcher();
+        self.ended_by_watcher |= answer.is_break();
+        answer
     }
 
     /// No client has entered for this many events.
@@ -159,15 +189,22 @@ impl<'p> Run<'p> {
     }
 
     /// Checks the properties over the census.
+    #[inline]
     pub(crate) fn check(&mut self) {
         if let Some(property) = self.terms.violated(&self.census) {
-            let detail = format!("{} (at {})", self.terms.detail(property, &self.census), units(self.now));
-            self.violation.get_or_insert(Violation::new(property, detail));
+            self.report(property);
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn report(&mut self, property: Property) {
+        let detail = format!("{} (at {})", self.terms.detail(property, &self.census), units(self.now));
+        self.violation.get_or_insert(Violation::new(property, detail));
+    }
+
     /// A client enters: measures it, and plans its exit.
-    pub(crate) fn entered(&mut self, node: NodeId, Grant { client, group, .. }: Grant) {
+    pub(crate) fn entered(&mut self, node: NodeId, &Grant { client, group, .. }: &Grant) {
         let processor = &mut self.processors[node as usize];
         let state = &mut processor.clients[client as usize];
         (state.waits, state.inside) = (false, true);

@@ -123,8 +123,13 @@ impl Draws {
     }
 
     /// The next value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn draw(&self, random: &mut Random) -> Ticks {
+        if self.span.shape == Shape::Constant { self.constant } else { self.draw_varying(random) }
+    }
+
+    #[inline(never)]
+    fn draw_varying(&self, random: &mut Random) -> Ticks {
         let mean = self.span.mean;
         match self.span.shape {
             Shape::Constant => self.constant,

@@ -89,6 +89,23 @@ fn forest_is_bulgannawar_and_vaidya_for_single_clients() {
     }
 }
 
+/// With a token for each node, nodes that share one still leave its queue, however short: else they would wait while
+/// another token serves one node alone. But no holder invites another node: that would only cost messages.
+#[test]
+fn forest_with_a_token_for_each_node_balances_without_invitations() {
+    let measured = |balance| {
+        summary("forest", &format!("nodes=3 tokens=3 clients=10 rate=1 cs=0.1 balance={balance}"), 3)
+    };
+    let (without, with) = (measured("no"), measured("yes"));
+    assert!(without.fairness.mean < 0.85 && with.fairness.mean > 0.97);
+    assert!(with.time_to_enter.mean < 0.5 * without.time_to_enter.mean);
+    assert_eq!(with.messages_by_kind.get("INVITE"), None);
+    assert!(with.messages_per_entry.mean < 0.05, "{}", with.messages_per_entry.mean);
+    // With fewer tokens there are invitations.
+    let fewer = summary("forest", "nodes=9 tokens=3 rate=1 balance=yes", 3);
+    assert!(fewer.messages_by_kind.contains_key("INVITE"));
+}
+
 /// Ten clients at each of five nodes, critical sections of one hop: local hand-offs save most messages, and
 /// serving all that waited when the token came saves half of the rest. With long sections and little load,
 /// hunting shortens waits to less than half.
