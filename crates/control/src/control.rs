@@ -20,9 +20,10 @@ use tokio::task::JoinSet;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
-use crate::folder::{self, Folder};
+use crate::folder::{self, Folder, FolderError, FolderGuard};
 use crate::invitation::Invitation;
 use crate::leading;
+use crate::look::{Majority, Neighbour};
 use crate::network::{Local, Peers};
 use crate::refused_call::OnRefusedCall;
 use crate::shared::Shared;
@@ -46,6 +47,7 @@ const ASKS: usize = 1024;
 /// start.
 pub struct Control {
     shared: Shared,
+    guard: FolderGuard,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -58,10 +60,11 @@ impl Control {
             let open = move || {
                 let folder = Folder::open(&path, &cluster, node)?;
                 let (cluster_id, mark) = (folder.identity.cluster_id, folder.mark);
-                Disk::open(folder).map(|(disk, found)| (disk, found, cluster_id, mark))
+                let (disk, found) = Disk::open(folder)?;
+                Ok((disk, found, cluster_id, FolderGuard::new(&path, mark)?))
             };
             let opened = tokio::task::spawn_blocking(open).await.expect("opening does not panic");
-            let (disk, mut found, cluster_id, mark) = opened.map_err(StartError::Folder)?;
+            let (disk, mut found, cluster_id, guard) = opened.map_err(StartError::Folder)?;
             let disk = Arc::new(disk);
             let stopped = |error: String| {
                 disk.stop();
@@ -73,7 +76,7 @@ impl Control {
             let local = Arc::new(Local {
                 cluster: config.cluster.clone(),
                 node: config.node,
-                mark,
+                mark: guard.mark(),
                 cluster_id: tokio::sync::Mutex::new(cluster_id),
                 silence_timeout: config.timing.silence_timeout(),
                 pause: config.timing.heartbeat,
@@ -92,7 +95,7 @@ impl Control {
             let shared =
                 Shared { config, local, raft, disk: disk.clone(), peers, registry, leadership, asks };
             tasks.spawn(leading::lead(shared.clone(), asked));
-            let control = Control { shared, tasks: Mutex::new(tasks) };
+            let control = Control { shared, guard, tasks: Mutex::new(tasks) };
             if cluster_id.is_none() && control.shared.is_initialized().await {
                 // Founding was interrupted before another node heard of it.
                 let drawn = control.draw_cluster_id().await.map_err(|error| stopped(error.to_string()))?;
@@ -185,13 +188,34 @@ impl Control {
 
     /// Those that could not be reached when they were last called, and why.
     pub fn unreachable(&self) -> BTreeMap<u32, String> {
-        let troubles = self.shared.peers.troubles().into_iter();
-        troubles.filter_map(|(node, why)| Some((u32::try_from(node).ok()?, why))).collect()
+        self.shared.peers.calls().into_iter().filter_map(|(node, why)| Some((node, why?))).collect()
+    }
+
+    /// Whether a majority of the voters is there, and who is missing.
+    pub fn majority(&self) -> Majority {
+        self.shared.majority()
+    }
+
+    /// For a node that belongs to no cluster yet: asks these nodes whether they do, and whether they know this one.
+    pub async fn look_around(&self, nodes: &BTreeMap<u32, String>) -> BTreeMap<u32, Neighbour> {
+        self.shared.look_around(nodes).await
+    }
+
+    /// What happened to the data folder while it was in use, if it was removed or replaced.
+    pub fn folder_lost(&self) -> BoxFuture<'static, Option<FolderError>> {
+        let guard = self.guard.clone();
+        let look = tokio::task::spawn_blocking(move || guard.lost());
+        Box::pin(async move { look.await.ok().flatten() })
     }
 
     /// Whether this node belongs to a cluster that it knows something of.
     pub async fn belongs(&self) -> bool {
         self.shared.is_initialized().await
+    }
+
+    /// The number that the cluster was given when it was founded, if this node has heard of it.
+    pub async fn cluster_id(&self) -> Option<u64> {
+        *self.shared.local.cluster_id.lock().await
     }
 
     /// Why consensus has stopped at this node, if it has: most likely it cannot write to its folder. It has
@@ -230,9 +254,22 @@ impl Control {
         }
     }
 
-    /// Asks the leader to make this node a member. To be repeated until it is one.
+    /// Asks the leader to make this node a member. To be repeated until it is one. A node that comes back at another address
+    /// hears from no leader before it is known there, so it has others pass that on.
     pub async fn enter(&self, member: MemberEntry) -> Result<(), AskError> {
-        self.tell_leader(ForLeader::Enter { id: self.shared.config.node, member }).await
+        let id = self.shared.config.node;
+        let enter = || ForLeader::Enter { id, member: member.clone() };
+        let mut last = self.shared.ask_leader(enter()).await;
+        for (node, address) in self.shared.nodes().iter().filter(|(node, _)| **node != id) {
+            if matches!(last, Response::Noted | Response::Refused(_)) {
+                break;
+            }
+            last = self.shared.call_at(*node, address, enter()).await;
+        }
+        match last {
+            Response::Noted => Ok(()),
+            other => Err(AskError::of(other)),
+        }
     }
 
     /// Tells the leader that this incarnation grants nothing any more and holds nothing.
@@ -280,6 +317,11 @@ impl Control {
     /// Forgets a node that has been stopped, for good.
     pub async fn remove(&self, node: u32) -> Result<(), AskError> {
         self.tell_leader(ForLeader::Remove { id: node }).await
+    }
+
+    /// Withdraws the invitation for a node that has not come yet.
+    pub async fn withdraw(&self, node: u32) -> Result<(), AskError> {
+        self.tell_leader(ForLeader::Withdraw { id: node }).await
     }
 
     async fn tell_leader(&self, question: ForLeader) -> Result<(), AskError> {

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The format of the folder that this program reads and writes.
@@ -84,6 +84,13 @@ pub enum FolderError {
         /// What is wrong with the file.
         what: String,
     },
+    /// The folder was removed or replaced while a node used it.
+    Lost {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing, or is another's.
+        what: &'static str,
+    },
 }
 
 impl fmt::Display for FolderError {
@@ -95,11 +102,17 @@ impl fmt::Display for FolderError {
             }
             FolderError::OtherCluster { path, found, wanted } => write!(
                 f,
-                "{} belongs to cluster '{found}', not to '{wanted}': name another folder",
+                "{} belongs to cluster '{found}', not to '{wanted}': name another folder, or start the node with \
+                 --cluster {found}",
                 path.display()
             ),
             FolderError::OtherNode { path, found, wanted } => {
-                write!(f, "{} belongs to node {found}, not to {wanted}: name another folder", path.display())
+                write!(
+                    f,
+                    "{} belongs to node {found}, not to {wanted}: name the folder of node {wanted}, or start this \
+                     one without --id",
+                    path.display()
+                )
             }
             FolderError::NewerFormat { path, found } => write!(
                 f,
@@ -113,7 +126,15 @@ impl fmt::Display for FolderError {
             ),
             FolderError::Damaged { path, what } => write!(
                 f,
-                "{} is damaged ({what}): move the folder away and let the node join again, under a new id",
+                "{} is damaged ({what}): move the folder away and let the node join again, under a new id \
+                 ('tokenwood members invite')",
+                path.display()
+            ),
+            FolderError::Lost { path, what } => write!(
+                f,
+                "the data folder {} was removed or replaced while the node ran ({what}), and what the node promised \
+                 with it: put the folder back and start the node again, or remove it ('tokenwood members remove ID') \
+                 and invite a new one ('tokenwood members invite')",
                 path.display()
             ),
         }
@@ -237,6 +258,62 @@ impl Folder {
             File::open(&self.path)?.sync_all()
         };
         write().map_err(|error| FolderError::Io { doing: "write", path: file.clone(), error })
+    }
+}
+
+/// Notices that a folder in use was removed or replaced: what was written since is not where it will be looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct FolderGuard {
+    path: PathBuf,
+    mark: u64,
+    lock: FileNumber,
+    database: FileNumber,
+}
+
+/// The device and the number of a file, which stay as long as it exists.
+type FileNumber = (u64, u64);
+
+fn file_number(path: &Path) -> io::Result<FileNumber> {
+    fs::metadata(path).map(|about| (about.dev(), about.ino()))
+}
+
+impl FolderGuard {
+    /// For a folder that was opened, with this mark.
+    pub(crate) fn new(path: &Path, mark: u64) -> Result<FolderGuard, FolderError> {
+        let io = |error| FolderError::Io { doing: "look at the files in", path: path.to_owned(), error };
+        let number = |name| file_number(&path.join(name)).map_err(io);
+        let (lock, database) = (number(LOCK)?, number(DATABASE)?);
+        // The program may change its working directory.
+        let path = path.canonicalize().map_err(io)?;
+        Ok(FolderGuard { path, mark, lock, database })
+    }
+
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark
+    }
+
+    /// What is wrong, if the folder is not the one that was opened. An error that may pass says nothing.
+    pub(crate) fn lost(&self) -> Option<FolderError> {
+        let is_another = |name, number| match file_number(&self.path.join(name)) {
+            Ok(found) => found != number,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        let identity = match fs::read(self.path.join(IDENTITY)) {
+            Ok(text) => parse(&self.path, &text).is_ok_and(|(_, mark, _)| mark == self.mark),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        };
+        let what = if !self.path.exists() {
+            "it is gone"
+        } else if !identity {
+            "its file 'identity' is gone or another's"
+        } else if is_another(DATABASE, self.database) {
+            "its file 'control.redb' is gone or another's"
+        } else if is_another(LOCK, self.lock) {
+            "its file 'lock' is gone or another's"
+        } else {
+            return None;
+        };
+        Some(FolderError::Lost { path: self.path.clone(), what })
     }
 }
 

@@ -82,6 +82,10 @@ struct Leader<'a> {
     renewing: BTreeMap<Renewing, oneshot::Sender<Response>>,
     /// Since when each node that could be a member is not one.
     absent: BTreeMap<u32, Time>,
+    /// Which incarnation of each node asked last to become a member, and since when.
+    asking: BTreeMap<u32, (u64, Time)>,
+    /// When each node renewed last, and as which incarnation.
+    renewed: BTreeMap<u32, (u64, Time)>,
     /// The jobs that are running. They end with the leadership.
     jobs: JoinSet<Finished>,
     upkeep_at: Time,
@@ -99,6 +103,8 @@ impl<'a> Leader<'a> {
             leases: Leases::new(leadership, since, now, &registry),
             renewing: BTreeMap::new(),
             absent: BTreeMap::new(),
+            asking: BTreeMap::new(),
+            renewed: BTreeMap::new(),
             jobs: JoinSet::new(),
             upkeep_at: now + UPKEEP,
             upkeep_runs: false,
@@ -203,6 +209,7 @@ impl<'a> Leader<'a> {
     fn asked(&mut self, question: ForLeader, answer: oneshot::Sender<Response>) {
         match question {
             ForLeader::Renew(renewal) => {
+                self.renewed.insert(renewal.identity.id, (renewal.identity.incarnation, self.now()));
                 self.renewing.insert((renewal.identity, renewal.sequence), answer);
                 self.step(Input::Renew(renewal));
             }
@@ -224,6 +231,7 @@ impl<'a> Leader<'a> {
                 self.answer_by(answer, join(self.shared.clone(), id, secret, address));
             }
             ForLeader::Remove { id } => self.answer_by(answer, remove(self.shared.clone(), id)),
+            ForLeader::Withdraw { id } => self.answer_by(answer, withdraw(self.shared.clone(), id)),
         }
     }
 
@@ -245,6 +253,10 @@ impl<'a> Leader<'a> {
             _ = answer.send(Response::Refused(invalid.to_string()));
             return;
         }
+        if let Some(why) = self.used_by_another(id, &member) {
+            _ = answer.send(Response::Refused(why));
+            return;
+        }
         match self.shared.nodes().get(&id) {
             Some(_) if self.leases.keeps_out(self.now(), id) => {
                 let why = format!(
@@ -263,10 +275,44 @@ impl<'a> Leader<'a> {
                     moved.map_or_else(|error| Response::Refused(error.to_string()), |()| Response::Noted)
                 });
             }
+            None if self.registry().incarnations.contains_key(&id) => {
+                let why = format!(
+                    "node {id} was removed from the cluster, and its number is never used again: join under a new one, \
+                     in an empty folder ('tokenwood members invite')"
+                );
+                _ = answer.send(Response::Refused(why));
+            }
             None => {
-                _ = answer.send(Response::Refused(format!("node {id} is not known: invite it first")));
+                let why =
+                    format!("node {id} is not known: ask for an invitation ('tokenwood members invite')");
+                _ = answer.send(Response::Refused(why));
             }
         }
+    }
+
+    /// Why a node may not take its id over from the member that has it, or not yet. An incarnation that goes on renewing
+    /// after another has asked is no earlier one: two processes have the same id. And the log goes to the address of the
+    /// member until it is excluded.
+    fn used_by_another(&mut self, id: u32, newcomer: &MemberEntry) -> Option<String> {
+        let (now, registry) = (self.now(), self.registry());
+        let asking = self.asking.entry(id).or_insert((newcomer.incarnation, now));
+        if asking.0 != newcomer.incarnation {
+            *asking = (newcomer.incarnation, now);
+        }
+        let since = asking.1;
+        let member = registry.members.get(&id).filter(|it| it.incarnation != newcomer.incarnation)?;
+        let goes_on = self.renewed.get(&id).is_some_and(|(incarnation, at)| {
+            *incarnation == member.incarnation && *at - since >= registry.lease / 3
+        });
+        if goes_on {
+            return Some(format!(
+                "node {id} is running already, at {}: two processes use the same id, stop one of them",
+                member.address
+            ));
+        }
+        (member.address != newcomer.address).then(|| {
+            format!("node {id} is still a member at {}: it moves when that has been excluded", member.address)
+        })
     }
 
     fn note_absence(&mut self) {
@@ -366,7 +412,8 @@ async fn join(shared: Shared, id: u32, secret: u128, address: String) -> Respons
     let invitation = shared.registry.borrow().invitations.get(&id).cloned();
     if invitation.as_ref().is_none_or(|invitation| invitation.secret != secret) {
         return Response::Refused(
-            "this invitation is not known: it was used or withdrawn, ask for a new one".to_owned(),
+            "this invitation is not known: it was used or withdrawn, ask for a new one ('tokenwood members invite')"
+                .to_owned(),
         );
     }
     if invitation.is_some_and(|invitation| invitation.until < unix_seconds()) {
@@ -386,7 +433,20 @@ async fn join(shared: Shared, id: u32, secret: u128, address: String) -> Respons
     }
 }
 
-/// Removes a node for good. It is not a member any more. If it is a voter, another node replaces it where
+/// Withdraws an invitation that was not used.
+async fn withdraw(shared: Shared, id: u32) -> Response {
+    let gone = || format!("there is no invitation for node {id}: it was used or withdrawn, or has expired");
+    if !shared.registry.borrow().invitations.contains_key(&id) {
+        return Response::Refused(gone());
+    }
+    match shared.propose_here(Entry::Invite { id, invitation: None }).await {
+        Response::Proposed(Applied::Yes) => Response::Noted,
+        Response::Proposed(_) => Response::Refused(gone()),
+        other => other,
+    }
+}
+
+/// Removes a node for good, or the invitation of one that has not come. It is not a member any more. If it is a voter, another node replaces it where
 /// possible.
 async fn remove(shared: Shared, id: u32) -> Response {
     let refused = |why: String| Response::Refused(why);
@@ -394,8 +454,11 @@ async fn remove(shared: Shared, id: u32) -> Response {
     if registry.members.contains_key(&id) {
         return refused(format!("node {id} is running as a member: stop it first, then remove it"));
     }
+    if registry.invitations.contains_key(&id) {
+        return withdraw(shared, id).await;
+    }
     if !shared.nodes().contains_key(&id) {
-        return refused(format!("there is no node {id}"));
+        return refused(format!("there is no node {id}: 'tokenwood members' lists them"));
     }
     let (current, leader) = (shared.voters(), shared.config.node);
     if current.contains(&id) {

@@ -16,6 +16,7 @@ mod error;
 pub mod folder;
 mod invitation;
 mod leading;
+mod look;
 mod network;
 mod refused_call;
 mod server;
@@ -33,6 +34,7 @@ pub use control::Control;
 pub use disk::{MAY_PANIC, SLOW_DISK};
 pub use error::{AskError, ChangeError, FoundError, NotLeading, ProposeError, StartError};
 pub use invitation::{Invitation, NoInvitation};
+pub use look::{Majority, Neighbour};
 pub use refused_call::{OnRefusedCall, RefusedCall};
 pub use wire::{CallRefusal, FIRST_BYTES, Hello, MAGIC, is_for_us};
 

@@ -93,8 +93,8 @@ struct Known {
     /// The marks of their folders. A node that comes back with another folder has forgotten what it promised: it is not
     /// called again, because it would be counted on.
     marks: Mutex<BTreeMap<u64, u64>>,
-    /// Why those that could not be reached were not.
-    troubles: Mutex<BTreeMap<u64, String>>,
+    /// What became of the last call to each: why it could not be reached, or nothing if it was.
+    calls: Mutex<BTreeMap<u64, Option<String>>>,
 }
 
 impl Known {
@@ -103,11 +103,7 @@ impl Known {
     }
 
     fn called(&self, node: u64, trouble: Option<String>) {
-        let mut troubles = self.troubles.lock().ignore_poison();
-        match trouble {
-            Some(trouble) => _ = troubles.insert(node, trouble),
-            None => _ = troubles.remove(&node),
-        }
+        self.calls.lock().ignore_poison().insert(node, trouble);
     }
 }
 
@@ -126,9 +122,10 @@ impl Peers {
         peer.clone()
     }
 
-    /// Those that could not be reached when they were last called, and why.
-    pub(crate) fn troubles(&self) -> BTreeMap<u64, String> {
-        self.known.troubles.lock().ignore_poison().clone()
+    /// All that were called, and why they could not be reached when they were last called, if so.
+    pub(crate) fn calls(&self) -> BTreeMap<u32, Option<String>> {
+        let calls = self.known.calls.lock().ignore_poison();
+        calls.iter().filter_map(|(node, why)| Some((u32::try_from(*node).ok()?, why.clone()))).collect()
     }
 
     /// Gives up all connections.
@@ -212,7 +209,7 @@ impl Peer {
             let made = timeout(self.local.silence_timeout, self.connect()).await;
             let made =
                 made.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer")));
-            self.known.called(self.target, made.as_ref().err().map(ToString::to_string));
+            self.known.called(self.target, made.as_ref().err().map(in_words));
             *line = Some(made?);
         }
         let line = line.as_ref().expect("it was just made");
@@ -227,7 +224,8 @@ impl Peer {
         let (from, cluster) = (self.local.node, self.local.cluster.clone());
         let to = u32::try_from(self.target).map_err(io::Error::other)?;
         let hello = Hello { version: VERSION, cluster, cluster_id, from, to };
-        let mark = wire::greet(&mut stream, &hello).await?;
+        let answer = wire::greet(&mut stream, &hello).await?;
+        let mark = answer.map_err(|refusal| io::Error::other(refusal.to_string()))?;
         if !self.known.is_the_same(self.target, mark) {
             return Err(io::Error::other("it lost its folder: it has to join again under a new id"));
         }
@@ -246,6 +244,12 @@ impl Peer {
         });
         Ok(Line { outgoing, pending, _task: task })
     }
+}
+
+/// An error without the number that the operating system has for it.
+pub(crate) fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.find(" (os error ").map_or(text.clone(), |end| text[..end].to_owned())
 }
 
 /// A caller waits for an answer; when it stops waiting, the request is forgotten.

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::network::Local;
 use crate::refused_call::{OnRefusedCall, RefusedCall};
 use crate::shared::Shared;
-use crate::wire::{self, CallRefusal, Hello, Request, Response, VERSION};
+use crate::wire::{self, CallRefusal, Hello, NO_CLUSTER_YET, Request, Response, VERSION};
 
 /// How many connections are served at once. Each peer needs one.
 const CONNECTIONS: usize = 1024;
@@ -70,7 +70,11 @@ impl Shared {
         let judged = self.judge(&hello).await;
         drop(permit);
         let from = hello.from;
-        if let Err(why) = &judged {
+        // A node that looks around before it has a cluster is no stranger.
+        let looks_around = matches!(judged, Err(CallRefusal::NoCluster | CallRefusal::InCluster { .. }));
+        if let Err(why) = &judged
+            && !looks_around
+        {
             refused(RefusedCall::Caller { hello, why: why.clone() });
         }
         timeout(self.local.silence_timeout, wire::answer(&mut stream, &judged)).await??;
@@ -105,6 +109,11 @@ impl Shared {
         }
         let mut cluster_id = self.local.cluster_id.lock().await;
         match *cluster_id {
+            None if hello.cluster_id == NO_CLUSTER_YET => Err(CallRefusal::NoCluster),
+            Some(_) if hello.cluster_id == NO_CLUSTER_YET => Err(CallRefusal::InCluster {
+                used: self.registry.borrow().incarnations.contains_key(&hello.from),
+                known: self.nodes().contains_key(&hello.from),
+            }),
             Some(id) if id != hello.cluster_id => Err(CallRefusal::ClusterId),
             Some(_) => Ok(*mark),
             None => {

@@ -21,7 +21,10 @@ use tokio::net::TcpStream;
 use crate::types::Types;
 
 /// The version of what follows the greeting.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
+/// The number of the cluster in the greeting of a node that belongs to none yet. It only asks what the called node knows of
+/// it: the answer is always a refusal.
+pub(crate) const NO_CLUSTER_YET: u64 = 0;
 /// What every greeting begins with.
 pub const MAGIC: [u8; 8] = frame::CONSENSUS_MAGIC;
 /// The number of bytes at the start of a connection that say whether it is for the control plane.
@@ -50,7 +53,7 @@ pub struct Hello {
     pub version: u8,
     /// The name of the caller's cluster.
     pub cluster: String,
-    /// The number that the cluster was given when it was founded.
+    /// The number that the cluster was given when it was founded; 0 if the caller belongs to none yet.
     pub cluster_id: u64,
     /// The calling node.
     pub from: u32,
@@ -80,6 +83,15 @@ pub enum CallRefusal {
     },
     /// The node cannot write to its data folder.
     Folder,
+    /// To a caller without a cluster: the called node belongs to none yet either.
+    NoCluster,
+    /// To a caller without a cluster: the called node belongs to one.
+    InCluster {
+        /// A node with the caller's id has been a member of it: the caller has lost its folder, or uses the id of another.
+        used: bool,
+        /// The caller's id belongs to the cluster.
+        known: bool,
+    },
 }
 
 impl fmt::Display for CallRefusal {
@@ -93,6 +105,8 @@ impl fmt::Display for CallRefusal {
             ),
             CallRefusal::Mistaken { here } => write!(f, "it is node {here}"),
             CallRefusal::Folder => f.write_str("it cannot write to its data folder"),
+            CallRefusal::NoCluster => f.write_str("it belongs to no cluster yet"),
+            CallRefusal::InCluster { .. } => f.write_str("it belongs to a cluster already"),
         }
     }
 }
@@ -121,6 +135,7 @@ pub(crate) enum ForLeader {
     Invite { lasts: Duration },
     Join { id: u32, secret: u128, address: String },
     Remove { id: u32 },
+    Withdraw { id: u32 },
 }
 
 /// The answer to a [`Request`].
@@ -169,11 +184,10 @@ pub(crate) async fn read_hello(stream: &mut (impl AsyncRead + Unpin)) -> io::Res
 }
 
 /// Greets a node and reads what it answers: the mark of its folder, if it is willing.
-pub(crate) async fn greet(stream: &mut TcpStream, hello: &Hello) -> io::Result<u64> {
+pub(crate) async fn greet(stream: &mut TcpStream, hello: &Hello) -> io::Result<Result<u64, CallRefusal>> {
     stream.write_all(&hello.encode()).await?;
     let body = read_greeting(stream).await?;
-    let answer: Result<u64, CallRefusal> = decode(&body).map_err(io::Error::other)?;
-    answer.map_err(|refusal| io::Error::other(refusal.to_string()))
+    decode(&body).map_err(io::Error::other)
 }
 
 /// Answers a greeting.
@@ -218,7 +232,7 @@ mod tests {
     use super::*;
 
     fn hello() -> Hello {
-        Hello { version: VERSION, cluster: "c".to_owned(), cluster_id: 300, from: 1, to: 2 }
+        Hello { version: 1, cluster: "c".to_owned(), cluster_id: 300, from: 1, to: 2 }
     }
 
     #[test]

@@ -145,6 +145,7 @@ impl Shared {
                 let invitation = self.control.invite(lasts).await?;
                 return Ok(QuestionAnswer::Invited(invitation.to_string()));
             }
+            Question::Withdraw(node) => self.control.withdraw(node).await?,
             Question::Remove(node) => self.control.remove(node).await?,
             Question::Lease(lasts) => self.control.change_lease(lasts).await?,
             _ => {}

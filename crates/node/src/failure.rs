@@ -37,6 +37,10 @@ pub enum Failure {
         /// For this long.
         limit: Duration,
     },
+    /// The data folder was removed or replaced: why that matters, and what to do.
+    Folder(String),
+    /// The node cannot become a member as it was started: why not, and what to do.
+    NoMember(String),
 }
 
 impl fmt::Display for Failure {
@@ -48,6 +52,7 @@ impl fmt::Display for Failure {
             Failure::Hangs { part, limit } => {
                 write!(f, "the {part} hangs: no sign of life for {} ms", limit.as_millis())
             }
+            Failure::Folder(why) | Failure::NoMember(why) => f.write_str(why),
         }
     }
 }

@@ -32,6 +32,7 @@ use crate::embedded::Near;
 use crate::failure::{self, Failure, Failures, Lasting};
 use crate::links::{Around, Links};
 use crate::log::{self, Log};
+use crate::waiting::{self, Begins};
 use crate::watchdog::{Hearts, Waits};
 use crate::{control_calls, faults, memory, port, start};
 use transport::peers::{Inbox, Notice, Outbox};
@@ -58,6 +59,8 @@ pub(crate) struct Shared {
     pub(crate) id: u32,
     /// Where its peers reach it.
     pub(crate) address: String,
+    /// Where clients reach it.
+    pub(crate) clients: String,
     pub(crate) log: Log,
     pub(crate) failures: Failures,
     hearts: Hearts,
@@ -72,6 +75,8 @@ pub(crate) struct Shared {
     tasks: Mutex<Vec<Lasting>>,
     /// What was begun for the member and comes back with a reply.
     pub(crate) control_calls: Mutex<JoinSet<()>>,
+    /// What the node knows of the others before it belongs to a cluster.
+    pub(crate) begins: Begins,
 }
 
 pub(crate) struct State {
@@ -111,6 +116,7 @@ impl Host {
     ) -> BoxFuture<'static, Result<Host, StartError>> {
         Box::pin(async move {
             let lease = config.lease;
+            start::check(&config)?;
             let (host, bootstrap, folder) = Host::prepare(config).await?;
             let shared = &host.shared;
             if let Err(error) = host.serve(bootstrap, folder, for_peers, for_clients).await {
@@ -147,13 +153,15 @@ impl Host {
         (config.tune)(&mut core);
         let limits = core.limits.clone();
         let (address, clients) = (config.peers, config.clients);
-        let setup = Setup { cluster: cluster.clone(), address: address.clone(), clients, core };
+        let setup =
+            Setup { cluster: cluster.clone(), address: address.clone(), clients: clients.clone(), core };
         let shared = Arc::new(Shared {
             state: OnceLock::new(),
             control: control.clone(),
             cluster,
             id,
             address,
+            clients,
             log: Log::new(id),
             failures: Failures::new(id, config.on_failure),
             hearts,
@@ -165,6 +173,7 @@ impl Host {
             to_leader: ToLeader::default(),
             tasks: Mutex::default(),
             control_calls: Mutex::default(),
+            begins: Begins::default(),
         });
         let registry = control.registry().borrow().clone();
         let member = Member::new(setup, registry, control_calls::fresh(), clock::now());
@@ -200,6 +209,8 @@ impl Host {
             ("registry", tokio::spawn(control_calls::follow_registry(shared.clone()))),
             ("memory", tokio::spawn(memory::keep_giving_back(shared.clone()))),
             ("log", tokio::spawn(log::keep_counting(shared.clone()))),
+            ("waiting", tokio::spawn(waiting::keep_saying(shared.clone()))),
+            ("folder", tokio::spawn(waiting::keep_the_folder(shared.clone()))),
         ];
         tasks.into_iter().for_each(|(name, task)| shared.watch_task(name, task));
         Ok(())
@@ -333,7 +344,7 @@ impl Shared {
         let mut state = self.lock();
         self.hearts.turn_begins();
         let State { member, effects, links, sinks, .. } = &mut *state;
-        let environment = Around { peers: &links.peers, control: &self.control };
+        let environment = Around { peers: &links.peers, shared: self };
         let result =
             input(&mut Turn { member, environment: &environment, now: clock::now(), effects, sinks });
         if !state.effects.is_empty() {

@@ -17,7 +17,9 @@ mod local;
 mod log;
 mod memory;
 mod port;
+pub mod reach;
 mod start;
+mod waiting;
 pub mod watchdog;
 
 pub use control::Invitation;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::Control;
 use service::Identity;
 use service::member::{ControlPlane, Environment};
 use service::view::{View, ViewMember};
@@ -52,7 +51,7 @@ impl Links {
 /// What the node knows at this moment.
 pub(crate) struct Around<'a> {
     pub(crate) peers: &'a Peers,
-    pub(crate) control: &'a Control,
+    pub(crate) shared: &'a Shared,
 }
 
 impl Environment for Around<'_> {
@@ -65,7 +64,9 @@ impl Environment for Around<'_> {
     }
 
     fn control_plane(&self) -> ControlPlane {
-        let Around { control, .. } = self;
-        ControlPlane { leader: control.leader(), voters: control.voters(), nodes: control.nodes() }
+        let (control, voters_there) = (&self.shared.control, self.shared.voters());
+        // A leader without a majority does not lead.
+        let leader = control.leader().filter(|_| voters_there.majority);
+        ControlPlane { leader, voters: control.voters(), nodes: control.nodes(), voters_there }
     }
 }

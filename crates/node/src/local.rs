@@ -88,6 +88,7 @@ impl LocalCluster {
             }
             let mut cluster =
                 LocalCluster { hosts: Vec::new(), endpoints: Vec::new(), folder: Folder::new() };
+            let mut starting = Vec::new();
             for (id, for_peers, for_clients) in listeners {
                 let clients = for_clients.local_addr()?.to_string();
                 cluster.endpoints.push(clients.clone());
@@ -104,8 +105,11 @@ impl LocalCluster {
                     on_failure: OnFailure::default(),
                     hearts: Hearts::default(),
                 };
-                let started = Host::start(config, for_peers, for_clients).await;
-                cluster.hosts.push(started.map_err(io::Error::other)?);
+                // All at once: each asks the others whether they belong to a cluster already.
+                starting.push(tokio::spawn(Host::start(config, for_peers, for_clients)));
+            }
+            for started in starting {
+                cluster.hosts.push(started.await.map_err(io::Error::other)?.map_err(io::Error::other)?);
             }
             for host in &cluster.hosts {
                 host.until_member(members.len() - 1).await;

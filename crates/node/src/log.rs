@@ -179,14 +179,16 @@ fn say(shared: &Shared, note: Note) {
 
 /// Why this node has no lease, as far as it knows.
 fn no_lease(shared: &Shared, lasts: Duration, refused: Option<String>) -> String {
-    let mut reasons = vec![match (refused, shared.control.leader()) {
-        (Some(refused), _) => refused,
-        (None, Some(leader)) => format!("node {leader} is the leader, and has not admitted this node yet"),
-        (None, None) => "there is no leader: a majority of the voters has to run and be reachable".to_owned(),
-    }];
-    let unreachable = shared.control.unreachable();
-    reasons.extend(unreachable.iter().map(|(node, why)| format!("node {node}: {why}")));
-    format!("no lease for {} s, so this node grants nothing: {}", lasts.as_secs(), reasons.join("; "))
+    let why = match (refused, shared.voters().waiting(), shared.control.leader()) {
+        (Some(refused), None, _) => refused,
+        (Some(refused), Some(waiting), _) => format!("{waiting}; the leader said last: {refused}"),
+        (None, Some(waiting), _) => waiting,
+        (None, None, Some(leader)) => {
+            format!("node {leader} is the leader, and has not admitted this node yet")
+        }
+        (None, None, None) => "no node of the cluster has called this one yet".to_owned(),
+    };
+    format!("no lease for {} s, so this node grants nothing: {why}", lasts.as_secs())
 }
 
 /// What a stranger may have caused: no longer than a line, and nothing that a terminal would obey.

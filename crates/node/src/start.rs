@@ -5,15 +5,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::AskError;
+use control::{AskError, Neighbour};
+use service::leases::validate_lease;
 use sync::IgnorePoison;
 use tokio::time::sleep;
 
-use crate::host::{Bootstrap, Shared, StartError};
+use crate::host::{Bootstrap, HostConfig, Shared, StartError};
+use crate::{reach, waiting};
 
 /// How often to try to join, and how long to wait in between.
 const JOIN_TRIES: u32 = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(500);
+
+/// Refuses a lease that cannot be, and addresses that the nodes which are named at the start cannot use, before anything is
+/// written.
+pub(crate) fn check(config: &HostConfig) -> Result<(), StartError> {
+    validate_lease(config.lease).map_err(StartError::Lease)?;
+    let none = BTreeMap::new();
+    let nodes = match &config.bootstrap {
+        Bootstrap::Existing => &none,
+        Bootstrap::Together(members) => members,
+        Bootstrap::Invited(invitation) => &invitation.nodes,
+    };
+    reach::check(config.id, &config.peers, &config.clients, nodes).map_err(StartError::Unreachable)
+}
 
 /// Joins a cluster, if the node does not belong to one.
 pub(crate) async fn join_cluster(
@@ -23,6 +38,7 @@ pub(crate) async fn join_cluster(
 ) -> Result<(), StartError> {
     let (control, id) = (&shared.control, shared.id);
     let belongs = control.belongs().await;
+    reach::check(id, &shared.address, &shared.clients, &control.nodes()).map_err(StartError::Unreachable)?;
     match bootstrap {
         Bootstrap::Existing if belongs => Ok(()),
         Bootstrap::Existing => Err(StartError::NoCluster(folder)),
@@ -33,15 +49,26 @@ pub(crate) async fn join_cluster(
             if !members.contains_key(&id) {
                 return Err(StartError::NotAmong(id));
             }
-            if !belongs && vote.first() == Some(&id) {
-                control.found(&voters).await.map_err(StartError::Found)?;
+            shared.begins_with(voters.clone());
+            if !belongs {
+                let found = shared.look_around(&members).await?;
+                if vote.first() == Some(&id) {
+                    found_cluster(shared, &members, &voters, &found).await?;
+                }
+                let looks = waiting::keep_looking(shared.clone(), members.clone());
+                shared.control_calls.lock().ignore_poison().spawn(looks);
             }
             // It ends when all are admitted.
             let mut control_calls = shared.control_calls.lock().ignore_poison();
             control_calls.spawn(admit_all(shared.clone(), members));
             Ok(())
         }
-        Bootstrap::Invited(_) if belongs => Ok(()),
+        Bootstrap::Invited(invitation) if belongs => {
+            // Started again with the same command.
+            let same = invitation.id == id && control.cluster_id().await == Some(invitation.cluster_id);
+            let invited = invitation.id;
+            if same { Ok(()) } else { Err(StartError::Belongs { folder, id, invited }) }
+        }
         Bootstrap::Invited(invitation) => {
             if invitation.id != id {
                 return Err(StartError::OtherId { invited: invitation.id, started: id });
@@ -55,6 +82,29 @@ pub(crate) async fn join_cluster(
             Ok(())
         }
     }
+}
+
+/// Founds the cluster, unless the others belong to one already.
+async fn found_cluster(
+    shared: &Arc<Shared>,
+    members: &BTreeMap<u32, String>,
+    voters: &BTreeMap<u32, String>,
+    found: &BTreeMap<u32, Neighbour>,
+) -> Result<(), StartError> {
+    let mut in_cluster = found.iter().filter(|(_, it)| matches!(it, Neighbour::InCluster { .. }));
+    if let Some((node, _)) = in_cluster.next() {
+        let at = members.get(node).cloned().unwrap_or_default();
+        return Err(StartError::Exists { node: *node, at });
+    }
+    shared.control.found(voters).await.map_err(StartError::Found)?;
+    tracing::info!(
+        target: "node",
+        node = shared.id,
+        "founds the new cluster '{}': its fences begin at the lowest, and stores that remember those of an earlier \
+         cluster refuse its clients",
+        shared.cluster
+    );
+    Ok(())
 }
 
 /// Whenever this node leads: admits all nodes that were named as members from the beginning.

@@ -89,7 +89,7 @@ fn a_node_that_does_not_read_costs_its_client_nothing_but_the_session() {
             // It keeps the connection, and reads nothing more.
             (stream, listener)
         });
-        let options = Options { ttl: TTL };
+        let options = Options::with_ttl(TTL);
         let client = Tokenwood::connect_with([endpoint], options).await.unwrap();
         let lock = client.mutex(&"x".repeat(255));
         let guard = timeout(LONG, lock.acquire()).await.unwrap().unwrap();

@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::core::{Acquire, RequestOutcome};
 use crate::defect::Defect;
 pub use crate::grant::Grant;
+use crate::label::Label;
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
 use crate::session::{Promise, SHORTEST_TTL, SessionId};
@@ -27,6 +28,7 @@ const LEAST_MARGIN: Duration = Duration::from_millis(100);
 pub struct Client {
     defect: Option<Defect>,
     ttl: Duration,
+    label: Option<Label>,
     /// How long the last promise lasted.
     promised: Duration,
     session: Option<SessionId>,
@@ -68,6 +70,7 @@ impl Client {
         Client {
             defect: None,
             ttl,
+            label: None,
             promised: SHORTEST_TTL,
             session: None,
             sent: BTreeMap::new(),
@@ -86,6 +89,12 @@ impl Client {
     #[must_use]
     pub fn with_defect(self, defect: Option<Defect>) -> Client {
         Client { defect, ..self }
+    }
+
+    /// The same, and the node is told who it is.
+    #[must_use]
+    pub fn with_label(self, label: Option<Label>) -> Client {
+        Client { label, ..self }
     }
 
     /// Its id, once it is open.
@@ -144,7 +153,7 @@ impl Client {
     pub fn connected(&mut self, now: Time) -> Vec<ToNode> {
         let Some(session) = self.session else {
             self.sent.insert(0, now);
-            return vec![ToNode::Open { ttl: self.ttl }];
+            return vec![ToNode::Open { ttl: self.ttl, label: self.label.clone() }];
         };
         let mut said: Vec<ToNode> = self.unconfirmed.iter().map(|(_, said)| said.clone()).collect();
         said.extend(self.asked.values().map(|ask| ToNode::Acquire { session, ask: ask.clone() }));
@@ -297,7 +306,10 @@ mod tests {
 
     fn opened() -> Client {
         let mut client = Client::new(Duration::from_secs(10));
-        assert_eq!(client.connected(Time(5 * SECOND)), [ToNode::Open { ttl: Duration::from_secs(10) }]);
+        assert_eq!(
+            client.connected(Time(5 * SECOND)),
+            [ToNode::Open { ttl: Duration::from_secs(10), label: None }]
+        );
         let opened = ToClient::Opened { session: ID, promise: promise(0, 10 * SECOND) };
         assert_eq!(client.hear(&opened, Time(9 * SECOND)), Some(News::Opened));
         client

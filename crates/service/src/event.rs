@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::grant::Grant;
+use crate::label::Label;
 use crate::limits::{Bound, Limits};
 use crate::name::{Definition, LONGEST_NAME};
 use crate::refusal::Refusal;
@@ -30,6 +31,8 @@ pub enum Event {
         want: Want,
         /// The change.
         change: Change,
+        /// Who the client is, as it says itself.
+        label: Option<Box<Label>>,
     },
     /// A session has ended.
     SessionEnded {
@@ -37,6 +40,8 @@ pub enum Event {
         session: SessionId,
         /// Whether the session expired; otherwise the client closed it.
         ran_out: bool,
+        /// Who its client was, as it said itself.
+        label: Option<Box<Label>>,
     },
     /// A grant was revoked by a forced release.
     ForceReleased(ForceReleased),
@@ -62,13 +67,16 @@ pub struct ForceReleased {
     pub ends_in: Duration,
     /// The slot was freed without that wait: two clients may hold it.
     pub at_once: bool,
+    /// Who the holder is, as it says itself.
+    pub label: Option<Box<Label>>,
 }
 
 impl fmt::Display for ForceReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ForceReleased { by, session, request, name, grant, ends_in, at_once, .. } = self;
+        let ForceReleased { by, session, request, name, grant, ends_in, at_once, label, .. } = self;
         write!(f, "forced release of {name}, slot {}, fence {}: requested by {by}", grant.slot, grant.fence)?;
         write!(f, ", held by client {}/{request} of node {}", session.number, session.node)?;
+        label.iter().try_for_each(|label| write!(f, ", {label}"))?;
         if *at_once {
             f.write_str("; at once, so two clients may hold it")
         } else {
@@ -146,12 +154,13 @@ mod tests {
             definition: Definition::MUTEX,
             want: Want::Slot,
             change: Change::Waits,
+            label: None,
         };
         let filter = |names: &[&str], prefixes: &[&str]| Filter {
             names: names.iter().map(|name| name.to_string()).collect(),
             prefixes: prefixes.iter().map(|prefix| prefix.to_string()).collect(),
         };
-        let ended = Event::SessionEnded { session, ran_out: true };
+        let ended = Event::SessionEnded { session, ran_out: true, label: None };
         assert!(filter(&[], &[]).shows(&about("x")) && filter(&[], &[]).shows(&ended));
         assert!(filter(&["x", "y"], &[]).shows(&about("y")) && !filter(&["x"], &[]).shows(&about("xy")));
         assert!(filter(&["a"], &["x"]).shows(&about("xy")) && !filter(&["a"], &["x"]).shows(&ended));

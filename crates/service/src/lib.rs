@@ -17,6 +17,7 @@ pub mod event;
 pub mod frame;
 pub mod grant;
 pub mod identity;
+pub mod label;
 pub mod leases;
 pub mod limits;
 pub mod member;

@@ -106,7 +106,7 @@ pub enum Effect {
         connection: ConnectionId,
         /// The operator's number for the question.
         number: u64,
-        /// [`Question::Invite`], [`Question::Remove`] or [`Question::Lease`].
+        /// [`Question::Invite`], [`Question::Withdraw`], [`Question::Remove`] or [`Question::Lease`].
         question: Question,
     },
     /// The member has left, or gave up waiting for it: the process can end.

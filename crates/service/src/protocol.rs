@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::{Acquire, Cursor, Page, Reply, Status};
 use crate::event::{Event, Filter, ForceReleased};
 use crate::frame::CLIENT_MAGIC;
+use crate::label::Label;
 use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::session::{Promise, SessionId};
@@ -24,7 +25,7 @@ pub const MAGIC: [u8; 8] = CLIENT_MAGIC;
 pub const GREETING: u8 = 0;
 
 /// The versions of this protocol that this program speaks, the lowest and the highest.
-pub const VERSIONS: (u8, u8) = (1, 1);
+pub const VERSIONS: (u8, u8) = (2, 2);
 
 /// The first frame of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,8 @@ pub enum ToNode {
     Open {
         /// How long the session lives without a keep-alive.
         ttl: Duration,
+        /// Who the client is, as it says itself.
+        label: Option<Label>,
     },
     /// Keeps a session alive. The node answers over the connection that this came over.
     KeepAlive {
@@ -191,6 +194,12 @@ pub enum Question {
     Lease(Duration),
     /// What names are defined as: a page, after this name.
     Definitions(Option<Arc<str>>),
+    /// Who votes, and whether a majority of them is there.
+    Voters,
+    /// The invitations that are open.
+    Invitations,
+    /// Withdraw the invitation for this node.
+    Withdraw(u32),
 }
 
 /// The nodes of the cluster, as far as the node that is asked knows.
@@ -229,6 +238,45 @@ pub struct ClusterNode {
     pub incarnation: Option<u64>,
     /// Whether the node is a voter.
     pub votes: bool,
+}
+
+/// The voters, and whether a majority of them is there, as far as the node that is asked knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voters {
+    /// Whether a majority is there.
+    pub majority: bool,
+    /// All voters, by id; before there is a cluster, those that it is to begin with.
+    pub voters: Vec<Voter>,
+}
+
+/// A node that votes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voter {
+    /// The node's id.
+    pub id: u32,
+    /// Where the node's peers reach it.
+    pub address: String,
+    /// Why the voter is missing, if it is. A node that follows a leader does not know which voters are.
+    pub missing: Option<String>,
+}
+
+impl Voters {
+    /// What the cluster waits for, if it does.
+    pub fn waiting(&self) -> Option<String> {
+        if self.majority || self.voters.is_empty() {
+            return None;
+        }
+        let missing = |voter: &Voter| {
+            let why = voter.missing.as_ref()?;
+            Some(format!("node {} at {}: {why}", voter.id, voter.address))
+        };
+        let (all, missing) = (self.voters.len(), self.voters.iter().filter_map(missing).collect::<Vec<_>>());
+        let there = all - missing.len();
+        let list =
+            if missing.is_empty() { String::new() } else { format!(" (missing {})", missing.join("; ")) };
+        let what = if 2 * there > all { "a leader" } else { "a majority" };
+        Some(format!("waiting for {what}: {there} of {all} voters{list}"))
+    }
 }
 
 /// A frame from a node to a client.
@@ -324,6 +372,10 @@ pub enum QuestionAnswer {
         /// The name after which the next page begins; `None` if there is no more.
         next: Option<Arc<str>>,
     },
+    /// Who votes.
+    Voters(Voters),
+    /// The invitations that are open: for which id, and until when, in seconds since 1970 on the clock of the leader.
+    Invitations(Vec<(u32, u64)>),
 }
 
 /// A member of the cluster, as the node sees it that is asked.

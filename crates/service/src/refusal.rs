@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::label::LONGEST_TEXT;
 use crate::leases::{LONGEST_LEASE, SHORTEST_LEASE};
 use crate::limits::Bound;
 use crate::name::{Definition, LONGEST_NAME, MOST_SLOTS};
@@ -92,6 +93,8 @@ pub enum Refusal {
         /// The limit.
         most: u64,
     },
+    /// A label is too long, or has control characters.
+    Label,
 }
 
 impl fmt::Display for Refusal {
@@ -126,12 +129,8 @@ impl fmt::Display for Refusal {
             Refusal::StaleFence { held, named } => {
                 write!(f, "the grant has fence {held}, not {named}: the release names another grant")
             }
-            Refusal::TooManyRequests(most) => {
-                write!(f, "{most} requests hold or wait at this node already: try another node, or later")
-            }
-            Refusal::TooManySessions(most) => {
-                write!(f, "{most} sessions are open at this node already: try another node, or later")
-            }
+            Refusal::TooManyRequests(most) => too_many(f, *most, "requests hold or wait"),
+            Refusal::TooManySessions(most) => too_many(f, *most, "sessions are open"),
             Refusal::TimeToLive => write!(
                 f,
                 "the ttl of a session is at least {} ms and at most {} hours",
@@ -141,6 +140,7 @@ impl fmt::Display for Refusal {
             Refusal::Overloaded => f.write_str(
                 "another node is unreachable or slow, and too many messages wait to be sent to it: try later",
             ),
+            Refusal::NoLease => f.write_str("this node has no lease and grants nothing: try another node"),
             Refusal::Leaving => f.write_str("this node is leaving the cluster: try another node"),
             Refusal::DefinedAs { defined, asked: Definition::Slots(_) } if defined.slots().is_some() => {
                 write!(f, "the name is defined as {defined}: ask for that, or name no number of slots")
@@ -148,7 +148,9 @@ impl fmt::Display for Refusal {
             Refusal::DefinedAs { defined, asked } => {
                 write!(f, "the name is defined as {defined}, not {asked}: ask for that, or undefine it first")
             }
-            Refusal::NotDefined => f.write_str("the name is not defined: define it first"),
+            Refusal::NotDefined => f.write_str(
+                "the name is not defined, so there is nothing to change: define it, or check how it is spelt",
+            ),
             Refusal::NobodyHolds => {
                 f.write_str("no client at this node holds that grant any more: see who holds it now")
             }
@@ -161,9 +163,15 @@ impl fmt::Display for Refusal {
             Refusal::Bound { bound, most } => {
                 write!(f, "{bound} (the limit is {most}): {}", bound.advice())
             }
-            Refusal::NoLease => f.write_str("this node has no lease and grants nothing: try another node"),
+            Refusal::Label => {
+                write!(f, "a label has at most {LONGEST_TEXT} bytes, and no control characters: change it")
+            }
         }
     }
+}
+
+fn too_many(f: &mut fmt::Formatter<'_>, most: usize, what: &str) -> fmt::Result {
+    write!(f, "{most} {what} at this node already: try another node, or later")
 }
 
 fn not_within(

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::AccountId;
 use crate::defect::Defect;
+use crate::label::Label;
 use crate::refusal::Refusal;
 use crate::time::{Time, certainly};
 
@@ -41,6 +42,8 @@ pub struct Session {
     pub(crate) account: Option<AccountId>,
     /// How long it lives without a keep-alive; `None` for clients in this process, which end with it.
     pub ttl: Option<Duration>,
+    /// Who its client is, as it says itself.
+    label: Option<Box<Label>>,
     /// Until then the client may hold its grants, whatever its clock.
     promised_until: Time,
     /// Until then what it holds is kept for it, even if less could be promised.
@@ -80,6 +83,7 @@ impl Session {
         Session {
             account: None,
             ttl,
+            label: None,
             promised_until: Time(0),
             kept_until: Time(0),
             over_at: None,
@@ -93,6 +97,21 @@ impl Session {
     /// The same, but it counts in this account.
     pub(crate) fn counted_in(self, account: Option<AccountId>) -> Session {
         Session { account, ..self }
+    }
+
+    /// The same, of a client that says who it is.
+    pub(crate) fn labelled(self, label: Option<Label>) -> Session {
+        Session { label: label.map(Box::new), ..self }
+    }
+
+    /// Who its client is.
+    pub(crate) fn label(&self) -> Option<Label> {
+        self.label.as_deref().cloned()
+    }
+
+    /// How long it lives without another keep-alive; `None` for clients in this process.
+    pub(crate) fn left(&self, now: Time) -> Option<Duration> {
+        self.ends().map(|ends| ends - now)
     }
 
     /// Takes note of a request; its number is higher than all before.

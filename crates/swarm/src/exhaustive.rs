@@ -6,6 +6,7 @@
 //! of states (chosen by their hashes) it also checks that every waiter is served if nothing more goes wrong.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use service::Defect;
 
@@ -151,8 +152,8 @@ struct Reached {
     by: Action,
 }
 
-/// Explores the state space. `progress` is called after each level of the search.
-pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
+/// Explores the state space. `watch` is called after each state that was explored, and may end the search.
+pub fn explore(size: &Size, mut watch: impl FnMut(&Explored) -> ControlFlow<()>) -> Explored {
     let mut found = Explored::default();
     let start = World::new(size);
     let mut known = BTreeSet::from([start.fingerprint()]);
@@ -188,13 +189,12 @@ pub fn explore(size: &Size, mut progress: impl FnMut(&Explored)) -> Explored {
                     reached.push(Reached { from: number, by: action });
                 }
             }
-            if found.states >= size.most_states {
+            if found.states >= size.most_states || watch(&found).is_break() {
                 return found;
             }
         }
         found.depth += u32::from(!next.is_empty());
         frontier = next;
-        progress(&found);
     }
     found.complete = true;
     found

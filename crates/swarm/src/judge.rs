@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use service::core::RequestOutcome;
+use service::core::{RequestOutcome, Status};
 use service::time::DRIFT_PERCENT;
 use service::{Grant, Reply};
 
 use crate::run::Run;
-use crate::simulated_client::HeldGrant;
+use crate::simulated_client::{HeldGrant, listed};
 
 /// Tokens are counted once in this many events.
 const COUNTED_EVERY: u64 = 64;
@@ -43,7 +43,7 @@ impl Run {
             other.name == given.name && if rooms { !other.shares(&given) } else { other.slot == given.slot }
         };
         if let Some(other) = held_grants.into_iter().find(clashes) {
-            self.outcome.violations.push(format!("{given:?} is granted while a client holds {other:?}"));
+            self.outcome.violations.push(format!("a node grants {given} while another client holds {other}"));
         }
     }
 
@@ -64,27 +64,33 @@ impl Run {
     pub(crate) fn judge_grant(&mut self, client: usize, held: &HeldGrant) {
         let within_bounds = self.plan.drift <= u64::from(DRIFT_PERCENT);
         let mut problems = Vec::new();
-        self.outcome.log.push(format!("{} client {client} {held:?}", self.now.0));
+        self.outcome.log.push(format!("{} client {client} holds {held}", self.now.0));
         let believed = self.clients.iter().flat_map(|program| program.held_grants(self.now));
         let same: Vec<HeldGrant> = believed.filter(|other| other.name == held.name).collect();
         if self.plan.groups > 0 {
             let alone = held.alone && same.len() > 1;
             let clashes = |other: &HeldGrant| other.group != held.group || other.fence != held.fence;
             if alone || same.iter().any(clashes) {
-                problems.push(format!("clients believe in different groups: {same:?}"));
+                problems.push(format!(
+                    "clients hold different groups, or different openings, at once: {}",
+                    listed(&same)
+                ));
             }
         } else {
             let twice = same.iter().filter(|other| other.slot == held.slot).count() > 1;
             let most = self.plan.slots.max(self.most_slots.get(&held.name).copied().unwrap_or(0));
             if twice || (!self.plan.contradict && same.len() > most as usize) {
-                problems.push(format!("clients believe in slots that are taken: {same:?}"));
+                problems.push(format!(
+                    "two clients hold one slot, or more hold than there are slots: {}",
+                    listed(&same)
+                ));
             }
         }
         let (highest, group) = self.fences.entry((held.name, held.slot)).or_default();
         // Holders that share an opening share its fence.
         let shares = self.plan.groups > 0 && held.fence == *highest && held.group == *group && !held.alone;
         if held.fence <= *highest && !shares {
-            problems.push(format!("{held:?} after {highest}"));
+            problems.push(format!("a client gets {held} after fence {highest}"));
         }
         (*highest, *group) = (held.fence, held.group.clone());
         if within_bounds {
@@ -117,14 +123,19 @@ impl Run {
         for core in self.processes.iter().filter_map(|process| process.member.as_ref()).map(|it| it.core()) {
             let status = core.status();
             if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
-                let left = core.everything();
-                self.outcome.stuck.push(format!("something is left: {status:?} {left:?}"));
+                let names: Vec<String> = core.everything().into_iter().map(|listing| listing.name).collect();
+                let Status { node, sessions, requests, resources, .. } = status;
+                self.outcome.stuck.push(format!(
+                    "node {node} has not forgotten everything in the end: sessions {sessions}, requests {requests}, names \
+                     {resources} ({})",
+                    names.join(", ")
+                ));
             }
         }
         for (number, program) in self.clients.iter().enumerate() {
             if program.is_within_promise(self.now) && !program.client.asked().is_empty() {
-                let asked = program.client.asked();
-                self.outcome.stuck.push(format!("client {number} waits for ever: {asked:?}"));
+                let names: Vec<&str> = program.client.asked().values().map(|asked| &*asked.name).collect();
+                self.outcome.stuck.push(format!("client {number} waits for ever for {}", names.join(", ")));
             }
         }
     }

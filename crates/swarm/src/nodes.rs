@@ -232,8 +232,9 @@ impl Run {
         let number = self.control.log.len() - 1;
         let (epoch, before) = (self.control.log[number].epoch, self.control.log[number - 1].epoch);
         if epoch > before {
-            let ids: Vec<_> = self.control.log[number].members.keys().collect();
-            self.outcome.log.push(format!("{} view {epoch} with nodes {ids:?}", self.now.0));
+            let ids: Vec<String> = self.control.log[number].members.keys().map(ToString::to_string).collect();
+            let ids = ids.join(", ");
+            self.outcome.log.push(format!("{} view {epoch} with nodes {ids}", self.now.0));
             self.outcome.views += 1;
         }
         for node in 0..self.processes.len() {

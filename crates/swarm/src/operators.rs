@@ -70,7 +70,8 @@ impl Run {
     fn note_definition(&mut self, entry: &Entry) {
         let Entry::Define { name, definition } = entry else { return };
         self.outcome.resized += 1;
-        self.outcome.log.push(format!("{} {name} is defined as {definition:?}", self.now.0));
+        let what = definition.map_or("nothing".to_string(), |definition| definition.to_string());
+        self.outcome.log.push(format!("{} {name} is defined as {what}", self.now.0));
         let number = name.rsplit(' ').next().and_then(|number| number.parse().ok());
         if let (Some(number), Some(slots)) = (number, definition.and_then(Definition::slots)) {
             let most = self.most_slots.entry(number).or_default();
@@ -121,13 +122,19 @@ impl Run {
         }
         let (name, grant) = held.swap_remove(self.below(held.len() as u64) as usize);
         self.outcome.forced += 1;
-        self.outcome.log.push(format!("{} {name} {grant:?} is released by force at node {node}", self.now.0));
         let (slot, fence) = (grant.slot, grant.fence);
+        let what = format!("slot {slot} of {name} with fence {fence}");
+        self.outcome.log.push(format!("{} {what} is released by force at node {node}", self.now.0));
         let order = Order::ForceRelease { name: name.into(), slot, fence, at_once: false };
         let told = self.order(node, connection, ToNode::Order { number: 2, order });
-        let refused = told.iter().any(|frame| matches!(frame, ToClient::OrderResult { result: Err(_), .. }));
-        if refused {
-            self.outcome.violations.push(format!("what was listed is not held: {told:?}"));
+        let refusal = told.iter().find_map(|frame| match frame {
+            ToClient::OrderResult { result: Err(refusal), .. } => Some(refusal),
+            _ => None,
+        });
+        if let Some(refusal) = refusal {
+            self.outcome
+                .violations
+                .push(format!("node {node} lists {what}, and does not release it: {refusal}"));
         }
     }
 
@@ -164,7 +171,7 @@ impl Run {
         let session = SessionId { node: 100 + self.below(3) as u32, incarnation, number };
         let (request, fence) = (self.odd_number(), self.odd_number());
         match self.below(9) {
-            0 => ToNode::Open { ttl: [Duration::ZERO, Duration::MAX][self.below(2) as usize] },
+            0 => ToNode::Open { ttl: [Duration::ZERO, Duration::MAX][self.below(2) as usize], label: None },
             1 => ToNode::KeepAlive { session, sequence: request, settled: fence },
             2 => ToNode::Cancel { session, request },
             3 => ToNode::Release { session, request, fence },

@@ -316,7 +316,9 @@ pub enum AdjustError {
 impl fmt::Display for AdjustError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AdjustError::NotPairs(typed) => write!(f, "'{typed}' is not NAME=NUMBER,…"),
+            AdjustError::NotPairs(typed) => {
+                write!(f, "'{typed}' is not NAME=NUMBER,…: write, for example, nodes=3,clients=9")
+            }
             AdjustError::NoSuchName { name, names } => {
                 write!(f, "there is no '{name}': use {}", names.join(", "))
             }

@@ -26,8 +26,9 @@ pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, Panicked> {
 }
 
 /// A smaller plan that fails from the same seed in the same way (by a violation, or by a request that is
-/// stuck): fewer of everything, and shorter. The effort is bounded, so there may be a smaller one.
-pub fn shrink(plan: &Plan, seed: u64) -> Plan {
+/// stuck): fewer of everything, and shorter. The effort is bounded, so there may be a smaller one; it ends as soon as
+/// `is_enough`.
+pub fn shrink(plan: &Plan, seed: u64, is_enough: &dyn Fn() -> bool) -> Plan {
     let violates = !run_catching_panics(plan, seed).violations.is_empty();
     let fails = |plan: &Plan| {
         let outcome = run_catching_panics(plan, seed);
@@ -42,7 +43,7 @@ pub fn shrink(plan: &Plan, seed: u64) -> Plan {
                 let mut smaller = smallest.clone();
                 smaller.set(key, less.max(least(key)));
                 tries += 1;
-                if tries > MOST_TRIES {
+                if tries > MOST_TRIES || is_enough() {
                     return smallest;
                 }
                 if smaller.get(key) < smallest.get(key) && fails(&smaller) {

@@ -1,6 +1,7 @@
 //! A client program of the service, with a clock of its own, and the grants it holds.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use service::client::{Client, Grant};
 use service::member::ConnectionId;
@@ -51,7 +52,7 @@ impl SimulatedClient {
 }
 
 /// A grant as its client sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct HeldGrant {
     pub(crate) name: u32,
     pub(crate) slot: u32,
@@ -71,6 +72,21 @@ impl HeldGrant {
         };
         HeldGrant { name: *name, slot: grant.slot, fence: grant.fence, group, alone: *want == Want::Write }
     }
+}
+
+impl fmt::Display for HeldGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HeldGrant { name, slot, fence, group, .. } = self;
+        if group.is_empty() {
+            return write!(f, "slot {slot} of name {name} with fence {fence}");
+        }
+        write!(f, "name {name} for {group} with fence {fence}")
+    }
+}
+
+/// Several grants in a sentence.
+pub(crate) fn listed(grants: &[HeldGrant]) -> String {
+    grants.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl HeldGrant {

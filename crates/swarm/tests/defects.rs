@@ -2,6 +2,7 @@
 //! and seed do not. Defects that need no clocks also show in the exploration of small clusters.
 
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::sync::Once;
 
 use service::Defect;
@@ -52,8 +53,9 @@ fn every_rule_is_needed() {
 #[test]
 fn what_does_not_take_clocks_is_found_by_exploring() {
     let sizes = Defect::ALL.iter().filter_map(|defect| Some((*defect, Size::that_shows(*defect)?)));
-    let found: Vec<(Defect, Explored)> =
-        quietly(|| sizes.map(|(defect, size)| (defect, explore(&size, |_| {}))).collect());
+    let found: Vec<(Defect, Explored)> = quietly(|| {
+        sizes.map(|(defect, size)| (defect, explore(&size, |_| ControlFlow::Continue(())))).collect()
+    });
     for (defect, explored) in &found {
         println!("explored {}: {:?}", defect.name(), explored.violation.as_ref().map(|(_, way)| way.len()));
         assert!(explored.violation.is_some(), "{} is not found in {} states", defect.name(), explored.states);
@@ -72,7 +74,7 @@ fn nothing_is_wrong_in_any_order() {
         Size { groups: 1, ..two },
     ];
     for size in sizes {
-        let found = explore(&size, |_| {});
+        let found = explore(&size, |_| ControlFlow::Continue(()));
         println!("{} states, {} deep: {size:?}", found.states, found.depth);
         assert!(found.violation.is_none(), "{size:?}: {:#?}", found.violation);
         assert!(found.complete && found.grants > 0, "{size:?}: {found:?}");
@@ -84,7 +86,7 @@ fn a_failure_is_made_smaller() {
     let shown = DefectSeed::of(Defect::FenceWithoutView);
     let plan = shown.plan(shown.seed, Some(shown.defect));
     let (smaller, wrong) = quietly(|| {
-        let smaller = shrink(&plan, shown.seed);
+        let smaller = shrink(&plan, shown.seed, &|| false);
         let wrong = run_catching_panics(&smaller, shown.seed).failure().map(str::to_string);
         (smaller, wrong)
     });

@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut candidates = JoinSet::new();
     for number in 0..3 {
         // This long after a crash of the leader, another candidate leads.
-        let options = Options { ttl: Duration::from_secs(5) };
+        let options = Options::with_ttl(Duration::from_secs(5));
         let tokenwood = Tokenwood::connect_with(cluster.endpoints.clone(), options).await?;
         candidates.spawn(async move { lead_once(number, &tokenwood).await });
     }

@@ -5,11 +5,14 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use service::Identity;
 use service::core::{Cursor, Listing, Page, Status};
 use service::event::{Event, Filter, ForceReleased};
 use service::frame;
 use service::name::Definition;
-use service::protocol::{Cluster, Order, OrderDone, PeerStatus, Question, QuestionAnswer, ToClient, ToNode};
+use service::protocol::{
+    Cluster, Order, OrderDone, PeerStatus, Question, QuestionAnswer, ToClient, ToNode, Voters,
+};
 use tokio::time::timeout;
 
 use crate::connection::Connection;
@@ -73,9 +76,25 @@ impl Admin {
         }
     }
 
+    /// Connects to this node, which has to be the one with this id.
+    pub async fn connect_to(node: u32, endpoint: &str) -> Result<Admin, Error> {
+        let admin = Admin::connect(endpoint).await?;
+        let found = admin.node().id;
+        if found == node {
+            Ok(admin)
+        } else {
+            Err(admin.no_answer(NoAnswer::OtherNode { found, wanted: node }))
+        }
+    }
+
     /// Where the node is.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
+    }
+
+    /// The node that answers, in the incarnation in which it greeted.
+    pub fn node(&self) -> Identity {
+        self.connection.node
     }
 
     /// Connects to the first of these nodes that answers.
@@ -112,7 +131,28 @@ impl Admin {
         }
     }
 
-    /// Removes a node that was stopped from the cluster, for good.
+    /// The invitations that are open: for which node, and until when, in seconds since 1970.
+    pub async fn invitations(&mut self) -> Result<Vec<(u32, u64)>, Error> {
+        match self.ask(Question::Invitations).await? {
+            QuestionAnswer::Invitations(open) => Ok(open),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Withdraws the invitation for a node that has not come.
+    pub async fn withdraw(&mut self, node: u32) -> Result<(), Error> {
+        self.change(Question::Withdraw(node)).await
+    }
+
+    /// The voters, and whether a majority of them is there, as far as the node knows.
+    pub async fn voters(&mut self) -> Result<Voters, Error> {
+        match self.ask(Question::Voters).await? {
+            QuestionAnswer::Voters(voters) => Ok(voters),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Removes a node that was stopped from the cluster, for good; or the invitation of one that has not come.
     pub async fn remove(&mut self, node: u32) -> Result<(), Error> {
         self.change(Question::Remove(node)).await
     }

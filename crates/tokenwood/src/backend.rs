@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use service::client::Grant;
 use service::{Acquire, SessionId};
@@ -33,6 +34,11 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Whether what it holds it holds at this moment.
     fn is_alive(&self) -> bool;
+
+    /// How long it holds what it holds, unless it is renewed; `None` if that has no end.
+    fn remaining(&self) -> Option<Duration> {
+        None
+    }
 
     /// Whether it is known that what this request held is lost.
     fn has_lost(&self, request: u64) -> bool;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use service::Identity;
 use service::frame::{self, FrameError, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, VERSIONS, Welcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,6 +30,8 @@ pub(crate) struct Connection {
     pub(crate) writer: Arc<OwnedWriteHalf>,
     /// The version that both ends agreed on.
     pub(crate) version: u8,
+    /// The node at the other end.
+    pub(crate) node: Identity,
 }
 
 /// The half that frames come from.
@@ -66,10 +69,11 @@ impl Connection {
             }
         };
         match welcome {
-            Welcome::Version { version, .. } => {
+            Welcome::Version { version, node: id, incarnation } => {
                 let (half, writer) = stream.into_split();
                 let reader = Reader { half, incoming, version };
-                Ok(Connection { reader, writer: Arc::new(writer), version })
+                let node = Identity { id, incarnation };
+                Ok(Connection { reader, writer: Arc::new(writer), version, node })
             }
             Welcome::NoCommonVersion(node) => Err(NoAnswer::NoCommonVersion { node, client: VERSIONS }),
             Welcome::Refused(refusal) => Err(NoAnswer::Refused(refusal)),

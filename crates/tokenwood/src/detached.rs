@@ -50,7 +50,7 @@ impl Detached {
 
     /// Prolongs it by the time to live of its session. Returns for how long it is held from now on.
     pub async fn renew(&self) -> Result<Duration, Error> {
-        let mut admin = Admin::connect(&self.endpoint).await?;
+        let mut admin = Admin::connect_to(self.session.node, &self.endpoint).await?;
         let sent = clock::now();
         let lasts = self.keep_alive(&mut admin, &[]).await?;
         Ok(promised_until(sent, lasts) - clock::now())
@@ -59,7 +59,7 @@ impl Detached {
     /// Releases it and ends its session; comes back when the node has done so.
     pub async fn release(&self) -> Result<(), Error> {
         let Detached { session, request, fence, .. } = *self;
-        let mut admin = Admin::connect(&self.endpoint).await?;
+        let mut admin = Admin::connect_to(self.session.node, &self.endpoint).await?;
         self.keep_alive(&mut admin, &[ToNode::Release { session, request, fence }]).await?;
         admin.say(&[ToNode::Close { session }]).await?;
         loop {

@@ -60,6 +60,15 @@ pub enum NoAnswer {
     RepeatsPage,
     /// No node knows the address for clients.
     UnknownAddress,
+    /// Another node answers there.
+    OtherNode {
+        /// The node that answers.
+        found: u32,
+        /// The node that was meant.
+        wanted: u32,
+    },
+    /// A node of another cluster answers there, with the same id.
+    OtherCluster(String),
 }
 
 impl fmt::Display for NoAnswer {
@@ -84,11 +93,34 @@ impl fmt::Display for NoAnswer {
                 f.write_str("it repeats the same page: does the node run another version?")
             }
             NoAnswer::UnknownAddress => f.write_str("its address for clients is not known yet"),
+            NoAnswer::OtherNode { found, wanted } => write!(
+                f,
+                "node {found} answers there: start node {wanted} with --advertise HOST:PORT, where clients reach it"
+            ),
+            NoAnswer::OtherCluster(cluster) => {
+                write!(f, "a node of another cluster answers there ('{cluster}')")
+            }
         }
     }
 }
 
 impl std::error::Error for NoAnswer {}
+
+impl NoAnswer {
+    /// Whether it comes from a node that runs, and does not serve this client.
+    pub fn is_of_a_node(&self) -> bool {
+        use NoAnswer::{NoCommonVersion, OtherCluster, OtherNode, RepeatsPage, Unexpected};
+        matches!(
+            self,
+            NoAnswer::Refused(_)
+                | NoCommonVersion { .. }
+                | OtherNode { .. }
+                | OtherCluster(_)
+                | RepeatsPage
+                | Unexpected
+        )
+    }
+}
 
 impl From<io::Error> for NoAnswer {
     fn from(error: io::Error) -> NoAnswer {
@@ -125,7 +157,8 @@ impl fmt::Display for Error {
             Error::NotDone(why) => f.write_str(why),
             Error::NoAnswer { endpoint, why } => write!(f, "{endpoint} does not answer: {why}"),
             Error::NoNode(tried) => {
-                f.write_str("no node could be reached")?;
+                let refused = tried.iter().any(|(_, why)| why.is_of_a_node());
+                f.write_str(if refused { "no node serves this" } else { "no node could be reached" })?;
                 tried.iter().try_for_each(|(endpoint, why)| write!(f, "; {endpoint}: {why}"))
             }
         }

@@ -57,6 +57,13 @@ impl Guard {
         self.backend.has_lost(self.request) || !self.backend.is_alive()
     }
 
+    /// How long it is still held, unless it is renewed, which happens in the background. Nothing if the session is over; of a
+    /// revoked grant, how long the slot is kept from others at least. `None` if it is held at a node in this process, as long
+    /// as the node serves.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.backend.remaining()
+    }
+
     /// Completes when the grant is lost, before another client is granted the slot: the node was unreachable
     /// for too long, or an operator revoked the grant. Stop the protected work then, and drop the guard.
     pub async fn lost(&self) {

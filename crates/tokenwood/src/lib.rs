@@ -64,6 +64,7 @@ mod endpoints;
 mod error;
 pub mod fence;
 mod guard;
+pub mod label;
 mod lock;
 mod remote;
 mod tokenwood;

@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::backend::{Asked, Backend, Losses};
 use crate::connection::{Broken, Connection};
 use crate::error::{Error, NoAnswer};
+use crate::tokenwood::Options;
 use crate::waiters::{Bell, Waits};
 use transport::clock;
 
@@ -43,14 +44,16 @@ struct Shared {
     bell: Arc<Bell>,
     lost: watch::Sender<Losses>,
     endpoint: String,
+    /// The node that has the session. A name may lead to another one after a break: that one does not know the session.
+    node: u32,
 }
 
 impl Remote {
     /// Opens a session at this endpoint.
-    pub(crate) async fn open(endpoint: &str, ttl: Duration) -> Result<Remote, NoAnswer> {
+    pub(crate) async fn open(endpoint: &str, options: &Options) -> Result<Remote, NoAnswer> {
         let connection = Connection::open(endpoint).await?;
         let (opened, is_open) = oneshot::channel();
-        let state = State::new(Client::new(ttl), opened);
+        let state = State::new(Client::new(options.ttl).with_label(options.label.clone()), opened);
         let (lost, _) = watch::channel(Losses::default());
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -58,6 +61,7 @@ impl Remote {
             bell: Arc::default(),
             lost,
             endpoint: endpoint.to_string(),
+            node: connection.node.id,
         });
         let remote = Remote { shared: shared.clone() };
         tokio::spawn(async move {
@@ -181,6 +185,12 @@ impl Backend for Remote {
         !state.deaf && state.client.is_within_promise(clock::now())
     }
 
+    fn remaining(&self) -> Option<Duration> {
+        let (state, now) = (self.shared.lock(), clock::now());
+        let alive = !state.deaf && state.client.is_within_promise(now);
+        Some(state.client.deadline().filter(|_| alive).map_or(Duration::ZERO, |deadline| deadline - now))
+    }
+
     fn has_lost(&self, request: u64) -> bool {
         self.shared.lost.borrow().include(request)
     }
@@ -244,7 +254,7 @@ impl Shared {
                 if !self.is_over() {
                     // A node that accepts and says nothing must not delay the news of the loss.
                     let opening = timeout(self.until_deadline(), Connection::open(&self.endpoint)).await;
-                    connection = opening.ok().and_then(Result::ok);
+                    connection = opening.ok().and_then(Result::ok).filter(|it| it.node.id == self.node);
                 }
             }
             if connection.is_some() {
@@ -268,7 +278,9 @@ impl Shared {
     async fn give_back(&self, goodbye: &ToNode) {
         let until = clock::now() + self.lock().client.ttl();
         while clock::now() < until {
-            if let Ok(connection) = Connection::open(&self.endpoint).await {
+            if let Ok(connection) = Connection::open(&self.endpoint).await
+                && connection.node.id == self.node
+            {
                 let mut bytes = Vec::new();
                 frame::put(connection.version, goodbye, &mut bytes);
                 // A few bytes on a fresh connection are taken at once, or it is broken.
@@ -361,7 +373,7 @@ impl Shared {
     }
 
     /// Says what has to be said first on a connection.
-    fn begin(&self, Connection { reader, writer, version }: Connection) -> Result<(), Broken> {
+    fn begin(&self, Connection { reader, writer, version, .. }: Connection) -> Result<(), Broken> {
         let mut state = self.lock();
         state.ended = None;
         state.reader = Some((reader, Waker::from(self.bell.clone())));

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use crate::backend::Backend;
 use crate::endpoints::first_that_answers;
 use crate::error::Error;
+use crate::label::{Label, of_this_process};
 use crate::lock::{Lock, Room, RwLock};
 use crate::remote::Remote;
 
@@ -26,16 +27,26 @@ enum Source {
 }
 
 /// How a session is to be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How long the session lives without a keep-alive. This long after a crash of this program, another
     /// client can be granted what it held; this long, the node may be unreachable without harm.
     pub ttl: Duration,
+    /// Who the client is, for people: listings, events and logs of the nodes show it. By default
+    /// [what is known of this process](crate::label::of_this_process); `None` says nothing.
+    pub label: Option<Label>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { ttl: Duration::from_secs(10) }
+        Options { ttl: Duration::from_secs(10), label: Some(of_this_process()) }
+    }
+}
+
+impl Options {
+    /// The defaults with this ttl.
+    pub fn with_ttl(ttl: Duration) -> Options {
+        Options { ttl, ..Options::default() }
     }
 }
 
@@ -132,8 +143,7 @@ impl Tokenwood {
         if let Some(remote) = current.as_ref().filter(|remote| remote.is_alive()) {
             return Ok(remote.clone());
         }
-        let ttl = options.ttl;
-        let open = |endpoint: String| async move { Remote::open(&endpoint, ttl).await };
+        let open = |endpoint: String| async move { Remote::open(&endpoint, options).await };
         let remote = Arc::new(first_that_answers(endpoints, open).await?);
         *current = Some(remote.clone());
         Ok(remote)

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 /// Tells a child process how to end, and where the cluster is.
 const ENDING: &str = "TOKENWOOD_TEST_ENDING";
 /// Sessions live far longer than any test waits.
-const LONG: Options = Options { ttl: Duration::from_secs(60) };
+const LONG: Duration = Duration::from_secs(60);
 /// What is about to happen has happened by then, also on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 
@@ -23,7 +23,7 @@ fn program() {
     let (ending, endpoint) = told.split_once('@').unwrap();
     let runtime = Runtime::new().unwrap();
     let (tokenwood, guard) = runtime.block_on(async {
-        let tokenwood = Tokenwood::connect_with([endpoint], LONG).await.unwrap();
+        let tokenwood = Tokenwood::connect_with([endpoint], Options::with_ttl(LONG)).await.unwrap();
         let guard = tokenwood.mutex("held").acquire().await.unwrap();
         (tokenwood, guard)
     });
@@ -84,8 +84,9 @@ fn a_release_is_out_when_the_program_ends_right_after_it() {
 /// A cluster, and what two clients of it need.
 async fn two_clients() -> (LocalCluster, Tokenwood, Tokenwood) {
     let cluster = LocalCluster::start(1).await.unwrap();
-    let one = Tokenwood::connect_with([cluster.endpoints[0].clone()], LONG).await.unwrap();
-    let other = Tokenwood::connect_with([cluster.endpoints[0].clone()], LONG).await.unwrap();
+    let one = Tokenwood::connect_with([cluster.endpoints[0].clone()], Options::with_ttl(LONG)).await.unwrap();
+    let other =
+        Tokenwood::connect_with([cluster.endpoints[0].clone()], Options::with_ttl(LONG)).await.unwrap();
     (cluster, one, other)
 }
 
@@ -146,7 +147,9 @@ fn a_runtime_that_is_gone_takes_its_sessions_along() {
     let here = Runtime::new().unwrap();
     let there = Runtime::new().unwrap();
     let (cluster, one, other) = here.block_on(two_clients());
-    let moved = there.block_on(Tokenwood::connect_with([cluster.endpoints[0].clone()], LONG)).unwrap();
+    let moved = there
+        .block_on(Tokenwood::connect_with([cluster.endpoints[0].clone()], Options::with_ttl(LONG)))
+        .unwrap();
     let guard = here.block_on(can_be_had(&moved, "held"));
     let taken = here.block_on(can_be_had(&other, "taken"));
     let waits = moved.mutex("taken");

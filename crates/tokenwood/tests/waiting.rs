@@ -129,7 +129,7 @@ async fn a_session_whose_waiter_is_not_polled_is_kept_alive() {
     let ttl = Duration::from_millis(1500);
     let cluster = LocalCluster::start(1).await.unwrap();
     let other = connect(&cluster).await;
-    let one = Tokenwood::connect_with([cluster.endpoints[0].clone()], Options { ttl }).await.unwrap();
+    let one = Tokenwood::connect_with([cluster.endpoints[0].clone()], Options::with_ttl(ttl)).await.unwrap();
     let taken = have(&other, "taken").await;
     let lock = one.mutex("taken");
     let mut waits = pin!(lock.acquire());
@@ -229,7 +229,7 @@ async fn a_waiter_whose_node_stops_goes_on_at_another() {
     let cluster = LocalCluster::start(2).await.unwrap();
     let ttl = Duration::from_millis(1500);
     let holder = Tokenwood::connect([cluster.endpoints[1].clone()]).await.unwrap();
-    let one = Tokenwood::connect_with(cluster.endpoints.clone(), Options { ttl }).await.unwrap();
+    let one = Tokenwood::connect_with(cluster.endpoints.clone(), Options::with_ttl(ttl)).await.unwrap();
     let taken = have(&holder, "taken").await;
     let waits = tokio::spawn(async move { one.mutex("taken").acquire().await.map(drop) });
     sleep(Duration::from_millis(50)).await;

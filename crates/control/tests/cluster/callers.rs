@@ -3,7 +3,7 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, OnRefusedCall, RefusedCall, is_for_us};
+use control::{CallRefusal, FIRST_BYTES, Hello, MAGIC, Neighbour, OnRefusedCall, RefusedCall, is_for_us};
 use service::frame;
 use service::registry::Applied;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,15 +29,15 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
     let hello = |version, cluster: &str, to| Hello {
         version,
         cluster: cluster.to_owned(),
-        cluster_id: 0,
+        cluster_id: 1,
         from: 2,
         to,
     };
     let cases = [
-        (hello(2, "test", 1), CallRefusal::Version { here: 1 }),
-        (hello(1, "prod", 1), CallRefusal::Cluster { here: "test".to_owned() }),
-        (hello(1, "test", 7), CallRefusal::Mistaken { here: 1 }),
-        (hello(1, "test", 1), CallRefusal::ClusterId),
+        (hello(1, "test", 1), CallRefusal::Version { here: 2 }),
+        (hello(2, "prod", 1), CallRefusal::Cluster { here: "test".to_owned() }),
+        (hello(2, "test", 7), CallRefusal::Mistaken { here: 1 }),
+        (hello(2, "test", 1), CallRefusal::ClusterId),
     ];
     let (sender, told) = mpsc::channel();
     let on_refused: OnRefusedCall = Arc::new(move |refused| sender.send(refused).unwrap());
@@ -62,6 +62,38 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
             other => panic!("{other:?}"),
         }
     }
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_without_a_cluster_learns_who_has_one_and_joins_none_by_asking() {
+    let cluster = Cluster::founded(&[1]).await;
+    let (leader, _) = cluster.leader().await;
+    let majority = cluster.control(leader).majority();
+    assert_eq!((majority.is_there, majority.voters), (true, [(1, None)].into()));
+    let address = cluster.listens_at(leader).to_string();
+    let ask = |from| Hello { version: 2, cluster: "test".to_owned(), cluster_id: 0, from, to: leader };
+    for (from, known) in [(1, true), (7, false)] {
+        let mut calling = TcpStream::connect(&address).await.unwrap();
+        calling.write_all(&ask(from).encode()).await.unwrap();
+        let answer = body(&mut calling).await;
+        let answer: Result<u64, CallRefusal> = frame::whole(&answer[1 + MAGIC.len()..]).unwrap();
+        assert_eq!(answer, Err(CallRefusal::InCluster { used: false, known }));
+    }
+    // Two that belong to none ask each other, and still belong to none.
+    let others = Cluster::of(&[1, 2]).await;
+    let nodes = [1, 2].map(|id| (id, others.listens_at(id).to_string())).into();
+    assert_eq!(others.control(1).look_around(&nodes).await, [(2, Neighbour::Waits)].into());
+    assert!(!others.control(2).belongs().await && others.control(2).cluster_id().await.is_none());
+    assert!(!others.control(1).majority().is_there);
+    let wrong = [(2, others.listens_at(1).to_string()), (3, "127.0.0.1:1".to_owned())].into();
+    let found = others.control(1).look_around(&wrong).await;
+    let why = |id: u32| match &found[&id] {
+        Neighbour::Missing(why) => why.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(why(2).contains("it is node 1") && why(3).contains("refused"), "{found:?}");
+    others.stop().await;
     cluster.stop().await;
 }
 

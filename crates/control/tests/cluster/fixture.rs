@@ -56,12 +56,22 @@ impl Cluster {
     }
 
     pub(crate) async fn founded_with(voters: &[u32], timing: Timing) -> Cluster {
+        let cluster = Cluster::unfounded(voters, timing).await;
+        cluster.control(voters[0]).found(&cluster.addresses).await.unwrap();
+        cluster
+    }
+
+    /// Nodes that belong to no cluster yet.
+    pub(crate) async fn of(nodes: &[u32]) -> Cluster {
+        Cluster::unfounded(nodes, TIMING).await
+    }
+
+    async fn unfounded(nodes: &[u32], timing: Timing) -> Cluster {
         let cut_off = CutOff::default();
         let mut cluster = Cluster { nodes: BTreeMap::new(), addresses: BTreeMap::new(), cut_off, timing };
-        for id in voters {
+        for id in nodes {
             cluster.add(*id).await;
         }
-        cluster.control(voters[0]).found(&cluster.addresses).await.unwrap();
         cluster
     }
 

@@ -6,9 +6,11 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use service::Refusal;
 use service::core::Config;
 
 use crate::failure::OnFailure;
+use crate::reach::Unreachable;
 use crate::watchdog::Hearts;
 use transport::reactor::Sockets;
 
@@ -76,6 +78,37 @@ pub enum StartError {
         /// The id that the node was started with.
         started: u32,
     },
+    /// Leases cannot last that long.
+    Lease(Refusal),
+    /// The others cannot use an address of this node, or it cannot use one of theirs.
+    Unreachable(Unreachable),
+    /// Another folder has been a member under this id.
+    UsedId {
+        /// The id.
+        id: u32,
+        /// The node that knows of it.
+        node: u32,
+        /// Where that node is.
+        at: String,
+        /// The node of this id was removed from the cluster.
+        removed: bool,
+    },
+    /// This node is to found a cluster whose nodes already belong to one.
+    Exists {
+        /// A node that does.
+        node: u32,
+        /// Where that node is.
+        at: String,
+    },
+    /// The folder belongs to a node of a cluster already, and the invitation is for another.
+    Belongs {
+        /// The folder.
+        folder: PathBuf,
+        /// The node that the folder belongs to.
+        id: u32,
+        /// The node that was invited.
+        invited: u32,
+    },
 }
 
 impl fmt::Display for StartError {
@@ -88,16 +121,43 @@ impl fmt::Display for StartError {
             StartError::Join(error) => error.fmt(f),
             StartError::NoCluster(folder) => write!(
                 f,
-                "{} belongs to no cluster yet: name all members, or pass an invitation",
+                "{} belongs to no cluster yet: name all members (--member), or pass an invitation (--join). If a node \
+                 ran here before, its folder is lost, or is another one: name it with --data",
                 folder.display()
             ),
             StartError::NotAmong(id) => write!(f, "node {id} is not among the members: name it too"),
             StartError::OtherId { invited, started } => {
                 write!(
                     f,
-                    "the invitation is for node {invited}, this is node {started}: start it with id {invited}"
+                    "the invitation is for node {invited}, this is node {started}: start it without --id, in an empty \
+                     folder"
                 )
             }
+            StartError::Lease(refusal) => refusal.fmt(f),
+            StartError::Unreachable(error) => error.fmt(f),
+            StartError::UsedId { id, node, at, removed: true } => write!(
+                f,
+                "node {id} was removed from the cluster (node {node} at {at} says so), and its number is never used \
+                 again: ask for an invitation ('tokenwood members invite')"
+            ),
+            StartError::UsedId { id, node, at, removed: false } => write!(
+                f,
+                "node {id} already belongs to the cluster with another folder (node {node} at {at} says so): name that \
+                 folder with --data. If it is lost: 'tokenwood members remove {id}', then 'tokenwood members invite' and \
+                 join under a new number"
+            ),
+            StartError::Exists { node, at } => write!(
+                f,
+                "node {node} at {at} already belongs to a cluster that does not know this node: ask it for an invitation \
+                 ('tokenwood members invite --endpoint …'). If that cluster was never complete, empty the folders of all \
+                 its nodes and start them again"
+            ),
+            StartError::Belongs { folder, id, invited } => write!(
+                f,
+                "{} belongs to node {id} already, and the invitation is for node {invited} of the cluster that gave it: \
+                 restart node {id} without --join, or name an empty folder",
+                folder.display()
+            ),
         }
     }
 }

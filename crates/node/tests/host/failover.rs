@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use node::{Bootstrap, Hearts, Host, HostConfig, Invitation, OnFailure};
+use node::{Bootstrap, Hearts, Host, HostConfig, Invitation, OnFailure, StartError};
 use tokenwood::{Options, Tokenwood};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
@@ -54,6 +54,11 @@ impl Cluster {
     }
 
     async fn start_node(&mut self, id: u32, bootstrap: Bootstrap) {
+        let started = self.try_to_start(id, bootstrap).await.unwrap();
+        self.hosts.insert(id, started);
+    }
+
+    async fn try_to_start(&self, id: u32, bootstrap: Bootstrap) -> Result<Host, StartError> {
         let (peers, clients) = self.addresses[&id].clone();
         let listen = |address: String| async move {
             for _ in 0..100 {
@@ -83,7 +88,7 @@ impl Cluster {
             }),
             hearts: Hearts::default(),
         };
-        self.hosts.insert(id, Host::start(config, for_peers, for_clients).await.unwrap());
+        Host::start(config, for_peers, for_clients).await
     }
 
     /// A node ends without a word.
@@ -118,13 +123,13 @@ impl Cluster {
     }
 
     async fn client(&self, id: u32) -> Tokenwood {
-        let options = Options { ttl: Duration::from_secs(2) };
+        let options = Options::with_ttl(Duration::from_secs(2));
         Tokenwood::connect_with([self.addresses[&id].1.clone()], options).await.unwrap()
     }
 
     /// A client of this node that goes on at the others.
     async fn client_of_all(&self, first: u32) -> Tokenwood {
-        let options = Options { ttl: Duration::from_secs(2) };
+        let options = Options::with_ttl(Duration::from_secs(2));
         let others = self.addresses.iter().filter(|(id, _)| **id != first).map(|(_, (_, clients))| clients);
         let endpoints: Vec<String> = [&self.addresses[&first].1].into_iter().chain(others).cloned().collect();
         Tokenwood::connect_with(endpoints, options).await.unwrap()
@@ -303,19 +308,34 @@ async fn who_asks_a_node_that_leaves_is_served_by_another_and_keeps_what_it_has(
 async fn a_node_that_gets_no_lease_says_why() {
     log::collect();
     let mut cluster = Cluster::start("complains", 3).await;
+    let members: BTreeMap<u32, String> =
+        cluster.addresses.iter().map(|(id, (peers, _))| (*id, peers.clone())).collect();
     cluster.kill(0).await;
     std::fs::remove_dir_all(cluster.folder.join("0")).unwrap();
-    // It takes this for the first start of the cluster.
-    let members = cluster.addresses.iter().map(|(id, (peers, _))| (*id, peers.clone())).collect();
+    // The others remember it.
+    let refused = cluster.try_to_start(0, Bootstrap::Together(members.clone())).await.err().unwrap();
+    assert!(matches!(refused, StartError::UsedId { id: 0, removed: false, .. }), "{refused}");
+    // If no other node is there to say so, it takes this for the first start of the cluster.
+    cluster.kill(1).await;
+    cluster.kill(2).await;
+    std::fs::remove_dir_all(cluster.folder.join("0")).unwrap();
     cluster.start_node(0, Bootstrap::Together(members)).await;
+    until_logged("waiting for a majority: 1 of 3 voters").await;
+    cluster.start_node(1, Bootstrap::Existing).await;
+    cluster.start_node(2, Bootstrap::Existing).await;
+    let said = until_logged("it belongs to another cluster of the same name").await;
+    assert!(said.contains("waiting for a majority: 1 of 3 voters"), "{said}");
+}
+
+/// The first line that contains this, once there is one.
+async fn until_logged(part: &str) -> String {
     let said = timeout(LONG, async {
         loop {
-            if let Some(said) = log::lines("there is no leader").pop() {
+            if let Some(said) = log::lines(part).pop() {
                 return said;
             }
             sleep(Duration::from_millis(50)).await;
         }
     });
-    let said = said.await.unwrap();
-    assert!(said.contains("no lease for") && said.contains("another cluster of the same name"), "{said}");
+    said.await.unwrap()
 }

@@ -77,7 +77,7 @@ async fn open(endpoint: &str) -> (TcpStream, SessionId) {
     let mut stream = TcpStream::connect(endpoint).await.unwrap();
     let mut bytes = Vec::new();
     frame::put(GREETING, &Hello::MINE, &mut bytes);
-    frame::put(VERSIONS.1, &ToNode::Open { ttl: Duration::from_secs(1) }, &mut bytes);
+    frame::put(VERSIONS.1, &ToNode::Open { ttl: Duration::from_secs(1), label: None }, &mut bytes);
     stream.write_all(&bytes).await.unwrap();
     let mut incoming = Incoming::default();
     let mut welcome = None;
@@ -159,7 +159,7 @@ fn absurd(random: &mut Random) -> ToNode {
     let session = SessionId { node, incarnation: number(random), number: 1_000 + number(random) % 1_000 };
     let request = number(random);
     match random.below(8) {
-        0 => ToNode::Open { ttl: time(random) },
+        0 => ToNode::Open { ttl: time(random), label: None },
         1 => ToNode::KeepAlive { session, sequence: number(random), settled: number(random) },
         2 => ToNode::Cancel { session, request },
         3 => ToNode::Release { session, request, fence: number(random) },

@@ -128,7 +128,7 @@ async fn callers_that_the_control_plane_refuses_are_logged_and_cannot_flood_the_
     let address = control.nodes()[&0].clone();
     let invitation = control.invite(Duration::from_secs(60)).await.unwrap();
     let cluster_id = invitation.cluster_id;
-    let hello = |cluster: &str| Hello { version: 1, cluster: cluster.to_owned(), cluster_id, from: 2, to: 0 };
+    let hello = |cluster: &str| Hello { version: 2, cluster: cluster.to_owned(), cluster_id, from: 2, to: 0 };
 
     let mine = call(&address, &hello("prod\u{1b}").encode()).await;
     until_said(&["rejected: node 2 connects", &mine, "cluster 'prod\\u{1b}', this node to 'local'"]).await;
@@ -139,7 +139,7 @@ async fn callers_that_the_control_plane_refuses_are_logged_and_cannot_flood_the_
     until_said(&["rejected: no greeting for the control plane", &mine]).await;
     let mine = call(&address, b"").await;
     until_said(&["rejected: the greeting took too long", &mine]).await;
-    let nonsense = [hello("local").encode(), vec![2, 0, 0, 0, 1, 0xff]].concat();
+    let nonsense = [hello("local").encode(), vec![2, 0, 0, 0, 2, 0xff]].concat();
     let mine = call(&address, &nonsense).await;
     until_said(&["rejected: node 2 sent a malformed frame", &mine]).await;
 
@@ -147,7 +147,7 @@ async fn callers_that_the_control_plane_refuses_are_logged_and_cannot_flood_the_
     let mut stream = TcpStream::connect(&address).await.unwrap();
     let mut bytes = hello("local").encode();
     let join = (1_u64, PASS_ON, JOIN, invitation.id, invitation.secret ^ 1, "127.0.0.1:1");
-    frame::put(1, &join, &mut bytes);
+    frame::put(2, &join, &mut bytes);
     stream.write_all(&bytes).await.unwrap();
     let mine = stream.local_addr().unwrap().to_string();
     until_said(&["refused: node 2 asked", "this invitation is not known", &mine]).await;

@@ -95,6 +95,7 @@ impl Core {
                 }
                 if clients.is_empty() {
                     self.emit_session_end(*session, *end, out);
+                    self.sessions.forget_label(*session);
                 }
                 clients.is_empty()
             }

@@ -39,6 +39,7 @@ impl Core {
             definition: resource.definition(),
             want: request.want.clone(),
             change,
+            label: self.sessions.label(request.session).map(Box::new),
         })
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Core;
 use super::report::Listing;
+use crate::label::Label;
 use crate::name::{Definition, Kind};
 use crate::time::Time;
 use crate::want::Want;
@@ -20,8 +21,8 @@ const PAGE_BYTES: usize = 128 << 10;
 const PAGE_NAMES: usize = 1024;
 /// At most this many requests are looked at for each name of a page.
 const PAGE_LOOKS: usize = 4096;
-/// A client takes less than this on the wire, but for the names of groups.
-const CLIENT_BYTES: usize = 80;
+/// A client takes less than this on the wire, but for the names of groups and its label.
+const CLIENT_BYTES: usize = 100;
 /// What a name takes besides itself and its slots.
 const NAME_BYTES: usize = 32;
 /// What a slot takes, and each node that waits for it.
@@ -142,8 +143,10 @@ impl Core {
                         more = last;
                         break;
                     }
+                    let held = self.held(request, now);
                     bytes += CLIENT_BYTES + group_bytes(&request.want);
-                    listing.clients.push(self.held(request, now));
+                    bytes += held.label.as_ref().map_or(0, Label::bytes);
+                    listing.clients.push(held);
                     last = Some(client);
                 }
                 page.listings.push(listing);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::state::Request;
 use super::{Core, Counts};
 use crate::grant::Grant;
+use crate::label::Label;
 use crate::name::Definition;
 use crate::session::SessionId;
 use crate::time::Time;
@@ -27,6 +28,12 @@ pub struct Held {
     pub want: Want,
     /// For how long the client has held, or waited.
     pub since: Duration,
+    /// Who the client is, as it says itself.
+    pub label: Option<Label>,
+    /// How long its session lives without another keep-alive; `None` for clients in the process of the node.
+    pub left: Option<Duration>,
+    /// The grant was revoked, and the client has not released it yet.
+    pub revoked: bool,
 }
 
 /// A resource as one node sees it.
@@ -118,12 +125,16 @@ impl Core {
     }
 
     pub(super) fn held(&self, request: &Request, now: Time) -> Held {
+        let session = self.sessions.get(request.session);
         Held {
             session: self.sessions.id(request.session),
             request: request.number,
             granted: request.granted,
             want: request.want.clone(),
             since: now - request.since,
+            label: self.sessions.label(request.session),
+            left: session.and_then(|session| session.left(now)),
+            revoked: request.revoked.is_some(),
         }
     }
 }

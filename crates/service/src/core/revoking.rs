@@ -79,6 +79,7 @@ impl Core {
             grant: request.granted?,
             ends_in: until - now,
             at_once,
+            label: self.sessions.label(request.session).map(Box::new),
         };
         self.requests.revoke(client, until);
         out.replies.push(Reply {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::state::{AccountId, BulkOperation, Counted, Due, Request, SessionEnd};
 use super::{Core, Effects, Reply, RequestOutcome};
 use crate::event::Event;
+use crate::label::Label;
 use crate::limits::LONG_TTL;
 use crate::refusal::Refusal;
 use crate::session::{LONGEST_TTL, Promise, SHORTEST_TTL, Session, SessionId};
@@ -18,7 +19,7 @@ fn is_long(ttl: Option<Duration>) -> bool {
 impl Core {
     /// Opens a session. Clients in this process have no ttl.
     pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
-        self.open_for(None, ttl, now)
+        self.open_for(None, ttl, None, now)
     }
 
     /// Opens a session for a client at this address. What it makes the node keep is bounded together with all others of that
@@ -27,8 +28,10 @@ impl Core {
         &mut self,
         host: Option<&str>,
         ttl: Option<Duration>,
+        label: Option<Label>,
         now: Time,
     ) -> Result<(SessionId, Promise), Refusal> {
+        label.as_ref().map_or(Ok(()), Label::validate)?;
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
         }
@@ -37,7 +40,7 @@ impl Core {
             return Err(Refusal::TimeToLive);
         }
         let account = self.account_of_session(host, ttl)?;
-        let mut session = Session::new(ttl).counted_in(account);
+        let mut session = Session::new(ttl).counted_in(account).labelled(label);
         let promise = session.promise(0, now, self.lease.left(now), self.config.defect);
         let ends = session.ends();
         let number = self.sessions.open(session);
@@ -139,7 +142,8 @@ impl Core {
     pub(super) fn emit_session_end(&self, number: u64, end: SessionEnd, out: &mut Effects) {
         if let Some(events) = &mut out.events {
             let (session, ran_out) = (self.sessions.id(number), end == SessionEnd::Expired);
-            events.push(Event::SessionEnded { session, ran_out });
+            let label = self.sessions.label(number).map(Box::new);
+            events.push(Event::SessionEnded { session, ran_out, label });
         }
     }
 }

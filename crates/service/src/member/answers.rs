@@ -38,7 +38,12 @@ impl Member {
             }
             Question::Invite(lasts) => refused(validate_invitation(*lasts))?,
             Question::Lease(lasts) => refused(validate_lease(*lasts))?,
-            Question::Remove(_) => return None,
+            Question::Voters => QuestionAnswer::Voters(environment.control_plane().voters_there),
+            Question::Invitations => {
+                let open = self.registry.invitations.iter();
+                QuestionAnswer::Invitations(open.map(|(id, invitation)| (*id, invitation.until)).collect())
+            }
+            Question::Remove(_) | Question::Withdraw(_) => return None,
         })
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{ConnectionId, ControlPlaneError, Effect, Environment, Member, Note};
 use crate::core::{Acquire, RequestOutcome, Revocation};
 use crate::defect::Defect;
+use crate::label::Label;
 use crate::protocol::{Order, OrderDone, QuestionAnswer, ToClient, ToNode};
 use crate::refusal::Refusal;
 use crate::registry::{Applied, Entry};
@@ -67,7 +68,7 @@ impl Member {
             self.connections.listen(session.number, connection);
         }
         let reply = match frame {
-            ToNode::Open { ttl } => Some(self.open_session(connection, ttl, now)),
+            ToNode::Open { ttl, label } => Some(self.open_session(connection, ttl, label, now)),
             ToNode::KeepAlive { session, sequence, settled } => {
                 self.keep_alive(session, (sequence, settled), now)
             }
@@ -111,10 +112,16 @@ impl Member {
         effects.extend(reply.map(|frame| Effect::Tell { connection, frame }));
     }
 
-    fn open_session(&mut self, connection: ConnectionId, ttl: Duration, now: Time) -> ToClient {
+    fn open_session(
+        &mut self,
+        connection: ConnectionId,
+        ttl: Duration,
+        label: Option<Label>,
+        now: Time,
+    ) -> ToClient {
         let room = self.connections.has_room_for_session(connection, &self.setup.core.limits);
         let host = self.connections.host(connection);
-        match room.and_then(|()| self.core.open_for(Some(host), Some(ttl), now)) {
+        match room.and_then(|()| self.core.open_for(Some(host), Some(ttl), label, now)) {
             Ok((session, promise)) => {
                 self.connections.listen(session.number, connection);
                 ToClient::Opened { session, promise }

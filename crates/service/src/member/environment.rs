@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
+use crate::protocol::Voters;
+
 /// What a driver knows at this moment. The member asks only when it has to.
 pub trait Environment {
     /// The peers of the view without a connection, by id, and for how long.
@@ -56,4 +58,6 @@ pub struct ControlPlane {
     pub voters: BTreeSet<u32>,
     /// All nodes that receive the log, and where peers reach them.
     pub nodes: BTreeMap<u32, String>,
+    /// Which voters are there.
+    pub voters_there: Voters,
 }

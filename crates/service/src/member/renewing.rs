@@ -10,8 +10,10 @@ use crate::time::Time;
 /// A peer that is unreachable for this long, or whose end mark is missing for this long, is named to the
 /// leader; with short leases after a third of one, so that the pair can be parted before the lease ends.
 const TROUBLE_AFTER: Duration = Duration::from_secs(1);
-/// A member without a lease logs that after this many leases.
+/// A member without a lease logs that after this many leases,
 const NOTE_AFTER: u32 = 3;
+/// and after this many if the leader says why.
+const NOTE_REFUSAL_AFTER: u32 = 1;
 /// A member without a lease logs that again at this interval.
 const NOTE_EVERY: Duration = Duration::from_secs(30);
 /// Without a reply the next try comes after this part of the usual time: another node may lead by then.
@@ -130,7 +132,8 @@ impl Member {
             }
             LeaderReply::NotRenewed | LeaderReply::Noted => self.renewing.refused = None,
             LeaderReply::Refused(why) => (self.renewing.refused, part) = (Some(why), SOON),
-            LeaderReply::Silence => (self.renewing.refused, part) = (None, SOON),
+            // What it said last may still be why.
+            LeaderReply::Silence => part = SOON,
         }
         if !self.is_leased(now) || part == SOON {
             let soon = self.core.lease().renewed_every(self.registry.lease) / part;
@@ -149,7 +152,8 @@ impl Member {
         }
         let lasts = now - *without;
         let again = noted.is_none_or(|told| now - told >= NOTE_EVERY);
-        if lasts >= self.registry.lease.saturating_mul(NOTE_AFTER) && again {
+        let after = if refused.is_some() { NOTE_REFUSAL_AFTER } else { NOTE_AFTER };
+        if lasts >= self.registry.lease.saturating_mul(after) && again {
             *noted = Some(now);
             effects.push(Effect::Note(Note::NoLease { lasts, refused: refused.clone() }));
         }

@@ -55,7 +55,7 @@ impl Node {
     }
 
     fn open(&mut self, connection: ConnectionId, ttl: Duration) -> Result<SessionId, Refusal> {
-        match self.tell(connection, ToNode::Open { ttl }) {
+        match self.tell(connection, ToNode::Open { ttl, label: None }) {
             Some(ToClient::Opened { session, .. }) => Ok(session),
             Some(ToClient::NotOpened(refusal)) => Err(refusal),
             other => panic!("{other:?}"),

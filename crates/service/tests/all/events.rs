@@ -18,7 +18,7 @@ fn ask(core: &mut Core, session: SessionId, request: u64, timeout: Timeout, out:
 /// Events in short: the session, the request and its change.
 fn told(out: &mut Effects) -> Vec<String> {
     let short = |event| match event {
-        Event::SessionEnded { session, ran_out: true } => format!("{} ran out", session.number),
+        Event::SessionEnded { session, ran_out: true, .. } => format!("{} ran out", session.number),
         Event::SessionEnded { session, .. } => format!("{} closed", session.number),
         Event::ForceReleased(released) => format!("{}/{} forced", released.session.number, released.request),
         Event::Client { session, request, change, .. } => {

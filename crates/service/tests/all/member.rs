@@ -120,7 +120,7 @@ impl Node {
     /// A client with a session that holds a mutex.
     fn holder(&mut self, name: &str, millis: u64) -> (ConnectionId, SessionId) {
         let connection = self.member.connected("a test");
-        self.hear(connection, ToNode::Open { ttl: TTL }, millis);
+        self.hear(connection, ToNode::Open { ttl: TTL, label: None }, millis);
         let told = self.told();
         let [ToClient::Opened { session, .. }] = told[..] else { panic!("{told:?}") };
         let (definition, want, timeout) = (Definition::MUTEX, Want::Slot, Timeout::Never);
@@ -306,7 +306,7 @@ fn a_leaving_node_opens_no_session_and_one_in_no_view_is_gone_at_once() {
     node.member.leave(at(100), &mut node.effects);
     let connection = node.member.connected("a test");
     node.effects.clear();
-    node.hear(connection, ToNode::Open { ttl: TTL }, 110);
+    node.hear(connection, ToNode::Open { ttl: TTL, label: None }, 110);
     assert_eq!(node.told(), [ToClient::NotOpened(service::Refusal::Leaving)]);
     let mut outside = Node::start(1, LEASE);
     outside.member.leave(at(2), &mut outside.effects);

@@ -106,7 +106,7 @@ impl World {
         let Some(said) = self.programs[program].to_node.pop_front() else { return };
         self.at_node(
             |core, now, out| match said {
-                ToNode::Open { ttl } => {
+                ToNode::Open { ttl, .. } => {
                     let (session, promise) = core.open(Some(ttl), now).ok()?;
                     Some(ToClient::Opened { session, promise })
                 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use service::core::Timeout;
 use service::event::{Event, Filter};
 use service::frame;
+use service::label::Label;
 use service::limits::Bound;
 use service::protocol::{
     GREETING, Hello, Order, OrderDone, Question, QuestionAnswer, ToClient, ToNode, VERSIONS, Welcome,
@@ -45,12 +46,12 @@ variants!(WELCOME, Welcome: Version NoCommonVersion Refused);
 variants!(TO_NODE, ToNode: Open KeepAlive Acquire Cancel Release Close Ask Watch Order);
 variants!(TO_CLIENT, ToClient: Opened NotOpened Promise SessionGone Reply NotReleased QuestionAnswer Watching Event Missed
     OrderResult NotWatching);
-variants!(QUESTION, Question: Status List Inspect Cluster Invite Remove Lease Definitions);
-variants!(ANSWER, QuestionAnswer: Status List Inspect Cluster Invited Done NotDone Definitions);
+variants!(QUESTION, Question: Status List Inspect Cluster Invite Remove Lease Definitions Voters Invitations Withdraw);
+variants!(ANSWER, QuestionAnswer: Status List Inspect Cluster Invited Done NotDone Definitions Voters Invitations);
 variants!(ORDER, Order: Define Resize ForceRelease);
 variants!(REFUSAL, Refusal: NameEmpty NameTooLong NameNotPrintable Slots NoGroup TooManyGroups Contradicts WantsOther NotFree
     TimedOut Cancelled NoSuchSession RequestUsed NotHeld StaleFence TooManyRequests TooManySessions TimeToLive NoLease Overloaded
-    Leaving DefinedAs NotDefined NobodyHolds ForceReleased NotAgreed Lease Invitation Bound);
+    Leaving DefinedAs NotDefined NobodyHolds ForceReleased NotAgreed Lease Invitation Bound Label);
 variants!(BOUND, Bound: Sessions ClientSessions ConnectionSessions LongSessions ClientLongSessions Requests ClientRequests
     SessionRequests Refusals ClientRefusals Names Slots ClientSlots FilterNames FilterBytes ControlCalls ConnectionControlCalls
     Definitions Fences Connections ClientConnections);
@@ -118,8 +119,8 @@ fn row(table: &mut String, version: u8, message: &(impl Serialize + Debug)) {
 
 fn welcomes() -> Vec<Welcome> {
     vec![
-        Welcome::Version { version: 1, node: 2, incarnation: 17 },
-        Welcome::NoCommonVersion((1, 1)),
+        Welcome::Version { version: 2, node: 2, incarnation: 17 },
+        Welcome::NoCommonVersion((2, 2)),
         Welcome::Refused(Refusal::Bound { bound: Bound::Connections, most: 300 }),
     ]
 }
@@ -132,8 +133,10 @@ fn to_node() -> Vec<ToNode> {
         want: Want::Slot,
         timeout: Timeout::After(Duration::from_secs(10)),
     };
+    let [user, host, command, text] = ["ann", "m1", "sh", ""].map(str::to_string);
+    let label = Some(Label { user, host, process: 7, command, text });
     vec![
-        ToNode::Open { ttl: Duration::from_millis(1500) },
+        ToNode::Open { ttl: Duration::from_millis(1500), label },
         ToNode::KeepAlive { session: SESSION, sequence: 3, settled: 6 },
         ToNode::Acquire { session: SESSION, ask: acquire },
         ToNode::Cancel { session: SESSION, request: 7 },
@@ -157,7 +160,7 @@ fn to_client() -> Vec<ToClient> {
         ToClient::NotReleased { session: SESSION, request: 7, refusal: Refusal::NotHeld },
         ToClient::QuestionAnswer { number: 1, answer: QuestionAnswer::NotDone("no leader".to_string()) },
         ToClient::Watching,
-        ToClient::Event(Event::SessionEnded { session: SESSION, ran_out: true }),
+        ToClient::Event(Event::SessionEnded { session: SESSION, ran_out: true, label: None }),
         ToClient::Missed(300),
         ToClient::OrderResult { number: 2, result: Ok(OrderDone::Agreed) },
         ToClient::NotWatching(Refusal::NameEmpty),

@@ -1,5 +1,7 @@
 //! The properties of every state, and those of its future if nothing more goes wrong.
 
+use std::fmt;
+
 use std::collections::BTreeSet;
 
 use super::action::Action;
@@ -13,6 +15,12 @@ pub struct Given {
     pub slot: u32,
     /// The fence.
     pub fence: u64,
+}
+
+impl fmt::Display for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "slot {} with fence {}", self.slot, self.fence)
+    }
 }
 
 /// A waiter that is not served after this many steps never will be.

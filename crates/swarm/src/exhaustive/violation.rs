@@ -57,10 +57,10 @@ impl fmt::Display for Violation {
         match self {
             Violation::Panicked(message) => f.write_str(message),
             Violation::HeldTwice { granted: (client, given), held: (other, held) } => {
-                write!(f, "client {client} is granted {given:?} while client {other} holds {held:?}")
+                write!(f, "client {client} is granted {given} while client {other} holds {held}")
             }
             Violation::FenceFalls { granted: (client, given), highest } => {
-                write!(f, "client {client} is granted {given:?} after fence {highest}")
+                write!(f, "client {client} is granted {given} after fence {highest}")
             }
             Violation::TwoTokens { slot, epoch } => {
                 write!(f, "slot {slot} is at two nodes in view {epoch}")

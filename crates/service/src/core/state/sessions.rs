@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::core::Config;
 use crate::defect::Defect;
+use crate::label::Label;
 use crate::refusal::Refusal;
 use crate::session::{Session, SessionId};
 use crate::time::Time;
@@ -21,6 +22,8 @@ pub(crate) struct Sessions {
     takes_any_id: bool,
     last: u64,
     open: BTreeMap<u64, Session>,
+    /// Who the clients of ended sessions were, until all their requests have ended.
+    labels: BTreeMap<u64, Label>,
 }
 
 impl Sessions {
@@ -31,6 +34,7 @@ impl Sessions {
             takes_any_id: config.defect == Some(Defect::SessionMoves),
             last: 0,
             open: BTreeMap::new(),
+            labels: BTreeMap::new(),
         }
     }
 
@@ -58,7 +62,19 @@ impl Sessions {
 
     /// Ends a session.
     pub(crate) fn remove(&mut self, number: u64) -> Option<Session> {
-        self.open.remove(&number)
+        let session = self.open.remove(&number)?;
+        self.labels.extend(session.label().map(|label| (number, label)));
+        Some(session)
+    }
+
+    /// All requests of a session that was ended have ended.
+    pub(crate) fn forget_label(&mut self, number: u64) {
+        self.labels.remove(&number);
+    }
+
+    /// Who the client of a session is, or was while its requests end.
+    pub(crate) fn label(&self, number: u64) -> Option<Label> {
+        self.get(number).map_or_else(|| self.labels.get(&number).cloned(), Session::label)
     }
 
     /// The session of an id that a client names.
