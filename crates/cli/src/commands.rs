@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use robustness::{ordeal as trials, storm as storms};
 
 use crate::locks::endpoints;
+use crate::terminal::interrupt;
 use crate::{daemon, locks, testing, workbench};
 
 /// Locks without a coordinator, and the workbench for the algorithms behind them.
@@ -21,6 +22,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Dev(daemon::dev::Arguments),
     Run(locks::run::Arguments),
+    /// The guardian of a command of 'run'
+    #[command(hide = true)]
+    Guardian,
+    /// What a guardian starts, to become the command
+    #[command(hide = true)]
+    Guarded(locks::run::Guarded),
     Acquire(locks::acquire::AcquireArguments),
     Renew(locks::acquire::RenewArguments),
     Release(locks::acquire::ReleaseArguments),
@@ -35,6 +42,11 @@ pub(crate) enum Command {
     Definitions(locks::cluster::Asking),
     /// Show the state of all nodes of the cluster
     Status(locks::cluster::Asking),
+    /// Say whether a node serves and a majority is there, for scripts
+    ///
+    /// Exit code 0: the node serves and a majority of the voters is there. 1: it answers, and that is not so. 69: no node could
+    /// be reached. Name the node with --endpoint.
+    Health(locks::cluster::Asking),
     Members(locks::members::Arguments),
     Node(daemon::node::Arguments),
     Bench(testing::bench::Arguments),
@@ -47,7 +59,7 @@ pub(crate) enum Command {
     OrdealStrangers(trials::strangers::process::Arguments),
     /// A command that prints the time until it is killed
     #[command(hide = true)]
-    OrdealBeat,
+    OrdealBeat(trials::commands::BeatArguments),
     #[command(hide = true)]
     StormClients(storms::ClientArguments),
     Check(Box<workbench::check_arguments::Arguments>),
@@ -70,6 +82,8 @@ impl Command {
             Command::Dev(arguments) => daemon::dev::run(&arguments),
             // It ends as its command does.
             Command::Run(arguments) => return locks::run::run(&arguments),
+            Command::Guardian => return locks::run::guardian::run(),
+            Command::Guarded(arguments) => return Ok(locks::run::guarded(&arguments)),
             Command::Acquire(arguments) => return locks::acquire::acquire(&arguments),
             Command::Renew(arguments) => return locks::acquire::renew(&arguments),
             Command::Release(arguments) => return locks::acquire::release(&arguments),
@@ -81,7 +95,8 @@ impl Command {
             Command::Undefine(arguments) => locks::define::undefine(&arguments),
             Command::Definitions(arguments) => locks::define::list(&arguments),
             Command::Status(arguments) => return locks::list::status(&arguments),
-            Command::Members(arguments) => locks::members::run(&arguments),
+            Command::Health(arguments) => return locks::health::run(&arguments),
+            Command::Members(arguments) => return locks::members::run(&arguments),
             Command::Node(arguments) => daemon::node::run(&arguments),
             Command::Bench(arguments) => testing::bench::run(&arguments),
             Command::Storm(arguments) => testing::storm::run(&arguments),
@@ -92,10 +107,7 @@ impl Command {
                 trials::strangers::process::run(&arguments).await;
                 Ok(())
             }),
-            Command::OrdealBeat => {
-                trials::failover::beat();
-                Ok(Ended::Well)
-            }
+            Command::OrdealBeat(arguments) => trials::commands::beat(&arguments).map(|()| Ended::Well),
             Command::StormClients(arguments) => finished(async {
                 storms::run_clients(&arguments).await;
                 Ok(())
@@ -112,7 +124,10 @@ impl Command {
             Command::Errata(arguments) => workbench::errata::run(&arguments),
             Command::Seat(arguments) => workbench::seat::run(&arguments),
         };
-        Ok(ended? as u8)
+        Ok(match ended? {
+            Ended::Interrupted => interrupt::code(),
+            ended => ended as u8,
+        })
     }
 }
 
@@ -123,14 +138,24 @@ fn finished(part: impl Future<Output = Result<()>>) -> Result<Ended> {
 }
 
 /// How a command ended, beyond errors in its usage.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// All that was checked holds.
     Well = 0,
     /// Stopped at a limit, nothing violated so far.
     Unknown = 3,
+    /// A signal has asked to stop, nothing violated so far; the exit code says which.
+    Interrupted = 130,
     /// A property is violated.
     Violated = 1,
+}
+
+impl Ended {
+    /// The one of the two that a user must hear of: a violation before all else.
+    pub(crate) fn worse(self, other: Ended) -> Ended {
+        let all = [Ended::Violated, Ended::Interrupted, Ended::Unknown];
+        all.into_iter().find(|ended| [self, other].contains(ended)).unwrap_or(Ended::Well)
+    }
 }
 
 /// A line of the guide: what to type, and what it does.

@@ -1,12 +1,14 @@
-//! The commands of clients and operators: acquire, run, release, list, watch, define, members.
+//! The commands of clients and operators: acquire, run, release, list, watch, define, members, health.
 
 pub(crate) mod acquire;
 pub(crate) mod cluster;
 pub(crate) mod define;
 pub(crate) mod endpoints;
 pub(crate) mod force;
-pub(crate) mod foreground;
+pub(crate) mod health;
+mod holders;
 pub(crate) mod inspect;
+pub(crate) mod invite;
 pub(crate) mod list;
 pub(crate) mod lock_arguments;
 pub(crate) mod members;

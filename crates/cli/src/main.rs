@@ -15,10 +15,15 @@ use clap::{CommandFactory, FromArgMatches};
 
 use commands::{Cli, Ended};
 use daemon::environment;
-use terminal::output;
+use locks::cluster::UNAVAILABLE;
+use locks::endpoints::is_unreached;
+use terminal::{output, refused_value};
 
 fn main() -> ExitCode {
-    let matches = environment::without_empty_variables(Cli::command()).get_matches();
+    let command = refused_value::with_negative_numbers(Cli::command());
+    let mut command = environment::without_empty_variables(command);
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let matches = matches.unwrap_or_else(|error| refused_value::in_words(error, &command).exit());
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let Some(command) = cli.command else {
         output::print(format_args!(
@@ -31,7 +36,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             output::note!("tokenwood: {error:#}");
-            ExitCode::from(2)
+            ExitCode::from(if is_unreached(&error) { UNAVAILABLE } else { 2 })
         }
     }
 }

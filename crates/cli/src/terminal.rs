@@ -1,7 +1,9 @@
 //! What all commands share at a terminal: output that may lose its reader, tables, progress, signals.
 
 pub(crate) mod format;
+pub(crate) mod interrupt;
 pub(crate) mod output;
 pub(crate) mod progress;
+pub(crate) mod refused_value;
 pub(crate) mod signals;
 pub(crate) mod table;

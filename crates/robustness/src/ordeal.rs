@@ -1,10 +1,12 @@
 //! The scenarios of `tokenwood ordeal`: one file for each kind of fault, and what they share.
 
 mod clocks;
+pub mod commands;
 mod crashes;
 mod disks;
 pub mod editor;
 pub mod failover;
+mod holder;
 pub mod network;
 mod partitions;
 mod pauses;
@@ -61,13 +63,18 @@ macro_rules! scenario {
 }
 
 /// All there are, the most telling first.
-pub const SCENARIOS: [Scenario; 16] = [
+pub const SCENARIOS: [Scenario; 17] = [
     scenario!(
         "holder",
         "the node of a holder is killed: how soon the next client holds, and whether the old one knew",
         failover::holder
     ),
     scenario!("holder-3s", "the same with leases of three seconds", failover::holder_3s),
+    scenario!(
+        "commands",
+        "'run' is killed, stopped, starved, and its command tries to get away: it ends with its lock",
+        commands::commands
+    ),
     scenario!("kills", "nodes are killed, also the leader, and come back", crashes::kills),
     scenario!("pauses", "nodes are stopped for longer than their lease, and go on", pauses::pauses),
     scenario!(

@@ -148,8 +148,11 @@ async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
     Ok(listeners)
 }
 
-/// Prints what to type next.
+/// Prints what to type next. If the file that says so to a program cannot be written, nothing is announced.
 fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
+    if let Some(file) = &arguments.ready_file {
+        write_ready_file(file, running)?;
+    }
     let count = running.len();
     let what = if count == 1 { "A node is".to_string() } else { format!("A cluster of {count} nodes is") };
     output::announce(format_args!("{what} ready. Ctrl-C ends it and discards its state.\n\n"));
@@ -172,10 +175,7 @@ fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
            tokenwood run gpu --slots 2 -- sleep 10   # two at a time: start three\n  \
            tokenwood locks                           # holders and waiters\n"
     ));
-    match &arguments.ready_file {
-        Some(file) => write_ready_file(file, running),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// What to type first so that `tokenwood` is this program, if it is not found on the search path: it was not installed, or is

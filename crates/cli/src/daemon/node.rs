@@ -1,13 +1,12 @@
 //! `tokenwood node`: one node of a cluster.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use control::folder;
+use control::folder::{self, Identity};
 use node::{Bootstrap, Hearts, Host, HostConfig, Invitation};
 use rustix::process::Signal;
 use service::leases::validate_lease;
@@ -15,8 +14,10 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Ended;
+use crate::daemon::addresses::{self, Addresses, Said};
 use crate::daemon::environment;
 use crate::daemon::fail_stop;
+use crate::daemon::kept;
 use crate::daemon::log;
 use crate::daemon::log::{Format, Threshold};
 use crate::daemon::node_file::{Address, Length, MemberId, NodeFile, Settings};
@@ -28,9 +29,10 @@ use crate::terminal::signals::Signals;
 ///
 /// To found a cluster, start all its nodes with the same list of members (--member), each with its --id and an empty folder
 /// (--data). To add a node, start it with an invitation of 'tokenwood members invite' (--join). To restart a node, name its
-/// folder (--data), which knows its id and its cluster.
+/// folder (--data), which knows its id, its cluster and its addresses.
 ///
-/// Flags override the environment, which overrides the file. An empty variable counts as not set.
+/// Flags override the environment, which overrides the file, which overrides what the folder remembers. An empty variable
+/// counts as not set.
 ///
 /// On SIGTERM and Ctrl-C the node hands off its tokens, leaves and ends with 0; a second signal ends it at once. SIGHUP is
 /// logged and ignored. Exit code 2: the node cannot start, and says why. Exit code 70: the node failed (a panic, a task that
@@ -65,13 +67,16 @@ pub(crate) struct Arguments {
         value_parser = member
     )]
     members: Vec<(u32, Address)>,
-    /// Where to listen for peers [default: the address of this member, or 127.0.0.1:7700]
+    /// Where to listen for peers [default: the address of this member; as at the last start; for an invited node, the address
+    /// of this machine on the way to the cluster; or 127.0.0.1:7700]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_LISTEN")]
     listen: Option<Address>,
-    /// Where peers on other machines reach this node [default: the address of this member, or where it listens for them]
+    /// Where peers on other machines reach this node [default: the address of this member; as at the last start; or where it
+    /// listens for them]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_REACHED_AT")]
     reached_at: Option<Address>,
-    /// Where to listen for clients [default: 127.0.0.1:7710]
+    /// Where to listen for clients [default: as at the last start; 0.0.0.0:7710, every address of this machine, if peers reach
+    /// it from other machines; otherwise 127.0.0.1:7710]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_CLIENTS")]
     clients: Option<Address>,
     /// Where clients on other machines reach this node [default: where it listens for them, or if that is every address of
@@ -105,7 +110,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
-    let settings = settings(arguments)?;
+    let (settings, kept) = settings(arguments)?;
     if arguments.print_config {
         output::print(format_args!("{settings}"));
         return Ok(Ended::Well);
@@ -115,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     environment::warn_of_fault_variables();
     environment::allow_most_files();
     let runtime = runtime()?;
-    let served = runtime.block_on(serve(settings, arguments.join.clone()));
+    let served = runtime.block_on(serve(settings, kept, arguments.join.clone()));
     // Nothing that matters still runs, and a task that hangs must not delay the end.
     runtime.shutdown_timeout(LAST_TASKS);
     log::finish();
@@ -126,24 +131,80 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 /// How long a node that ends waits for the last tasks of its runtime.
 const LAST_TASKS: Duration = Duration::from_millis(500);
 
-/// What is in effect: flags and environment over the file over defaults.
-fn settings(arguments: &Arguments) -> Result<Settings> {
+/// What is in effect: flags and environment over the file over what the folder remembers over defaults; and what it
+/// remembers of addresses.
+fn settings(arguments: &Arguments) -> Result<(Settings, Said)> {
     let file = match &arguments.config {
         Some(file) => NodeFile::read(file)?,
         None => NodeFile::default(),
     };
+    let said = Said {
+        listen: arguments.listen.clone(),
+        reached_at: arguments.reached_at.clone(),
+        clients: arguments.clients.clone(),
+        advertise: arguments.advertise.clone(),
+    };
+    let said = said.or(Said::of(&file));
     let data = arguments.data.clone().or(file.data).unwrap_or_else(|| "tokenwood-data".into());
-    let known = folder::whose(&data)?;
+    let owner = folder::whose(&data)?;
+    let kept = kept::read(&data)?;
     let invited = arguments.join.as_ref().map(|invitation| (invitation.id, invitation.cluster.clone()));
-    let known = known.map(|identity| (identity.node, identity.cluster)).or(invited);
+    let known = owner.as_ref().map(|identity| (identity.node, identity.cluster.clone())).or(invited);
     let Some(id) = arguments.id.or(file.id).or(known.as_ref().map(|(id, _)| *id)) else {
         bail!(
-            "which node is this? Set --id, TOKENWOOD_ID or 'id = …' in the file of --config, or name its folder \
-             with --data"
+            "which node is this? {} is empty or not there. To restart a node, name its folder with --data; if that is lost, \
+             'tokenwood members remove ID' and 'tokenwood members invite' where the cluster runs. For a new cluster set --id \
+             (or TOKENWOOD_ID, or 'id = …' in the file of --config) and --member",
+            data.display()
         );
     };
-    let mut members: BTreeMap<u32, Address> =
-        file.members.into_iter().map(|(MemberId(id), address)| (id, address)).collect();
+    let named = file.members.into_iter().map(|(MemberId(id), address)| (id, address));
+    let members = members(arguments, named.collect(), id, owner.as_ref(), &kept)?;
+    if owner.is_none() && members.len() == 1 {
+        kept::refuse_to_found_again(&data, id)?;
+    }
+    let length = |flag: Option<Length>, file: Option<Length>, seconds| {
+        flag.or(file).unwrap_or(Length(Duration::from_secs(seconds)))
+    };
+    let lease = length(arguments.lease, file.lease.or(kept.lease), 3);
+    validate_lease(lease.0).map_err(anyhow::Error::msg)?;
+    let before = Said::of(&kept);
+    let others = match &arguments.join {
+        Some(invitation) => invitation.nodes.clone(),
+        None => members.iter().filter(|(it, _)| **it != id).map(|(it, at)| (*it, at.to_string())).collect(),
+    };
+    let Addresses { listen, reached_at, clients, advertise } =
+        addresses::choose(said, before.clone(), members.get(&id), &others)?;
+    let cluster = arguments.cluster.clone().or(file.cluster);
+    let settings = Settings {
+        cluster: cluster.or(known.map(|(_, name)| name)).unwrap_or_else(|| "tokenwood".to_string()),
+        id,
+        data,
+        listen,
+        reached_at,
+        clients,
+        advertise,
+        lease,
+        linger: length(arguments.linger, file.linger, 10),
+        keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
+        limits: file.limits.unwrap_or_default(),
+        log_level: arguments.log_level.or(file.log_level).unwrap_or(Threshold(tracing::Level::INFO)),
+        log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
+        members,
+    };
+    Ok((settings, before))
+}
+
+/// The members that a cluster is to begin with: those of flags, of the file, or, until the cluster has begun, those of the last
+/// start. This node is among them, if there are any.
+fn members(
+    arguments: &Arguments,
+    of_file: BTreeMap<u32, Address>,
+    id: u32,
+    owner: Option<&Identity>,
+    kept: &NodeFile,
+) -> Result<BTreeMap<u32, Address>> {
+    let mut members = of_file;
     if !arguments.members.is_empty() {
         members.clear();
     }
@@ -152,71 +213,40 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
             bail!("member {id} is named twice");
         }
     }
-    let mine = match members.get(&id) {
-        Some(mine) => mine.clone(),
-        None if members.is_empty() => address("127.0.0.1:7700")?,
-        None => bail!("node {id} is not among the members: name it too, with --member {id}=HOST:PORT"),
-    };
-    let named = arguments.cluster.clone().or(file.cluster);
-    let length = |flag: Option<Length>, file: Option<Length>, seconds| {
-        flag.or(file).unwrap_or(Length(Duration::from_secs(seconds)))
-    };
-    let lease = length(arguments.lease, file.lease, 3);
-    validate_lease(lease.0).map_err(anyhow::Error::msg)?;
-    let listen = arguments.listen.clone().or(file.listen).unwrap_or_else(|| mine.clone());
-    Ok(Settings {
-        cluster: named.or(known.map(|(_, name)| name)).unwrap_or_else(|| "tokenwood".to_string()),
-        id,
-        data,
-        reached_at: match arguments.reached_at.clone().or(file.reached_at) {
-            Some(address) => address,
-            None if members.is_empty() => listen.clone(),
-            None => mine,
-        },
-        listen,
-        clients: match arguments.clients.clone().or(file.clients) {
-            Some(clients) => clients,
-            None => address("127.0.0.1:7710")?,
-        },
-        advertise: arguments.advertise.clone().or(file.advertise),
-        lease,
-        linger: length(arguments.linger, file.linger, 10),
-        keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
-        limits: file.limits.unwrap_or_default(),
-        log_level: arguments.log_level.or(file.log_level).unwrap_or(Threshold(tracing::Level::INFO)),
-        log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
-        members,
-    })
+    let has_begun = owner.is_none_or(|owner| owner.cluster_id.is_some());
+    if members.is_empty() && arguments.join.is_none() && !has_begun {
+        members = kept.members.iter().map(|(MemberId(id), address)| (*id, address.clone())).collect();
+    }
+    if !members.is_empty() && !members.contains_key(&id) {
+        bail!("node {id} is not among the members: name it too, with --member {id}=HOST:PORT");
+    }
+    Ok(members)
 }
 
-fn address(text: &str) -> Result<Address> {
-    text.parse().map_err(anyhow::Error::msg)
-}
-
-async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()> {
-    let Settings { cluster, id, members, listen: address, clients, .. } = settings;
-    let (linger, keep_idle, limits) = (settings.linger.0, settings.keep_idle.0, settings.limits);
+async fn serve(mut settings: Settings, kept: Said, invitation: Option<Invitation>) -> Result<()> {
+    let (linger, keep_idle, limits) = (settings.linger.0, settings.keep_idle.0, settings.limits.clone());
     ignore_hang_ups()?;
     let hearts = Hearts::default();
     fail_stop::watch(hearts.clone()).context("cannot start the thread of the watchdog")?;
-    let for_peers = listen(&address, "peers").await?;
-    let for_clients = listen(&clients, "clients").await?;
-    let listens = for_clients.local_addr().context("the address for clients is not known")?;
-    let advertised = match settings.advertise {
-        Some(advertise) => advertise.to_string(),
-        None => advertised(listens, &settings.reached_at),
-    };
+    let for_peers = listen(&settings.listen, "peers").await?;
+    let for_clients = listen(&settings.clients, "clients").await?;
+    let unknown = "the address of a socket is not known";
+    let listens = (for_peers.local_addr().context(unknown)?, for_clients.local_addr().context(unknown)?);
+    let addresses = settings.addresses().with_ports(listens.0, listens.1)?;
+    addresses.log_changes(&kept, listens.0);
+    let founds = invitation.is_none() && settings.members.len() == 1;
+    let members = settings.members.iter().map(|(id, at)| (*id, at.to_string())).collect::<BTreeMap<_, _>>();
     let bootstrap = match invitation {
         Some(invitation) => Bootstrap::Invited(invitation),
         None if members.is_empty() => Bootstrap::Existing,
-        None => Bootstrap::Together(members.into_iter().map(|(id, at)| (id, at.to_string())).collect()),
+        None => Bootstrap::Together(members),
     };
     let config = HostConfig {
-        cluster,
-        id,
-        peers: settings.reached_at.to_string(),
-        clients: advertised,
-        folder: settings.data,
+        cluster: settings.cluster.clone(),
+        id: settings.id,
+        peers: addresses.reached_at.to_string(),
+        clients: addresses.advertised(),
+        folder: settings.data.clone(),
         bootstrap,
         lease: settings.lease.0,
         tune: Box::new(move |config| {
@@ -227,7 +257,12 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         hearts,
     };
     let host = Host::start(config, for_peers, for_clients).await?;
-    output::announce(format_args!("node {id} listens at {address} for peers, at {listens} for clients\n"));
+    settings.set_addresses(addresses);
+    keep(&settings, founds);
+    output::announce(format_args!(
+        "node {} listens at {} for peers, at {} for clients\n",
+        settings.id, settings.listen, listens.1
+    ));
     tokio::select! {
         stopped = until_asked_to_end() => stopped?,
         why = host.control().failed() => fail_stop::stop(&format!(
@@ -240,6 +275,16 @@ async fn serve(settings: Settings, invitation: Option<Invitation>) -> Result<()>
         stopped = until_asked_to_end() => stopped?,
     }
     Ok(())
+}
+
+/// Remembers what is in effect. A node that cannot write it goes on: its next start may need the flags again.
+fn keep(settings: &Settings, founds: bool) {
+    if let Err(error) = kept::write(settings) {
+        tracing::warn!(target: "tokenwood", "the next start needs the same flags: {error:#}");
+    }
+    if founds {
+        kept::note_founded(settings);
+    }
 }
 
 /// A terminal that is gone does not end a node.
@@ -258,15 +303,6 @@ async fn until_asked_to_end() -> Result<()> {
     let mut signals = Signals::listen()?;
     while signals.next().await == Signal::HUP {}
     Ok(())
-}
-
-/// The address to advertise to clients: a wildcard address is none that they could use.
-fn advertised(listens: SocketAddr, mine: &Address) -> String {
-    if listens.ip().is_unspecified() {
-        format!("{}:{}", mine.host(), listens.port())
-    } else {
-        listens.to_string()
-    }
 }
 
 /// The end of the error of a node that cannot listen.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 use service::limits::Limits;
 
+use crate::daemon::addresses::Addresses;
 use crate::daemon::log::{Format, Threshold};
 use crate::locks::endpoints::duration;
 
@@ -61,6 +62,11 @@ impl Address {
     /// The host, without the port.
     pub(crate) fn host(&self) -> &str {
         self.0.rsplit_once(':').map_or("", |(host, _)| host)
+    }
+
+    /// The port.
+    pub(crate) fn port(&self) -> u16 {
+        self.0.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(0)
     }
 }
 
@@ -148,6 +154,23 @@ pub(crate) struct Settings {
     pub(crate) log_level: Threshold,
     pub(crate) log_format: Format,
     pub(crate) limits: Limits,
+}
+
+impl Settings {
+    pub(crate) fn addresses(&self) -> Addresses {
+        Addresses {
+            listen: self.listen.clone(),
+            reached_at: self.reached_at.clone(),
+            clients: self.clients.clone(),
+            advertise: self.advertise.clone(),
+        }
+    }
+
+    pub(crate) fn set_addresses(&mut self, addresses: Addresses) {
+        let Addresses { listen, reached_at, clients, advertise } = addresses;
+        (self.listen, self.reached_at, self.clients, self.advertise) =
+            (listen, reached_at, clients, advertise);
+    }
 }
 
 /// As a file that says the same.

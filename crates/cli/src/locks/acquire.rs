@@ -4,13 +4,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use rustix::process::getppid;
 use serde_json::{Value, json};
 use tokenwood::{Detached, Error, GrantAgain};
 
 use crate::locks::cluster::Asking;
 use crate::locks::endpoints::{duration, runtime};
 use crate::locks::force;
-use crate::locks::lock_arguments::{LOST, LockArguments};
+use crate::locks::lock_arguments::{LOST, LockArguments, Process};
 use crate::terminal::format::Format;
 use crate::terminal::output::{note, say};
 use crate::terminal::table;
@@ -77,7 +78,7 @@ struct Shown {
 
 pub(crate) fn acquire(arguments: &AcquireArguments) -> Result<u8> {
     runtime()?.block_on(async {
-        let guard = match arguments.lock.take(arguments.ttl).await? {
+        let guard = match arguments.lock.take(arguments.ttl, script()).await? {
             Ok(guard) => guard,
             Err(code) => return Ok(code),
         };
@@ -89,6 +90,13 @@ pub(crate) fn acquire(arguments: &AcquireArguments) -> Result<u8> {
         arguments.shown.say(facts, &grant, left);
         Ok(0)
     })
+}
+
+/// The script that this program is called by: it holds the lock when this program has ended.
+fn script() -> Process {
+    let parent = getppid().map_or(0, |parent| parent.as_raw_pid().cast_unsigned());
+    let command = std::fs::read_to_string(format!("/proc/{parent}/comm")).unwrap_or_default();
+    Process { id: parent, command: command.trim().to_string() }
 }
 
 pub(crate) fn renew(arguments: &RenewArguments) -> Result<u8> {

@@ -1,40 +1,100 @@
 //! Where the nodes are, and how long things may take, as users write it.
 
+use std::hash::{BuildHasher, RandomState};
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tokenwood::{Options, Tokenwood};
+use tokenwood::Error;
+
+/// The port for clients, where none is named.
+pub(crate) const PORT: u16 = 7710;
 
 /// The ports that clients try by default, on this machine.
-pub(crate) const USUAL_PORTS: std::ops::Range<u16> = 7710..7713;
+pub(crate) const USUAL_PORTS: std::ops::Range<u16> = PORT..PORT + 3;
 
-/// The beginning of the error if no node answers.
+/// The beginning of the error if no node can be reached.
 pub(crate) const NO_CLUSTER: &str =
     "is a cluster running? 'tokenwood dev' starts one here; --endpoint names another";
 
 /// Where the nodes are.
 #[derive(Args)]
 pub(crate) struct Endpoints {
-    /// A node to talk to, as HOST:PORT; several are tried in turn [default: 127.0.0.1:7710, :7711, :7712]
-    #[arg(long = "endpoint", value_name = "HOST:PORT", env = "TOKENWOOD_ENDPOINTS", value_delimiter = ',')]
+    /// A node to talk to, as HOST:PORT, or HOST for port 7710; several are tried in turn, beginning with any of them [default:
+    /// 127.0.0.1:7710, :7711, :7712, in this order]
+    #[arg(
+        long = "endpoint",
+        value_name = "HOST:PORT",
+        env = "TOKENWOOD_ENDPOINTS",
+        value_delimiter = ',',
+        value_parser = endpoint
+    )]
     endpoints: Vec<String>,
+    /// Try the endpoints in the order in which they are named
+    #[arg(long)]
+    in_order: bool,
 }
 
 impl Endpoints {
     /// Those that are named, or the usual ones.
     pub(crate) fn named(&self) -> Vec<String> {
-        if self.endpoints.is_empty() {
+        // One after a comma at the end is none.
+        let mut named: Vec<String> = self.endpoints.iter().filter(|it| !it.is_empty()).cloned().collect();
+        if named.is_empty() {
             return USUAL_PORTS.map(|port| format!("127.0.0.1:{port}")).collect();
         }
-        self.endpoints.clone()
+        if !self.in_order {
+            // Clients that are told the same endpoints do not all go to the first.
+            let shuffle = RandomState::new();
+            named.sort_by_key(|endpoint| shuffle.hash_one(endpoint));
+        }
+        named
     }
+}
 
-    /// Connects to the first node that answers.
-    pub(crate) async fn connect(&self, options: Options) -> Result<Tokenwood> {
-        let connected = Tokenwood::connect_with(self.named(), options).await;
-        connected.context(NO_CLUSTER)
+/// What is wrong if no node answers. A node that refuses is running, so that is not asked.
+pub(crate) fn unreached(error: Error) -> anyhow::Error {
+    let error = anyhow::Error::new(error);
+    if is_unreached(&error) { error.context(NO_CLUSTER) } else { error }
+}
+
+/// Whether no node could be reached.
+pub(crate) fn is_unreached(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<Error>() {
+        Some(Error::NoNode(tried)) => !tried.iter().any(|(_, why)| why.is_of_a_node()),
+        Some(Error::NoAnswer { .. }) => true,
+        _ => false,
     }
+}
+
+/// Reads where a node is: `HOST:PORT`, or `HOST` for the usual port. An IPv6 address needs brackets only before a port.
+pub(crate) fn endpoint(text: &str) -> Result<String, String> {
+    let wrong = || {
+        format!(
+            "'{text}' is not an endpoint: write HOST or HOST:PORT, for instance 10.0.0.7:7710 or [::1]:7710"
+        )
+    };
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    if text.parse::<Ipv6Addr>().is_ok() {
+        return Ok(format!("[{text}]:{PORT}"));
+    }
+    let bracketed = |host: &str| {
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        inner.map(|inner| inner.parse::<Ipv6Addr>().is_ok())
+    };
+    if bracketed(text) == Some(true) {
+        return Ok(format!("{text}:{PORT}"));
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or((text, "7710"));
+    let is_host = bracketed(host).unwrap_or_else(|| {
+        !host.is_empty() && host.chars().all(|letter| letter.is_alphanumeric() || "-._".contains(letter))
+    });
+    let port: u16 = port.parse().map_err(|_| wrong())?;
+    if is_host && port > 0 { Ok(format!("{host}:{port}")) } else { Err(wrong()) }
 }
 
 /// A runtime for one command.
@@ -46,19 +106,34 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
         .context("cannot start threads")
 }
 
-/// Reads a length of time: `500ms`, `10s`, `2m`, `1h`.
+/// Reads a length of time: `500ms`, `10s`, `1.5m`, `1h30m`, `2d`; a number alone is in seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let split = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let seconds = match unit {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(format!("'{text}' is not a length of time: write 500ms, 10s, 2m or 1h")),
-    };
-    let number: f64 = number.parse().map_err(|_| format!("'{text}' does not begin with a number"))?;
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("'{text}' is too long"))
+    let wrong =
+        || format!("'{text}' is not a length of time: write 500ms, 10s, 1h30m or 2d; 10 is 10 seconds");
+    let (mut rest, mut seconds) = (text, 0.0);
+    while !rest.is_empty() {
+        let digits =
+            rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
+        let (number, from_unit) = rest.split_at(digits);
+        let letters = from_unit.find(|letter: char| letter.is_ascii_digit()).unwrap_or(from_unit.len());
+        let (unit, next) = from_unit.split_at(letters);
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        seconds += number
+            * match unit {
+                "ms" => 0.001,
+                "s" => 1.0,
+                "m" | "min" => 60.0,
+                "h" => 3600.0,
+                "d" => 86_400.0,
+                "" if rest == text => 1.0,
+                _ => return Err(wrong()),
+            };
+        rest = next;
+    }
+    if text.is_empty() {
+        return Err(wrong());
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("'{text}' is too long"))
 }
 
 #[cfg(test)]
@@ -66,11 +141,68 @@ mod tests {
     use super::*;
 
     #[test]
+    fn endpoints_as_people_write_them() {
+        for (text, expected) in [
+            ("10.0.0.7", "10.0.0.7:7710"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+            (" one.example.org ", "one.example.org:7710"),
+            ("one:7711", "one:7711"),
+            ("::1", "[::1]:7710"),
+            ("[::1]", "[::1]:7710"),
+            ("[fe80::2]:7711", "[fe80::2]:7711"),
+            ("", ""),
+        ] {
+            assert_eq!(endpoint(text).as_deref(), Ok(expected), "{text}");
+        }
+        for bad in [
+            "one:",
+            ":7710",
+            "one:x",
+            "one:0",
+            "one:70000",
+            "[one]:7710",
+            "[::1",
+            "a b",
+            "http://one:7710",
+            "7:8:9",
+        ] {
+            assert!(endpoint(bad).unwrap_err().contains("write HOST or HOST:PORT"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn named_endpoints_are_tried_in_any_order_unless_asked_otherwise() {
+        let named: Vec<String> = (1..=8).map(|port| format!("one:{port}")).collect();
+        let endpoints = |in_order| Endpoints { endpoints: named.clone(), in_order };
+        assert_eq!(endpoints(true).named(), named);
+        let orders: std::collections::BTreeSet<Vec<String>> =
+            (0..20).map(|_| endpoints(false).named()).collect();
+        assert!(orders.len() > 1, "always the same order");
+        assert!(orders.iter().all(|order| order.len() == named.len()));
+        let usual = Endpoints { endpoints: vec![String::new()], in_order: false }.named();
+        assert_eq!(usual, ["127.0.0.1:7710", "127.0.0.1:7711", "127.0.0.1:7712"]);
+    }
+
+    #[test]
+    fn a_refusal_is_not_taken_for_a_cluster_that_does_not_run() {
+        let tried = |why| Error::NoNode(vec![("one:7710".to_string(), why)]);
+        let refused = unreached(tried(tokenwood::NoAnswer::Refused(tokenwood::Refusal::Leaving)));
+        assert!(!format!("{refused:#}").contains("is a cluster running"), "{refused:#}");
+        let nothing = unreached(tried(tokenwood::NoAnswer::Closed));
+        assert!(format!("{nothing:#}").contains("is a cluster running"), "{nothing:#}");
+    }
+
+    #[test]
     fn lengths_of_time() {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        for bad in ["", "10", "s", "10 s", "-1s", "1e400s", "1x"] {
+        assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5400)));
+        assert_eq!(duration("1d"), Ok(Duration::from_secs(86_400)));
+        assert_eq!(duration("1m500ms"), Ok(Duration::from_millis(60_500)));
+        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("0.5"), Ok(Duration::from_millis(500)));
+        for bad in ["", "s", "10 s", "-1s", "1e400s", "1x", "1h30", "..5s", "1.2.3s"] {
             assert!(duration(bad).is_err(), "{bad}");
         }
     }

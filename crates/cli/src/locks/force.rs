@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use tokenwood::{Admin, Error, ForceReleased, Grant, GrantAgain, Listing, Refusal};
 
-use crate::locks::cluster::{Answered, Asking, note_silence};
+use crate::locks::cluster::{Answered, Asking};
 use crate::locks::endpoints::runtime;
-use crate::locks::list::kind;
+use crate::locks::list::{kind, label_json};
 use crate::locks::lock_arguments::LOST;
 use crate::terminal::format::Format;
 use crate::terminal::output::{note, say};
@@ -21,27 +21,31 @@ pub(crate) fn force(name: &str, slot: Option<u32>, grant_again: GrantAgain, aski
         let name = name.to_string();
         async move { admin.inspect(&name).await }
     })?;
-    let held: BTreeSet<(u32, u64)> =
-        answers.iter().flat_map(grants).filter(|(held, _)| slot.is_none_or(|slot| slot == *held)).collect();
+    let held: BTreeSet<(u32, u64)> = answers
+        .nodes
+        .iter()
+        .flat_map(grants)
+        .filter(|(held, _)| slot.is_none_or(|slot| slot == *held))
+        .collect();
     if held.len() > 1 {
         let slots: Vec<String> = held.iter().map(|(slot, _)| slot.to_string()).collect();
         bail!("several slots of '{name}' are held: name one with --slot ({})", slots.join(", "));
     }
     let mut released = Vec::new();
     if let Some(grant) = held.first() {
-        let holding = answers.iter().filter(|answered| grants(answered).contains(grant));
-        for endpoint in holding.filter_map(|answered| answered.endpoint.as_deref()) {
-            released.extend(runtime()?.block_on(order(endpoint, name, *grant, grant_again))?);
+        let holding = answers.nodes.iter().filter(|answered| grants(answered).contains(grant));
+        for (id, endpoint) in holding.filter_map(|it| Some((it.id, it.endpoint.as_deref()?))) {
+            released.extend(runtime()?.block_on(order((id, endpoint), name, *grant, grant_again))?);
         }
     }
     if asking.format == Format::Json {
         let mut value = json!({ "name": name, "released": released.iter().map(as_json).collect::<Vec<_>>() });
-        value["no_answer"] = answers.iter().filter_map(Answered::silence).collect();
+        value["no_answer"] = answers.silent();
         say!("{value}");
     } else if !released.is_empty() {
         show(&released);
     }
-    let code = note_silence(&answers);
+    let code = answers.note_trouble();
     if released.is_empty() && code != 0 {
         note!("tokenwood: no client holds '{name}' at the nodes that answered");
         return Ok(code);
@@ -68,12 +72,12 @@ fn grants(answered: &Answered<(u32, Vec<Listing>)>) -> Vec<(u32, u64)> {
 /// Orders a node to revoke what its clients hold by this grant. One order revokes a limited number of grants, so the order is
 /// repeated until it reaches no further holder. A client that has released meanwhile needs no order.
 async fn order(
-    endpoint: &str,
+    (node, endpoint): (u32, &str),
     name: &str,
     (slot, fence): (u32, u64),
     grant_again: GrantAgain,
 ) -> Result<Vec<ForceReleased>> {
-    let mut admin = Admin::connect(endpoint).await?;
+    let mut admin = Admin::connect_to(node, endpoint).await?;
     let (mut all, mut reached) = (Vec::new(), BTreeSet::new());
     loop {
         let released = match admin.force_release(name, slot, fence, grant_again).await {
@@ -121,5 +125,6 @@ pub(crate) fn as_json(released: &ForceReleased) -> Value {
         "seconds": released.ends_in.as_secs_f64(),
         "at_once": released.at_once,
         "by": released.by,
+        "label": released.label.as_deref().map(label_json),
     })
 }

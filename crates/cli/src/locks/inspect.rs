@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use service::Definition;
 use service::core::{Held, Listing};
 
-use crate::locks::cluster::{Answered, Asking, is_complete, note_silence};
+use crate::locks::cluster::{Answered, Asking};
 use crate::locks::list::{client_cells, client_json, kind};
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
@@ -43,15 +43,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         let name = arguments.name.clone();
         async move { admin.inspect(&name).await }
     })?;
-    let found = Found::gather(&arguments.name, &answers);
+    let found = Found::gather(&arguments.name, &answers.nodes);
     if arguments.asking.format == Format::Json {
         let mut value = found.as_json();
-        value["no_answer"] = answers.iter().filter_map(Answered::silence).collect();
+        value["no_answer"] = answers.silent();
+        value["no_lease"] = answers.lapsed();
         say!("{value}");
     } else {
-        found.say(is_complete(&answers));
+        found.say(answers.are_complete());
     }
-    Ok(note_silence(&answers))
+    Ok(answers.note_trouble())
 }
 
 impl<'a> Found<'a> {
@@ -113,7 +114,7 @@ impl<'a> Found<'a> {
             return;
         }
         say!();
-        let heading = ["does", "client", "slot", "fence", "for", "node"].map(str::to_string).to_vec();
+        let heading = ["does", "slot", "fence", "for", "node", "who"].map(str::to_string).to_vec();
         let clients = self.holders.iter().chain(&self.waiters);
         let rows = clients.map(|(node, client)| client_cells(*node, client).to_vec());
         table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());

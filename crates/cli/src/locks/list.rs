@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
 use service::protocol::PeerStatus;
 use service::{Definition, Want};
+use tokenwood::label::Label;
 use tokenwood::{Grant, NodeStatus};
 
-use crate::locks::cluster::{Answered, Asking, is_complete, note_silence};
+use crate::locks::cluster::{Answered, Answers, Asking};
+use crate::locks::holders::{time_in_words, who};
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
 use crate::terminal::table;
@@ -17,25 +19,24 @@ use crate::terminal::table;
 pub(crate) fn list(asking: &Asking) -> Result<u8> {
     let answers = asking.ask_all(|mut admin| async move { admin.list().await })?;
     if asking.format == Format::Json {
-        let locks: Vec<Value> = listings(&answers).map(|(id, listing)| as_json(id, listing)).collect();
-        let silent: Vec<Value> = answers.iter().filter_map(Answered::silence).collect();
-        say!("{}", json!({ "locks": locks, "no_answer": silent }));
-        return Ok(note_silence(&answers));
+        let locks: Vec<Value> = listings(&answers.nodes).map(|(id, listing)| as_json(id, listing)).collect();
+        say!("{}", json!({ "locks": locks, "no_answer": answers.silent(), "no_lease": answers.lapsed() }));
+        return Ok(answers.note_trouble());
     }
-    let clients = listings(&answers)
+    let clients = listings(&answers.nodes)
         .flat_map(|(id, listing)| listing.clients.iter().map(move |client| (id, listing, client)));
     let mut clients: Vec<(u32, &Listing, &Held)> = clients.collect();
     // Holders of a name before its waiters, and the first to come first.
     clients
         .sort_by_key(|(_, listing, client)| (&listing.name, client.granted.is_none(), Reverse(client.since)));
-    if clients.is_empty() && is_complete(&answers) {
+    if clients.is_empty() && answers.are_complete() {
         say!("No client holds or waits for a lock.");
     } else if !clients.is_empty() {
-        let heading = ["name", "does", "client", "slot", "fence", "for", "node"].map(str::to_string).to_vec();
+        let heading = ["name", "does", "slot", "fence", "for", "node", "who"].map(str::to_string).to_vec();
         let rows = clients.into_iter().map(|(id, listing, client)| row(id, listing, client));
         table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
     }
-    Ok(note_silence(&answers))
+    Ok(answers.note_trouble())
 }
 
 /// What nodes told, with the id of each.
@@ -57,6 +58,7 @@ pub(crate) fn kind(definition: Definition) -> (&'static str, u32) {
 /// What a client does, for people.
 pub(crate) fn state_of(client: &Held) -> String {
     let verb = if client.granted.is_some() { "holds" } else { "waits" };
+    let verb = if client.revoked { "is being revoked" } else { verb };
     match (&client.want, client.want.group(client.granted.as_ref())) {
         (Want::Slot | Want::AnySlot, _) => verb.to_string(),
         (Want::Read, _) => format!("{verb} (reads)"),
@@ -76,9 +78,7 @@ pub(crate) fn client_cells(id: u32, client: &Held) -> [String; 6] {
         Some(Grant { slot, fence, .. }) => (slot.to_string(), fence.to_string()),
         None => ("–".to_string(), "–".to_string()),
     };
-    let since = format!("{:.1} s", client.since.as_secs_f64());
-    let session = format!("{}/{}", client.session.number, client.request);
-    [state_of(client), session, slot, fence, since, id.to_string()]
+    [state_of(client), slot, fence, time_in_words(client.since), id.to_string(), who(client)]
 }
 
 /// The same in JSON.
@@ -96,6 +96,21 @@ pub(crate) fn client_json(client: &Held) -> Value {
         "groups": groups,
         "shared": client.want == Want::Read,
         "seconds": client.since.as_secs_f64(),
+        "expires_in_seconds": client.left.map(|left| left.as_secs_f64()),
+        "revoked": client.revoked,
+        "label": client.label.as_ref().map(label_json),
+    })
+}
+
+/// Who a client is, as it says itself; without what it does not say.
+pub(crate) fn label_json(label: &Label) -> Value {
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_string());
+    json!({
+        "user": text(&label.user),
+        "host": text(&label.host),
+        "pid": (label.process != 0).then_some(label.process),
+        "command": text(&label.command),
+        "text": text(&label.text),
     })
 }
 
@@ -115,26 +130,49 @@ fn as_json(id: u32, listing: &Listing) -> Value {
 pub(crate) fn status(asking: &Asking) -> Result<u8> {
     let answers = asking.ask_all(|mut admin| async move { admin.status().await })?;
     if asking.format == Format::Json {
-        say!("{}", json!({ "nodes": answers.iter().map(status_json).collect::<Vec<_>>() }));
-        return Ok(note_silence(&answers));
+        say!("{}", all_json(&answers));
+        return Ok(answers.note_trouble());
     }
     let heading =
         ["node", "endpoint", "state", "sessions", "hold or wait", "names", "grants", "sent", "received"];
     let mut rows = vec![heading.map(str::to_string).to_vec()];
-    for answered in &answers {
+    for answered in &answers.nodes {
         let mut row = vec![answered.id.to_string(), answered.place().to_string()];
         match &answered.answer {
-            Ok(NodeStatus { node, members }) => row.extend(status_cells(node, members)),
+            Ok(NodeStatus { node, members }) => {
+                row.extend(status_cells(node, members, answered.has_lapsed()));
+            }
             Err(why) => row.push(format!("no answer: {why}")),
         }
         rows.push(row);
     }
+    let away = away(&answers);
+    rows.extend(
+        away.iter().map(|id| vec![id.to_string(), "–".to_string(), "away: not a member".to_string()]),
+    );
+    rows[1..].sort_by_key(|row| row[0].parse::<u32>().ok());
     table::print(&rows);
-    Ok(note_silence(&answers))
+    Ok(answers.note_trouble())
+}
+
+/// The nodes that belong to the cluster and are no members now.
+fn away(answers: &Answers<NodeStatus>) -> Vec<u32> {
+    let asked = |id: u32| answers.nodes.iter().any(|answered| answered.id == id);
+    answers.around.nodes().iter().map(|node| node.id).filter(|id| !asked(*id)).collect()
+}
+
+fn all_json(answers: &Answers<NodeStatus>) -> Value {
+    json!({
+        "nodes": answers.nodes.iter().map(status_json).collect::<Vec<_>>(),
+        "away": away(answers),
+        "grants": answers.can_grant(),
+        "waiting": answers.around.waiting(),
+    })
 }
 
 fn status_json(answered: &Answered<NodeStatus>) -> Value {
     let mut value = json!({ "node": answered.id, "endpoint": answered.endpoint });
+    value["lease_left_seconds"] = json!(answered.lease.map(|left| left.as_secs_f64()));
     match &answered.answer {
         Ok(NodeStatus { node, members }) => {
             value["status"] = json!(node);
@@ -150,7 +188,7 @@ fn member_json(member: &PeerStatus) -> Value {
     json!({ "node": member.id, "endpoint": member.endpoint, "unreachable_seconds": seconds })
 }
 
-fn status_cells(status: &Status, members: &[PeerStatus]) -> Vec<String> {
+fn status_cells(status: &Status, members: &[PeerStatus], lapsed: bool) -> Vec<String> {
     let counts = status.counts;
     let numbers = [
         status.sessions as u64,
@@ -164,9 +202,10 @@ fn status_cells(status: &Status, members: &[PeerStatus]) -> Vec<String> {
         .iter()
         .filter_map(|member| Some(format!("{} for {:.0} s", member.id, member.unreachable?.as_secs_f64())))
         .collect();
-    let state = match missed.is_empty() {
-        true => "reaches all".to_string(),
-        false => format!("cannot reach {}", missed.join(", ")),
+    let state = match (lapsed, missed.is_empty()) {
+        (true, _) => "no lease: grants nothing".to_string(),
+        (false, true) => "reaches all".to_string(),
+        (false, false) => format!("cannot reach {}", missed.join(", ")),
     };
     [state].into_iter().chain(numbers.map(table::grouped)).collect()
 }

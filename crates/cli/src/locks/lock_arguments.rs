@@ -1,13 +1,19 @@
 //! The flags of `run` and `acquire`: which lock to acquire, and how long to wait for it.
 
+use std::convert::Infallible;
+use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use rustix::process::Signal;
-use tokenwood::{Guard, Lock, Options, Tokenwood};
+use tokenwood::label::{Label, of_this_process};
+use tokenwood::{Definition, Error, Guard, Lock, NoAnswer, Options, Refusal, Tokenwood};
+use tokio::time::{Instant, sleep};
 
-use crate::locks::endpoints::{Endpoints, duration};
+use crate::locks::cluster::UNAVAILABLE;
+use crate::locks::endpoints::{Endpoints, duration, unreached};
+use crate::locks::holders::Clients;
 use crate::terminal::output::note;
 use crate::terminal::signals::Signals;
 
@@ -15,6 +21,20 @@ use crate::terminal::signals::Signals;
 pub(crate) const NOT_HAD: u8 = 75;
 /// Exit code: the lock is lost.
 pub(crate) const LOST: u8 = 76;
+
+/// Between tries to reach a node.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// A program that waits says nothing at first, because most locks are granted soon.
+const SILENT_AT_FIRST: Duration = Duration::from_millis(500);
+/// So often it looks whether anything has changed.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// The process that a lock is for, as nodes show it.
+pub(crate) struct Process {
+    pub(crate) id: u32,
+    pub(crate) command: String,
+}
 
 /// Which lock to hold.
 #[derive(Args)]
@@ -26,7 +46,7 @@ pub(crate) struct LockArguments {
     slots: Option<u32>,
     /// Hold a room instead, in this group: together with clients of the same group, never with others. With several, as
     /// A,B or repeated, in the first of them that opens
-    #[arg(long = "group", value_name = "GROUP", value_delimiter = ',', conflicts_with_all = ["slots", "shared", "exclusive"])]
+    #[arg(long = "group", value_name = "GROUP", value_delimiter = ',', value_parser = group, conflicts_with_all = ["slots", "shared", "exclusive"])]
     groups: Vec<String>,
     /// Hold a read-write lock instead, as a reader: together with other readers
     #[arg(long, conflicts_with_all = ["slots", "exclusive"])]
@@ -34,12 +54,22 @@ pub(crate) struct LockArguments {
     /// Hold a read-write lock instead, as a writer: alone
     #[arg(long, conflicts_with = "slots")]
     exclusive: bool,
-    /// Time out after this long, for instance 10s [default: wait for ever]
+    /// Time out after this long, for instance 10s. That includes the time until a node can be reached and the cluster can
+    /// grant; 0s takes a free lock [default: wait for ever for the lock, but not for a node]
     #[arg(long, value_parser = duration, conflicts_with = "try_once")]
     wait: Option<Duration>,
     /// Do not wait: fail if another client holds the lock
     #[arg(long = "try")]
     try_once: bool,
+    /// The exit code if the lock is not granted in time, or --try finds it held [default: 75]
+    #[arg(long, short = 'E', value_name = "CODE")]
+    conflict_exit_code: Option<u8>,
+    /// A text for those who look at who holds or waits for the lock, for instance the number of a build
+    #[arg(long, value_name = "TEXT", env = "TOKENWOOD_LABEL")]
+    label: Option<String>,
+    /// Do not tell the nodes user, host, process id and program
+    #[arg(long)]
+    no_label: bool,
     #[command(flatten)]
     endpoints: Endpoints,
 }
@@ -47,41 +77,123 @@ pub(crate) struct LockArguments {
 impl LockArguments {
     /// Acquires the lock in a session with this ttl. If it is not granted, or a signal asks this program to end, the exit
     /// code that says so.
-    pub(crate) async fn take(&self, ttl: Duration) -> Result<Result<Guard, u8>> {
+    pub(crate) async fn take(&self, ttl: Duration, holder: Process) -> Result<Result<Guard, u8>> {
         let mut signals = Signals::listen()?;
-        let tokenwood = self.endpoints.connect(Options { ttl }).await?;
+        let label = self.label(holder);
+        label.validate().with_context(|| format!("--label '{}'", label.text))?;
+        let options = Options { ttl, label: Some(label) };
+        let until = self.wait.and_then(|wait| Instant::now().checked_add(wait));
+        // A waiter that is asked to end cancels first, so that it is not granted the lock when it is gone.
+        tokio::select! {
+            taken = self.take_by(until, &options) => taken,
+            signal = signals.next() => Ok(Err(ended_by(signal))),
+        }
+    }
+
+    async fn take_by(&self, until: Option<Instant>, options: &Options) -> Result<Result<Guard, u8>> {
+        let tokenwood = match self.connect_by(until, options).await {
+            Ok(tokenwood) => tokenwood,
+            Err(error) => return self.not_connected(error),
+        };
         let lock = self.lock(&tokenwood);
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let taking = async {
-            match self.wait {
+            match left {
                 _ if self.try_once => lock.try_acquire().await,
-                Some(wait) => lock.acquire_within(wait).await,
+                Some(Duration::ZERO) => lock.try_acquire().await,
+                Some(left) => lock.acquire_within(left).await,
                 None => lock.acquire().await,
             }
         };
-        // A waiter that is asked to end cancels first, so that it is not granted the lock when it is gone.
         let taken = tokio::select! {
             taken = taking => taken,
-            signal = signals.next() => return Ok(Err(ended_by(signal))),
+            never = self.tell_while_waiting(options.label.as_ref()), if stderr().is_terminal() => match never {},
         };
         match taken {
             Ok(guard) => Ok(Ok(guard)),
             Err(error) if error.is_taken() => {
-                note!("tokenwood: {}", self.not_granted());
-                Ok(Err(NOT_HAD))
+                note!("tokenwood: {}", self.not_granted().await);
+                Ok(Err(self.conflict_exit_code.unwrap_or(NOT_HAD)))
             }
-            Err(error) => Err(error).with_context(|| format!("lock '{}'", self.name)),
+            Err(Error::Refused(refusal @ (Refusal::NoLease | Refusal::Leaving))) => {
+                note!(
+                    "tokenwood: lock '{}': {refusal}; 'tokenwood status' shows which nodes are there",
+                    self.name
+                );
+                Ok(Err(UNAVAILABLE))
+            }
+            Err(error @ (Error::NoNode(_) | Error::Lost)) => self.not_connected(error),
+            Err(error) => Err(anyhow!("lock '{}': {error}{}", self.name, flags_for(&error))),
         }
     }
 
+    /// Connects to a node; with --wait, until then.
+    async fn connect_by(&self, until: Option<Instant>, options: &Options) -> Result<Tokenwood, Error> {
+        loop {
+            let error = match Tokenwood::connect_with(self.endpoints.named(), options.clone()).await {
+                Err(error) if refused(&error).is_none() => error,
+                connected => return connected,
+            };
+            let now = Instant::now();
+            match until.filter(|until| *until > now) {
+                Some(until) => sleep(RETRY.min(until - now)).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    /// No node opened a session: wrong usage, or a cluster that cannot be reached or cannot grant.
+    fn not_connected(&self, error: Error) -> Result<Result<Guard, u8>> {
+        if let Some(refusal) = refused(&error) {
+            return Err(anyhow!("lock '{}': {refusal}", self.name));
+        }
+        note!("tokenwood: lock '{}': {:#}", self.name, unreached(error));
+        Ok(Err(UNAVAILABLE))
+    }
+
     /// Why the lock was not granted, and what to do next.
-    fn not_granted(&self) -> String {
+    async fn not_granted(&self) -> String {
         let name = &self.name;
-        match self.wait {
-            Some(wait) => {
+        let clients = Clients::of(&self.endpoints, name).await.unwrap_or_default();
+        let held = clients.in_words(None);
+        match (self.wait, held) {
+            (Some(wait), Some(held)) => format!("timed out after {wait:?} waiting for lock '{name}': {held}"),
+            (Some(wait), None) => {
                 format!("timed out after {wait:?} waiting for lock '{name}'; see 'tokenwood locks'")
             }
-            None => format!("lock '{name}' is held by another client; leave out --try to wait for it"),
+            (None, Some(held)) => format!("lock '{name}' is {held}; leave out --try to wait for it"),
+            (None, None) => {
+                format!("lock '{name}' was held by another client; leave out --try to wait for it")
+            }
         }
+    }
+
+    /// Says at a terminal what this program waits for, and again when that changes.
+    async fn tell_while_waiting(&self, me: Option<&Label>) -> Infallible {
+        let (name, mut said) = (&self.name, None);
+        sleep(SILENT_AT_FIRST).await;
+        loop {
+            let now = match Clients::of(&self.endpoints, name).await {
+                Some(clients) => clients.in_words(me).map(|words| (clients.sessions(me), words)),
+                None => Some((Vec::new(), "no node answers; trying again".to_string())),
+            };
+            // Only the time has changed otherwise.
+            if let Some((who, words)) = now.filter(|(who, _)| said.as_ref() != Some(who)) {
+                note!("tokenwood: waiting for lock '{name}': {words}");
+                said = Some(who);
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Who holds the lock, if it is granted to this process or on behalf of another.
+    fn label(&self, holder: Process) -> Label {
+        let text = self.label.clone().unwrap_or_default();
+        if self.no_label {
+            return Label { text, ..Label::default() };
+        }
+        let Process { id, command } = holder;
+        Label { process: id, command: Label::part(&command), text, ..of_this_process() }
     }
 
     fn lock(&self, tokenwood: &Tokenwood) -> Lock {
@@ -99,10 +211,48 @@ impl LockArguments {
         }
     }
 
+    /// The nodes that are asked.
+    pub(crate) fn endpoints(&self) -> Vec<String> {
+        self.endpoints.named()
+    }
+
     /// The group that it is held in, if it is a room.
     pub(crate) fn group(&self, guard: &Guard) -> Option<&str> {
         self.groups.get(guard.group() as usize).map(|group| &**group)
     }
+}
+
+/// A group that can be: an empty one is most often a variable that is not set.
+fn group(text: &str) -> Result<String, String> {
+    match text.is_empty() {
+        true => Err("a group needs a name: is a variable empty?".to_string()),
+        false => Ok(text.to_string()),
+    }
+}
+
+/// The flags that ask for what the name is.
+fn flags_for(error: &Error) -> &'static str {
+    let Error::Refused(Refusal::Contradicts { defined, .. } | Refusal::DefinedAs { defined, .. }) = error
+    else {
+        return "";
+    };
+    match defined {
+        Definition::Slots(1) => " (without --slots, --group, --shared and --exclusive)",
+        Definition::Slots(_) => " (with --slots)",
+        Definition::RwLock => " (with --shared or --exclusive)",
+        Definition::Room => " (with --group)",
+    }
+}
+
+/// Why a node that was reached serves this client not at all.
+fn refused(error: &Error) -> Option<&Refusal> {
+    let Error::NoNode(tried) = error else { return None };
+    tried.iter().find_map(|(_, why)| match why {
+        NoAnswer::Refused(refusal) if !matches!(refusal, Refusal::NoLease | Refusal::Leaving) => {
+            Some(refusal)
+        }
+        _ => None,
+    })
 }
 
 /// The exit code of a program that was ended by a signal.

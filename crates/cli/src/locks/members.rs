@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode};
 
-use crate::Ended;
-use crate::locks::cluster::Asking;
+use crate::locks::cluster::{Asking, UNAVAILABLE};
 use crate::locks::endpoints::duration;
+use crate::locks::invite;
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
 use crate::terminal::table;
@@ -25,15 +25,8 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Change {
-    /// Invite one more node: start it with 'tokenwood node --join INVITATION'
-    Invite {
-        /// How long the invitation is valid
-        #[arg(long, default_value = "24h", value_parser = duration)]
-        lasts: Duration,
-        #[command(flatten)]
-        asking: Asking,
-    },
-    /// Remove a stopped node for good; its number is never used again
+    Invite(invite::Arguments),
+    /// Remove a stopped node for good, or an invitation; the number is never used again
     Remove {
         /// The number of the node
         id: u32,
@@ -50,13 +43,17 @@ enum Change {
     },
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     match &arguments.change {
         None => show(&arguments.asking),
-        Some(Change::Invite { lasts, asking }) => invite(*lasts, asking),
+        Some(Change::Invite(arguments)) => invite::run(arguments),
         Some(Change::Remove { id, asking }) => {
-            asking.with_first(async |admin| admin.remove(*id).await)?;
-            changed(asking, &format!("Node {id} is removed."))
+            let invited = asking.with_first(async |admin| {
+                let invited = admin.cluster().await?.invited.contains(id);
+                admin.remove(*id).await.map(|()| invited)
+            })?;
+            let what = if invited { "The invitation of node" } else { "Node" };
+            changed(asking, &format!("{what} {id} is removed."))
         }
         Some(Change::Lease { lasts, asking }) => {
             service::leases::validate_lease(*lasts)?;
@@ -66,11 +63,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
 }
 
-fn show(asking: &Asking) -> Result<Ended> {
-    let cluster = asking.with_first(async |admin| admin.cluster().await)?;
+fn show(asking: &Asking) -> Result<u8> {
+    let around = asking.around()?;
+    let cluster = &around.cluster;
+    let leased = !cluster.lease_left.is_zero();
+    // A node with a lease had a majority a moment ago.
+    let waiting = around.waiting().filter(|_| !leased || cluster.leader.is_none());
+    let code = if waiting.is_some() { UNAVAILABLE } else { 0 };
     if asking.format == Format::Json {
-        say!("{}", as_json(&cluster));
-        return Ok(Ended::Well);
+        let mut value = as_json(cluster);
+        value["waiting"] = json!(waiting);
+        say!("{value}");
+        return Ok(code);
     }
     say!(
         "Cluster '{}', view {}, leases of {:?}, as node {} sees it:\n",
@@ -81,20 +85,33 @@ fn show(asking: &Asking) -> Result<Ended> {
     );
     let heading = ["node", "state", "votes", "peers reach it at", "clients at"];
     let mut rows = vec![heading.map(str::to_string).to_vec()];
-    rows.extend(cluster.nodes.iter().map(|node| row(node, cluster.leader)));
+    let nodes = around.nodes();
+    rows.extend(nodes.iter().map(|node| row(node, cluster)));
+    let missing = |id| around.voters.voters.iter().find(|voter| voter.id == id)?.missing.as_deref();
+    for (row, node) in rows[1..].iter_mut().zip(&nodes) {
+        if let Some(why) = missing(node.id) {
+            row[1] += &format!(", missing: {why}");
+        }
+    }
     rows.extend(cluster.invited.iter().map(|id| vec![id.to_string(), "invited".to_string()]));
     table::print(&rows);
-    if cluster.leader.is_none() {
-        say!("\nNo node leads: members cannot change until a majority of the voters is back.");
+    match waiting {
+        Some(waiting) => say!("\nThe cluster grants nothing: {waiting}."),
+        None if !leased => say!(
+            "\nNode {} has no lease and grants nothing: what it shows may be out of date. --endpoint names another.",
+            cluster.asked
+        ),
+        None => {}
     }
-    Ok(Ended::Well)
+    Ok(code)
 }
 
-fn row(node: &ClusterNode, leader: Option<u32>) -> Vec<String> {
-    let state = match (node.incarnation, leader == Some(node.id)) {
+fn row(node: &ClusterNode, cluster: &Cluster) -> Vec<String> {
+    let state = match (node.incarnation, cluster.leader == Some(node.id)) {
         (Some(_), true) => "member, leads",
         (Some(_), false) => "member",
         (None, true) => "leads, not a member yet",
+        (None, false) if node.id == cluster.asked => "not a member yet",
         (None, false) => "away",
     };
     let votes = if node.votes { "yes" } else { "no" };
@@ -127,20 +144,10 @@ fn as_json(cluster: &Cluster) -> Value {
     })
 }
 
-fn invite(expires: Duration, asking: &Asking) -> Result<Ended> {
-    let invitation = asking.with_first(async |admin| admin.invite(expires).await)?;
-    match asking.format {
-        Format::Json => say!("{}", json!({ "invitation": invitation, "seconds": expires.as_secs() })),
-        // Alone, so that a script can take it as it is.
-        _ => say!("{invitation}"),
-    }
-    Ok(Ended::Well)
-}
-
-fn changed(asking: &Asking, text: &str) -> Result<Ended> {
+fn changed(asking: &Asking, text: &str) -> Result<u8> {
     match asking.format {
         Format::Json => say!("{}", json!({ "done": true })),
         _ => say!("{text}"),
     }
-    Ok(Ended::Well)
+    Ok(0)
 }

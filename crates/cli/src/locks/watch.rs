@@ -5,16 +5,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
-use service::protocol::PeerStatus;
 use service::{SessionId, Want};
+use tokenwood::label::Label;
 use tokenwood::{Admin, Change, Error, Event, Filter, Seen};
 use tokio::sync::mpsc;
 
 use crate::Ended;
-use crate::locks::cluster::{members, reason};
+use crate::locks::cluster::{Member, around, reason};
 use crate::locks::endpoints::{Endpoints, runtime};
 use crate::locks::force;
-use crate::locks::list::kind;
+use crate::locks::list::{kind, label_json};
 use crate::terminal::format::Format;
 use crate::terminal::output::{note, say};
 use crate::terminal::signals::Signals;
@@ -60,7 +60,7 @@ async fn watch(arguments: &Arguments) -> Result<()> {
     let filter = Filter { names: arguments.names.clone(), prefixes: arguments.prefixes.clone() };
     // Bounded: if this program does not keep up, the nodes notice.
     let (sender, mut heard) = mpsc::channel(1024);
-    for member in members(&arguments.endpoints).await? {
+    for member in around(&arguments.endpoints).await?.members() {
         tokio::spawn(follow(member, filter.clone(), sender.clone()));
     }
     drop(sender);
@@ -84,7 +84,7 @@ async fn watch(arguments: &Arguments) -> Result<()> {
 }
 
 /// Watches a node, again after each failure, until the receiver is gone.
-async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, Report)>) {
+async fn follow(member: Member, filter: Filter, sender: mpsc::Sender<(u32, Report)>) {
     let Some(endpoint) = member.endpoint else {
         let why = "its address for clients is not known yet".to_string();
         _ = sender.send((member.id, Report::Silent(why))).await;
@@ -92,7 +92,7 @@ async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, R
     };
     let mut silent = false;
     loop {
-        let error = match watch_one(&endpoint, &filter).await {
+        let error = match watch_one(member.id, &endpoint, &filter).await {
             Ok(admin) => {
                 silent = false;
                 pass_on(admin, member.id, &sender).await
@@ -108,8 +108,8 @@ async fn follow(member: PeerStatus, filter: Filter, sender: mpsc::Sender<(u32, R
     }
 }
 
-async fn watch_one(endpoint: &str, filter: &Filter) -> Result<Admin, Error> {
-    let mut admin = Admin::connect(endpoint).await?;
+async fn watch_one(node: u32, endpoint: &str, filter: &Filter) -> Result<Admin, Error> {
+    let mut admin = Admin::connect_to(node, endpoint).await?;
     admin.watch(filter.clone()).await?;
     Ok(admin)
 }
@@ -143,12 +143,12 @@ fn show(format: Format, node: u32, seen: &Seen) {
 fn in_words(seen: &Seen) -> String {
     match seen {
         Seen::Missed(events) => format!("missed {events} events: this program did not keep up"),
-        Seen::Event(Event::SessionEnded { session, ran_out: true }) => {
-            format!("session {} expired", session.number)
+        Seen::Event(Event::SessionEnded { session, ran_out, label }) => {
+            let what = if *ran_out { "expired" } else { "closed" };
+            format!("session {}{} {what}", session.number, of(label.as_deref()))
         }
-        Seen::Event(Event::SessionEnded { session, .. }) => format!("session {} closed", session.number),
         Seen::Event(Event::ForceReleased(released)) => released.to_string(),
-        Seen::Event(Event::Client { session, request, name, want, change, .. }) => {
+        Seen::Event(Event::Client { session, request, name, want, change, label, .. }) => {
             let (what, details) = match change {
                 Change::Waits => ("waits", wish(want)),
                 Change::Granted(grant) => ("granted", format!("{}{}", by(grant), group(want, Some(grant)))),
@@ -158,9 +158,15 @@ fn in_words(seen: &Seen) -> String {
                 Change::TakenAway(grant) => ("lost", format!("{}: released by force", by(grant))),
             };
             let client = format!("{}/{request}", session.number);
-            format!("{what:8}  {name}  client {client}  {details}").trim_end().to_string()
+            let client = format!("client {client}{}", of(label.as_deref()));
+            format!("{what:8}  {name}  {client}  {details}").trim_end().to_string()
         }
     }
+}
+
+/// Who a client is, if it says so.
+fn of(label: Option<&Label>) -> String {
+    label.map_or_else(String::new, |label| format!(" of {label}"))
 }
 
 fn by(grant: &tokenwood::Grant) -> String {
@@ -189,9 +195,12 @@ fn group(want: &Want, grant: Option<&tokenwood::Grant>) -> String {
 fn as_json(seen: &Seen) -> Value {
     match seen {
         Seen::Missed(events) => json!({ "event": "missed", "events": events }),
-        Seen::Event(Event::SessionEnded { session, ran_out }) => {
-            json!({ "event": "session_ended", "session": session.number, "ran_out": ran_out })
-        }
+        Seen::Event(Event::SessionEnded { session, ran_out, label }) => json!({
+            "event": "session_ended",
+            "session": session.number,
+            "ran_out": ran_out,
+            "label": label.as_deref().map(label_json),
+        }),
         Seen::Event(Event::ForceReleased(released)) => {
             let mut value = force::as_json(released);
             value["event"] = json!("force_released");
@@ -204,6 +213,7 @@ fn as_json(seen: &Seen) -> Value {
             definition,
             want,
             change,
+            label,
         }) => {
             let (event, grant) = match change {
                 Change::Waits => ("waits", None),
@@ -212,6 +222,10 @@ fn as_json(seen: &Seen) -> Value {
                 Change::Lost(grant) => ("lost", Some(grant)),
                 Change::GaveUp(_) => ("gave_up", None),
                 Change::TakenAway(grant) => ("taken_away", Some(grant)),
+            };
+            let groups = match want {
+                Want::AnyOf(groups) => Some(groups),
+                _ => None,
             };
             let (kind, slots) = kind(*definition);
             let mut value = json!({
@@ -224,7 +238,9 @@ fn as_json(seen: &Seen) -> Value {
                 "slot": grant.map(|grant| grant.slot),
                 "fence": grant.map(|grant| grant.fence),
                 "group": want.group(grant),
+                "groups": groups,
                 "shared": *want == Want::Read,
+                "label": label.as_deref().map(label_json),
             });
             if let Change::GaveUp(refusal) = change {
                 value["why"] = json!(refusal.to_string());

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use sync::IgnorePoison;
 
 use crate::terminal::output::draw;
+use crate::terminal::table;
 
 /// Redrawn at most this often.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -58,6 +59,9 @@ impl ProgressLine {
 
 impl Drawn {
     fn draw(&mut self, text: &str) {
+        // A line that is broken cannot be drawn over.
+        let width = table::width_of(&std::io::stderr()).map_or(usize::MAX, |width| width.saturating_sub(1));
+        let text: String = text.chars().take(width).collect();
         let length = text.chars().count();
         let blanks = " ".repeat(self.length.saturating_sub(length));
         draw!("\r{text}{blanks}");

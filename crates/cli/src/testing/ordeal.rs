@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     remove_my_folder(arguments);
     tell(arguments, &reports);
-    Ok(reports.iter().map(ended).max().unwrap_or(Ended::Well) as u8)
+    Ok(reports.iter().map(ended).fold(Ended::Well, Ended::worse) as u8)
 }
 
 fn ended(report: &Report) -> Ended {

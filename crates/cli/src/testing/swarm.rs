@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 use service::Defect;
@@ -13,8 +13,9 @@ use sync::IgnorePoison;
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::interrupt;
 use crate::terminal::output::{note, say};
-use crate::terminal::table;
+use crate::terminal::table::{self, count};
 use crate::testing::swarm_exhaustive;
 
 /// Run whole clusters with faults in simulated time, and check that locks hold
@@ -22,8 +23,9 @@ use crate::testing::swarm_exhaustive;
 /// Each seed draws a cluster, resources, clients, delays, clocks, and faults: nodes that die, stand still and come back,
 /// partitions in both directions or one, leaders that change, nodes that join and leave, connections that are slow or cut, clients
 /// that vanish. The nodes run the code of production. A run that fails is shrunk, and the last line is the command that repeats
-/// it. Exit code 0 if all is well, 1 if there were too many holders or another violation, 3 if a client was not served in the
-/// end or something was not forgotten.
+/// it. Ctrl-C stops it and sums up the runs so far; a second one ends it at once. Exit code 0 if all is well, 1 if there were too
+/// many holders or another violation, 3 if a client was not served in the end or something was not forgotten, 130 or 143 if
+/// Ctrl-C or SIGTERM stopped it and all was well so far.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The first seed [default: 1; with --defect one that shows it]
@@ -50,7 +52,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = named)]
     pub(crate) defect: Option<Defect>,
     /// List the defects: rules that can be left out
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["seed", "runs", "minutes", "drift", "with", "defect", "exhaustive", "log"])]
     defects: bool,
     /// Instead of drawing: explore everything that can happen to a small cluster, in every order
     #[arg(long, conflicts_with_all = ["seed", "runs", "minutes", "drift", "log"])]
@@ -97,7 +99,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if arguments.exhaustive {
         return swarm_exhaustive::run(arguments);
     }
+    arguments.refuse_empty()?;
     arguments.plan(1).map_err(|wrong| anyhow!("--with: {wrong}"))?;
+    interrupt::listen()?;
     let begun = Instant::now();
     let limit = arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes));
     let (next, sum) = (AtomicU64::new(0), Mutex::new(Sum::default()));
@@ -107,12 +111,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while limit.is_none_or(|limit| begun.elapsed() < limit) {
+                while limit.is_none_or(|limit| begun.elapsed() < limit) && !interrupt::is_asked() {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if number >= arguments.runs() {
                         return;
                     }
-                    let seed = arguments.first() + number;
+                    let Some(seed) = arguments.first().checked_add(number) else { return };
                     let outcome = arguments
                         .plan(seed)
                         .map_or_else(|_| Outcome::default(), |plan| swarm::run_catching_panics(&plan, seed));
@@ -130,6 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     Ok(match (sum.violations.is_empty(), sum.stuck.is_empty()) {
         (false, _) => Ended::Violated,
         (true, false) => Ended::Unknown,
+        (true, true) if sum.is_partial(arguments) => Ended::Interrupted,
         (true, true) => Ended::Well,
     })
 }
@@ -137,6 +142,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 impl Arguments {
     fn first(&self) -> u64 {
         self.seed.unwrap_or_else(|| self.defect.map_or(1, |defect| DefectSeed::of(defect).seed))
+    }
+
+    /// Refuses what would run nothing, or less than is asked for.
+    fn refuse_empty(&self) -> Result<()> {
+        if self.runs == Some(0) {
+            bail!("--runs 0 runs nothing: try --runs 100");
+        }
+        if self.minutes == Some(0) {
+            bail!("--minutes 0 leaves no time for a run: try --minutes 1");
+        }
+        if let Some(runs) = self.runs
+            && self.first().checked_add(runs - 1).is_none()
+        {
+            bail!(
+                "there are no {} seeds from {} on: take a smaller --seed",
+                table::grouped(runs),
+                self.first()
+            );
+        }
+        if self.log && self.format == Format::Json {
+            bail!("--log shows lines for people, and JSON is one object: leave out one of the two");
+        }
+        Ok(())
     }
 
     fn runs(&self) -> u64 {
@@ -165,7 +193,7 @@ impl Arguments {
 /// The shortest command found that shows the failure of a seed.
 fn again(arguments: &Arguments, seed: u64) -> String {
     let plan = arguments.plan(seed).unwrap_or_else(|_| arguments.drawn(seed));
-    let smallest = swarm::shrink(&plan, seed);
+    let smallest = swarm::shrink(&plan, seed, &interrupt::is_asked);
     let with = smallest.differences(&arguments.drawn(seed));
     let mut command = format!("tokenwood swarm --seed {seed} --runs 1");
     if arguments.drift != 10 {
@@ -219,9 +247,9 @@ impl Sum {
         if arguments.format == Format::Table {
             outcome.log.iter().filter(|_| arguments.log).for_each(|line| say!("  {line}"));
             let Outcome { grants, views, crashes, partitions, .. } = outcome;
-            say!(
-                "seed {seed}: {grants} grants, {views} views, {crashes} crashes, {partitions} partitions: {judged}"
-            );
+            let numbers = [(grants, "grant"), (views, "view"), (crashes, "crash"), (partitions, "partition")];
+            let numbers = numbers.map(|(number, what)| table::count(number, what)).join(", ");
+            say!("{}", table::flowed(&format!("seed {seed}: {numbers}: {judged}"), 2));
         }
         self.violations.extend(outcome.violations.into_iter().map(|wrong| (seed, wrong)));
         self.stuck.extend(outcome.stuck.into_iter().map(|stuck| (seed, stuck)));
@@ -233,6 +261,26 @@ impl Sum {
             let of = arguments.runs.map_or(String::new(), |runs| format!(" of {runs}"));
             note!("{}{of} runs, {}", self.runs, self.pace(begun));
         }
+    }
+
+    /// Whether a signal has stopped it before all was done.
+    fn is_partial(&self, arguments: &Arguments) -> bool {
+        interrupt::is_asked() && self.runs < arguments.runs()
+    }
+
+    /// Which runs are done, and how to take the others.
+    fn how_to_go_on(&self, arguments: &Arguments) -> String {
+        let (first, next) = (arguments.first(), arguments.first().saturating_add(self.runs));
+        let done = match self.runs {
+            0 => "no run is done".to_string(),
+            1 => format!("the run from seed {first} is done"),
+            _ => format!("the runs from seeds {first} to {} are done", next - 1),
+        };
+        let rest = match (arguments.runs, arguments.minutes) {
+            (None, Some(minutes)) => format!("--seed {next} --minutes {minutes} goes on"),
+            _ => format!("--seed {next} --runs {} takes the others", arguments.runs() - self.runs),
+        };
+        format!("Interrupted: {done}. {rest}.")
     }
 
     fn pace(&self, begun: Instant) -> String {
@@ -275,28 +323,40 @@ impl Sum {
                     "missed": self.missed,
                     "left": self.left,
                     "again": smallest,
+                    "partial": self.is_partial(arguments),
+                    "next_seed": self.is_partial(arguments).then(|| arguments.first().saturating_add(self.runs)),
                 })
             );
             return;
         }
-        let numbers = [self.grants, self.views, self.crashes, self.partitions, self.elections, self.excluded];
-        let [grants, views, crashes, partitions, elections, excluded] = numbers.map(table::grouped);
-        let numbers = [self.joined, self.left, self.resized, self.forced, self.watched, self.missed];
-        let [joined, left, resized, forced, watched, missed] = numbers.map(table::grouped);
-        say!("{} runs, {}.", table::grouped(self.runs), self.pace(begun));
-        say!(
-            "{grants} grants, {views} views, {crashes} nodes died, {excluded} were excluded alive, {joined} joined, {left} left, {partitions} partitions, {elections} leader changes, {resized} definitions, {forced} forced releases; watchers saw {watched} events and missed {missed}."
+        say!("{}, {}.", count(self.runs, "run"), self.pace(begun));
+        let [excluded, joined, left, missed] =
+            [self.excluded, self.joined, self.left, self.missed].map(table::grouped);
+        let text = format!(
+            "{}, {}, {} died, {excluded} excluded alive, {joined} joined, {left} left, {}, {}, {}, {}; watchers saw {} and missed {missed}.",
+            count(self.grants, "grant"),
+            count(self.views, "view"),
+            count(self.crashes, "node"),
+            count(self.partitions, "partition"),
+            count(self.elections, "leader change"),
+            count(self.resized, "definition"),
+            count(self.forced, "forced release"),
+            count(self.watched, "event"),
         );
+        say!("{}", table::flowed(&text, 0));
         if arguments.drift > 10 {
-            let times = table::grouped(self.excused);
-            say!(
-                "Clocks were off by more than the bound: {times} times there were too many holders. Fences did not fall unless listed as a violation."
+            let times = count(self.excused, "time");
+            let text = format!(
+                "Clocks were off by more than the bound: {times} there were too many holders. Fences did not fall unless listed as a violation."
             );
+            say!("{}", table::flowed(&text, 0));
         }
-        let (violations, stuck) = (self.violations.len(), self.stuck.len());
-        say!("{violations} violations, {stuck} stuck.");
+        say!("{}, {} stuck.", count(self.violations.len() as u64, "violation"), self.stuck.len());
         if let Some(smallest) = smallest {
             say!("Smallest plan found that fails: {smallest}");
+        }
+        if self.is_partial(arguments) {
+            say!("{}", table::flowed(&self.how_to_go_on(arguments), 0));
         }
     }
 }

@@ -8,8 +8,9 @@ use swarm::exhaustive::{Explored, Size, explore};
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::interrupt;
 use crate::terminal::output::{note, say};
-use crate::terminal::table;
+use crate::terminal::table::{self, count};
 use crate::testing::swarm::Arguments;
 
 /// How many new states there are between two lines of progress.
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         }
     }
     size.adjust(&arguments.with).map_err(|wrong| anyhow!("--with: {wrong}"))?;
+    interrupt::listen()?;
     let (begun, mut told) = (Instant::now(), 0);
     // A panic of a node is a finding.
     std::panic::set_hook(Box::new(|_| {}));
@@ -33,11 +35,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             let states = table::grouped(so_far.states);
             note!("{states} states, {} steps deep, {:.0} s", so_far.depth, begun.elapsed().as_secs_f64());
         }
+        interrupt::answer()
     });
     let _ = std::panic::take_hook();
     tell(arguments, &size, &found, begun);
     Ok(match (&found.violation, found.complete) {
         (Some(_), _) => Ended::Violated,
+        (None, false) if interrupt::is_asked() => Ended::Interrupted,
         (None, false) => Ended::Unknown,
         (None, true) => Ended::Well,
     })
@@ -56,33 +60,49 @@ fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
                 "looked_whether_served": found.sampled,
                 "views": found.views,
                 "complete": found.complete,
+                "partial": !found.complete && found.violation.is_none(),
                 "wrong": wrong,
                 "way": way,
             })
         );
     }
     let kind = match size.groups {
-        0 => format!("{} slots", size.slots),
-        groups => format!("a room with {groups} groups"),
+        0 => count(size.slots.into(), "slot"),
+        groups => format!("a room with {}", count(groups.into(), "group")),
     };
     let Size { nodes, clients, askers, rounds, failures, timers, .. } = size;
     let clients = (nodes * clients).min(*askers);
-    say!(
-        "{nodes} nodes, {kind}, {clients} clients that acquire {rounds} times, {failures} failures, {timers} timers:"
-    );
-    let [states, steps, sampled] = [found.states, found.steps, found.sampled].map(table::grouped);
-    say!(
-        "{states} states, {steps} steps, {} deep, up to {} views; from {sampled} states checked that every client is served; {:.1} s.",
+    let (nodes, clients) = (count(*nodes as u64, "node"), count(clients as u64, "client"));
+    let (rounds, failures) = (count((*rounds).into(), "time"), count((*failures).into(), "failure"));
+    let timers = count((*timers).into(), "timer");
+    let text = format!("{nodes}, {kind}, {clients} that acquire {rounds}, {failures}, {timers}:");
+    say!("{}", table::flowed(&text, 2));
+    let (states, steps) = (count(found.states, "state"), count(found.steps, "step"));
+    let text = format!(
+        "{states}, {steps}, {} deep, up to {}; from {} checked that every client is served; {:.1} s.",
         found.depth,
-        found.views,
+        count(found.views, "view"),
+        count(found.sampled, "state"),
         begun.elapsed().as_secs_f64()
     );
+    say!("{}", table::flowed(&text, 2));
     match &found.violation {
         Some((wrong, way)) => {
-            say!("WRONG after {} steps: {wrong}", way.len());
+            say!(
+                "{}",
+                table::flowed(&format!("WRONG after {}: {wrong}", count(way.len() as u64, "step")), 2)
+            );
             way.iter().for_each(|step| say!("  {step}"));
         }
         None if found.complete => say!("Exhausted: nothing is wrong."),
-        None => say!("Not exhausted: nothing is wrong so far. --with most-states=… explores more."),
+        None if interrupt::is_asked() => {
+            let text = "Interrupted: nothing is wrong so far. A search keeps nothing: the same command begins again; \
+                        --with nodes=2 or rounds=1 ends sooner.";
+            say!("{}", table::flowed(text, 0));
+        }
+        None => {
+            let more = size.most_states.saturating_mul(4);
+            say!("Not exhausted: nothing is wrong so far. --with most-states={more} explores more.");
+        }
     }
 }

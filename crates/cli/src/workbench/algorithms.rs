@@ -33,10 +33,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     say!("Options (--set name=value):");
     for info in registry::ALL {
         for option in info.options {
-            say!("  {}: {} = {}: {}", info.name, option.name, option.values.join(" | "), option.help);
+            let values = option.values.join(" | ");
+            let line = format!("  {}: {} = {values}: {}", info.name, option.name, option.help);
+            say!("{}", table::flowed(&line, 4));
         }
     }
-    say!("\npartitioned(NAME) divides the nodes into k clusters and runs NAME with one token in each.");
+    let partitioned =
+        "partitioned(NAME) divides the nodes into k clusters and runs NAME with one token in each.";
+    say!("\n{}", table::flowed(partitioned, 0));
     Ok(Ended::Well)
 }
 

@@ -1,21 +1,24 @@
 //! `tokenwood check`: explores every run, or many random ones.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use algorithms::info::{Scope, Shows};
 use algorithms::{Setting, registry};
 use anyhow::Result;
-use checker::{Finding, Job, Progress, Verdict};
+use checker::{Finding, Job, Progress, Stopped, Verdict};
 use serde_json::json;
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::interrupt;
 use crate::terminal::output::{note, say};
 use crate::terminal::progress::ProgressLine;
 use crate::terminal::table;
 use crate::workbench::check_arguments::Arguments;
 use crate::workbench::check_report;
+use crate::workbench::memory::MemoryLimit;
 use crate::workbench::random;
 
 /// A check with what it is called with and how long it took.
@@ -25,6 +28,8 @@ pub(crate) struct Checked {
     pub(crate) reorders: bool,
     pub(crate) finding: Finding,
     pub(crate) seconds: f64,
+    /// How many bytes it was allowed to take.
+    pub(crate) most_bytes: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
@@ -32,9 +37,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         return list_defects(arguments);
     }
     if arguments.all {
-        if let Some(name) = &arguments.name {
-            registry::info(name)?;
-        }
+        arguments.refuse_for_all()?;
+        interrupt::listen()?;
         return match arguments.random {
             Some(runs) => random::run_all(runs, arguments),
             None => run_suite(arguments),
@@ -43,21 +47,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let name = arguments.name.as_deref().unwrap_or_default();
     let info = registry::info(name)?;
     let job = arguments.job(info)?;
+    interrupt::listen()?;
     if let Some(random) = arguments.random_runs(info) {
-        return random::run(name, &job, &random, arguments.format);
+        return random::run(name, &job, &random, arguments);
     }
-    let checked = check(name, job)?;
-    let saved = match &checked.finding.violation {
-        Some((_, trace)) => {
-            let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.case.setting));
-            check_report::save(trace, &file)?;
-            Some(file)
-        }
-        None => None,
-    };
+    let checked = check(name, job, arguments.most_bytes())?;
     match arguments.format {
         Format::Json => say!("{}", check_report::as_json(&checked)),
-        Format::Table => check_report::print(&checked, saved.as_deref()),
+        Format::Table => check_report::print(&checked),
+    }
+    // After the verdict: where nothing can be written, the verdict stays.
+    if let Some((_, trace)) = &checked.finding.violation {
+        let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.case.setting));
+        check_report::save_if_possible(trace, &file, arguments.format);
     }
     Ok(ended(&checked.finding))
 }
@@ -66,6 +68,7 @@ fn ended(finding: &Finding) -> Ended {
     match finding.verdict() {
         Verdict::Holds => Ended::Well,
         Verdict::Violated => Ended::Violated,
+        _ if finding.stopped == Some(Stopped::Interrupt) => Ended::Interrupted,
         Verdict::Unknown | Verdict::NotChecked => Ended::Unknown,
     }
 }
@@ -75,23 +78,29 @@ fn trace_file(name: &str, setting: &Setting) -> PathBuf {
     PathBuf::from(format!("{}{defect}.trace.json", name.replace(['(', ')'], "-")))
 }
 
-/// Checks once, with a progress line.
-pub(crate) fn check(name: &str, job: Job) -> Result<Checked> {
+/// Checks once, with a progress line, until it takes too much memory or a signal asks to stop.
+pub(crate) fn check(name: &str, job: Job, most_bytes: u64) -> Result<Checked> {
     let started = Instant::now();
     let info = registry::info(name)?;
-    let line = ProgressLine::new();
-    let finding =
-        checker::check(name, &job, &|progress| line.show(|| progress_text(info.name, started, progress)))?;
+    let (line, memory) = (ProgressLine::new(), MemoryLimit::new(most_bytes));
+    let watch = |progress| {
+        line.show(|| progress_text(info.name, started, progress));
+        if memory.is_used_up(progress.bytes) {
+            return ControlFlow::Break(Stopped::Memory);
+        }
+        interrupt::answer().map_break(|()| Stopped::Interrupt)
+    };
+    let finding = checker::check_watched(name, &job, &watch)?;
     line.clear();
     let reorders = job.case.reorders(info);
     let seconds = started.elapsed().as_secs_f64();
-    Ok(Checked { name: name.to_string(), job, reorders, finding, seconds })
+    Ok(Checked { name: name.to_string(), job, reorders, finding, seconds, most_bytes })
 }
 
 fn progress_text(name: &str, started: Instant, progress: Progress) -> String {
     let rate = progress.states as f64 / started.elapsed().as_secs_f64();
-    let (states, rate) = (table::grouped(progress.states), table::grouped(rate as u64));
-    format!("{name}: {states} states, depth {}, {rate} per second", progress.depth)
+    let (states, rate) = (table::count(progress.states, "state"), table::grouped(rate as u64));
+    format!("{name}: {states}, depth {}, {rate} per second", progress.depth)
 }
 
 fn run_suite(arguments: &Arguments) -> Result<Ended> {
@@ -101,32 +110,55 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
     if arguments.format == Format::Table {
         say!("{}", check_report::suite_heading());
     }
-    for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
+    let wanted: Vec<_> = registry::ALL.iter().filter(|info| arguments.wants(info.name)).collect();
+    let settings = wanted.iter().map(|info| info.suite.len()).sum::<usize>();
+    let mut checks = 0;
+    for info in wanted {
         let mut seen = vec![false; info.sometimes.len()];
         for scope in info.suite {
-            let checked = check(info.name, arguments.suite_job(info.name, scope)?)?;
+            if interrupt::is_asked() {
+                break;
+            }
+            let checked = check(info.name, arguments.suite_job(info.name, scope)?, arguments.most_bytes())?;
             for (what, seen) in info.sometimes.iter().zip(&mut seen) {
                 *seen |= checked.finding.sometimes.iter().any(|note| note.what == *what && note.seen);
             }
-            worst = worst.max(ended(&checked.finding));
+            worst = worst.worse(ended(&checked.finding));
+            checks += usize::from(checked.finding.stopped != Some(Stopped::Interrupt));
             match arguments.format {
                 Format::Table => say!("{}", check_report::suite_row(&checked)),
                 Format::Json => all.push(check_report::as_json(&checked)),
             }
         }
+        if interrupt::is_asked() {
+            break;
+        }
         let missing = info.sometimes.iter().zip(seen).filter(|(_, seen)| !seen && !info.suite.is_empty());
         never_seen.extend(missing.map(|(what, _)| format!("{}: {what}", info.name)));
     }
     if arguments.format == Format::Json {
-        say!("{}", json!({ "checks": all, "never_seen": never_seen }));
+        let partial = checks < settings;
+        say!("{}", json!({ "checks": all, "never_seen": never_seen, "partial": partial }));
     }
     for what in &never_seen {
         note!("never seen in the suite, which shows less than it should: {what}");
     }
-    Ok(if never_seen.is_empty() { worst } else { worst.max(Ended::Unknown) })
+    if checks < settings {
+        if arguments.format == Format::Table {
+            let checked =
+                format!("Interrupted: {checks} of {} were checked", table::count(settings as u64, "setting"));
+            say!(
+                "{}",
+                table::flowed(&format!("{checked}. 'tokenwood check NAME --all' checks one algorithm."), 0)
+            );
+        }
+        return Ok(worst.worse(Ended::Interrupted));
+    }
+    Ok(if never_seen.is_empty() { worst } else { worst.worse(Ended::Unknown) })
 }
 
 fn list_defects(arguments: &Arguments) -> Result<Ended> {
+    arguments.refuse_for_all()?;
     let shows = |shows: Shows| match shows {
         Shows::Search(property) => property.name().to_string(),
         Shows::Random(property, seed) => format!("{property} (random run, seed {seed})"),
@@ -150,11 +182,12 @@ fn list_defects(arguments: &Arguments) -> Result<Ended> {
         return Ok(Ended::Well);
     }
     for (info, defect) in all {
-        say!("{} · {} ({})", info.name, defect.name, defect.source);
-        say!("    printed: {}", defect.printed);
-        say!("    right:   {}", defect.right);
+        say!("{}", table::flowed(&format!("{} · {} ({})", info.name, defect.name, defect.source), 2));
+        let command = command(info.name, defect.name, &defect.scope, defect.shows);
+        say!("{}", table::flowed(&format!("    printed: {}", defect.printed), 13));
+        say!("{}", table::flowed(&format!("    right:   {}", defect.right), 13));
         say!("    leads to {}", shows(defect.shows));
-        say!("    {}\n", command(info.name, defect.name, &defect.scope, defect.shows));
+        say!("{}\n", table::flowed(&format!("    {command}"), 6));
     }
     Ok(Ended::Well)
 }

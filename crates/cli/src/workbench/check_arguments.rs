@@ -5,14 +5,50 @@ use std::path::PathBuf;
 use algorithms::info::{Clients, DefectInfo, Pace, Shows};
 use algorithms::{Case, Conditions, Info, Property, Scope, registry};
 use anyhow::{Result, anyhow, bail};
-use checker::Job;
+use checker::{Job, Symmetry};
 use clap::{Args, ValueEnum};
 
 use crate::terminal::format::Format;
+use crate::workbench::{memory, plan_arguments};
+
+/// The flags that describe one setting: a suite has its own.
+const OF_ONE_SETTING: [&str; 23] = [
+    "nodes",
+    "tokens",
+    "requests",
+    "groups",
+    "any_of",
+    "clients",
+    "cancels",
+    "fifo",
+    "reorder",
+    "loss",
+    "duplicates",
+    "crashes",
+    "firings",
+    "early",
+    "delay",
+    "section",
+    "options",
+    "inform",
+    "choose",
+    "defect",
+    "property",
+    "trace",
+    "pause",
+];
+
+/// The flags that say how to check, whatever it is.
+const OF_CHECKS: [&str; 7] = ["max_states", "max_memory", "threads", "symmetry", "random", "seed", "all"];
+
+/// How many states are explored at most, unless the user says otherwise.
+const MOST_STATES: u64 = 100_000_000;
 
 /// Explore every run of an algorithm at a small size, and check every property in every state.
 ///
-/// Exit code: 0 all properties hold and everything was explored; 1 a property is violated (the shortest run that shows it is printed and saved); 2 wrong usage; 3 stopped at a limit without a violation.
+/// Ctrl-C stops it and prints what it has found so far; a second one ends it at once.
+///
+/// Exit code: 0 all properties hold and everything was explored; 1 a property is violated (the shortest run that shows it is printed and saved); 2 wrong usage; 3 stopped at a limit without a violation; 130 or 143 stopped by Ctrl-C or SIGTERM without a violation.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The algorithm ('tokenwood algorithms' lists them), or partitioned(NAME)
@@ -82,16 +118,20 @@ pub(crate) struct Arguments {
     /// Check this property alone
     #[arg(long)]
     property: Option<String>,
-    /// Stop at this many states (each costs about 100 bytes)
-    #[arg(long, default_value_t = 100_000_000)]
-    pub(crate) max_states: u64,
+    /// Stop at this many states (each costs about 100 bytes) [default: 100000000]
+    #[arg(long)]
+    max_states: Option<u64>,
+    /// Stop when the search takes this much memory, such as 8GiB [default: three quarters of what the machine and its
+    /// control groups have left]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size)]
+    max_memory: Option<u64>,
     /// How many threads search (default: all cores)
     #[arg(long)]
     threads: Option<usize>,
-    /// Count states in which nodes have only exchanged their numbers as one: fewer states, the same verdicts. Only for
-    /// algorithms that do not tell nodes apart; with --all, for those that do not
-    #[arg(long, value_enum, default_value_t = Symmetry::Off)]
-    symmetry: Symmetry,
+    /// Count states that differ only in who is who as one: fewer states, the same verdicts. With --all, where the algorithm
+    /// does not tell them apart
+    #[arg(long, value_enum, default_value_t = SymmetryOption::Off)]
+    symmetry: SymmetryOption,
     /// A table for people, JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
@@ -109,24 +149,67 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) pause: Option<u64>,
     /// Run the standard suite (or, with --random, the standard random runs) of all algorithms, or of the one named
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = OF_ONE_SETTING)]
     pub(crate) all: bool,
     /// List the defects that can be put back: errors of the papers, and mutants
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = OF_ONE_SETTING, conflicts_with_all = OF_CHECKS)]
     pub(crate) list_defects: bool,
 }
 
-/// Whether renamed states count as one.
+/// Which states count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Symmetry {
+enum SymmetryOption {
+    /// Nodes and clients, or whichever of them the algorithm does not tell apart
     On,
+    /// States in which nodes have only exchanged their numbers
+    Nodes,
+    /// States in which the clients of a node have only exchanged their numbers
+    Clients,
+    /// A state is a state
     Off,
+}
+
+impl From<SymmetryOption> for Symmetry {
+    fn from(option: SymmetryOption) -> Symmetry {
+        match option {
+            SymmetryOption::On => Symmetry::On,
+            SymmetryOption::Nodes => Symmetry::Nodes,
+            SymmetryOption::Clients => Symmetry::Clients,
+            SymmetryOption::Off => Symmetry::Off,
+        }
+    }
 }
 
 impl Arguments {
     /// Whether an algorithm is meant: the one that is named, or all if none is.
     pub(crate) fn wants(&self, name: &str) -> bool {
         self.name.as_deref().is_none_or(|wanted| wanted == name)
+    }
+
+    /// Refuses what makes no sense for all algorithms: a name that has no suite and no defects of its own, and flags that
+    /// a suite would ignore.
+    pub(crate) fn refuse_for_all(&self) -> Result<()> {
+        if self.random.is_none() && self.seed.is_some() {
+            bail!("--seed is for random runs: add --random 1000, or leave it out");
+        }
+        let of_search = [
+            ("--max-states", self.max_states.is_some()),
+            ("--max-memory", self.max_memory.is_some()),
+            ("--threads", self.threads.is_some()),
+            ("--symmetry", Symmetry::from(self.symmetry) != Symmetry::Off),
+        ];
+        let given = of_search.iter().find(|(_, is_given)| *is_given);
+        if let Some((flag, _)) = given.filter(|_| self.random.is_some()) {
+            bail!("{flag} is for exploring everything, and these are random runs: leave it out");
+        }
+        let Some(name) = self.name.as_deref() else { return Ok(()) };
+        registry::info(name)?;
+        if !registry::ALL.iter().any(|info| info.name == name) {
+            bail!(
+                "{name} has no suite and no defects of its own: name the algorithm in it, or leave out this flag"
+            );
+        }
+        Ok(())
     }
 
     pub(crate) fn threads(&self) -> Result<usize> {
@@ -163,19 +246,78 @@ impl Arguments {
             })?),
             None => None,
         };
-        let (max_states, threads) = (self.max_states, self.threads()?);
-        if self.symmetry == Symmetry::On && self.random_runs(info).is_some() {
-            bail!("random runs take one state after the other: --symmetry on is for exploring all of them");
+        let threads = self.threads()?;
+        self.refuse_ignored(info)?;
+        let symmetry = Symmetry::from(self.symmetry);
+        Ok(Job { case: self.case(info)?, only, max_states: self.most_states(), threads, symmetry })
+    }
+
+    fn most_states(&self) -> u64 {
+        self.max_states.unwrap_or(MOST_STATES)
+    }
+
+    /// How many bytes a search may take.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.max_memory.unwrap_or_else(memory::usual)
+    }
+
+    /// Refuses flags that would make no difference.
+    fn refuse_ignored(&self, info: &Info) -> Result<()> {
+        let is_random = self.random_runs(info).is_some();
+        if Symmetry::from(self.symmetry) != Symmetry::Off && is_random {
+            bail!("random runs take one state after the other: --symmetry is for exploring all of them");
         }
-        let symmetry = self.symmetry == Symmetry::On;
-        Ok(Job { case: self.case(info)?, only, max_states, threads, symmetry })
+        let of_search = [
+            ("--max-states", self.max_states.is_some()),
+            ("--max-memory", self.max_memory.is_some()),
+            ("--threads", self.threads.is_some()),
+        ];
+        let of_random_runs = [("--seed", self.seed.is_some()), ("--pause", self.pause.is_some())];
+        let given = |flags: &[(&'static str, bool)]| {
+            flags.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| *flag)
+        };
+        if let Some(flag) = given(&of_search).filter(|_| is_random) {
+            bail!("{flag} is for exploring everything, and these are random runs: leave it out");
+        }
+        if let Some(flag) = given(&of_random_runs).filter(|_| !is_random) {
+            bail!("{flag} is for random runs: add --random 1000, or leave it out");
+        }
+        // What shows a defect may be said again.
+        let scope = self.defect(info).map(|defect| defect.scope.allowance);
+        let (early, pace) = (scope.map(|scope| scope.early), scope.and_then(|scope| scope.pace));
+        let of_counted_time = [
+            ("--early", self.early.is_some() && self.early != early),
+            ("--delay", self.delay.is_some() && self.delay != pace.map(|pace| pace.delay)),
+            ("--section", self.section.is_some() && self.section != pace.map(|pace| pace.section)),
+        ];
+        if let Some(flag) = given(&of_counted_time).filter(|_| is_random) {
+            bail!("{flag} is for exploring everything: in random runs, times are drawn; leave it out");
+        }
+        Ok(())
+    }
+
+    /// Refuses flags about timers and groups that this algorithm does not have.
+    fn refuse_absent(&self, info: &Info, case: &Case) -> Result<()> {
+        let timers = [("--firings", self.firings.unwrap_or(0) > 0), ("--early", self.early.is_some())];
+        let timers = timers.iter().find(|(_, is_given)| *is_given);
+        if let Some((flag, _)) = timers.filter(|_| info.timers.is_empty()) {
+            bail!("{} has no timers: leave out {flag}", info.name);
+        }
+        if self.early.is_some() && case.allowance.firings == 0 {
+            bail!("timers are off, so --early makes no difference: add --firings 1, or leave it out");
+        }
+        if self.any_of && case.setting.groups < 2 {
+            bail!("--any-of is about requests that name several groups: add --groups 2, or leave it out");
+        }
+        Ok(())
     }
 
     /// The job for a scope of the standard suite. Symmetry is used where there is any.
     pub(crate) fn suite_job(&self, name: &str, scope: &Scope) -> Result<Job> {
-        let job = Job { threads: self.threads()?, max_states: self.max_states, ..Job::of(scope, None) };
-        let symmetry = self.symmetry == Symmetry::On && checker::is_symmetric(name, &job.case.setting)?;
-        Ok(Job { symmetry, ..job })
+        let job = Job { threads: self.threads()?, max_states: self.most_states(), ..Job::of(scope, None) };
+        let symmetry = Symmetry::from(self.symmetry);
+        let is_symmetric = checker::is_symmetric(name, &job.case, symmetry)?;
+        Ok(Job { symmetry: if is_symmetric { symmetry } else { Symmetry::Off }, ..job })
     }
 
     fn case(&self, info: &Info) -> Result<Case> {
@@ -195,12 +337,16 @@ impl Arguments {
         for (value, flag) in flags {
             *value = flag.unwrap_or(*value);
         }
+        let mut given = Vec::new();
         for option in &self.options {
-            let Some((name, value)) = option.split_once('=') else { bail!("'{option}' is not NAME=VALUE") };
-            case.setting.options.push((name.to_string(), value.to_string()));
+            given.push(plan_arguments::pair(option)?);
         }
-        case.setting.options.extend(self.inform.map(|inform| ("inform".to_string(), inform.to_string())));
-        case.setting.options.extend(self.choose.clone().map(|choose| ("choose".to_string(), choose)));
+        given.extend(self.inform.map(|inform| ("inform".to_string(), inform.to_string())));
+        given.extend(self.choose.clone().map(|choose| ("choose".to_string(), choose)));
+        plan_arguments::refuse_repeated(given.iter().map(|(name, _)| name.as_str()))?;
+        // What is given replaces what the scope of a defect says.
+        case.setting.options.retain(|(name, _)| !given.iter().any(|(other, _)| other == name));
+        case.setting.options.extend(given);
         // Some options change what the algorithm needs.
         let info = registry::info_with(info.name, &case.setting)?;
         let needs_timers = case.allowance.conditions() == Conditions::Faulty || info.relies_on_timers();
@@ -211,6 +357,7 @@ impl Arguments {
         });
         case.allowance.any_of |= self.any_of;
         case.allowance.cancels |= self.cancels;
+        self.refuse_absent(info, &case)?;
         if info.clients == Clients::OneEach && (case.allowance.clients != 1 || case.allowance.cancels) {
             bail!(
                 "{} serves one client per node, which cannot cancel: leave out --clients and --cancels",

@@ -6,12 +6,14 @@ use std::path::Path;
 use algorithms::Property;
 use algorithms::trace::Trace;
 use anyhow::{Context, Result};
-use checker::Verdict;
+use checker::{Finding, Stopped, Symmetry, Verdict};
 use serde_json::{Value, json};
 
-use crate::terminal::output::say;
-use crate::terminal::table::{self, grouped};
+use crate::terminal::format::Format;
+use crate::terminal::output::{note, say};
+use crate::terminal::table::{self, count, grouped};
 use crate::workbench::check::Checked;
+use crate::workbench::memory;
 use crate::workbench::trace::print_steps;
 use crate::workbench::trace_file;
 
@@ -23,9 +25,18 @@ pub(crate) fn save(trace: &Trace, file: &Path) -> Result<()> {
     fs::rename(&unfinished, file).with_context(cannot)
 }
 
+/// Saves the trace of a violation that has been printed. If that cannot be done, the violation is still one.
+pub(crate) fn save_if_possible(trace: &Trace, file: &Path, format: Format) {
+    match save(trace, file) {
+        Ok(()) if format == Format::Table => say!("Saved; 'tokenwood trace {}' replays it.", file.display()),
+        Ok(()) => {}
+        Err(error) => note!("tokenwood: {error:#}; --trace FILE saves it elsewhere"),
+    }
+}
+
 /// One object with everything.
 pub(crate) fn as_json(checked: &Checked) -> Value {
-    let Checked { name, job, reorders, finding, seconds } = checked;
+    let Checked { name, job, reorders, finding, seconds, most_bytes } = checked;
     let case = &job.case;
     let steps = finding.violation.iter().flat_map(|(_, trace)| &trace.steps);
     json!({
@@ -48,14 +59,18 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "delay": case.allowance.pace.map(|pace| pace.delay),
         "section": case.allowance.pace.map(|pace| pace.section),
         "threads": job.threads,
-        "symmetry": job.symmetry,
+        "symmetry": job.symmetry.name(),
         "renamings": finding.renamings,
+        "client_renamings": finding.client_renamings,
         "represented": finding.represented,
         "states": finding.states,
         "transitions": finding.transitions,
         "depth": finding.depth,
         "bytes_per_state": finding.bytes_per_state,
         "exhausted": finding.exhausted,
+        "partial": finding.stopped.is_some(),
+        "stopped_by": finding.stopped.map(Stopped::name),
+        "max_memory": (*most_bytes < u64::MAX).then_some(*most_bytes),
         "verdict": finding.verdict().name(),
         "violated": finding.violation.as_ref().map(|(violation, _)| violation.property.name()),
         "detail": finding.violation.as_ref().map(|(violation, _)| &violation.detail),
@@ -69,24 +84,25 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
 }
 
 /// The report for people.
-pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
-    let Checked { name, job, reorders, finding, seconds } = checked;
+pub(crate) fn print(checked: &Checked) {
+    let Checked { name, job, reorders, finding, seconds, .. } = checked;
     let network = if *reorders { "messages in any order" } else { "messages in order (FIFO)" };
-    say!("{name}: {}, {network}", describe(checked));
-    say!(
-        "{} states, {} transitions, depth {}, {seconds:.2} s ({} states/s), {} bytes a state",
-        grouped(finding.states),
-        grouped(finding.transitions),
+    say!("{}", table::flowed(&format!("{name}: {}, {network}", describe(checked)), 2));
+    let numbers = format!(
+        "{}, {}, depth {}, {seconds:.2} s ({} states/s), {} bytes a state",
+        count(finding.states, "state"),
+        count(finding.transitions, "transition"),
         finding.depth,
         grouped((finding.states as f64 / seconds) as u64),
         finding.bytes_per_state,
     );
+    say!("{}", table::flowed(&numbers, 2));
     match job.symmetry {
-        false => say!(),
-        true => say!(
+        Symmetry::Off => say!(),
+        _ => say!(
             "Symmetry: the states explored stand for {}, by {}.\n",
             grouped(finding.represented),
-            count(finding.renamings, "renaming")
+            renamings(finding)
         ),
     }
     let mut rows = vec![vec!["property".to_string(), "verdict".to_string()]];
@@ -104,18 +120,43 @@ pub(crate) fn print(checked: &Checked, saved: Option<&Path>) {
     say!();
     match &finding.violation {
         Some((violation, trace)) => {
-            say!("Violated after {} steps: {violation}", trace.steps.len());
+            let steps = count(trace.steps.len() as u64, "step");
+            say!("{}", table::flowed(&format!("Violated after {steps}: {violation}"), 2));
             let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
             print_steps(trace, &shows);
-            if let Some(file) = saved {
-                say!("Saved; 'tokenwood trace {}' replays it.", file.display());
-            }
         }
-        None if finding.exhausted => say!("{}", exhausted(&finding.properties)),
-        None => say!(
-            "Not exhausted: stopped at {} states without a violation. --max-states {} goes further.",
-            grouped(finding.states),
-            job.max_states.saturating_mul(4)
+        None => {
+            let told = finding.stopped.map(|stopped| partial(checked, stopped));
+            say!("{}", table::flowed(&told.unwrap_or_else(|| exhausted(&finding.properties)), 0));
+        }
+    }
+}
+
+/// What a search has shown that did not end, and how to go on.
+fn partial(checked: &Checked, stopped: Stopped) -> String {
+    let Checked { name, job, finding, .. } = checked;
+    let states = count(finding.states, "state");
+    let depth = count(finding.depth.saturating_sub(1).into(), "step");
+    let known = format!("no violation so far in {states}; every run of up to {depth} was explored");
+    let is_symmetric =
+        job.symmetry == Symmetry::Off && checker::is_symmetric(name, &job.case, Symmetry::On) == Ok(true);
+    let symmetry = if is_symmetric { ", or --symmetry on, which counts renamed states once" } else { "" };
+    let smaller = format!("fewer --nodes or --requests{symmetry}; --random 10000 samples runs of this size");
+    match stopped {
+        Stopped::States => {
+            let more = job.max_states.saturating_mul(4);
+            format!("Not exhausted: stopped at --max-states: {known}. --max-states {more} goes further.")
+        }
+        Stopped::Memory => {
+            let limit = memory::in_words(checked.most_bytes);
+            let more = memory::in_words(checked.most_bytes.saturating_mul(4)).replace(' ', "");
+            format!(
+                "Not exhausted: the search took {limit}, all that it may: {known}. Where there is more memory, \
+                 --max-memory {more} goes further. With less: {smaller}."
+            )
+        }
+        Stopped::Interrupt => format!(
+            "Interrupted: {known}. A search keeps nothing: the same command begins again. What ends sooner: {smaller}."
         ),
     }
 }
@@ -136,9 +177,9 @@ fn exhausted(properties: &[(Property, Verdict)]) -> String {
 fn describe(checked: &Checked) -> String {
     let case = &checked.job.case;
     let mut words = vec![
-        count(case.setting.nodes, "node"),
-        count(case.setting.tokens, "token"),
-        format!("{} each", count(case.allowance.requests, "request")),
+        count(case.setting.nodes.into(), "node"),
+        count(case.setting.tokens.into(), "token"),
+        format!("{} each", count(case.allowance.requests.into(), "request")),
     ];
     if case.setting.groups > 1 {
         let any_of = if case.allowance.any_of { " (any of several)" } else { "" };
@@ -158,38 +199,70 @@ fn describe(checked: &Checked) -> String {
         (case.allowance.crashes, "crash"),
     ];
     words.extend(
-        faults.iter().filter(|(most, _)| *most > 0).map(|(most, what)| format!("up to {most} {what}")),
+        faults
+            .iter()
+            .filter(|(most, _)| *most > 0)
+            .map(|(most, what)| format!("up to {}", count((*most).into(), what))),
     );
     if case.allowance.firings > 0 {
-        let (each, all) = (case.allowance.firings, case.allowance.early);
-        words.push(format!("timers expire early up to {each} times each and {all} in all, and in silence"));
+        let (each, all) = (count(case.allowance.firings.into(), "time"), case.allowance.early);
+        words.push(format!("timers expire early up to {each} each and {all} in all, and in silence"));
     }
     if let Some(pace) = case.allowance.pace {
-        let (delay, section) = (count(pace.delay, "tick"), count(pace.section, "tick"));
+        let (delay, section) = (count(pace.delay.into(), "tick"), count(pace.section.into(), "tick"));
         words.push(format!("messages take up to {delay}, sections {section}"));
     }
     words.join(", ")
 }
 
-fn count(number: u32, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+/// By how many renamings states are alike.
+fn renamings(finding: &Finding) -> String {
+    let (nodes, clients) = (finding.renamings, finding.client_renamings);
+    match clients {
+        1 => format!("{} of the nodes", count(nodes.into(), "renaming")),
+        _ if nodes == 1 => format!("{} of the clients of each node", count(clients.into(), "renaming")),
+        _ => format!("{} of the nodes and {clients} of the clients of each", count(nodes.into(), "renaming")),
+    }
+}
+
+/// A terminal with fewer columns gets the setting of a check below its numbers.
+const WIDE: usize = 100;
+
+fn is_narrow() -> bool {
+    table::width().is_some_and(|width| width < WIDE)
 }
 
 pub(crate) fn suite_heading() -> String {
-    format!("{:22} {:>12} {:>6} {:>9} {:>9}  setting", "algorithm", "states", "depth", "seconds", "verdict")
+    let numbers = suite_numbers("algorithm", ["states", "depth", "seconds", "verdict"].map(str::to_string));
+    if is_narrow() { format!("{numbers}\n  setting") } else { format!("{numbers}  setting") }
 }
 
 pub(crate) fn suite_row(checked: &Checked) -> String {
     let finding = &checked.finding;
     let network = if checked.reorders { "any order" } else { "FIFO" };
-    format!(
-        "{:22} {:>12} {:>6} {:>9.2} {:>9}  {}, {network}{}",
-        checked.name,
+    let verdict = match finding.stopped {
+        Some(Stopped::Interrupt) => "partial",
+        _ => finding.verdict().name(),
+    };
+    let numbers = [
         grouped(finding.states),
-        finding.depth,
-        checked.seconds,
-        finding.verdict().name(),
-        describe(checked),
-        finding.violation.as_ref().map_or(String::new(), |(violation, _)| format!("  {violation}")),
-    )
+        finding.depth.to_string(),
+        format!("{:.2}", checked.seconds),
+        verdict.to_string(),
+    ];
+    let violation = finding.violation.as_ref();
+    let violation = violation.map_or(String::new(), |(violation, _)| format!("  {violation}"));
+    let setting = format!("{}, {network}{violation}", describe(checked));
+    let numbers = suite_numbers(&checked.name, numbers);
+    if is_narrow() {
+        return format!("{numbers}\n{}", table::flowed(&format!("  {setting}"), 2));
+    }
+    format!("{numbers}  {setting}")
+}
+
+fn suite_numbers(name: &str, [states, depth, seconds, verdict]: [String; 4]) -> String {
+    if is_narrow() {
+        return format!("{name:20} {states:>11} {depth:>5} {seconds:>8} {verdict:>8}");
+    }
+    format!("{name:22} {states:>12} {depth:>6} {seconds:>9} {verdict:>9}")
 }

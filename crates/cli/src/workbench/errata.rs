@@ -12,11 +12,17 @@ use clap::Args;
 use simulator::random::{self, RandomJob};
 
 use crate::Ended;
-use crate::terminal::output;
+use crate::terminal::interrupt;
+use crate::terminal::output::{self, note};
 use crate::terminal::table;
 use crate::workbench::check::{check, command};
+use crate::workbench::memory;
 
 /// Put every defect back, one after the other, and print what it leads to (as docs/errata.md).
+///
+/// Ctrl-C stops it and prints what was found so far; a second one ends it at once.
+///
+/// Exit code: 0 every defect shows; 2 wrong usage, or a defect does not show; 130 or 143 stopped by Ctrl-C or SIGTERM.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Only this algorithm
@@ -49,22 +55,73 @@ fn is_usual_presentation(defect: &DefectInfo) -> bool {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let wanted = wanted(arguments.name.as_deref())?;
+    interrupt::listen()?;
     let (mut page, mut usual) = (PREFACE.to_string(), String::new());
-    for info in registry::ALL.iter().filter(|info| !info.defects.is_empty()) {
-        if arguments.name.as_deref().is_some_and(|name| name != info.name) {
-            continue;
-        }
+    let mut left = wanted.iter();
+    'all: for info in left.by_ref() {
         write!(page, "\n## {}\n\n{}\n", info.name, summary(info))?;
         for defect in info.defects {
-            let text = format!("\n{}", section(info, defect)?);
+            let found = section(info, defect);
+            if interrupt::is_asked() {
+                left = wanted[wanted.len() - left.len() - 1..].iter();
+                break 'all;
+            }
+            let text = format!("\n{}", found?);
             if is_usual_presentation(defect) { usual += &text } else { page += &text }
         }
     }
     if !usual.is_empty() {
         write!(page, "{USUAL}{usual}")?;
     }
-    output::print(format_args!("{page}"));
-    Ok(Ended::Well)
+    output::print(format_args!("{}", at_terminal(&page)));
+    if !interrupt::is_asked() {
+        return Ok(Ended::Well);
+    }
+    let names: Vec<&str> = left.map(|info| info.name).collect();
+    if names.is_empty() {
+        return Ok(Ended::Well);
+    }
+    let text = format!(
+        "Interrupted: the page is not complete. 'tokenwood errata NAME' does one of the others: {}",
+        names.join(", ")
+    );
+    note!("{}", table::flowed(&text, 0));
+    Ok(Ended::Interrupted)
+}
+
+/// The algorithms to go through: all that have defects, or the one that is named.
+fn wanted(name: Option<&str>) -> Result<Vec<&'static Info>> {
+    let Some(name) = name else {
+        return Ok(registry::ALL.iter().filter(|info| !info.defects.is_empty()).collect());
+    };
+    registry::info(name)?;
+    let Some(info) = registry::ALL.iter().find(|info| info.name == name) else {
+        bail!("the errors of {name} are those of the algorithm in it: name that one alone");
+    };
+    if info.defects.is_empty() {
+        bail!(
+            "{name} has no defects to put back: 'tokenwood check --list-defects' lists those that there are"
+        );
+    }
+    Ok(vec![info])
+}
+
+/// The page as it is; at a terminal, with lines that fit it.
+fn at_terminal(page: &str) -> String {
+    if table::width().is_none() {
+        return page.to_string();
+    }
+    let line = |line: &str| match line.strip_prefix("| ").and_then(|row| row.strip_suffix(" |")) {
+        Some(row) => {
+            let (step, shows) = row.split_once(" | ").unwrap_or((row, ""));
+            table::flowed(&format!("  {:10}  {shows}", step.trim_matches('`')), 14)
+        }
+        None if line.starts_with("- ") => table::flowed(line, 2),
+        None => table::flowed(line, 0),
+    };
+    let lines = page.lines().filter(|line| !line.starts_with("|---")).map(line);
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 fn summary(info: &Info) -> String {
@@ -84,7 +141,7 @@ fn section(info: &Info, defect: &DefectInfo) -> Result<String> {
     match defect.shows {
         Shows::Search(property) => {
             let job = Job { only: Some(property), ..Job::of(&defect.scope, Some(defect.name)) };
-            let Some((violation, trace)) = check(info.name, job)?.finding.violation else {
+            let Some((violation, trace)) = check(info.name, job, memory::usual())?.finding.violation else {
                 bail!("{}: defect {} is not found in its scope", info.name, defect.name);
             };
             writeln!(

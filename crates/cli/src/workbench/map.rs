@@ -9,16 +9,17 @@ use clap::{Args, ValueEnum};
 use figures::map::{GROUPS, Judged, LEAST_SEEDS, Map, Measure, Plane, RATES, SECTIONS, SKEWS, usual_entries};
 use figures::{Results, cell_map};
 use serde_json::{Value, json};
-use simulator::batch;
 use simulator::limit::{Limit, Order};
 use simulator::time::Shape;
+use simulator::{Point, batch};
 
 use crate::Ended;
 use crate::terminal::format::Format;
-use crate::terminal::output::say;
-use crate::terminal::progress::Progress;
-use crate::terminal::table;
+use crate::terminal::interrupt;
+use crate::terminal::output::{note, say};
+use crate::terminal::table::{self, count, grouped};
 use crate::workbench::candidates::MOST_FOR_ALL_KNOWING;
+use crate::workbench::simulated;
 
 /// Show which algorithm is best where: over the load and the length of the section, or over groups.
 ///
@@ -26,7 +27,9 @@ use crate::workbench::candidates::MOST_FOR_ALL_KNOWING;
 ///
 /// With --groups the map is that of group mutual exclusion: over the number of groups and how unevenly clients choose them, at one rate and one section.
 ///
-/// Exit code: 0 drawn; 1 a property was violated in a run; 2 wrong usage.
+/// Ctrl-C stops it and prints the cells that are complete; a second one ends it at once.
+///
+/// Exit code: 0 drawn; 1 a property was violated in a run; 2 wrong usage; 130 or 143 stopped by Ctrl-C or SIGTERM without a violation.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// How many nodes (n)
@@ -124,6 +127,9 @@ impl Arguments {
         if self.seeds < LEAST_SEEDS {
             bail!("--seeds must be at least {LEAST_SEEDS}: from one run it is not known what is a tie");
         }
+        if self.seed.checked_add(self.seeds - 1).is_none() {
+            bail!("there are no {} seeds from {} on: take a smaller --seed", self.seeds, self.seed);
+        }
         if self.nodes > MOST_FOR_ALL_KNOWING {
             bail!(
                 "--nodes must be at most {MOST_FOR_ALL_KNOWING}: every algorithm is simulated, and what the nodes \
@@ -158,20 +164,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     let began = Instant::now();
     let points = figures::results::distinct(maps.iter().flat_map(Map::points));
-    let total = points.iter().map(|point| point.plan.entries.saturating_mul(point.seeds));
-    let progress = Progress::new("map", total.fold(0, u64::saturating_add));
-    let ran = |index: usize| progress.add(points[index].plan.entries);
-    let summaries = batch::on_threads(arguments.threads, || batch::run_all(&points, &ran));
-    progress.finish();
-    let results = Results::new(points.clone(), summaries??);
+    interrupt::listen()?;
+    let simulated = batch::on_threads(arguments.threads, || simulated::simulate_visibly("map", &points))??;
+    let (all, points) = (points.len(), simulated.points);
+    let results = Results::new(points.clone(), simulated.summaries);
     let seconds = began.elapsed().as_secs_f64();
+    let partial = points.len() < all;
     if arguments.format == Format::Json {
         let drawn: Vec<Value> = maps.iter().map(|map| as_json(map, &results, &measures)).collect();
-        say!("{}", json!({ "maps": drawn, "seconds": seconds }));
+        say!("{}", json!({ "maps": drawn, "partial": partial, "seconds": seconds }));
     } else {
         print(&maps, &results, &measures);
-        let simulated = points.len();
-        say!("{simulated} simulations of {} runs each in {seconds:.1} s", arguments.seeds);
+        let (simulated, runs) = (count(points.len() as u64, "simulation"), count(arguments.seeds, "run"));
+        say!("{simulated} of {runs} each in {seconds:.1} s");
+    }
+    if partial {
+        return Ok(interrupted(arguments, all, &results, &points));
     }
     let several = maps.len() * measures.len() > 1;
     for map in &maps {
@@ -185,11 +193,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             }
         }
     }
-    let violations = results.violations(&points);
+    Ok(note_violations(&results, &points))
+}
+
+fn note_violations(results: &Results, points: &[Point]) -> Ended {
+    let violations = results.violations(points);
     for violation in &violations {
-        crate::terminal::output::note!("tokenwood: VIOLATED: {violation}");
+        note!("tokenwood: VIOLATED: {violation}");
     }
-    Ok(if violations.is_empty() { Ended::Well } else { Ended::Violated })
+    if violations.is_empty() { Ended::Well } else { Ended::Violated }
+}
+
+/// Says what is not there.
+fn interrupted(arguments: &Arguments, all: usize, results: &Results, points: &[Point]) -> Ended {
+    if arguments.format == Format::Table {
+        let done = grouped(points.len() as u64);
+        let text = format!(
+            "Interrupted: {done} of {} are done; a cell shows '…' unless all its algorithms are. Nothing is drawn to a \
+             file. A map keeps nothing: the same command begins again; fewer --rates, --sections, --seeds or --entries \
+             end sooner.",
+            count(all as u64, "simulation")
+        );
+        say!("{}", table::flowed(&text, 0));
+    }
+    note_violations(results, points).worse(Ended::Interrupted)
 }
 
 /// Refuses a file that cannot be drawn to, before anything is simulated.
@@ -233,8 +260,11 @@ fn print(maps: &[Map], results: &Results, measures: &[Measure]) {
             let heading = std::iter::once(corner.to_string()).chain(drawn.columns.clone());
             let mut rows = vec![heading.collect::<Vec<String>>()];
             // The largest on top, as in the picture.
-            for (label, cells) in drawn.rows.iter().zip(&drawn.cells).rev() {
-                let shown = cells.iter().map(|cell| format!("{} ({})", cell.best, cell.margin));
+            for (row, (label, cells)) in drawn.rows.iter().zip(&drawn.cells).enumerate().rev() {
+                let shown = cells.iter().enumerate().map(|(column, cell)| {
+                    let is_simulated = map.is_simulated(results, (column, row));
+                    if is_simulated { format!("{} ({})", cell.best, cell.margin) } else { "…".to_string() }
+                });
                 rows.push(std::iter::once(label.clone()).chain(shown).collect());
             }
             table::print(&rows);

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         note!("run: {}", sweep_report::what_to_run(&header, first, &missing));
         return Ok(Ended::Unknown);
     }
-    let results = Results::new(&header, &rows);
+    let results = Results::new(&header, &rows, true);
     files.refuse_others(&results)?;
     files.write(&results)?;
     if arguments.format == Format::Json {

@@ -10,6 +10,7 @@ use simulator::Plan;
 use simulator::latencies::Latencies;
 use simulator::plan::PARAMETERS;
 use simulator::topology::Topology;
+use simulator::workload::Workload;
 
 /// Parameters with their values, in the order of the plan's list and, for one parameter, of the command line.
 #[derive(Clone, Default)]
@@ -30,6 +31,7 @@ impl PlanArguments {
             let value = if name == "latencies" { latencies(value)? } else { value.clone() };
             Ok((name.clone(), value))
         };
+        refuse_repeated(self.given())?;
         self.pairs.iter().map(read).collect()
     }
 
@@ -40,6 +42,16 @@ impl PlanArguments {
             plan.set(info, &name, &value)?;
         }
         Ok(plan)
+    }
+
+    /// Refuses flags that make no difference in the plan that they make.
+    pub(crate) fn refuse_ignored(&self, plan: &Plan, info: &Info) -> Result<()> {
+        for name in self.given() {
+            if let Some(why) = why_ignored(plan, info, name) {
+                bail!("--{name} makes no difference, because {why}; or leave out --{name}");
+            }
+        }
+        Ok(())
     }
 
     /// The names of the parameters and options that were given.
@@ -132,9 +144,38 @@ pub(crate) fn network(plan: &Plan) -> String {
     text
 }
 
-fn pair(text: &str) -> Result<(String, String)> {
+/// Reads an option of an algorithm.
+pub(crate) fn pair(text: &str) -> Result<(String, String)> {
     match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_string(), value.to_string())),
-        _ => bail!("'{text}' is not NAME=VALUE"),
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_string(), value.to_string()))
+        }
+        _ => bail!("'{text}' is not NAME=VALUE: write, for example, --set choose=random"),
     }
+}
+
+/// Refuses what is given twice, of which one would be ignored. Faults and losses add up.
+pub(crate) fn refuse_repeated<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut seen = Vec::new();
+    for name in names.filter(|name| !["fault", "lose"].contains(name)) {
+        if seen.contains(&name) {
+            bail!("{name} is given twice: leave one of the two out");
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+/// Why a parameter makes no difference in this plan; `None` if it makes one.
+pub(crate) fn why_ignored(plan: &Plan, info: &Info, name: &str) -> Option<&'static str> {
+    let once = matches!(plan.workload, Workload::Once(_));
+    let reasons = [
+        ("group-choice", plan.setting.groups < 2, "there is one group: add --groups 3"),
+        ("rate", once, "the workload once has one request of each node"),
+        ("entries", once, "the workload once has one request of each node"),
+        ("warmup", once, "the workload once has one request of each node"),
+        ("timers", info.timers.is_empty(), "the algorithm has no timers"),
+        ("sites", plan.latencies.is_none(), "no latencies name the sites: add --latencies FILE"),
+    ];
+    reasons.iter().find(|(ignored, holds, _)| *ignored == name && *holds).map(|(_, _, why)| *why)
 }

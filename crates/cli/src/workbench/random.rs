@@ -1,5 +1,6 @@
 //! `tokenwood check --random`: many random runs.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -7,15 +8,16 @@ use algorithms::info::Allowance;
 use algorithms::registry;
 use algorithms::trace::Trace;
 use algorithms::{Case, Conditions, Property, SettingError, Violation};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use checker::Job;
 use serde_json::json;
 use simulator::random::{self, RandomJob, standard};
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::interrupt;
 use crate::terminal::output::say;
-use crate::terminal::table::grouped;
+use crate::terminal::table::{self, count, grouped};
 use crate::workbench::check_arguments::{Arguments, Random};
 use crate::workbench::check_report;
 use crate::workbench::trace::print_steps;
@@ -23,6 +25,8 @@ use crate::workbench::trace::print_steps;
 /// What many runs came to.
 struct Runs {
     done: u64,
+    /// How many were wanted.
+    of: u64,
     entries: u64,
     messages: u64,
     steps: u64,
@@ -30,15 +34,44 @@ struct Runs {
     violation: Option<(u64, Violation, Trace)>,
 }
 
-/// Runs from one seed after the other until there is a violation that is asked for.
+impl Runs {
+    fn are_partial(&self) -> bool {
+        self.violation.is_none() && self.done < self.of
+    }
+
+    fn ended(&self) -> Ended {
+        match &self.violation {
+            Some(_) => Ended::Violated,
+            None if self.are_partial() => Ended::Interrupted,
+            None => Ended::Well,
+        }
+    }
+}
+
+/// So many seeds from this one on.
+fn seeds(first: u64, runs: u64) -> Result<RangeInclusive<u64>> {
+    if runs == 0 {
+        bail!("--random 0 takes no run: try --random 1000");
+    }
+    match first.checked_add(runs - 1) {
+        Some(last) => Ok(first..=last),
+        None => bail!("there are no {} seeds from {first} on: take a smaller --seed", grouped(runs)),
+    }
+}
+
+/// Runs from one seed after the other until there is a violation that is asked for, or a signal asks to stop.
 fn run_seeds(
     name: &str,
     job: &RandomJob,
     only: Option<Property>,
-    seeds: std::ops::Range<u64>,
+    seeds: RangeInclusive<u64>,
 ) -> Result<Runs, SettingError> {
-    let mut runs = Runs { done: 0, entries: 0, messages: 0, steps: 0, violation: None };
+    let of = seeds.end() - seeds.start() + 1;
+    let mut runs = Runs { done: 0, of, entries: 0, messages: 0, steps: 0, violation: None };
     for seed in seeds {
+        if interrupt::is_asked() {
+            break;
+        }
         let run = random::run(name, job, seed)?;
         runs.done += 1;
         runs.entries += run.entries;
@@ -55,43 +88,48 @@ fn run_seeds(
     Ok(runs)
 }
 
-pub(crate) fn run(name: &str, job: &Job, wanted: &Random, format: Format) -> Result<Ended> {
+pub(crate) fn run(name: &str, job: &Job, wanted: &Random, arguments: &Arguments) -> Result<Ended> {
+    let seeds = seeds(wanted.seed, wanted.runs)?;
     let random = RandomJob { case: job.case.clone(), pause: wanted.pause };
     let started = Instant::now();
-    let seeds = wanted.seed..wanted.seed.saturating_add(wanted.runs);
     let runs = run_seeds(name, &random, job.only, seeds)?;
     let seconds = started.elapsed().as_secs_f64();
-    let file = PathBuf::from(format!("{}.random.trace.json", name.replace(['(', ')'], "-")));
-    if let Some((_, _, trace)) = &runs.violation {
-        check_report::save(trace, &file)?;
-    }
-    if format == Format::Json {
+    if arguments.format == Format::Json {
         say!("{}", as_json(name, &job.case, &runs, seconds));
     } else {
-        print(name, &runs, seconds, &file);
+        print(name, wanted.seed, &runs, seconds);
     }
-    Ok(if runs.violation.is_some() { Ended::Violated } else { Ended::Well })
+    if let Some((_, _, trace)) = &runs.violation {
+        let usual = || PathBuf::from(format!("{}.random.trace.json", name.replace(['(', ')'], "-")));
+        check_report::save_if_possible(
+            trace,
+            &arguments.trace.clone().unwrap_or_else(usual),
+            arguments.format,
+        );
+    }
+    Ok(runs.ended())
 }
 
 /// All algorithms in their standard settings, so many runs for each algorithm.
 pub(crate) fn run_all(runs: u64, arguments: &Arguments) -> Result<Ended> {
     let mut ended = Ended::Well;
     let seed = arguments.seed.unwrap_or(1);
+    seeds(seed, runs)?;
     for info in registry::ALL.iter().filter(|info| arguments.wants(info.name)) {
         let jobs = standard(info);
         let each = runs.div_ceil(jobs.len() as u64);
         for job in &jobs {
             let started = Instant::now();
-            let seeds = seed..seed.saturating_add(each);
-            let runs = run_seeds(info.name, job, None, seeds)?;
-            let seconds = started.elapsed().as_secs_f64();
-            if runs.violation.is_some() {
-                ended = Ended::Violated;
+            if interrupt::is_asked() {
+                return Ok(ended.worse(Ended::Interrupted));
             }
+            let runs = run_seeds(info.name, job, None, seeds(seed, each)?)?;
+            let seconds = started.elapsed().as_secs_f64();
+            ended = ended.worse(runs.ended());
             if arguments.format == Format::Json {
                 say!("{}", as_json(info.name, &job.case, &runs, seconds));
             } else {
-                say!("{}", summary(info.name, &job.case, &runs, seconds));
+                say!("{}", table::flowed(&summary(info.name, &job.case, &runs, seconds), 2));
             }
         }
     }
@@ -103,16 +141,19 @@ fn summary(name: &str, case: &Case, runs: &Runs, seconds: f64) -> String {
     let options: Vec<String> =
         setting.options.iter().map(|(name, value)| format!(", {name}={value}")).collect();
     let faults = if case.allowance.conditions() == Conditions::Faulty {
-        format!(", {losses} losses, {duplicates} duplicates, {crashes} crashes a run")
+        let number = |number: &u32, what: &str| count((*number).into(), what);
+        let (losses, duplicates) = (number(losses, "loss"), number(duplicates, "duplicate"));
+        format!(", {losses}, {duplicates}, {} a run", number(crashes, "crash"))
     } else {
         String::new()
     };
-    let verdict = runs
-        .violation
-        .as_ref()
-        .map_or("no violation, no client stuck".to_string(), |(seed, violation, _)| {
-            format!("VIOLATED with seed {seed}: {violation}")
-        });
+    let verdict = match &runs.violation {
+        Some((seed, violation, _)) => format!("VIOLATED with seed {seed}: {violation}"),
+        None if runs.are_partial() => {
+            format!("interrupted, no violation so far in these of {}", grouped(runs.of))
+        }
+        None => "no violation, no client stuck".to_string(),
+    };
     format!(
         "{name:22} {:>7} runs {:>9} entries {:>10} messages {seconds:>7.2} s  n={} k={} m={}{}{}{faults}: {verdict}",
         grouped(runs.done),
@@ -137,6 +178,8 @@ fn as_json(name: &str, case: &Case, runs: &Runs, seconds: f64) -> serde_json::Va
         "entries": runs.entries,
         "messages": runs.messages,
         "exhausted": false,
+        "of_runs": runs.of,
+        "partial": runs.are_partial(),
         "verdict": if violation.is_some() { "violated" } else { "unknown" },
         "violated": violation.map(|(_, violation, _)| violation.property.name()),
         "detail": violation.map(|(_, violation, _)| &violation.detail),
@@ -147,22 +190,35 @@ fn as_json(name: &str, case: &Case, runs: &Runs, seconds: f64) -> serde_json::Va
     })
 }
 
-fn print(name: &str, runs: &Runs, seconds: f64, file: &std::path::Path) {
-    say!(
-        "{name}: {} random runs, {} entries, {} messages ({:.2} an entry), {} steps, {seconds:.2} s",
-        grouped(runs.done),
-        grouped(runs.entries),
-        grouped(runs.messages),
+fn print(name: &str, first: u64, runs: &Runs, seconds: f64) {
+    let numbers = format!(
+        "{name}: {}, {}, {} ({:.2} an entry), {}, {seconds:.2} s",
+        count(runs.done, "random run"),
+        count(runs.entries, "entry"),
+        count(runs.messages, "message"),
         runs.messages as f64 / runs.entries.max(1) as f64,
-        grouped(runs.steps),
+        count(runs.steps, "step"),
     );
+    say!("{}", table::flowed(&numbers, 2));
     match &runs.violation {
-        None => say!("No violation, no client left waiting. (Random runs prove no more than that.)"),
+        None if runs.are_partial() => {
+            let (next, rest) = (first + runs.done, runs.of - runs.done);
+            let done = format!(
+                "Interrupted: no violation so far in {} of {}",
+                grouped(runs.done),
+                count(runs.of, "run")
+            );
+            say!("{}", table::flowed(&format!("{done}. --random {rest} --seed {next} takes the others."), 0));
+        }
+        None => {
+            let text = "No violation, no client left waiting. (Random runs prove no more than that.)";
+            say!("{}", table::flowed(text, 0));
+        }
         Some((seed, violation, trace)) => {
-            say!("Violated with seed {seed} after {} steps: {violation}", trace.steps.len());
+            let steps = count(trace.steps.len() as u64, "step");
+            say!("{}", table::flowed(&format!("Violated with seed {seed} after {steps}: {violation}"), 2));
             let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
             print_steps(trace, &shows);
-            say!("Saved; 'tokenwood trace {}' replays it.", file.display());
         }
     }
 }

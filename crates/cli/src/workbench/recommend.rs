@@ -5,16 +5,19 @@ use std::time::Instant;
 use algorithms::{Info, registry};
 use anyhow::{Result, bail};
 use clap::Args;
+use serde_json::Value;
 use simulator::fault::Verb;
 use simulator::plan::PARAMETERS;
 use simulator::{Plan, Point, Summary};
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
+use crate::terminal::{interrupt, table};
 use crate::workbench::candidates::{self, Candidate};
 use crate::workbench::plan_arguments::PlanArguments;
-use crate::workbench::{recommend_map, recommend_report};
+use crate::workbench::{recommend_map, recommend_report, simulated};
 
 /// Simulate the algorithms that fit a load, and rank them by how long clients wait and how many messages it takes.
 ///
@@ -26,7 +29,9 @@ use crate::workbench::{recommend_map, recommend_report};
 ///
 /// Times are in any unit you like, the rate is per that unit; what is not given is as for 'tokenwood simulate'. A hop is the transit over one link of a topology, or the mean of the latencies between nodes, with both processors.
 ///
-/// Exit code: 0 there is a recommendation; 2 wrong usage, or nothing fits.
+/// Ctrl-C stops it and ranks those that have been simulated; a second one ends it at once.
+///
+/// Exit code: 0 there is a recommendation; 2 wrong usage, or nothing fits; 130 or 143 stopped by Ctrl-C or SIGTERM.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -72,8 +77,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let each = (plan.entries + plan.warmup).saturating_mul(arguments.seeds);
     let progress = Progress::new("recommend", each.saturating_mul(candidates.len() as u64));
     let (mut ranking, mut refused) = (Vec::new(), Vec::new());
+    interrupt::listen()?;
+    let all = candidates.len();
     for candidate in candidates {
-        match measure(arguments, &candidate)? {
+        let measured = measure(arguments, &candidate)?;
+        if interrupt::is_asked() {
+            break;
+        }
+        match measured {
             Ok((info, summary)) => {
                 let score = score(&plan, &summary);
                 ranking.push(Measured { candidate, info, summary, score, on_front: false });
@@ -85,11 +96,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     progress.finish();
     rank(&mut ranking);
     let seconds = began.elapsed().as_secs_f64();
+    let found = Found { ranking: &ranking, refused: &refused, seconds, all };
+    if ranking.len() + refused.len() < all {
+        return Ok(interrupted(arguments, &plan, &found));
+    }
     if arguments.format == Format::Json {
         let map = recommend_map::as_json(&plan)?;
-        recommend_report::json(&plan, (arguments.seed, arguments.seeds), &ranking, &refused, &map, seconds);
+        recommend_report::json(&plan, (arguments.seed, arguments.seeds), &found, &map);
     } else {
-        recommend_report::print(&plan, &ranking, &refused, seconds);
+        recommend_report::print(&plan, &found);
         if !ranking.is_empty() {
             recommend_map::print(&plan)?;
         }
@@ -97,13 +112,42 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if ranking.is_empty() {
         bail!("no algorithm fits: the reasons are above; change the load or the faults they name");
     }
-    Ok(Ended::Well)
+    Ok(if interrupt::is_asked() { Ended::Interrupted } else { Ended::Well })
+}
+
+/// What was found of all candidates.
+pub(crate) struct Found<'a> {
+    pub(crate) ranking: &'a [Measured],
+    pub(crate) refused: &'a [Refused],
+    pub(crate) seconds: f64,
+    /// How many candidates there are; if they are more than those above, a signal has stopped it.
+    pub(crate) all: usize,
+}
+
+/// Ranks those that have been simulated.
+fn interrupted(arguments: &Arguments, plan: &Plan, found: &Found<'_>) -> Ended {
+    if arguments.format == Format::Json {
+        recommend_report::json(plan, (arguments.seed, arguments.seeds), found, &Value::Null);
+        return Ended::Interrupted;
+    }
+    recommend_report::print(plan, found);
+    let tried = found.ranking.len() + found.refused.len();
+    let text = format!(
+        "Interrupted: {tried} of {} were tried; one that was not may be better. The same command begins again; fewer \
+         --seeds or --entries end sooner.",
+        table::count(found.all as u64, "candidate")
+    );
+    say!("{}", table::flowed(&text, 0));
+    Ended::Interrupted
 }
 
 /// What all candidates have in common; refuses what makes no sense for any of them.
 fn common_plan(arguments: &Arguments) -> Result<Plan> {
     if arguments.seeds == 0 {
-        bail!("there must be at least one seed");
+        bail!("there must be at least one seed: --seeds 1");
+    }
+    if arguments.seed.checked_add(arguments.seeds - 1).is_none() {
+        bail!("there are no {} seeds from {} on: take a smaller --seed", arguments.seeds, arguments.seed);
     }
     for name in arguments.plan.given() {
         if name == "defect" || !PARAMETERS.iter().any(|parameter| parameter.name == name) {
@@ -123,6 +167,7 @@ fn common_plan(arguments: &Arguments) -> Result<Plan> {
     let info = if several { grouped } else { single };
     let plan = arguments.plan.plan(info)?;
     plan.validate(info)?;
+    arguments.plan.refuse_ignored(&plan, info)?;
     Ok(plan)
 }
 
@@ -143,16 +188,25 @@ fn measure(arguments: &Arguments, candidate: &Candidate) -> Result<Result<(Info,
     }
     let wanted = point.plan.entries;
     (point.plan.entries, point.plan.warmup) = (LEAST_ENTRIES.min(wanted), 0);
-    let trial = point.run()?;
+    // Without one, a signal has stopped it: the caller throws the result away.
+    let stopped = || Err("it was not simulated".to_string());
+    let Some(trial) = run_unless_stopped(&point)? else { return Ok(stopped()) };
     let messages = trial.messages_per_entry.mean.max(1.0) * arguments.seeds as f64;
     let affordable = ((MOST_MESSAGES / messages) as u64).max(LEAST_ENTRIES);
     point.plan.warmup = arguments.plan.plan(info)?.warmup.min(affordable);
     (point.plan.entries, point.seeds) = (wanted.min(affordable), arguments.seeds);
-    let summary = if trial.violation.is_some() { trial } else { point.run()? };
+    let summary = if trial.violation.is_some() { Some(trial) } else { run_unless_stopped(&point)? };
+    let Some(summary) = summary else { return Ok(stopped()) };
     Ok(match &summary.violation {
         Some((seed, violation)) => Err(format!("does not hold here: {violation} (seed {seed})")),
         None => Ok((*info, summary)),
     })
+}
+
+/// Runs a point; `None` if a signal asks to stop before it is complete.
+fn run_unless_stopped(point: &Point) -> Result<Option<Summary>> {
+    let mut simulated = simulated::simulate(std::slice::from_ref(point), &|_| ())?;
+    Ok(simulated.summaries.pop())
 }
 
 /// Why an algorithm does not fit the network and the faults, by what it declares.

@@ -4,11 +4,14 @@ use anyhow::Result;
 use figures::Results;
 use figures::map::{Judged, Map, Measure, Plane, RATES, SECTIONS, usual_entries};
 use serde_json::{Value, json};
+use simulator::Plan;
 use simulator::workload::Workload;
-use simulator::{Plan, batch};
 
+use crate::terminal::interrupt;
 use crate::terminal::output::say;
+use crate::terminal::table;
 use crate::workbench::map::judged_as_json;
+use crate::workbench::simulated;
 
 /// Larger systems take too long for an aside.
 const MOST_NODES: u32 = 100;
@@ -61,8 +64,8 @@ impl Nearest {
         };
         let one = map(Plane::Load { rates: vec![RATES[column]], sections: vec![SECTIONS[row]] });
         let points = one.points();
-        let summaries = batch::run_all(&points, &|_| ())?;
-        let results = Results::new(points, summaries);
+        let simulated = simulated::simulate(&points, &|_| ())?;
+        let results = Results::new(simulated.points, simulated.summaries);
         let judge = |(_, measure)| Some((measure, one.judge(&results, measure, (0, 0))?));
         let best = Measure::ALL.into_iter().filter_map(judge).collect();
         Ok(Some(Nearest { map: whole, cell: (column, row), best }))
@@ -80,8 +83,13 @@ pub(crate) fn print(plan: &Plan) -> Result<()> {
         say!("\nOn no map: {}.", off_the_map(plan).unwrap_or("nothing fits"));
         return Ok(());
     };
+    if interrupt::is_asked() {
+        say!("\nInterrupted: who is best in the nearest cell of the map was not simulated.");
+        return Ok(());
+    }
     let place = nearest.map.place_in_words(nearest.cell);
-    say!("\nOn the map of sizes like this, the nearest cell is {place} (in hops). Best there:");
+    let text = format!("On the map of sizes like this, the nearest cell is {place} (in hops). Best there:");
+    say!("\n{}", table::flowed(&text, 0));
     for (measure, judged) in &nearest.best {
         let Judged { best, value, tied, margin, .. } = judged;
         let margin = if tied.is_empty() {
@@ -93,9 +101,10 @@ pub(crate) fn print(plan: &Plan) -> Result<()> {
             let others: Vec<String> = tied.iter().map(|other| other.label()).collect();
             format!("as good, as far as {SEEDS} runs can tell: {}", others.join(", "))
         };
-        say!("  {:9} {} {:.3}: {margin}", measure.name(), best.label(), value.mean);
+        let line = format!("  {:9} {} {:.3}: {margin}", measure.name(), best.label(), value.mean);
+        say!("{}", table::flowed(&line, 12));
     }
-    say!("'{}' draws the map.", nearest.command());
+    say!("{}", table::flowed(&format!("'{}' draws the map.", nearest.command()), 2));
     Ok(())
 }
 
@@ -109,6 +118,7 @@ pub(crate) fn as_json(plan: &Plan) -> Result<Value> {
     Ok(json!({
         "rate": cell.rate,
         "section": cell.section.mean,
+        "partial": interrupt::is_asked(),
         "best": best.collect::<std::collections::BTreeMap<_, _>>(),
         "command": nearest.command(),
     }))

@@ -9,14 +9,15 @@ use crate::terminal::table;
 use crate::workbench::algorithms;
 use crate::workbench::candidates::Candidate;
 use crate::workbench::plan_arguments;
-use crate::workbench::recommend::{Measured, Refused};
+use crate::workbench::recommend::{Found, Measured, Refused};
 
 /// A runner-up this near is as good, as far as a simulation can tell.
 const AS_GOOD: f64 = 1.02;
 /// Jain's index so far below the best one is worth a warning.
 const UNFAIR: f64 = 0.95;
 
-pub(crate) fn print(plan: &Plan, ranking: &[Measured], refused: &[Refused], seconds: f64) {
+pub(crate) fn print(plan: &Plan, found: &Found<'_>) {
+    let Found { ranking, refused, seconds, all } = found;
     let setting = &plan.setting;
     let places = match (setting.tokens, setting.groups) {
         (_, groups) if groups > 1 => format!("{groups} groups"),
@@ -24,33 +25,34 @@ pub(crate) fn print(plan: &Plan, ranking: &[Measured], refused: &[Refused], seco
         (tokens, _) => format!("{tokens} tokens"),
     };
     let hop = short(plan.mean_hop());
-    say!(
-        "{} nodes, {places}, rate {}, sections of {}, a hop of {hop}{}",
-        setting.nodes,
+    let described = format!(
+        "{}, {places}, rate {}, sections of {}, a hop of {hop}{}",
+        table::count(setting.nodes.into(), "node"),
         plan.rate,
         plan.section.mean,
         plan_arguments::network(plan)
     );
+    say!("{}", table::flowed(&described, 2));
     if !ranking.is_empty() {
         say!();
         let heading = ["", "algorithm", "wait", "p99", "longest", "messages", "words", "fairness", "needs"];
         let mut rows = vec![heading.map(str::to_string).to_vec()];
-        rows.extend((1..).zip(ranking).map(|(rank, measured)| row(rank, measured)));
-        table::print(&rows);
-        say!("\n* no other has both a shorter wait and fewer messages. Messages and words are per entry.");
+        rows.extend((1..).zip(*ranking).map(|(rank, measured)| row(rank, measured)));
+        table::print_keyed(&rows, 2);
+        let star = "* no other has both a shorter wait and fewer messages. Messages and words are per entry.";
+        say!("\n{}", table::flowed(star, 2));
     }
     if !refused.is_empty() {
         say!("\nNot ranked:");
-        for Refused { candidate, reason } in refused {
-            say!("  {}: {reason}", candidate.label());
+        for Refused { candidate, reason } in *refused {
+            say!("{}", table::flowed(&format!("  {}: {reason}", candidate.label()), 4));
         }
     }
     if let Some(advice) = Advice::of(ranking) {
-        say!("\n{}\n{}", advice.extremes, advice.recommendation);
+        say!("\n{}\n{}", table::flowed(&advice.extremes, 0), table::flowed(&advice.recommendation, 0));
     }
     if !ranking.is_empty() {
-        let tried = ranking.len() + refused.len();
-        say!("\n{} of {tried} ranked in {seconds:.1} s; every property held at every event", ranking.len());
+        say!("\n{} of {all} ranked in {seconds:.1} s; every property held at every event", ranking.len());
     }
 }
 
@@ -75,14 +77,9 @@ fn row(rank: usize, measured: &Measured) -> Vec<String> {
     ]
 }
 
-pub(crate) fn json(
-    plan: &Plan,
-    (seed, seeds): (u64, u64),
-    ranking: &[Measured],
-    refused: &[Refused],
-    map: &Value,
-    seconds: f64,
-) {
+pub(crate) fn json(plan: &Plan, (seed, seeds): (u64, u64), found: &Found<'_>, map: &Value) {
+    let Found { ranking, refused, seconds, all } = found;
+    let partial = ranking.len() + refused.len() < *all;
     let advice = Advice::of(ranking);
     let label = |of: Option<&Measured>| of.map(|measured| measured.candidate.label());
     let report = json!({
@@ -112,6 +109,8 @@ pub(crate) fn json(
         "recommended": label(advice.as_ref().map(|advice| advice.best)),
         "reason": advice.as_ref().map(|advice| advice.recommendation.clone()),
         "map": map,
+        "partial": partial,
+        "candidates": all,
         "seconds": seconds,
     });
     say!("{report}");

@@ -14,6 +14,8 @@ const MARKER: &str = "tokenwood-report.json";
 /// A folder that a report can be written to.
 pub(crate) struct ReportFolder {
     path: PathBuf,
+    /// Whether an earlier report is in it.
+    pub(crate) has_report: bool,
 }
 
 impl ReportFolder {
@@ -29,7 +31,8 @@ impl ReportFolder {
         if !marker.exists() && found.next().is_some() {
             bail!("the folder '{shown}' holds files that are not a report: {elsewhere}");
         }
-        let folder = ReportFolder { path: path.to_path_buf() };
+        let has_report = path.join("index.html").exists();
+        let folder = ReportFolder { path: path.to_path_buf(), has_report };
         // A marker that was there stays as it is: it still says what is in the folder.
         let trial = path.join(".tokenwood-trial");
         fs::write(&trial, "")

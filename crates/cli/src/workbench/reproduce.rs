@@ -11,21 +11,23 @@ use figures::thesis::sockets;
 use figures::{Effort, Exhibit, Part, Results, results};
 use serde_json::{Value, json};
 use simulator::Point;
-use simulator::batch::run_all;
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::interrupt;
 use crate::terminal::output::{note, say};
-use crate::terminal::progress::Progress;
-use crate::terminal::table::{self, grouped};
+use crate::terminal::table::{self, count};
 use crate::workbench::report_folder::ReportFolder;
+use crate::workbench::simulated::{self, Simulated};
 use crate::workbench::sockets_experiment;
 
 /// Compute the figures, tables and claims of the papers again, and write a report.
 ///
 /// The folder gets index.html, which needs no other file, and each chart as SVG, PNG and CSV. A report that is already there is replaced. The same command gives the same files on every run and any number of cores, except with --sockets, which measures.
 ///
-/// Exit code: 0 written, whatever the verdicts are; 1 a property was violated in a run; 2 wrong usage, or a run over sockets failed.
+/// Ctrl-C stops it and writes the exhibits that are complete, unless another report is in the folder; a second one ends it at once.
+///
+/// Exit code: 0 written, whatever the verdicts are; 1 a property was violated in a run; 2 wrong usage, or a run over sockets failed; 130 or 143 stopped by Ctrl-C or SIGTERM without a violation.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Exhibits ('tokenwood reproduce --list' lists them), or the beginning of their names: 'thesis' for all of the thesis
@@ -35,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "names")]
     all: bool,
     /// List the exhibits and exit
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["quick", "seeds", "out"])]
     list: bool,
     /// The thesis' experiment (figures 30 and 31, tables I and II) with processes over TCP, beside its simulation
     #[arg(long, conflicts_with_all = ["names", "all", "list"])]
@@ -73,6 +75,10 @@ impl Arguments {
             (_, true) => "--all".to_string(),
             _ => self.names.join(" "),
         };
+        self.command_for(&names, effort)
+    }
+
+    fn command_for(&self, names: &str, effort: &Effort) -> String {
         let quick = if self.quick { " --quick" } else { "" };
         format!("tokenwood reproduce {names}{quick} --seeds {} --out DIR", effort.seeds)
     }
@@ -102,11 +108,68 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     let out = arguments.out.as_deref().context("name the folder to write to with --out")?;
     let folder = ReportFolder::prepare(out)?;
+    interrupt::listen()?;
     let began = Instant::now();
-    let (results, run) = simulate(arguments, &effort, points)?;
+    let (results, run) = simulate(arguments, &effort, &points)?;
     let simulated = began.elapsed().as_secs_f64();
+    let is_complete = |exhibit: &Exhibit| (exhibit.points)(&effort).iter().all(|point| results.has(point));
+    let (exhibits, left): (Vec<Exhibit>, Vec<Exhibit>) = exhibits.into_iter().partition(is_complete);
+    if !left.is_empty() {
+        let part = Stopped { exhibits: &exhibits, left: &left, simulated };
+        return interrupted(arguments, &folder, &effort, &part, &results, run);
+    }
     let shown: Vec<Shown> = exhibits.iter().map(|exhibit| Shown::of(exhibit, &effort, &results)).collect();
-    write(arguments, &folder, &run, &shown, simulated)
+    write(arguments, &folder, &run, &shown, simulated, &[])
+}
+
+/// What there is when a signal has stopped it.
+struct Stopped<'a> {
+    exhibits: &'a [Exhibit],
+    left: &'a [Exhibit],
+    simulated: f64,
+}
+
+/// Writes and prints the exhibits that are complete. A report that is there already may have more, so it stays.
+fn interrupted(
+    arguments: &Arguments,
+    folder: &ReportFolder,
+    effort: &Effort,
+    part: &Stopped<'_>,
+    results: &Results,
+    run: Run,
+) -> Result<Ended> {
+    let names = |exhibits: &[Exhibit]| exhibits.iter().map(|exhibit| exhibit.id).collect::<Vec<_>>();
+    let (done, left) = (names(part.exhibits), names(part.left));
+    let shown: Vec<Shown> = part.exhibits.iter().map(|exhibit| Shown::of(exhibit, effort, results)).collect();
+    let written = !done.is_empty() && !folder.has_report;
+    if written {
+        let run = Run { command: arguments.command_for(&done.join(" "), effort), ..run };
+        write(arguments, folder, &run, &shown, part.simulated, &left)?;
+    } else if arguments.format == Format::Json {
+        say!(
+            "{}",
+            json!({ "partial": true, "left": left, "exhibits": shown.iter().map(as_json).collect::<Value>() })
+        );
+    } else {
+        print_claims(&shown);
+    }
+    if arguments.format == Format::Table {
+        let (done, of) = (done.len(), count((done.len() + left.len()) as u64, "exhibit"));
+        let why = match (written, folder.has_report) {
+            (true, _) => "",
+            (false, true) => " Nothing is written: the earlier report stays in its folder.",
+            (false, false) => " Nothing is written.",
+        };
+        say!(
+            "{}",
+            table::flowed(
+                &format!("Interrupted: {done} of {of} are complete.{why} This computes the others:"),
+                0
+            )
+        );
+        say!("{}", table::flowed(&arguments.command_for(&left.join(" "), effort), 2));
+    }
+    Ok(ended(&shown).worse(Ended::Interrupted))
 }
 
 /// The experiment of the thesis: first the processes, then the simulation with what they measured.
@@ -115,47 +178,55 @@ fn over_sockets(arguments: &Arguments, effort: &Effort) -> Result<Ended> {
     let out = arguments.out.as_deref().context("name the folder to write to with --out")?;
     let folder = ReportFolder::prepare(out)?;
     let outcome = arguments.experiment.measure(&runs)?;
-    let points = outcome.measured.iter().map(|measured| sockets::point(measured, effort.seeds)).collect();
+    let points: Vec<Point> =
+        outcome.measured.iter().map(|measured| sockets::point(measured, effort.seeds)).collect();
     let began = Instant::now();
-    let (results, run) = simulate(arguments, effort, points)?;
+    let (results, run) = simulate(arguments, effort, &points)?;
     let run = Run { measured: Some(outcome.summary), ..run };
     let shown = sockets::show(&outcome.measured, effort.seeds, &results);
     if arguments.format == Format::Table {
         print_tables(&shown);
     }
-    write(arguments, &folder, &run, &shown, began.elapsed().as_secs_f64())
+    write(arguments, &folder, &run, &shown, began.elapsed().as_secs_f64(), &[])
 }
 
-/// Writes the report and says what is in it.
+/// Writes the report and says what is in it. What is left was not computed, because a signal has stopped it.
 fn write(
     arguments: &Arguments,
     folder: &ReportFolder,
     run: &Run,
     shown: &[Shown],
     simulated: f64,
+    left: &[&str],
 ) -> Result<Ended> {
     let began = Instant::now();
     let content: Value = shown.iter().map(as_json).collect();
     let index = folder.write(&report::files(run, shown), &content)?;
-    if arguments.format == Format::Json {
+    if arguments.format == Format::Json && !left.is_empty() {
+        say!("{}", json!({ "partial": true, "left": left, "exhibits": content }));
+    } else if arguments.format == Format::Json {
         say!("{content}");
     } else {
         print_claims(shown);
         if let Some(measured) = &run.measured {
             say!("{measured}");
         }
-        let (points, entries) = (grouped(run.points), grouped(run.entries));
+        let (points, entries) = (count(run.points, "point"), count(run.entries, "entry"));
         let drawn = began.elapsed().as_secs_f64();
-        say!("{points} points, {entries} entries in {simulated:.1} s, drawn in {drawn:.1} s");
+        say!("{points}, {entries} in {simulated:.1} s, drawn in {drawn:.1} s");
         say!("the report is {}", index.display());
     }
-    let violated = shown.iter().any(|shown| !shown.violations.is_empty());
     for shown in shown {
         for violation in &shown.violations {
             note!("tokenwood: VIOLATED in {}: {violation}", shown.id);
         }
     }
-    Ok(if violated { Ended::Violated } else { Ended::Well })
+    Ok(ended(shown))
+}
+
+fn ended(shown: &[Shown]) -> Ended {
+    let violated = shown.iter().any(|shown| !shown.violations.is_empty());
+    if violated { Ended::Violated } else { Ended::Well }
 }
 
 /// The exhibits that are named, in the order of the report; all of them if none is.
@@ -209,14 +280,9 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Simulates every point once.
-fn simulate(arguments: &Arguments, effort: &Effort, points: Vec<Point>) -> Result<(Results, Run)> {
-    let planned = |point: &Point| point.plan.entries.saturating_mul(point.seeds);
-    let total = points.iter().map(planned).fold(0, u64::saturating_add);
-    let progress = Progress::new("reproduce", total);
-    let summaries = run_all(&points, &|index| progress.add(points[index].plan.entries));
-    progress.finish();
-    let summaries = summaries?;
+/// Simulates every point once, until a signal asks to stop.
+fn simulate(arguments: &Arguments, effort: &Effort, points: &[Point]) -> Result<(Results, Run)> {
+    let Simulated { points, summaries, .. } = simulated::simulate_visibly("reproduce", points)?;
     let run = Run {
         command: arguments.command(effort),
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -298,7 +364,10 @@ fn print_claims(shown: &[Shown]) {
         table::print(&rows);
         let counts = Counts::of(shown);
         let Counts { reproduce, differ, do_not } = counts;
-        say!("{} claims: {reproduce} reproduce, {differ} differ, {do_not} do not", counts.all());
+        say!(
+            "{}: {reproduce} reproduce, {differ} differ, {do_not} do not",
+            count(counts.all() as u64, "claim")
+        );
     }
 }
 

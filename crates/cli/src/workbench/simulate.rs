@@ -1,6 +1,6 @@
 //! `tokenwood simulate`: runs an algorithm under a load and prints what it costs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use algorithms::registry;
@@ -9,20 +9,24 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use simulator::workload::Workload;
-use simulator::{Estimate, Plan, Point, Summary};
+use simulator::{Estimate, Outcome, Plan, Point, Summary};
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::interrupt;
 use crate::terminal::output::say;
-use crate::terminal::table::{self, grouped};
+use crate::terminal::table::{self, count, grouped};
 use crate::workbench::check_report;
 use crate::workbench::plan_arguments::{self, PlanArguments};
+use crate::workbench::{simulated, sweep_report};
 
 /// Simulate an algorithm under a load, and measure how long clients wait and how many messages it takes.
 ///
 /// Times are in any unit you like, the rate is per that unit. The defaults are the thesis' model: 30 nodes, 3 tokens, Ts = Tr = 0.1, Tt = 0.8, E = 0.0002. Every property is checked at every event. A seed decides everything: the same seed gives the same results on every machine and any number of cores.
 ///
-/// Exit code: 0 measured; 1 a property was violated (the run's trace is saved); 2 wrong usage.
+/// Ctrl-C stops it and prints what was measured so far; a second one ends it at once.
+///
+/// Exit code: 0 measured; 1 a property was violated (the run's trace is saved); 2 wrong usage; 130 or 143 stopped by Ctrl-C or SIGTERM without a violation.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The algorithm ('tokenwood algorithms' lists them), or partitioned(NAME)
@@ -49,33 +53,90 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let info = registry::info(&arguments.name)?;
     let mut plan = arguments.plan.plan(info)?;
+    arguments.plan.refuse_ignored(&plan, info)?;
     plan.check = !arguments.no_check;
     let point =
         Point { algorithm: arguments.name.clone(), plan, seed: arguments.seed, seeds: arguments.seeds };
     point.validate()?;
+    interrupt::listen()?;
     let began = Instant::now();
-    let summary = point.run()?;
+    let measured = measure(&point)?;
     let seconds = began.elapsed().as_secs_f64();
-    let default = PathBuf::from(format!("{}.trace.json", point.algorithm.replace(['(', ')'], "-")));
-    let file = arguments.trace.as_deref().unwrap_or(&default);
-    if arguments.trace.is_some() || summary.violation.is_some() {
-        let seed = summary.violation.as_ref().map_or(point.seed, |(seed, _)| *seed);
-        let outcome = point.record(seed)?;
-        let system = registry::system(&point.algorithm, &point.plan.setting)?;
-        let (conditions, violation) = (point.plan.conditions(system.info()), outcome.violation.as_ref());
-        let trace = Trace::record(system, conditions, violation, &outcome.steps);
-        check_report::save(&trace, file)?;
-    }
     if arguments.format == Format::Json {
-        say!("{}", as_json(&point, &summary, seconds));
+        say!("{}", as_json(&point, &measured, seconds));
     } else {
-        print(&point, &summary, seconds, file, arguments.trace.is_some());
+        print(&point, &measured, seconds);
     }
-    Ok(if summary.violation.is_some() { Ended::Violated } else { Ended::Well })
+    let violation = measured.summary.violation.as_ref();
+    if violation.is_some() || arguments.trace.is_some() && measured.partial.is_none() {
+        // After the results: where nothing can be written, the results stay.
+        let seed = violation.map_or(point.seed, |(seed, _)| *seed);
+        save_trace(arguments, &point, seed, violation.is_some())?;
+    }
+    Ok(match (violation, &measured.partial) {
+        (Some(_), _) => Ended::Violated,
+        (None, Some(_)) => Ended::Interrupted,
+        (None, None) => Ended::Well,
+    })
+}
+
+/// What was measured of a point.
+struct Measured {
+    summary: Summary,
+    /// If a signal has stopped it.
+    partial: Option<Partial>,
+}
+
+/// How far a point has come.
+struct Partial {
+    /// The seeds of the runs that are finished.
+    finished: Vec<u64>,
+    /// Of the one run that is measured although it is not finished: how many entries it has.
+    entries: Option<u64>,
+}
+
+/// Simulates until a signal asks to stop. Then finished runs count; only if there are none, the first unfinished one does.
+fn measure(point: &Point) -> Result<Measured> {
+    let mut simulated = simulated::simulate_visibly("simulate", std::slice::from_ref(point))?;
+    if let Some(summary) = simulated.summaries.pop() {
+        return Ok(Measured { summary, partial: None });
+    }
+    let runs = simulated.incomplete.pop().map(|(_, runs)| runs).unwrap_or_default();
+    let (finished, unfinished): (Vec<Outcome>, Vec<Outcome>) = runs.into_iter().partition(|run| run.finished);
+    let seeds = finished.iter().map(|run| run.seed).collect();
+    if !finished.is_empty() {
+        let partial = Partial { finished: seeds, entries: None };
+        return Ok(Measured { summary: Summary::of(&finished), partial: Some(partial) });
+    }
+    let first = unfinished.into_iter().find(|run| run.measures.entries > 0);
+    let runs: Vec<Outcome> = first.into_iter().collect();
+    let summary = Summary::of(&runs);
+    let entries = Some(summary.entries);
+    Ok(Measured { summary, partial: Some(Partial { finished: seeds, entries }) })
+}
+
+/// Saves every step of a run. Only without a violation is it an error if that cannot be done.
+fn save_trace(arguments: &Arguments, point: &Point, seed: u64, violated: bool) -> Result<()> {
+    let outcome = point.record(seed)?;
+    let system = registry::system(&point.algorithm, &point.plan.setting)?;
+    let (conditions, violation) = (point.plan.conditions(system.info()), outcome.violation.as_ref());
+    let trace = Trace::record(system, conditions, violation, &outcome.steps);
+    let usual = || PathBuf::from(format!("{}.trace.json", point.algorithm.replace(['(', ')'], "-")));
+    let file = arguments.trace.clone().unwrap_or_else(usual);
+    if violated {
+        check_report::save_if_possible(&trace, &file, arguments.format);
+        return Ok(());
+    }
+    check_report::save(&trace, &file)?;
+    if arguments.format == Format::Table {
+        say!("'tokenwood trace {}' replays the first run", file.display());
+    }
+    Ok(())
 }
 
 /// What was measured, for scripts. `seconds` is the only value that differs from run to run.
-pub(crate) fn as_json(point: &Point, summary: &Summary, seconds: f64) -> Value {
+fn as_json(point: &Point, measured: &Measured, seconds: f64) -> Value {
+    let summary = &measured.summary;
     let by_kind: Map<String, Value> = summary
         .messages_by_kind
         .iter()
@@ -128,16 +189,24 @@ pub(crate) fn as_json(point: &Point, summary: &Summary, seconds: f64) -> Value {
             "property": violation.property.name(), "detail": violation.detail, "seed": seed,
         })),
         "messages": summary.messages,
+        "partial": measured.partial.is_some(),
+        "seeds_wanted": point.seeds,
+        "seeds_finished": measured.partial.as_ref().map(|partial| &partial.finished),
         "seconds": seconds,
     })
 }
 
-fn print(point: &Point, summary: &Summary, seconds: f64, trace: &Path, asked_for: bool) {
+fn print(point: &Point, measured: &Measured, seconds: f64) {
+    let summary = &measured.summary;
+    if summary.seeds == 0 {
+        return say!("Interrupted before anything was measured; the same command begins again.");
+    }
     let Plan { setting, rate, .. } = &point.plan;
     let groups = if setting.groups > 1 { format!(", {} groups", setting.groups) } else { String::new() };
     let tokens = if setting.tokens > 1 { format!(", {} tokens", setting.tokens) } else { String::new() };
-    let network = plan_arguments::network(&point.plan);
-    say!("{}, {} nodes{tokens}{groups}, rate {rate}{network}", point.algorithm, setting.nodes);
+    let (nodes, network) = (count(setting.nodes.into(), "node"), plan_arguments::network(&point.plan));
+    let described = format!("{}, {nodes}{tokens}{groups}, rate {rate}{network}", point.algorithm);
+    say!("{}", table::flowed(&described, 2));
     let with_error = |estimate: Estimate| match estimate.stderr {
         0.0 => format!("{:.4}", estimate.mean),
         error => format!("{:.4} ± {error:.4}", estimate.mean),
@@ -185,18 +254,36 @@ fn print(point: &Point, summary: &Summary, seconds: f64, trace: &Path, asked_for
     row("fairness (Jain)", with_error(summary.fairness), range);
     row("bytes per node", grouped(summary.bytes_per_node), "state and driver, at the end".to_string());
     table::print(&rows);
-    let (entries, seeds, messages) = (grouped(summary.entries), summary.seeds, grouped(summary.messages));
-    let runs = if seeds == 1 { "1 run".to_string() } else { format!("{seeds} runs") };
-    say!("{entries} entries in {runs}, {messages} messages in {seconds:.2} s");
-    match &summary.violation {
-        Some((seed, violation)) => {
-            say!("VIOLATED in the run from seed {seed}: {violation}");
-            say!("'tokenwood trace {}' shows what happened", trace.display());
-        }
-        None if !point.plan.check => say!("the properties were not checked"),
-        None => say!("every property held at every event"),
+    let (entries, messages) = (count(summary.entries, "entry"), count(summary.messages, "message"));
+    let runs = count(summary.seeds, "run");
+    say!("{}", table::flowed(&format!("{entries} in {runs}, {messages} in {seconds:.2} s"), 0));
+    let told = match &summary.violation {
+        Some((seed, violation)) => format!("VIOLATED in the run from seed {seed}: {violation}"),
+        None if !point.plan.check => "the properties were not checked".to_string(),
+        None => "every property held at every event".to_string(),
+    };
+    say!("{}", table::flowed(&told, 2));
+    if let Some(partial) = &measured.partial {
+        say!("{}", table::flowed(&how_to_go_on(point, partial), 0));
     }
-    if asked_for && summary.violation.is_none() {
-        say!("'tokenwood trace {}' replays the first run", trace.display());
+}
+
+/// How far it has come, and which flags simulate the rest.
+fn how_to_go_on(point: &Point, partial: &Partial) -> String {
+    let (wanted, done) = (count(point.seeds, "run"), partial.finished.len() as u64);
+    if let Some(entries) = partial.entries {
+        let of = grouped(point.plan.entries);
+        return format!(
+            "Interrupted: none of {wanted} is finished; this is one that has measured {} of {of} entries. \
+             A run keeps nothing: the same command begins again; --entries takes fewer.",
+            grouped(entries)
+        );
     }
+    let seeds = sweep_report::numbers(&partial.finished);
+    let next = (point.seed..).find(|seed| !partial.finished.contains(seed)).unwrap_or(point.seed);
+    format!(
+        "Interrupted: {} of {wanted} are measured, from the seeds {seeds}. --seed {next} --seeds {} simulates the rest.",
+        grouped(done),
+        point.seeds - (next - point.seed)
+    )
 }

@@ -1,5 +1,6 @@
 //! `tokenwood sweep`: simulates every combination of names and values, and can be interrupted.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -10,9 +11,10 @@ use simulator::{Point, Summary, batch};
 
 use crate::Ended;
 use crate::terminal::format::Format;
-use crate::terminal::progress::Progress;
+use crate::terminal::interrupt;
 use crate::workbench::plan_arguments::PlanArguments;
-use crate::workbench::sweep_file::{Contents, Header, Journal, Record, Row, Shard};
+use crate::workbench::simulated;
+use crate::workbench::sweep_file::{Contents, Header, Journal, Record, Row, Rows, Shard};
 use crate::workbench::sweep_grid::{Varied, Wanted};
 use crate::workbench::sweep_report::{self, Finished};
 use crate::workbench::sweep_results::{Files, Results};
@@ -26,7 +28,8 @@ Examples:
     tokenwood sweep bulgannawar-vaidya --vary nodes=10..100:10 --vary choose=random,last-seen \\
         --tokens 5 --cs 1 --out sizes.csv
 
-  Interrupted? The same command resumes. load.journal has a line for each finished point.
+  Interrupted? The same command resumes. load.journal has a line for each finished point. More values or names with
+  the same --out? Only the new points are simulated.
 
   In parts, as a job array; the merged files are the same bytes as those of one run:
     sbatch --array=1-20 --cpus-per-task=4 --wrap 'tokenwood sweep raymond-k --vary nodes=10..1000:10 \\
@@ -43,9 +46,11 @@ docs/sweeps.md describes the files.";
 
 /// Simulate every combination of algorithms and varied parameters, on all cores, resumable.
 ///
-/// The points are the product of the names and of all --vary, the last changing fastest. Each is run from the same seeds. Results go to --out as CSV and, beside it, as JSON; the same command gives the same bytes on any number of cores, after any interruption, and in parts. Finished points are kept in a journal beside them, so that the same command resumes after an interruption.
+/// The points are the product of the names and of all --vary, the last changing fastest. Each is run from the same seeds. Results go to --out as CSV and, beside it, as JSON; the same command gives the same bytes on any number of cores, after any interruption, and in parts. Finished points are kept in a journal beside them, so that the same command resumes after an interruption. With more algorithms or values and the same --out, only the new points are simulated.
 ///
-/// Exit code: 0 measured; 1 a property was violated in a point (the others are measured all the same); 2 wrong usage, nothing was simulated.
+/// Ctrl-C stops it, prints the finished points and the command that resumes; a second one ends it at once.
+///
+/// Exit code: 0 measured; 1 a property was violated in a point (the others are measured all the same); 2 wrong usage, nothing was simulated; 130 or 143 stopped by Ctrl-C or SIGTERM without a violation.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -95,27 +100,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let path = files.journal(shard);
     // A shard writes no results, so existing ones do not matter.
     let fresh = || if shard.is_some() { Ok(()) } else { files.refuse_existing() };
-    let (journal, contents) = Journal::open(&path, &header, &fresh)?;
     let parts = Parts { header: &header, points: &points };
+    let (journal, contents) = Journal::open(&path, &header, &fresh, &|found| parts.adopt(found))?;
     parts.refuse_strangers(&contents)?;
     sweep_report::note_refused(&header.sweep);
     journal.mend(&contents)?;
+    interrupt::listen()?;
     let began = Instant::now();
     parts.simulate_missing(&contents, &journal)?;
     let seconds = began.elapsed().as_secs_f64();
     let before = contents.rows.len();
     let rows = journal.contents()?.rows;
-    let results = Results::new(&header, &rows);
-    if shard.is_none() {
+    let missing = parts.missing(&rows);
+    let results = Results::new(&header, &rows, missing.is_empty());
+    if shard.is_none() && missing.is_empty() {
         files.write(&results)?;
     }
     if arguments.format == Format::Json {
         crate::terminal::output::print(format_args!("{}", results.json));
     } else {
-        let finished = Finished { header: &header, rows: &rows, before, seconds };
-        sweep_report::print(&finished, &files, shard.is_some().then_some(&path));
+        let finished = Finished {
+            header: &header,
+            rows: &rows,
+            before,
+            seconds,
+            missing: &missing,
+            is_part: shard.is_some(),
+        };
+        sweep_report::print(&finished, &files, &path);
     }
-    Ok(sweep_report::ended(&rows))
+    let ended = sweep_report::ended(&rows);
+    Ok(if missing.is_empty() { ended } else { ended.worse(Ended::Interrupted) })
 }
 
 /// The points of a sweep, of which a journal holds some.
@@ -137,15 +152,37 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// Simulates what the journal lacks and adds it.
+    /// The finished points of a smaller grid, under their numbers in this one; `None` if some of them are not in it.
+    fn adopt(&self, contents: &Contents) -> Result<Option<Rows>> {
+        let key = |algorithm: &str, with: &Record| serde_json::to_string(&(algorithm, with));
+        let mut places: BTreeMap<String, u64> = BTreeMap::new();
+        for (number, point) in (1..).zip(self.points) {
+            places.insert(key(&point.algorithm, &parameters(point)?)?, number);
+        }
+        let mut rows = BTreeMap::new();
+        for row in contents.rows.values() {
+            let Some(number) = places.get(&key(&row.algorithm, &row.parameters)?) else { return Ok(None) };
+            rows.insert(*number, Row { point: *number, ..row.clone() });
+        }
+        Ok(Some(rows))
+    }
+
+    /// The points of this shard that are not finished.
+    fn missing(&self, rows: &Rows) -> Vec<u64> {
+        let missing = |number: &u64| self.header.shard.holds(*number) && !rows.contains_key(number);
+        (1..=self.header.sweep.points).filter(missing).collect()
+    }
+
+    /// Simulates what the journal lacks and adds it, until a signal asks to stop.
     fn simulate_missing(&self, contents: &Contents, journal: &Journal) -> Result<()> {
-        let missing = |number: &u64| self.header.shard.holds(*number) && !contents.rows.contains_key(number);
-        let numbers: Vec<u64> = (1..=self.header.sweep.points).filter(missing).collect();
+        let numbers = self.missing(&contents.rows);
         let points: Vec<Point> =
             numbers.iter().map(|number| self.points[(number - 1) as usize].clone()).collect();
-        let entries = |point: &Point| point.plan.entries + point.plan.warmup;
-        let total = points.iter().map(|point| entries(point).saturating_mul(point.seeds));
-        let progress = Progress::new("sweep", total.fold(0, u64::saturating_add));
+        let progress = simulated::progress("sweep", &points);
+        let watch = |_, entries| {
+            progress.add(entries);
+            interrupt::answer()
+        };
         let done = |index: usize, summary: Summary| {
             let point = &points[index];
             journal.append(&Row {
@@ -155,9 +192,9 @@ impl Parts<'_> {
                 measures: Record::of(summary.columns()),
             })
         };
-        let ran = batch::run_each(&points, &|index| progress.add(entries(&points[index])), &done);
+        let ran = batch::run_each(&points, &watch, &done);
         progress.finish();
-        ran
+        ran.map(drop)
     }
 }
 

@@ -16,6 +16,7 @@ use simulator::{Cell, Column};
 use sync::IgnorePoison;
 
 use crate::terminal::output::note;
+use crate::terminal::table::count;
 use crate::workbench::sweep_grid::Sweep;
 
 const FORMAT: &str = "tokenwood sweep journal";
@@ -49,6 +50,9 @@ pub(crate) struct Row {
     pub(crate) parameters: Record,
     pub(crate) measures: Record,
 }
+
+/// Finished points by their number.
+pub(crate) type Rows = BTreeMap<u64, Row>;
 
 /// Names with values, in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,14 +117,27 @@ impl Header {
             let versions = format!("by tokenwood {}, this is {}", found.program, self.program);
             bail!("{name} was begun {versions}: finish it with that, or choose another --out");
         }
-        if found.sweep != self.sweep {
-            let difference = self.sweep.difference(&found.sweep);
-            bail!("{name} belongs to another sweep ({difference}): choose another --out, or move it away");
-        }
         if found.shard != self.shard {
             bail!("{name} is of shard {}, not {}: give it its old name again", found.shard, self.shard);
         }
         Ok(())
+    }
+
+    /// Refuses a journal of another sweep whose points are of no use in this one.
+    fn refuse(&self, found: &Header, file: &Path) -> anyhow::Error {
+        let (name, difference) = (file.display(), self.sweep.difference(&found.sweep));
+        let hint = if self.is_extendable(found) && self.shard != Shard::WHOLE {
+            "the points of shards have other numbers in a larger sweep: sweep the new values alone with another --out"
+        } else {
+            "choose another --out, or move it away"
+        };
+        anyhow!("{name} belongs to another sweep ({difference}): {hint}")
+    }
+
+    /// Whether a point of the other sweep that is also in this one has the same results.
+    fn is_extendable(&self, other: &Header) -> bool {
+        let runs = |header: &Header| (header.sweep.seed, header.sweep.seeds);
+        runs(self) == runs(other)
     }
 }
 
@@ -128,7 +145,7 @@ impl Header {
 pub(crate) struct Contents {
     pub(crate) header: Header,
     /// Finished points by their number.
-    pub(crate) rows: BTreeMap<u64, Row>,
+    pub(crate) rows: Rows,
     /// How many bytes belong to complete lines.
     complete: usize,
 }
@@ -150,7 +167,7 @@ impl Contents {
         let mut lines = bytes[..complete].split_inclusive(|byte| *byte == b'\n');
         let first = String::from_utf8_lossy(lines.next().unwrap_or(bytes));
         let header = Header::parse(file, first.trim_end())?;
-        let mut rows: BTreeMap<u64, Row> = BTreeMap::new();
+        let mut rows = Rows::new();
         for (number, line) in (2..).zip(lines) {
             let damaged = |why: &dyn fmt::Display| {
                 let advice = "delete that line to have its point simulated again, or move the file away";
@@ -174,14 +191,18 @@ pub(crate) struct Journal {
     path: PathBuf,
     /// `None` once a write has failed: what follows half a line would be lost.
     file: Mutex<Option<File>>,
+    /// The file that this one has replaced: its lock keeps out a process that has opened it already.
+    _replaced: Option<File>,
 }
 
 impl Journal {
-    /// Opens the journal of a sweep, or begins it; what is finished comes with it. `fresh` is asked before one is begun.
+    /// Opens the journal of a sweep, or begins it; what is finished comes with it. `fresh` is asked before one is begun,
+    /// `adopt` for the points of a journal of another sweep under their numbers in this one.
     pub(crate) fn open(
         path: &Path,
         header: &Header,
         fresh: &dyn Fn() -> Result<()>,
+        adopt: &dyn Fn(&Contents) -> Result<Option<Rows>>,
     ) -> Result<(Journal, Contents)> {
         if path.exists() {
             refuse_devices(path)?;
@@ -205,10 +226,37 @@ impl Journal {
         } else {
             let contents = Contents::read(path, &bytes)?;
             header.expect(&contents.header, path)?;
+            if contents.header.sweep != header.sweep {
+                let whole = header.shard == Shard::WHOLE && header.is_extendable(&contents.header);
+                let rows = if whole { adopt(&contents)? } else { None };
+                let rows = rows.ok_or_else(|| header.refuse(&contents.header, path))?;
+                return Journal::replace(path, header, rows, file);
+            }
             contents
         };
-        let journal = Journal { path: path.to_path_buf(), file: Mutex::new(Some(file)) };
+        let journal = Journal { path: path.to_path_buf(), file: Mutex::new(Some(file)), _replaced: None };
         Ok((journal, contents))
+    }
+
+    /// Puts the journal of a larger sweep in place of that of a smaller one: the whole file, or nothing.
+    fn replace(path: &Path, header: &Header, rows: Rows, replaced: File) -> Result<(Journal, Contents)> {
+        let cannot = || format!("cannot write {}", path.display());
+        let mut text = header.line();
+        for row in rows.values() {
+            text += &(serde_json::to_string(row)? + "\n");
+        }
+        let unfinished = path.with_extension("journal.part");
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        let mut file = options.open(&unfinished).with_context(cannot)?;
+        lock(&file, path)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(cannot)?;
+        fs::rename(&unfinished, path).with_context(cannot)?;
+        let (kept, of) = (count(rows.len() as u64, "finished point"), header.sweep.points);
+        note!("note: the sweep is larger than before; {kept} of {of} stay as they are in {}", path.display());
+        let contents = Contents { header: header.clone(), rows, complete: text.len() };
+        let (path, file) = (path.to_path_buf(), Mutex::new(Some(file)));
+        Ok((Journal { path, file, _replaced: Some(replaced) }, contents))
     }
 
     /// Takes away what is left of a line that was being written when the program ended, so that the next one can follow.

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use simulator::plan::PARAMETERS;
 use simulator::{Plan, Point};
 
+use crate::workbench::plan_arguments::why_ignored;
+
 /// More points than this are a mistake, or better split into several sweeps.
 const MOST_POINTS: usize = 100_000;
 
@@ -171,6 +173,7 @@ impl Wanted<'_> {
             }
         }
         self.refuse_refused(&refused, points.len())?;
+        self.refuse_ignored(&points)?;
         let sweep = Sweep {
             algorithms: self.algorithms.to_vec(),
             vary: self.vary.clone(),
@@ -219,6 +222,22 @@ impl Wanted<'_> {
             }
             if refusals.len() == infos.len() {
                 return Err(refusals.swap_remove(0).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a parameter that makes no difference in any point.
+    fn refuse_ignored(&self, points: &[Point]) -> Result<()> {
+        let varied = self.vary.iter().map(|varied| varied.parameter.as_str());
+        for name in self.fixed.iter().map(|(name, _)| name.as_str()).chain(varied) {
+            let why = |point: &Point| {
+                let info = registry::info_with(&point.algorithm, &point.plan.setting).ok()?;
+                why_ignored(&point.plan, info, name)
+            };
+            let reasons: Option<Vec<&str>> = points.iter().map(why).collect();
+            if let Some(why) = reasons.and_then(|reasons| reasons.first().copied()) {
+                bail!("{name} makes no difference in any point, because {why}; or leave out {name}");
             }
         }
         Ok(())

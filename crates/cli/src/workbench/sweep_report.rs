@@ -1,13 +1,13 @@
 //! What a sweep found, for people.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::Ended;
 use crate::terminal::output::{note, say};
-use crate::terminal::table::{self, grouped};
+use crate::terminal::table::{self, count, grouped};
 use crate::workbench::sweep_file::{Header, Row};
 use crate::workbench::sweep_grid::{Sweep, flag, quoted};
 use crate::workbench::sweep_results::Files;
@@ -24,6 +24,10 @@ pub(crate) struct Finished<'a> {
     /// How many of the rows were there before.
     pub(crate) before: usize,
     pub(crate) seconds: f64,
+    /// The points that a signal has left over.
+    pub(crate) missing: &'a [u64],
+    /// Whether it is one of several parts.
+    pub(crate) is_part: bool,
 }
 
 /// Whether anything was violated.
@@ -42,28 +46,35 @@ pub(crate) fn note_refused(sweep: &Sweep) {
     }
 }
 
-/// The report; `journal` if this is a part and there are no results yet.
-pub(crate) fn print(finished: &Finished<'_>, files: &Files, journal: Option<&PathBuf>) {
-    let Finished { header, rows, before, seconds } = finished;
-    let count =
-        |number: u64, what: &str| format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" });
+/// The report. A part has no results yet, only its journal.
+pub(crate) fn print(finished: &Finished<'_>, files: &Files, journal: &Path) {
+    let Finished { header, rows, before, seconds, missing, is_part } = finished;
     let earlier = match before {
         0 => String::new(),
+        1 => " (1 was there already)".to_string(),
         _ => format!(" ({} were there already)", grouped(*before as u64)),
     };
     print_table(header, rows);
     let points = count(rows.len() as u64, "point");
-    match journal {
-        None => {
-            say!("{points}{earlier} in {seconds:.2} s: {}, {}", files.csv.display(), files.json.display());
-        }
-        Some(journal) => {
-            let shard = header.shard;
-            say!("shard {shard}: {points}{earlier} in {seconds:.2} s: {}", journal.display());
-            let all = files.csv.with_extension(format!("*-of-{}.journal", shard.of));
-            let out = quoted(&files.csv.to_string_lossy());
-            say!("when all shards are there: tokenwood merge {} --out {out}", all.display());
-        }
+    let (shard, name) = (header.shard, journal.display());
+    if !missing.is_empty() {
+        let of = count((rows.len() + missing.len()) as u64, "point");
+        let done = grouped(rows.len() as u64);
+        say!(
+            "{}",
+            table::flowed(
+                &format!("Interrupted: {done} of {of}{earlier} are kept in {name}. This resumes:"),
+                0
+            )
+        );
+        say!("{}", what_to_run(header, journal, missing));
+    } else if !is_part {
+        say!("{points}{earlier} in {seconds:.2} s: {}, {}", files.csv.display(), files.json.display());
+    } else {
+        say!("shard {shard}: {points}{earlier} in {seconds:.2} s: {name}");
+        let all = files.csv.with_extension(format!("*-of-{}.journal", shard.of));
+        let out = quoted(&files.csv.to_string_lossy());
+        say!("when all shards are there: tokenwood merge {} --out {out}", all.display());
     }
     print_violations(&header.sweep, rows);
 }
@@ -71,9 +82,9 @@ pub(crate) fn print(finished: &Finished<'_>, files: &Files, journal: Option<&Pat
 /// What was merged, and from how many journals.
 pub(crate) fn print_merged(header: &Header, rows: &BTreeMap<u64, Row>, journals: usize, files: &Files) {
     print_table(header, rows);
-    let points = grouped(rows.len() as u64);
+    let (points, journals) = (count(rows.len() as u64, "point"), count(journals as u64, "journal"));
     let (csv, json) = (files.csv.display(), files.json.display());
-    say!("{points} points from {journals} journals: {csv}, {json}");
+    say!("{points} from {journals}: {csv}, {json}");
     print_violations(&header.sweep, rows);
 }
 
@@ -93,7 +104,7 @@ fn print_table(header: &Header, rows: &BTreeMap<u64, Row>) {
         }
         table.push(cells);
     }
-    table::print(&table);
+    table::print_keyed(&table, 1 + varied.len());
     if rows.len() > MOST_ROWS {
         say!("… and {} more", grouped((rows.len() - MOST_ROWS) as u64));
     }

@@ -97,9 +97,9 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// Of these points.
-    pub(crate) fn new(header: &Header, rows: &BTreeMap<u64, Row>) -> Results {
-        Results { csv: csv(header, rows), json: json(header, rows) }
+    /// Of these points. If points are missing that there should be, the JSON says so.
+    pub(crate) fn new(header: &Header, rows: &BTreeMap<u64, Row>, complete: bool) -> Results {
+        Results { csv: csv(header, rows), json: json(header, rows, complete) }
     }
 }
 
@@ -147,11 +147,12 @@ fn quoted(text: &str) -> String {
 }
 
 /// One object, a point to a line.
-fn json(header: &Header, rows: &BTreeMap<u64, Row>) -> String {
+fn json(header: &Header, rows: &BTreeMap<u64, Row>, complete: bool) -> String {
     let line = |row: &Row| serde_json::to_string(row).expect("a row has only names and numbers");
     let rows: Vec<String> = rows.values().map(line).collect();
     let sweep = serde_json::to_string(&header.sweep).expect("a sweep has only names and numbers");
     let program = Value::from(header.program.as_str());
     let start = r#"{"format":"tokenwood sweep","version":1,"program":"#;
-    format!("{start}{program},\"sweep\":{sweep},\"points\":[\n{}\n]}}\n", rows.join(",\n"))
+    let partial = if complete { "" } else { ",\"partial\":true" };
+    format!("{start}{program}{partial},\"sweep\":{sweep},\"points\":[\n{}\n]}}\n", rows.join(",\n"))
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::output::{self, say};
-use crate::terminal::table::grouped;
+use crate::terminal::table::{self, count};
 use crate::workbench::record_file::Record;
 use crate::workbench::trace_file;
 
@@ -96,16 +96,17 @@ fn replay(text: &str, format: Format) -> Result<Ended> {
     }))?;
     let (steps, entries, messages) = (tally.replayed, tally.visits.len() as u64, tally.sent());
     say!(
-        "{} steps, {} entries, {} messages: replayed, every effect is the same as it was over sockets",
-        grouped(steps),
-        grouped(entries),
-        grouped(messages)
+        "{}, {}, {}: replayed, every effect is the same as it was over sockets",
+        count(steps, "step"),
+        count(entries, "entry"),
+        count(messages, "message")
     );
     Ok(Ended::Well)
 }
 
 fn print_setting(algorithm: &str, setting: &Setting) {
-    output::print(format_args!("{algorithm}: {} nodes, {} tokens", setting.nodes, setting.tokens));
+    let (nodes, tokens) = (count(setting.nodes.into(), "node"), count(setting.tokens.into(), "token"));
+    output::print(format_args!("{algorithm}: {nodes}, {tokens}"));
     if setting.groups > 1 {
         output::print(format_args!(", {} groups", setting.groups));
     }
@@ -120,9 +121,10 @@ pub(crate) fn print_steps(trace: &Trace, shows: &[Vec<String>]) {
     let width = trace.steps.iter().map(|step| step.step.len()).max().unwrap_or(0);
     for (index, (step, shows)) in trace.steps.iter().zip(shows).enumerate() {
         let first = shows.first().map_or("", String::as_str);
-        say!("{:4}  {:width$}  {first}", index + 1, step.step);
+        let indent = width + 8;
+        say!("{}", table::flowed(&format!("{:4}  {:width$}  {first}", index + 1, step.step), indent));
         for line in shows.iter().skip(1) {
-            say!("      {:width$}  {line}", "");
+            say!("{}", table::flowed(&format!("{:indent$}{line}", ""), indent));
         }
     }
 }

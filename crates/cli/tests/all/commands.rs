@@ -96,20 +96,37 @@ fn symmetry_finds_the_same_from_fewer_states() {
         folder.prints_json(&format!("{scope} --symmetry {symmetry}"))
     };
     let (plain, symmetric) = (explore("off"), explore("on"));
-    assert_eq!((&plain["symmetry"], &plain["renamings"]), (&false.into(), &1.into()));
-    assert_eq!((&symmetric["symmetry"], &symmetric["renamings"]), (&true.into(), &6.into()));
+    assert_eq!((&plain["symmetry"], &plain["renamings"]), (&"off".into(), &1.into()));
+    assert_eq!((&symmetric["symmetry"], &symmetric["renamings"]), (&"on".into(), &6.into()));
     assert_eq!(symmetric["represented"], plain["states"]);
     assert!(symmetric["states"].as_u64().unwrap() * 4 < plain["states"].as_u64().unwrap());
     assert_eq!((&symmetric["verdict"], &symmetric["depth"]), (&plain["verdict"], &plain["depth"]));
     let shown = text(&folder.run("check naimi-trehel --nodes 4 --symmetry on").stdout);
-    assert!(shown.contains("by 6 renamings"), "{shown}");
+    assert!(shown.contains("by 6 renamings of the nodes."), "{shown}");
     let violated = folder.run("check rooms --defect parked-kept --symmetry on --trace it.json");
     assert_eq!(code(&violated), 1);
     assert_eq!(code(&folder.run("trace it.json")), 0);
+    let clients = "check forest --nodes 3 --requests 2 --clients 2 --cancels";
+    let both = folder.prints_json(&format!("{clients} --symmetry on --format json"));
+    assert_eq!((&both["renamings"], &both["client_renamings"]), (&2.into(), &2.into()));
+    for (kind, renamings) in [
+        ("on", "by 2 renamings of the nodes and 2 of the clients of each."),
+        ("clients", "by 2 renamings of the clients of each node."),
+        ("nodes", "by 2 renamings of the nodes."),
+    ] {
+        let shown = text(&folder.run(&format!("{clients} --symmetry {kind}")).stdout);
+        assert!(shown.contains(renamings) && shown.contains("Exhausted"), "{shown}");
+    }
+    let violated = folder.run("check rooms --defect complete-unnumbered --symmetry clients --trace it.json");
+    assert_eq!(code(&violated), 1);
+    assert_eq!(code(&folder.run("trace it.json")), 0);
     for (command, hint) in [
-        ("check lamport --symmetry on", "leave out --symmetry on"),
+        ("check lamport --symmetry on", "leave out --symmetry"),
+        ("check lamport --symmetry clients", "one client per node"),
+        ("check forest --symmetry clients", "try --clients 2"),
+        ("check forest --clients 2 --symmetry clients --random 10", "--symmetry is for exploring"),
         ("check naimi-trehel --nodes 7 --symmetry on", "at most 6 nodes"),
-        ("check naimi-trehel --symmetry on --random 10", "--symmetry on is for exploring"),
+        ("check naimi-trehel --symmetry on --random 10", "--symmetry is for exploring"),
     ] {
         let refused = folder.run(command);
         assert_eq!(code(&refused), 2, "{command}");

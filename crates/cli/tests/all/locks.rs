@@ -79,7 +79,7 @@ fn wrong_input_gets_a_clear_error() {
         (&["run", "x", "--slots", "0", "--", "true"], "1 to 65536 slots"),
         (&["run", "x", "--ttl", "1ms", "--", "true"], "at least 500 ms"),
         (&["run", "x", "--wait", "soon", "--", "true"], "not a length of time"),
-        (&["run", "x", "--", "/no/such/program"], "cannot run '/no/such/program'"),
+        (&["run", "x", "--group", "", "--", "true"], "a group needs a name"),
     ] {
         let refused = cluster.run(0, arguments);
         assert_eq!(code(&refused), 2, "{arguments:?}: {}", error(&refused));
@@ -123,7 +123,7 @@ fn no_node_there_or_another_program() {
         let mut command = Command::new(TOKENWOOD);
         command.args(&arguments[..at]).args(["--endpoint", "127.0.0.1:1"]).args(&arguments[at..]);
         let refused = command.output().unwrap();
-        assert_eq!(code(&refused), 2, "{arguments:?}");
+        assert_eq!(code(&refused), 69, "{arguments:?}");
         let said = error(&refused);
         assert!(
             said.contains("is a cluster running?") && said.contains("127.0.0.1:1: "),
@@ -132,7 +132,7 @@ fn no_node_there_or_another_program() {
         assert_eq!(said.lines().count(), 1, "{said}");
     }
     let gone = Command::new(TOKENWOOD).args(["release", "0.1.1.1.1@127.0.0.1:1"]).output().unwrap();
-    assert_eq!(code(&gone), 2);
+    assert_eq!(code(&gone), 69);
     assert!(error(&gone).contains("127.0.0.1:1 does not answer"), "{}", error(&gone));
 }
 

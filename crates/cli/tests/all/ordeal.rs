@@ -39,7 +39,7 @@ fn clean<'a>(told: &'a Value, scenario: &str) -> Option<&'a Value> {
 
 #[test]
 fn locks_hold_when_nodes_and_clients_are_killed_stopped_and_cut_off() {
-    let scenarios = ["holder", "kills", "pauses", "attack", "partitions", "majority"];
+    let scenarios = ["holder", "commands", "kills", "pauses", "attack", "partitions", "majority"];
     let (code, told) = ordeal(&scenarios, &["--nodes", "3"]);
     let run = scenarios.map(|scenario| clean(&told, scenario).is_some());
     assert_eq!(code, Some(if run.contains(&false) { 3 } else { 0 }), "{told:#}");

@@ -1,5 +1,7 @@
 //! What operators order: locks revoked by force, and names defined for all clients.
 
+use std::process::Command;
+
 use crate::cluster::{Cluster, SOON, error};
 use crate::folder::code;
 use tokenwood::Tokenwood;
@@ -66,8 +68,8 @@ fn orders_are_refused_with_what_to_do_next() {
     for (arguments, says) in [
         (&["define", "gpu"][..], "--slots <K>|--room|--rwlock"),
         (&["define", "gpu", "--slots", "0"], "1 to 65536 slots"),
-        (&["resize", "gpu", "3"], "define it first"),
-        (&["undefine", "gpu"], "define it first"),
+        (&["resize", "gpu", "3"], "there is nothing to change"),
+        (&["undefine", "gpu"], "check how it is spelt"),
         (&["release", "gpu"], "is not a grant"),
         (&["release", "gpu", "--now"], "--force"),
     ] {
@@ -76,4 +78,31 @@ fn orders_are_refused_with_what_to_do_next() {
         assert!(error(&output).contains(says), "{arguments:?}: {}", error(&output));
     }
     assert_eq!(cluster.json(0, &["definitions"])["definitions"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn what_a_name_is_defined_as_is_told_with_the_flags_for_it() {
+    let cluster = Cluster::start("kinds", 1, false);
+    for (define, flags) in [
+        (&["--rwlock"][..], "--shared or --exclusive"),
+        (&["--room"], "--group"),
+        (&["--slots", "3"], "--slots"),
+    ] {
+        let name = define[0].trim_matches('-');
+        cluster.says(0, &[&["define", name], define].concat());
+        let asked: &[&str] = if name == "slots" { &["--slots", "2"] } else { &[] };
+        let refused = cluster.run(0, &[&["run", name], asked, &["--", "true"]].concat());
+        assert_eq!(code(&refused), 2, "{name}");
+        assert!(error(&refused).contains(flags), "{name}: {}", error(&refused));
+    }
+}
+
+#[test]
+fn a_ready_file_that_cannot_be_written_is_told_before_anything_is_announced() {
+    let output = Command::new(crate::cluster::TOKENWOOD)
+        .args(["dev", "--nodes", "1", "--ready-file", "/no/such/folder/ready"])
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 2);
+    assert!(output.stdout.is_empty() && error(&output).contains("cannot write"), "{}", error(&output));
 }

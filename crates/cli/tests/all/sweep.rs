@@ -445,3 +445,38 @@ fn json_is_printed_for_scripts() {
         part["points"].as_array().unwrap().iter().map(|point| &point["point"]).collect();
     assert_eq!(points, [2, 7, 12]);
 }
+
+#[test]
+fn a_larger_grid_keeps_the_points_that_are_finished() {
+    let folder = Folder::new("larger");
+    let sweep = |grid: &str| format!("sweep {grid} --nodes 4 --entries 40 --warmup 0 --out a.csv");
+    folder.well(&sweep("naimi-trehel --vary rate=0.1,1"));
+    let before = folder.read("a.journal");
+    // Another algorithm before the one that was there, and a value between those that were.
+    let larger = sweep("raymond-tree,naimi-trehel --vary rate=0.1,0.5,1");
+    let output = folder.run(&larger);
+    let (told, note) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(code(&output), 0, "{note}");
+    assert!(note.contains("2 finished points of 6 stay as they are"), "{note}");
+    assert!(told.contains("6 points (2 were there already)"), "{told}");
+    let alone = Folder::new("larger-alone");
+    alone.well(&larger);
+    assert_eq!(folder.read("a.csv"), alone.read("a.csv"), "the same bytes as in one go");
+    assert_eq!(folder.read("a.json"), alone.read("a.json"));
+    let measures = |line: &str| line.split_once("\"parameters\"").unwrap().1.to_string();
+    let journal = folder.read("a.journal");
+    for line in before.lines().skip(1) {
+        assert!(journal.lines().skip(1).any(|kept| measures(kept) == measures(line)), "{line}");
+    }
+    // A parameter that was not varied before: its usual value is one of the points.
+    folder.well(&sweep("raymond-tree,naimi-trehel --vary rate=0.1,0.5,1 --vary cs=0.0002,1"));
+    // Points that are not in the new grid would be lost.
+    let error = folder.refused(&sweep("naimi-trehel --vary rate=0.1,0.5"));
+    assert!(error.contains("another sweep") && error.contains("choose another --out"), "{error}");
+    // In shards, points have other numbers.
+    folder.well("sweep naimi-trehel --vary rate=0.1,1 --nodes 4 --entries 40 --shard 1/2 --out s.csv");
+    let error = folder
+        .refused("sweep naimi-trehel --vary rate=0.1,1,2 --nodes 4 --entries 40 --shard 1/2 --out s.csv");
+    assert!(error.contains("sweep the new values alone with another --out"), "{error}");
+    assert!(!folder.has("a.journal.part"));
+}

@@ -89,7 +89,7 @@ impl Editor<'_> {
             let taken = match &self.tokenwood {
                 Some(tokenwood) => tokenwood.semaphore(&name, slots).acquire().await,
                 None => {
-                    let options = Options { ttl: Duration::from_millis(self.arguments.ttl_ms) };
+                    let options = Options::with_ttl(Duration::from_millis(self.arguments.ttl_ms));
                     let connected = Tokenwood::connect_with(self.arguments.endpoints.clone(), options).await;
                     match connected {
                         Ok(connected) => {

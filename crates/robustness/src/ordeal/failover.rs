@@ -1,19 +1,16 @@
 //! What a killed node costs: how long until another client holds what was held there, whether the holder's command had ended
 //! before, and how other clients fare meanwhile.
 
-use std::io::Write;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::storm::{self, Arrival};
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use service::Time;
 use tokenwood::Admin;
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdout, Command};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
+use super::holder::{BEATS, Holder, LONGEST_WAIT};
 use super::report::Report;
 use super::trial::{Load, Plan, Tolerance, Trial};
 
@@ -21,61 +18,6 @@ use super::trial::{Load, Plan, Tolerance, Trial};
 const OWN: usize = 100;
 /// The lock whose holder's node is killed.
 const HELD: &str = "ordeal/held";
-/// A command that holds a lock says so often that it is alive.
-const BEAT: Duration = Duration::from_millis(1);
-/// Nothing takes longer.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
-/// Writes the time again and again, until it is killed.
-pub fn beat() {
-    let mut stdout = std::io::stdout();
-    while writeln!(stdout, "{}", storm::now().0).and_then(|()| stdout.flush()).is_ok() {
-        std::thread::sleep(BEAT);
-    }
-}
-
-/// `tokenwood run` with a command that beats.
-struct Holder {
-    child: Child,
-    beats: Lines<BufReader<ChildStdout>>,
-}
-
-impl Holder {
-    fn start(trial: &Trial, node: u32) -> Result<Holder> {
-        let mut command = trial.setups[node as usize].command()?;
-        command.env_remove(transport::clock::FAKE);
-        command.args(["run", HELD, "--endpoint", &trial.endpoints(node)[0], "--"]);
-        command.arg(std::env::current_exe()?).arg("ordeal-beat");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = Command::from(command).kill_on_drop(true).spawn().context("cannot start a holder")?;
-        let beats = BufReader::new(child.stdout.take().context("the holder has no standard output")?).lines();
-        Ok(Holder { child, beats })
-    }
-
-    /// The next time that it was alive; `None` when it has ended.
-    async fn beat(&mut self) -> Result<Option<Time>> {
-        let line = timeout(LONGEST_WAIT, self.beats.next_line())
-            .await
-            .context("a holder neither lives nor ends")??;
-        Ok(line.and_then(|line| line.parse().ok()).map(Time))
-    }
-
-    /// Waits until it has ended: when its command last lived, and its exit code.
-    async fn end(mut self) -> Result<(Time, Option<i32>)> {
-        let mut last = Time(0);
-        while let Some(beat) = self.beat().await? {
-            last = last.max(beat);
-        }
-        let status = timeout(LONGEST_WAIT, self.child.wait()).await.context("a holder does not end")??;
-        Ok((last, status.code()))
-    }
-
-    fn stop(&self) -> Result<()> {
-        let process = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        kill_process(process.context("the holder has ended")?, Signal::TERM)
-            .context("cannot send the holder a signal")
-    }
-}
 
 /// The node of a holder is killed, again and again.
 pub(crate) async fn holder(plan: Plan) -> Result<Report> {
@@ -134,12 +76,16 @@ struct Killed {
     ratio: f64,
 }
 
+fn holder_at(trial: &Trial, node: u32) -> Result<Holder> {
+    Holder::start(&trial.setups[node as usize], HELD, &[], BEATS, None)
+}
+
 async fn one(trial: &mut Trial, victim: u32, nodes: u32) -> Result<Killed> {
-    let mut old = Holder::start(trial, victim)?;
+    let mut old = holder_at(trial, victim)?;
     if old.beat().await?.is_none() {
         bail!("no client holds '{HELD}'");
     }
-    let mut next = Holder::start(trial, (victim + 1) % nodes)?;
+    let mut next = holder_at(trial, (victim + 1) % nodes)?;
     sleep(Duration::from_millis(600)).await;
     // What the old one says is read all the time, or it would wait for its reader.
     let old = tokio::spawn(old.end());

@@ -73,7 +73,7 @@ async fn one(endpoints: &[String], ttl: Duration, mut random: Random, shared: &S
     while !shared.over.load(Ordering::Relaxed) {
         let connected = match &tokenwood {
             Some(connected) => connected,
-            None => match Tokenwood::connect_with(endpoints.to_vec(), Options { ttl }).await {
+            None => match Tokenwood::connect_with(endpoints.to_vec(), Options::with_ttl(ttl)).await {
                 Ok(connected) => tokenwood.insert(connected),
                 Err(_) => {
                     sleep(Duration::from_millis(20)).await;

@@ -102,7 +102,8 @@ async fn crowd(
     let writer = async {
         let mut bytes = Vec::new();
         frame::put(GREETING, &Hello::MINE, &mut bytes);
-        (0..sessions).for_each(|_| frame::put(VERSIONS.1, &ToNode::Open { ttl: TTL }, &mut bytes));
+        (0..sessions)
+            .for_each(|_| frame::put(VERSIONS.1, &ToNode::Open { ttl: TTL, label: None }, &mut bytes));
         writing.write_all(&bytes).await?;
         let mut mine = Vec::new();
         while mine.len() < sessions {

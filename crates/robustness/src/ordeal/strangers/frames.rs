@@ -106,7 +106,7 @@ fn to_a_peers_port(random: &mut Random) -> Vec<u8> {
         }
         4 => peer_frames(random, &mut bytes),
         _ => {
-            let version = any(random, &[0, 1, 1, 1, 1, 2, 255]);
+            let version = any(random, &[0, 2, 2, 2, 2, 1, 255]);
             let cluster = cluster(random);
             // The number of the cluster is drawn from 64 bits when it is founded.
             let (from, to) = (random.below(4) as u32, random.below(4) as u32);
@@ -190,7 +190,7 @@ fn absurd(random: &mut Random) -> ToNode {
         SessionId { node: random.below(4) as u32, incarnation: number(random), number: number(random) };
     let request = number(random);
     match random.below(10) {
-        0 => ToNode::Open { ttl: time(random) },
+        0 => ToNode::Open { ttl: time(random), label: None },
         1 => ToNode::KeepAlive { session, sequence: number(random), settled: number(random) },
         2 => ToNode::Cancel { session, request },
         3 => ToNode::Release { session, request, fence: number(random) },

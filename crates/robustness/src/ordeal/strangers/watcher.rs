@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-use super::super::trial::Trial;
+use super::super::trial::{ENDS_WITHIN, Trial};
 
 /// It watches all nodes after so long.
 const WATCHES_WITHIN: Duration = Duration::from_secs(20);
@@ -70,7 +70,7 @@ impl Watcher {
             sleep(Duration::from_millis(20)).await;
         }
         self.signal(Signal::TERM)?;
-        let ended = timeout(limit, self.child.wait()).await;
+        let ended = timeout(ENDS_WITHIN, self.child.wait()).await;
         let well = matches!(ended, Ok(Ok(status)) if status.success());
         Ok((self.missed.load(Ordering::Relaxed), well))
     }

@@ -1,0 +1,61 @@
+//! Signals that `run` passes on to its command: all that a process can be sent and can catch.
+
+use anyhow::Result;
+use rustix::process::Signal;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::terminal::signals::is_ignored;
+
+/// Not among them are SIGTSTP, SIGCONT, SIGTTIN and SIGTTOU, which `foreground.rs` handles; SIGPIPE and SIGCHLD, which concern
+/// this process; and the signals of faults, which a process cannot survive. Real-time signals have no common meaning.
+const PASSED_ON: [Signal; 19] = [
+    Signal::HUP,
+    Signal::INT,
+    Signal::QUIT,
+    Signal::TERM,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::ALARM,
+    Signal::VTALARM,
+    Signal::PROF,
+    Signal::WINCH,
+    Signal::URG,
+    Signal::IO,
+    Signal::POWER,
+    Signal::XCPU,
+    Signal::XFSZ,
+    Signal::TRAP,
+    Signal::ABORT,
+    Signal::SYS,
+    Signal::STKFLT,
+];
+
+/// Listens for them.
+pub(super) struct PassedOn(mpsc::UnboundedReceiver<Signal>);
+
+impl PassedOn {
+    /// From now on they do not end this program. Those that its caller ignores are ignored by the command, too.
+    pub(super) fn listen() -> Result<PassedOn> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        for passed_on in PASSED_ON {
+            if is_ignored(passed_on) {
+                continue;
+            }
+            let mut heard = signal(SignalKind::from_raw(passed_on.as_raw()))?;
+            let sender = sender.clone();
+            tokio::spawn(
+                async move { while heard.recv().await.is_some() && sender.send(passed_on).is_ok() {} },
+            );
+        }
+        Ok(PassedOn(receiver))
+    }
+
+    /// Waits for the next one.
+    pub(super) async fn next(&mut self) -> Signal {
+        match self.0.recv().await {
+            Some(signal) => signal,
+            None => std::future::pending().await,
+        }
+    }
+}
