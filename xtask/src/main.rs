@@ -6,8 +6,8 @@
 mod badges;
 mod bench_simulator;
 mod dependencies;
+mod needs;
 mod pages;
-mod redis;
 mod tidy;
 
 use std::num::NonZero;
@@ -24,7 +24,7 @@ cargo xtask rewrite    write transcripts, badges, docs/errata.md and the list in
                        commit a difference only if you can explain it
 cargo xtask tidy       only the house rules
 cargo xtask licences   only dependencies and licences
-cargo xtask redis      install redis-server for the tests that compare with it, if that may be done
+cargo xtask needs      what tests need beyond Rust: install it if that may be done, and say what is missing
 cargo xtask bench-simulator
                        messages per second, growth with the number of nodes, and the same model in SimPy
 ";
@@ -49,7 +49,7 @@ fn run_task() -> Result<()> {
         Some("rewrite") => rewrite(),
         Some("tidy") => tidy::check(),
         Some("licences") => dependencies::check(),
-        Some("redis") => redis::provide(),
+        Some("needs") => needs::provide(),
         Some("bench-simulator") => bench_simulator::run(),
         _ => {
             print!("{HELP}");
@@ -64,7 +64,7 @@ fn test() -> Result<()> {
     step("house rules", tidy::check)?;
     step("dependencies and licences", dependencies::check)?;
     step("lints", || cargo("clippy --workspace --all-targets --quiet -- --deny warnings"))?;
-    step("redis-server", redis::provide)?;
+    step("what tests need beyond Rust", needs::provide)?;
     step("compiling the tests", || run(&mut cargo_test("--no-run")))?;
     step("tests and documentation", tests_and_documentation)?;
     step("purity", pure_targets)?;

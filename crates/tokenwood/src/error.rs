@@ -11,7 +11,7 @@ use service::Refusal;
 pub enum Error {
     /// The node refused.
     Refused(Refusal),
-    /// The session was lost while waiting: the node was unreachable for longer than the ttl.
+    /// The session was lost while waiting: its node did not confirm it in time, or started again.
     Lost,
     /// No node could be reached: each endpoint with the reason.
     NoNode(Vec<(String, NoAnswer)>),
@@ -145,9 +145,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Refused(refusal) => refusal.fmt(f),
-            Error::Lost => {
-                f.write_str("the session is lost: its node was unreachable for longer than the ttl")
-            }
+            Error::Lost => f.write_str(
+                "the session is lost: its node did not confirm it in time; it is down, cut off or has no lease",
+            ),
             Error::CannotDetach => f.write_str(
                 "only a grant that is alone in a session of a connection can be detached: connect once more",
             ),

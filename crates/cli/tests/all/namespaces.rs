@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use crate::cluster::TOKENWOOD;
-use crate::folder::Folder;
+use crate::folder::{Folder, not_run};
 
 /// Namespaces for users, networks, mounts and processes; a script makes those of its machines in them.
 const UNSHARE: &[&str] =
@@ -25,13 +25,13 @@ for i in 1 2 3 4; do
 done
 ";
 
-/// Runs a script in a folder and in namespaces of its own, which end with it, on four machines. `$1` is the program. `None`, if the machine does not
-/// allow that.
+/// Runs a script in a folder and in namespaces of its own, which end with it, on four machines. `$1` is the program. `None` if
+/// this machine does not allow that.
 pub(crate) fn run(script: &str, folder: &Folder) -> Option<Output> {
     let possible = "mount -t tmpfs tmpfs /run && ip netns add a && ip netns exec a unshare --time --fork --boottime 9 true";
     let tried = Command::new("unshare").args(UNSHARE).args(["sh", "-c", possible]).output();
     if !tried.is_ok_and(|tried| tried.status.success()) {
-        println!("network namespaces cannot be made here: not tested");
+        not_run("network namespaces cannot be made here");
         return None;
     }
     let mut command = Command::new("unshare");

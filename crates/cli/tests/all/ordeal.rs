@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::sync::Mutex;
 
+use crate::folder::not_run;
 use serde_json::Value;
 use sync::IgnorePoison;
 
@@ -30,7 +31,7 @@ fn clean<'a>(told: &'a Value, scenario: &str) -> Option<&'a Value> {
     let found = all.iter().find(|each| each["scenario"] == scenario).unwrap();
     assert_eq!(found["wrong"], Value::Array(Vec::new()), "{found:#}");
     if let Some(why) = found["not_run"].as_str() {
-        eprintln!("'{scenario}' could not be run here: {why}");
+        not_run(&format!("'{scenario}' cannot be run here: {why}"));
         return None;
     }
     assert!(found["counted"]["grants"].as_u64().unwrap() > 0, "{found:#}");
