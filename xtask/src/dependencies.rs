@@ -33,6 +33,7 @@ const SEVERAL: &[(&str, &str)] = &[
     ("syn", "the macros of openraft 0.9 use the second version; only compilers run it"),
     ("thiserror", "openraft 0.9 uses the first version, postcard the second"),
     ("thiserror-impl", "the same"),
+    ("windows-sys", "ring names the older one; built for Windows alone"),
 ];
 
 pub(crate) fn check() -> Result<()> {

@@ -5,7 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::identity::LONGEST_NAME;
+use crate::fault::CertificateFault;
+use crate::identity::{Identity, LONGEST_NAME};
 
 /// Why a text is not the identity of a node or a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,56 @@ impl Error for IdentityError {}
 pub enum SecurityError {
     /// A certificate names no valid identity.
     Identity(IdentityError),
+    /// The certificate of the other side of a connection is refused.
+    Certificate(CertificateFault),
+    /// The certificate in one of our own files is refused.
+    OwnCertificate(PathBuf, CertificateFault),
+    /// A certificate without a key, or a key without a certificate.
+    Incomplete,
+    /// The file has no certificate in PEM.
+    NoCertificate(PathBuf),
+    /// The file has no private key in PEM, or one of a kind that we cannot use.
+    NoKey(PathBuf),
+    /// The key does not belong to the certificate.
+    OtherKey {
+        /// The file of the key.
+        key: PathBuf,
+        /// The file of the certificate.
+        certificate: PathBuf,
+    },
+    /// The bundle has a certificate that is no CA.
+    NotACa(PathBuf),
+    /// The bundle has a CA of another cluster.
+    ForeignCa {
+        /// The bundle.
+        file: PathBuf,
+        /// The cluster of that CA.
+        theirs: String,
+        /// Our cluster.
+        ours: String,
+    },
+    /// Without a certificate of our own, neither the caller nor the CAs say which cluster is ours.
+    ClusterUnknown(PathBuf),
+    /// The files are of another holder than at the start.
+    IdentityChanged {
+        /// The holder at the start, if there was a certificate.
+        before: Option<Identity>,
+        /// The holder that the files name now.
+        now: Option<Identity>,
+    },
+    /// No CA of the bundle belongs to the key that signs.
+    NoSigner {
+        /// The key.
+        key: PathBuf,
+        /// The bundle.
+        bundle: PathBuf,
+    },
+    /// A certificate still needs a CA that would be removed.
+    StillNeeded(PathBuf),
+    /// The lifetime is longer than dates can say.
+    Lifetime,
+    /// A key cannot be made, or a certificate cannot be signed.
+    Issue(rcgen::Error),
     /// The file is there already.
     Exists(PathBuf),
     /// Other users can read or write the key, which has these permissions.
@@ -64,6 +115,71 @@ impl fmt::Display for SecurityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SecurityError::Identity(error) => error.fmt(f),
+            SecurityError::Certificate(fault) => fault.fmt(f),
+            SecurityError::OwnCertificate(file, fault) => write!(f, "{}: {fault}", file.display()),
+            SecurityError::Incomplete => {
+                write!(f, "a certificate and its key belong together: name both files, or neither")
+            }
+            SecurityError::ForeignCa { file, theirs, ours } => write!(
+                f,
+                "{} has a CA of the cluster {theirs}, and we are in {ours}: remove it from the bundle",
+                file.display()
+            ),
+            SecurityError::ClusterUnknown(file) => write!(
+                f,
+                "neither a certificate nor the CA in {} says which cluster this is: name the cluster",
+                file.display()
+            ),
+            SecurityError::IdentityChanged { before, now } => write!(
+                f,
+                "the files now name {}, and this process is {}: put its own files back, or start it again",
+                or_nobody(now.as_ref()),
+                or_nobody(before.as_ref())
+            ),
+            SecurityError::Lifetime => write!(f, "the lifetime is too long: take fewer days"),
+            SecurityError::Issue(error) => write!(f, "cannot issue the certificate: {error}"),
+            other => other.fmt_of_files(f),
+        }
+    }
+}
+
+fn or_nobody(identity: Option<&Identity>) -> String {
+    identity.map_or("no holder".to_string(), Identity::to_string)
+}
+
+impl SecurityError {
+    /// The texts that begin with a file.
+    fn fmt_of_files(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SecurityError::NoCertificate(file) => {
+                write!(f, "{} has no certificate in PEM: name a file of 'tokenwood certs'", file.display())
+            }
+            SecurityError::NoKey(file) => write!(
+                f,
+                "{} has no private key in PEM that can be used: name a .key file of 'tokenwood certs'",
+                file.display()
+            ),
+            SecurityError::OtherKey { key, certificate } => write!(
+                f,
+                "the key {} does not belong to the certificate {}: copy both again, from the same folder",
+                key.display(),
+                certificate.display()
+            ),
+            SecurityError::NotACa(file) => {
+                write!(f, "{} has a certificate that is no CA: remove it from the bundle", file.display())
+            }
+            SecurityError::NoSigner { key, bundle } => write!(
+                f,
+                "{} is not the key of a CA in {}: put the files of the same CA there",
+                key.display(),
+                bundle.display()
+            ),
+            SecurityError::StillNeeded(file) => write!(
+                f,
+                "{} is signed by a CA that would be removed: run 'tokenwood certs renew {}' first",
+                file.display(),
+                file.display()
+            ),
             SecurityError::Exists(file) => write!(
                 f,
                 "{} is there already and is not overwritten: move it away, or name another folder",
@@ -77,6 +193,8 @@ impl fmt::Display for SecurityError {
             ),
             SecurityError::Read(file, error) => write!(f, "cannot read {}: {error}", file.display()),
             SecurityError::Write(file, error) => write!(f, "cannot write {}: {error}", file.display()),
+            // `fmt` has said the others.
+            _ => Ok(()),
         }
     }
 }
@@ -85,8 +203,10 @@ impl Error for SecurityError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             SecurityError::Identity(error) => Some(error),
+            SecurityError::Certificate(fault) | SecurityError::OwnCertificate(_, fault) => Some(fault),
+            SecurityError::Issue(error) => Some(error),
             SecurityError::Read(_, error) | SecurityError::Write(_, error) => Some(error),
-            SecurityError::Exists(_) | SecurityError::KeyNotPrivate(..) => None,
+            _ => None,
         }
     }
 }

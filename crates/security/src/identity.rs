@@ -8,7 +8,7 @@ use crate::error::IdentityError;
 /// The longest name of a cluster or a client, in bytes.
 pub const LONGEST_NAME: usize = 64;
 
-const SCHEME: &str = "tokenwood://";
+pub(crate) const SCHEME: &str = "tokenwood://";
 
 /// The holder of a certificate, as its URI says: `tokenwood://CLUSTER/node/ID` or
 /// `tokenwood://CLUSTER/client/NAME`.
@@ -21,7 +21,7 @@ pub struct Identity {
 }
 
 /// A node or a client of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Holder {
     /// The node with this id.
     Node(u32),
@@ -52,6 +52,26 @@ impl Identity {
     }
 }
 
+/// The URI of the CA of a cluster.
+pub(crate) fn authority_uri(cluster: &str) -> Result<String, IdentityError> {
+    if is_name(cluster, b"._-") { Ok(format!("{SCHEME}{cluster}/ca")) } else { Err(IdentityError::Cluster) }
+}
+
+/// The cluster whose CA has this URI.
+pub(crate) fn authority_cluster(uri: &str) -> Option<String> {
+    let cluster = uri.strip_prefix(SCHEME)?.strip_suffix("/ca")?;
+    is_name(cluster, b"._-").then(|| cluster.to_string())
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Holder::Node(id) => write!(f, "node/{id}"),
+            Holder::Client(name) => write!(f, "client/{name}"),
+        }
+    }
+}
+
 impl Holder {
     /// The name of its files, without an ending. Two holders never share one: no name has a `+`.
     pub fn file_stem(&self) -> String {
@@ -70,10 +90,7 @@ fn is_name(name: &str, punctuation: &[u8]) -> bool {
 
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.holder {
-            Holder::Node(id) => write!(f, "{SCHEME}{}/node/{id}", self.cluster),
-            Holder::Client(name) => write!(f, "{SCHEME}{}/client/{name}", self.cluster),
-        }
+        write!(f, "{SCHEME}{}/{}", self.cluster, self.holder)
     }
 }
 

@@ -1,13 +1,29 @@
-//! Identities of nodes and clients, and the files that hold their keys: no sockets, no tasks.
+//! Keys, certificates and identities of nodes and clients: what handshakes need, without sockets or tasks.
 
 #![forbid(unsafe_code)]
 
+mod caller;
+mod certificate;
+mod configs;
+mod credentials;
 mod error;
+mod fault;
 mod identity;
+pub mod issue;
+mod load;
 pub mod private_files;
+mod trust;
+mod verify;
 
+pub use caller::caller;
+pub use certificate::{Facts, identity_of};
+pub use credentials::{Credentials, Files};
 pub use error::{IdentityError, SecurityError};
+pub use fault::CertificateFault;
 pub use identity::{Holder, Identity, LONGEST_NAME};
+pub use load::Expiry;
+pub use protocols::{CLIENTS, CONTROL, PEERS};
+pub use verify::Callers;
 
 /// The names by which a TLS handshake tells the ports of a node apart (ALPN).
 pub mod protocols {
