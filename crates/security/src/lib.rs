@@ -12,6 +12,8 @@ mod identity;
 pub mod issue;
 mod load;
 pub mod private_files;
+#[cfg(test)]
+mod tests;
 mod trust;
 mod verify;
 
