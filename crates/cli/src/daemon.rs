@@ -2,6 +2,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod dev;
+pub(crate) mod encryption;
 pub(crate) mod environment;
 pub(crate) mod fail_stop;
 pub(crate) mod kept;

@@ -1,5 +1,6 @@
 //! The commands of clients and operators: acquire, run, release, list, watch, define, members, health.
 
+pub(crate) mod access_arguments;
 pub(crate) mod acquire;
 pub(crate) mod cluster;
 pub(crate) mod define;

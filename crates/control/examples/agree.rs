@@ -43,6 +43,7 @@ async fn measure(folder: &std::path::Path) -> Result<(), Failure> {
             timing: Timing::default(),
             lease: None,
             clock: || Time(0),
+            encryption: transport::Encryption::Off,
         })
         .await?;
         control.listen(listener);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use openraft::SnapshotPolicy;
 use service::Time;
+use transport::Encryption;
 
 /// The log is cut off whenever it has grown by this many entries.
 const ENTRIES_PER_SNAPSHOT: u64 = 500;
@@ -31,6 +32,8 @@ pub struct Config {
     pub lease: Option<Duration>,
     /// What leases are counted on: a clock that also counts time asleep.
     pub clock: fn() -> Time,
+    /// Whether connections between nodes are encrypted.
+    pub encryption: Encryption,
 }
 
 /// How long things may take.

@@ -13,9 +13,11 @@ use service::Time;
 use service::leases::{Renewal, Support, Votes};
 use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
 use sync::{BoxFuture, IgnorePoison};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+
+use transport::Secured;
 
 use crate::config::Config;
 use crate::disk::Disk;
@@ -82,6 +84,7 @@ impl Control {
                 pause: config.timing.heartbeat,
                 clock: config.clock,
                 voting: Mutex::new((Support::new((config.clock)()), Votes::default())),
+                encryption: config.encryption.clone(),
             });
             let peers = Peers::new(local.clone());
             let store = LogStore::new(config.node, disk.clone(), found);
@@ -145,7 +148,7 @@ impl Control {
     /// itself. `refused` is called with what was refused to it.
     pub fn serve<'a>(
         &'a self,
-        stream: TcpStream,
+        stream: Secured,
         read: &'a [u8],
         permit: Box<dyn Send>,
         refused: &'a OnRefusedCall,

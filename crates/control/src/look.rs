@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use transport::Encryption;
 
 use crate::network::in_words;
 use crate::shared::Shared;
@@ -74,9 +74,9 @@ impl Shared {
                 from: self.config.node,
                 to: node,
             };
-            let limit = self.local.silence_timeout;
+            let (limit, encryption) = (self.local.silence_timeout, self.local.encryption.clone());
             asked.spawn(async move {
-                let answer = timeout(limit, ask(&address, &hello)).await;
+                let answer = timeout(limit, ask(&encryption, &address, &hello)).await;
                 let answer = answer.unwrap_or_else(|_| Err(io::Error::other("it does not answer")));
                 (node, answer.unwrap_or_else(|error| Neighbour::Missing(in_words(&error))))
             });
@@ -85,8 +85,8 @@ impl Shared {
     }
 }
 
-async fn ask(address: &str, hello: &Hello) -> io::Result<Neighbour> {
-    let mut stream = TcpStream::connect(address).await?;
+async fn ask(encryption: &Encryption, address: &str, hello: &Hello) -> io::Result<Neighbour> {
+    let mut stream = encryption.call(address, security::CONTROL, Some(hello.to)).await?;
     Ok(match wire::greet(&mut stream, hello).await? {
         Err(CallRefusal::NoCluster) => Neighbour::Waits,
         Err(CallRefusal::InCluster { used, known }) => Neighbour::InCluster { used, known },

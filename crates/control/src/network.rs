@@ -20,12 +20,11 @@ use service::Time;
 use service::frame::{Incoming, LENGTH_BYTES, LONGEST_BODY};
 use service::leases::{Support, Votes};
 use sync::IgnorePoison;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
+use transport::{Encryption, Secured};
 
 use crate::types::Types;
 use crate::wire::{self, Hello, Request, Response, VERSION};
@@ -49,6 +48,8 @@ pub(crate) struct Local {
     pub(crate) clock: fn() -> Time,
     /// When this node last supported a leader, and what other voters reported about that with their votes.
     pub(crate) voting: Mutex<(Support, Votes)>,
+    /// Whether connections are encrypted.
+    pub(crate) encryption: Encryption,
 }
 
 impl Local {
@@ -219,10 +220,10 @@ impl Peer {
     async fn connect(&self) -> io::Result<Line> {
         let cluster_id = *self.local.cluster_id.lock().await;
         let cluster_id = cluster_id.ok_or_else(|| io::Error::other("this node belongs to no cluster yet"))?;
-        let mut stream = TcpStream::connect(&self.address).await?;
-        stream.set_nodelay(true)?;
-        let (from, cluster) = (self.local.node, self.local.cluster.clone());
         let to = u32::try_from(self.target).map_err(io::Error::other)?;
+        let encryption = &self.local.encryption;
+        let mut stream = encryption.call(&self.address, security::CONTROL, Some(to)).await?;
+        let (from, cluster) = (self.local.node, self.local.cluster.clone());
         let hello = Hello { version: VERSION, cluster, cluster_id, from, to };
         let answer = wire::greet(&mut stream, &hello).await?;
         let mark = answer.map_err(|refusal| io::Error::other(refusal.to_string()))?;
@@ -234,7 +235,7 @@ impl Peer {
         let mut task = JoinSet::new();
         let answers = pending.clone();
         task.spawn(async move {
-            let (reading, writing) = stream.into_split();
+            let (reading, writing) = split(stream);
             tokio::select! {
                 () = read_answers(reading, &answers, silence_timeout) => {}
                 () = write_questions(writing, waiting, silence_timeout) => {}
@@ -273,7 +274,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, silence_timeout: Duration) {
+async fn read_answers(mut stream: ReadHalf<Secured>, pending: &Pending, silence_timeout: Duration) {
     let questions = || pending.lock().ignore_poison();
     let mut incoming = Incoming::default();
     loop {
@@ -302,15 +303,21 @@ async fn read_answers(mut stream: OwnedReadHalf, pending: &Pending, silence_time
 }
 
 async fn write_questions(
-    mut stream: OwnedWriteHalf,
+    mut stream: WriteHalf<Secured>,
     mut waiting: mpsc::Receiver<Vec<u8>>,
     silence_timeout: Duration,
 ) {
     while let Some(bytes) = waiting.recv().await {
-        if !matches!(timeout(silence_timeout, stream.write_all(&bytes)).await, Ok(Ok(()))) {
+        if !matches!(timeout(silence_timeout, write(&mut stream, &bytes)).await, Ok(Ok(()))) {
             return;
         }
     }
+}
+
+/// Writes all of it, and sees to it that encryption holds nothing back.
+pub(crate) async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+    stream.write_all(bytes).await?;
+    stream.flush().await
 }
 
 impl RaftNetworkFactory<Types> for Peers {

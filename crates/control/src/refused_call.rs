@@ -56,6 +56,7 @@ impl fmt::Display for RefusedCall {
                     CallRefusal::ClusterId => f.write_str("belongs to another cluster of the same name"),
                     CallRefusal::Mistaken { here } => write!(f, "wants node {to}, this is node {here}"),
                     CallRefusal::Folder => f.write_str("this node cannot write to its data folder"),
+                    CallRefusal::Identity => f.write_str("its certificate is that of another"),
                     CallRefusal::NoCluster | CallRefusal::InCluster { .. } => {
                         f.write_str("belongs to no cluster yet")
                     }

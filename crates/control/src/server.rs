@@ -7,14 +7,14 @@ use std::time::Duration;
 use openraft::error::RaftError;
 use service::frame::Incoming;
 use service::registry::Entry as Proposal;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::OwnedReadHalf;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncReadExt, ReadHalf, split};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use transport::Secured;
 
-use crate::network::Local;
+use crate::network::{Local, write};
 use crate::refused_call::{OnRefusedCall, RefusedCall};
 use crate::shared::Shared;
 use crate::wire::{self, CallRefusal, Hello, NO_CLUSTER_YET, Request, Response, VERSION};
@@ -44,7 +44,7 @@ impl Shared {
             connections.spawn(async move {
                 let _permit = permit;
                 // How a connection ends concerns only the caller.
-                _ = server.serve(stream, &[], Box::new(()), &refused).await;
+                _ = server.serve(stream.into(), &[], Box::new(()), &refused).await;
             });
         }
     }
@@ -52,12 +52,11 @@ impl Shared {
     /// See [`crate::Control::serve`].
     pub(crate) async fn serve(
         &self,
-        mut stream: TcpStream,
+        mut stream: Secured,
         read: &[u8],
         permit: Box<dyn Send>,
         refused: &OnRefusedCall,
     ) -> io::Result<()> {
-        stream.set_nodelay(true)?;
         let from_start = &mut read.chain(&mut stream);
         let hello = timeout(self.local.silence_timeout, wire::read_hello(from_start)).await;
         let hello = match hello.unwrap_or_else(|late| Err(late.into())) {
@@ -67,7 +66,10 @@ impl Shared {
                 return Ok(());
             }
         };
-        let judged = self.judge(&hello).await;
+        let judged = match stream.speaks_for(hello.from) {
+            true => self.judge(&hello).await,
+            false => Err(CallRefusal::Identity),
+        };
         drop(permit);
         let from = hello.from;
         // A node that looks around before it has a cluster is no stranger.
@@ -81,17 +83,17 @@ impl Shared {
         if judged.is_err() {
             return Ok(());
         }
-        let (reading, mut writing) = stream.into_split();
+        let (reading, mut writing) = split(stream);
         let (answers, mut waiting) = mpsc::channel::<Vec<u8>>(AT_ONCE);
-        let write = async {
+        let writes = async {
             while let Some(bytes) = waiting.recv().await {
-                timeout(self.local.silence_timeout, writing.write_all(&bytes)).await??;
+                timeout(self.local.silence_timeout, write(&mut writing, &bytes)).await??;
             }
             Ok(())
         };
         tokio::select! {
             read = self.read_questions(reading, answers, (from, refused)) => read,
-            written = write => written,
+            written = writes => written,
         }
     }
 
@@ -126,7 +128,7 @@ impl Shared {
 
     async fn read_questions(
         &self,
-        mut stream: OwnedReadHalf,
+        mut stream: ReadHalf<Secured>,
         answers: mpsc::Sender<Vec<u8>>,
         (from, refused): (u32, &OnRefusedCall),
     ) -> io::Result<()> {
@@ -148,7 +150,10 @@ impl Shared {
                 let (server, answers, refused) = (self.clone(), answers.clone(), refused.clone());
                 tasks.spawn(async move {
                     let _permit = permit;
-                    let response = server.respond(request).await;
+                    let response = match server.may_ask(&request, from) {
+                        true => server.respond(request).await,
+                        false => Response::Refused(format!("node {from} may not ask this")),
+                    };
                     if let Response::Failed(why) | Response::Refused(why) = &response {
                         refused(RefusedCall::Question { from, why: why.clone() });
                     }
@@ -158,6 +163,12 @@ impl Shared {
             }
         }
         Ok(())
+    }
+
+    /// Whether a caller may ask this. A node whose log has no members yet knows none.
+    fn may_ask(&self, request: &Request, from: u32) -> bool {
+        let nodes = self.nodes();
+        request.may_come_from(from, nodes.is_empty() || nodes.contains_key(&from))
     }
 
     async fn respond(&self, request: Request) -> Response {

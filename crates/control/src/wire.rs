@@ -15,9 +15,10 @@ use service::Identity;
 use service::frame::{self, FrameError, LENGTH_BYTES};
 use service::leases::Renewal;
 use service::registry::{Applied, Entry as Proposal, MemberEntry};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use transport::Secured;
 
+use crate::network::write;
 use crate::types::Types;
 
 /// The version of what follows the greeting.
@@ -92,6 +93,8 @@ pub enum CallRefusal {
         /// The caller's id belongs to the cluster.
         known: bool,
     },
+    /// The caller's certificate is not that of the node that it says it is.
+    Identity,
 }
 
 impl fmt::Display for CallRefusal {
@@ -105,6 +108,9 @@ impl fmt::Display for CallRefusal {
             ),
             CallRefusal::Mistaken { here } => write!(f, "it is node {here}"),
             CallRefusal::Folder => f.write_str("it cannot write to its data folder"),
+            CallRefusal::Identity => {
+                f.write_str("your certificate is not that of the node that you say you are")
+            }
             CallRefusal::NoCluster => f.write_str("it belongs to no cluster yet"),
             CallRefusal::InCluster { .. } => f.write_str("it belongs to a cluster already"),
         }
@@ -171,6 +177,37 @@ pub(crate) enum Response {
     Refused(String),
 }
 
+impl Request {
+    /// Whether a node may ask this: `known` if it belongs to the cluster, as far as the node that is asked knows. No node
+    /// speaks for another, except that a member passes on what a newcomer asks of the leader.
+    pub(crate) fn may_come_from(&self, node: u32, known: bool) -> bool {
+        match self {
+            Request::Append(_) | Request::Vote(_) | Request::Snapshot(_) | Request::Propose(_) => known,
+            Request::PassOn(question) => question.asker() == Some(node),
+            Request::Leader(question) => match question {
+                ForLeader::Renew(_) | ForLeader::Goodbye(_) => question.asker() == Some(node),
+                ForLeader::Enter { .. } | ForLeader::Join { .. } => known || question.asker() == Some(node),
+                ForLeader::Lasts(_)
+                | ForLeader::Invite { .. }
+                | ForLeader::Remove { .. }
+                | ForLeader::Withdraw { .. } => known,
+            },
+        }
+    }
+}
+
+impl ForLeader {
+    /// The node that asks for itself; `None` if any member may ask.
+    fn asker(&self) -> Option<u32> {
+        match self {
+            ForLeader::Renew(renewal) => Some(renewal.identity.id),
+            ForLeader::Goodbye(identity) => Some(identity.id),
+            ForLeader::Enter { id, .. } | ForLeader::Join { id, .. } => Some(*id),
+            _ => None,
+        }
+    }
+}
+
 pub(crate) fn encode<T: Serialize>(id: u64, content: &T) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::put(VERSION, &(id, content), &mut bytes);
@@ -184,17 +221,17 @@ pub(crate) async fn read_hello(stream: &mut (impl AsyncRead + Unpin)) -> io::Res
 }
 
 /// Greets a node and reads what it answers: the mark of its folder, if it is willing.
-pub(crate) async fn greet(stream: &mut TcpStream, hello: &Hello) -> io::Result<Result<u64, CallRefusal>> {
-    stream.write_all(&hello.encode()).await?;
+pub(crate) async fn greet(stream: &mut Secured, hello: &Hello) -> io::Result<Result<u64, CallRefusal>> {
+    write(stream, &hello.encode()).await?;
     let body = read_greeting(stream).await?;
     decode(&body).map_err(io::Error::other)
 }
 
 /// Answers a greeting.
-pub(crate) async fn answer(stream: &mut TcpStream, answer: &Result<u64, CallRefusal>) -> io::Result<()> {
+pub(crate) async fn answer(stream: &mut Secured, answer: &Result<u64, CallRefusal>) -> io::Result<()> {
     let mut bytes = Vec::new();
     frame::put(GREETING, &(MAGIC, answer), &mut bytes);
-    stream.write_all(&bytes).await
+    write(stream, &bytes).await
 }
 
 impl Hello {

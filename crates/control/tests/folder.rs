@@ -28,6 +28,7 @@ fn config(folder: &TestFolder, cluster: &str, node: u32) -> Config {
         timing: QUICK,
         lease: None,
         clock: || Time(0),
+        encryption: transport::Encryption::Off,
     }
 }
 

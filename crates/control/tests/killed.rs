@@ -28,6 +28,7 @@ fn config(folder: &TestFolder) -> Config {
         timing,
         lease: None,
         clock: || Time(0),
+        encryption: transport::Encryption::Off,
     }
 }
 

@@ -4,12 +4,10 @@
 //! its round, or by the thread of an embedded client or a task that caused them. One thread writes at a time; a thread that
 //! finds another at it leaves its bytes in the queue, where the other one looks again.
 
-use std::io::{self, Write};
-use std::net::Shutdown;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
-use mio::net::TcpStream;
 use service::Refusal;
 use service::frame::{self, FrameError};
 use service::limits::Limits;
@@ -19,11 +17,12 @@ use service::protocol::{self, ToClient};
 use crate::host::Shared;
 use sync::IgnorePoison;
 use transport::reactor::Outbound;
+use transport::stream::Stream;
 
 mod conversation;
 mod port;
 
-pub(crate) use port::ClientPort;
+pub(crate) use port::{ClientPort, Places};
 
 /// A watcher that leaves this much unread is told how many events it missed instead.
 const MOST_UNWATCHED: usize = 256 << 10;
@@ -35,7 +34,7 @@ const USUAL_BYTES: usize = 16 << 10;
 
 /// The way to a client far away.
 pub(crate) struct ClientLink {
-    stream: TcpStream,
+    stream: Stream,
     /// The version that both ends agreed on; 0 before the greeting.
     version: AtomicU8,
     connection: OnceLock<ConnectionId>,
@@ -64,6 +63,8 @@ struct Queue {
 struct Pen {
     bytes: Vec<u8>,
     written: usize,
+    /// The stream has taken bytes that may not have gone out.
+    unflushed: bool,
 }
 
 /// The result of queueing a frame for a client.
@@ -76,7 +77,7 @@ pub(crate) struct Queued {
 }
 
 impl ClientLink {
-    fn new(stream: TcpStream, shared: Weak<Shared>) -> Arc<ClientLink> {
+    fn new(stream: Stream, shared: Weak<Shared>) -> Arc<ClientLink> {
         Arc::new(ClientLink {
             stream,
             version: AtomicU8::new(0),
@@ -127,8 +128,7 @@ impl ClientLink {
     /// Ends the connection. The reactor sees that at the socket.
     pub(crate) fn hang_up(&self) {
         self.over.store(true, Ordering::Relaxed);
-        // It fails only if the other end was quicker.
-        _ = self.stream.shutdown(Shutdown::Both);
+        self.stream.shutdown();
     }
 
     fn is_over(&self) -> bool {
@@ -183,12 +183,16 @@ impl ClientLink {
                 queue.dirty = false;
                 std::mem::swap(&mut pen.bytes, &mut queue.bytes);
             }
-            if pen.bytes.is_empty() {
+            if pen.bytes.is_empty() && !pen.unflushed {
                 return true;
             }
-            match (&self.stream).write(&pen.bytes[pen.written..]) {
+            let left = &pen.bytes[pen.written..];
+            let written =
+                if left.is_empty() { self.stream.flush().map(|()| 0) } else { self.stream.write(left) };
+            match written {
                 Ok(written) => {
                     self.full.store(false, Ordering::SeqCst);
+                    pen.unflushed = written > 0 && self.stream.is_encrypted();
                     pen.written += written;
                     self.unread.fetch_sub(written, Ordering::Relaxed);
                     self.shared.upgrade().map(|shared| shared.unread.fetch_sub(written, Ordering::Relaxed));

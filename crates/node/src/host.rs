@@ -24,9 +24,9 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-use transport::clock;
+use transport::{Encryption, clock};
 
-use crate::clients::{ClientLink, ClientPort};
+use crate::clients::{ClientLink, ClientPort, Places};
 use crate::control_calls::ToLeader;
 use crate::embedded::Near;
 use crate::failure::{self, Failure, Failures, Lasting};
@@ -61,6 +61,7 @@ pub(crate) struct Shared {
     pub(crate) address: String,
     /// Where clients reach it.
     pub(crate) clients: String,
+    pub(crate) encryption: Encryption,
     pub(crate) log: Log,
     pub(crate) failures: Failures,
     hearts: Hearts,
@@ -117,8 +118,10 @@ impl Host {
         Box::pin(async move {
             let lease = config.lease;
             start::check(&config)?;
+            let local_socket = config.local_socket.clone();
             let (host, bootstrap, folder) = Host::prepare(config).await?;
             let shared = &host.shared;
+            let for_clients = (for_clients, local_socket);
             if let Err(error) = host.serve(bootstrap, folder, for_peers, for_clients).await {
                 host.stop().await;
                 return Err(error);
@@ -139,6 +142,7 @@ impl Host {
             timing: control::Timing::for_lease(lease),
             lease: Some(lease),
             clock: clock::now,
+            encryption: config.encryption.clone(),
         };
         let control = Arc::new(Control::start(control).await.map_err(StartError::Control)?);
         let heart = hearts.heart("sockets", LONGEST_HANG, Waits::ForTurns);
@@ -162,6 +166,7 @@ impl Host {
             id,
             address,
             clients,
+            encryption: config.encryption,
             log: Log::new(id),
             failures: Failures::new(id, config.on_failure),
             hearts,
@@ -196,13 +201,18 @@ impl Host {
         bootstrap: Bootstrap,
         folder: PathBuf,
         for_peers: TcpListener,
-        for_clients: TcpListener,
+        (for_clients, local_socket): (TcpListener, Option<PathBuf>),
     ) -> Result<(), StartError> {
         let shared = &self.shared;
         shared.watch_task("port for peers", tokio::spawn(port::listen(for_peers, shared.clone())));
         start::join_cluster(shared, bootstrap, folder).await?;
-        let for_clients = ClientPort::new(for_clients, shared).map_err(StartError::Sockets)?;
+        let places = Places::new(&shared.limits);
+        let for_clients = ClientPort::new(for_clients, shared, &places).map_err(StartError::Sockets)?;
         shared.reactor.adopt(Box::new(for_clients));
+        if let Some(path) = local_socket {
+            let port = ClientPort::local(&path, shared, &places);
+            shared.reactor.adopt(Box::new(port.map_err(|error| StartError::LocalSocket(path, error))?));
+        }
         shared.reactor.adopt(Box::new(Alarm(shared.clone())));
         let tasks = [
             ("sockets", tokio::spawn(sockets_end(shared.reactor.clone()))),

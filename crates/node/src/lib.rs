@@ -26,7 +26,7 @@ pub use control::Invitation;
 pub use failure::{Failure, OnFailure};
 pub use host::{Bootstrap, Host, HostConfig, StartError};
 pub use local::LocalCluster;
-pub use transport::Sockets;
+pub use transport::{Encryption, Sockets};
 pub use watchdog::{Heart, Hearts, Waits, Watchdog};
 
 /// Whether this build has faults that can be provoked, for tests.

@@ -31,7 +31,9 @@ impl Links {
     pub(crate) fn start(shared: &Arc<Shared>, me: Identity) -> Result<Links, transport::StartError> {
         let (calls, called) = mpsc::channel(CALLS);
         let alone = View { epoch: 0, members: vec![ViewMember::new(me, &shared.address)] };
-        let config = transport::Config { limits: LIMITS, ..transport::Config::new(&shared.cluster, me) };
+        let encryption = shared.encryption.clone();
+        let config =
+            transport::Config { limits: LIMITS, encryption, ..transport::Config::new(&shared.cluster, me) };
         let door = Arc::new(Door { shared: shared.clone(), me });
         let reactor = ReactorOf::Node(shared.reactor.clone());
         // An embedded client may be what starts this, on a thread of its own.

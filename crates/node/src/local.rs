@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use crate::failure::OnFailure;
 use crate::host::{Bootstrap, Host, HostConfig};
 use crate::watchdog::Hearts;
+use transport::Encryption;
 use transport::reactor::Sockets;
 
 /// Nodes that run in this process, on ports that were free.
@@ -79,6 +80,17 @@ impl LocalCluster {
         lease: Duration,
         tune: fn(&mut Config),
     ) -> BoxFuture<'static, io::Result<LocalCluster>> {
+        LocalCluster::start_encrypted("local", for_clients, lease, tune, |_| Encryption::Off)
+    }
+
+    /// The same for a cluster of this name, whose nodes encrypt like this.
+    pub fn start_encrypted(
+        name: &'static str,
+        for_clients: Vec<TcpListener>,
+        lease: Duration,
+        tune: fn(&mut Config),
+        encryption: impl Fn(u32) -> Encryption + Send + 'static,
+    ) -> BoxFuture<'static, io::Result<LocalCluster>> {
         Box::pin(async move {
             let (mut members, mut listeners) = (BTreeMap::new(), Vec::new());
             for (id, for_clients) in (0..).zip(for_clients) {
@@ -93,7 +105,7 @@ impl LocalCluster {
                 let clients = for_clients.local_addr()?.to_string();
                 cluster.endpoints.push(clients.clone());
                 let config = HostConfig {
-                    cluster: "local".to_string(),
+                    cluster: name.to_string(),
                     id,
                     peers: members[&id].clone(),
                     clients,
@@ -101,6 +113,8 @@ impl LocalCluster {
                     bootstrap: Bootstrap::Together(members.clone()),
                     lease,
                     tune: Box::new(tune),
+                    encryption: encryption(id),
+                    local_socket: None,
                     sockets: Sockets::Runtime,
                     on_failure: OnFailure::default(),
                     hearts: Hearts::default(),

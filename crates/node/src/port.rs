@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::host::Shared;
+use transport::Encryption;
 use transport::peers::callers::{Call, Callers};
 use transport::peers::{Notice, Trouble};
 
@@ -49,9 +50,10 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// Serves a caller, or returns why it is rejected.
-async fn serve(mut call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result<(), Trouble> {
-    let for_control = timeout(GREETING_LIMIT, is_for_control(&mut call)).await;
-    if !for_control.unwrap_or(Err(Trouble::TimedOut))? {
+async fn serve(call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result<(), Trouble> {
+    let greeted = timeout(GREETING_LIMIT, greet(call, &shared.encryption)).await;
+    let (call, for_control) = greeted.unwrap_or(Err(Trouble::TimedOut))?;
+    if !for_control {
         let calls = shared.lock().links.calls.clone();
         return match calls.try_send(call) {
             // The peer calls again.
@@ -69,6 +71,26 @@ async fn serve(mut call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result
         _ = shared.control.serve(stream, &read, Box::new(entry), &refused) => Ok(()),
         () = eviction.comes() => Err(Trouble::Evicted),
     }
+}
+
+/// Has the handshake with a caller, if it is encrypted, and finds out what it wants: by the protocol that was agreed on, or
+/// by its first bytes. It may have to make room meanwhile.
+async fn greet(mut call: Call, encryption: &Encryption) -> Result<(Call, bool), Trouble> {
+    let accepting =
+        encryption.accept(call.stream, &[security::PEERS, security::CONTROL], security::Callers::Nodes);
+    call.stream = tokio::select! {
+        accepted = accepting => accepted?,
+        () = call.eviction.comes() => return Err(Trouble::Evicted),
+    };
+    if let Some(protocol) = call.stream.protocol() {
+        let for_control = protocol == security::CONTROL;
+        return Ok((call, for_control));
+    }
+    if call.stream.is_encrypted() {
+        return Err(Trouble::NoProtocol);
+    }
+    let for_control = is_for_control(&mut call).await?;
+    Ok((call, for_control))
 }
 
 /// Reads until it is clear what a caller wants, or it has to make room.

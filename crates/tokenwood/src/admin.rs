@@ -15,6 +15,7 @@ use service::protocol::{
 };
 use tokio::time::timeout;
 
+use crate::access::Access;
 use crate::connection::Connection;
 use crate::endpoints::first_that_answers;
 use crate::error::{Error, NoAnswer};
@@ -68,17 +69,22 @@ pub enum Seen {
 }
 
 impl Admin {
-    /// Connects to this node, named as `host:port`.
+    /// Connects to this node, named as `host:port` or `unix:path`, without encryption.
     pub async fn connect(endpoint: &str) -> Result<Admin, Error> {
-        match Connection::open(endpoint).await {
+        Admin::connect_with(endpoint, &Access::default()).await
+    }
+
+    /// Connects to this node, and gets in like this.
+    pub async fn connect_with(endpoint: &str, access: &Access) -> Result<Admin, Error> {
+        match Connection::open(endpoint, access).await {
             Ok(connection) => Ok(Admin { endpoint: endpoint.to_string(), connection, last_question: 0 }),
             Err(why) => Err(Error::NoAnswer { endpoint: endpoint.to_string(), why }),
         }
     }
 
     /// Connects to this node, which has to be the one with this id.
-    pub async fn connect_to(node: u32, endpoint: &str) -> Result<Admin, Error> {
-        let admin = Admin::connect(endpoint).await?;
+    pub async fn connect_to(node: u32, endpoint: &str, access: &Access) -> Result<Admin, Error> {
+        let admin = Admin::connect_with(endpoint, access).await?;
         let found = admin.node().id;
         if found == node {
             Ok(admin)
@@ -98,9 +104,9 @@ impl Admin {
     }
 
     /// Connects to the first of these nodes that answers.
-    pub async fn connect_first(endpoints: &[String]) -> Result<Admin, Error> {
+    pub async fn connect_first(endpoints: &[String], access: &Access) -> Result<Admin, Error> {
         let open = |endpoint: String| async move {
-            let connection = Connection::open(&endpoint).await?;
+            let connection = Connection::open(&endpoint, access).await?;
             Ok(Admin { endpoint, connection, last_question: 0 })
         };
         first_that_answers(endpoints, open).await

@@ -9,6 +9,7 @@ use service::{Acquire, SessionId};
 use tokio::sync::watch;
 
 use crate::Error;
+use crate::access::Access;
 
 /// A session, near or far. Implemented by connections and by embedded nodes.
 pub trait Backend: Send + Sync + 'static {
@@ -31,6 +32,11 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Lets go of the session without ending it, if this request is all it is for. Returns where it is.
     fn detach(&self, request: u64) -> Option<(String, SessionId)>;
+
+    /// How it got in.
+    fn access(&self) -> Access {
+        Access::default()
+    }
 
     /// Whether what it holds it holds at this moment.
     fn is_alive(&self) -> bool;

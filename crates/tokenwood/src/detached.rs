@@ -8,6 +8,7 @@ use service::client::promised_until;
 use service::protocol::{ToClient, ToNode};
 use service::{Refusal, Reply, RequestOutcome, SessionId};
 
+use crate::access::Access;
 use crate::admin::Admin;
 use crate::error::Error;
 use transport::clock;
@@ -49,17 +50,17 @@ impl Detached {
     }
 
     /// Prolongs it by the time to live of its session. Returns for how long it is held from now on.
-    pub async fn renew(&self) -> Result<Duration, Error> {
-        let mut admin = Admin::connect_to(self.session.node, &self.endpoint).await?;
+    pub async fn renew(&self, access: &Access) -> Result<Duration, Error> {
+        let mut admin = Admin::connect_to(self.session.node, &self.endpoint, access).await?;
         let sent = clock::now();
         let lasts = self.keep_alive(&mut admin, &[]).await?;
         Ok(promised_until(sent, lasts) - clock::now())
     }
 
     /// Releases it and ends its session; comes back when the node has done so.
-    pub async fn release(&self) -> Result<(), Error> {
+    pub async fn release(&self, access: &Access) -> Result<(), Error> {
         let Detached { session, request, fence, .. } = *self;
-        let mut admin = Admin::connect_to(self.session.node, &self.endpoint).await?;
+        let mut admin = Admin::connect_to(self.session.node, &self.endpoint, access).await?;
         self.keep_alive(&mut admin, &[ToNode::Release { session, request, fence }]).await?;
         admin.say(&[ToNode::Close { session }]).await?;
         loop {

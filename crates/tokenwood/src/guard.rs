@@ -85,7 +85,7 @@ impl Guard {
         }
         let (endpoint, session) = self.backend.detach(self.request).ok_or(Error::CannotDetach)?;
         let detached = Detached { endpoint, session, request: self.request, fence: self.fence() };
-        let held_for = detached.renew().await?;
+        let held_for = detached.renew(&self.backend.access()).await?;
         Ok((detached, held_for))
     }
 

@@ -56,6 +56,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod admin;
 mod backend;
 mod connection;
@@ -70,6 +71,7 @@ mod remote;
 mod tokenwood;
 mod waiters;
 
+pub use access::Access;
 pub use admin::{Admin, GrantAgain, NodeStatus, Seen};
 pub use backend::{Asked, Backend, Losses};
 pub use detached::{Detached, NotAGrant};
@@ -84,6 +86,7 @@ pub use service::event::{Change, Event, Filter, ForceReleased};
 pub use service::name::Definition;
 pub use service::protocol::{Cluster, ClusterNode, PeerStatus};
 pub use tokenwood::{Open, Options, Tokenwood};
+pub use transport::Encryption;
 pub use waiters::{Answer, Waiters, Waits};
 
 /// Whether this build has faults that can be provoked, for tests.

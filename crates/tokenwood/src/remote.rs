@@ -15,6 +15,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::access::Access;
 use crate::backend::{Asked, Backend, Losses};
 use crate::connection::{Broken, Connection};
 use crate::error::{Error, NoAnswer};
@@ -44,6 +45,7 @@ struct Shared {
     bell: Arc<Bell>,
     lost: watch::Sender<Losses>,
     endpoint: String,
+    access: Access,
     /// The node that has the session. A name may lead to another one after a break: that one does not know the session.
     node: u32,
 }
@@ -51,7 +53,7 @@ struct Shared {
 impl Remote {
     /// Opens a session at this endpoint.
     pub(crate) async fn open(endpoint: &str, options: &Options) -> Result<Remote, NoAnswer> {
-        let connection = Connection::open(endpoint).await?;
+        let connection = Connection::open(endpoint, &options.access).await?;
         let (opened, is_open) = oneshot::channel();
         let state = State::new(Client::new(options.ttl).with_label(options.label.clone()), opened);
         let (lost, _) = watch::channel(Losses::default());
@@ -61,6 +63,7 @@ impl Remote {
             bell: Arc::default(),
             lost,
             endpoint: endpoint.to_string(),
+            access: options.access.clone(),
             node: connection.node.id,
         });
         let remote = Remote { shared: shared.clone() };
@@ -180,6 +183,10 @@ impl Backend for Remote {
         Some((self.shared.endpoint.clone(), session))
     }
 
+    fn access(&self) -> Access {
+        self.shared.access.clone()
+    }
+
     fn is_alive(&self) -> bool {
         let state = self.shared.lock();
         !state.deaf && state.client.is_within_promise(clock::now())
@@ -229,7 +236,7 @@ impl Shared {
 
     /// Writes what is in the buffer, or leaves it to the task of this session; `idle` if that does not wait for the socket.
     fn flush(&self, state: &mut State, idle: bool) {
-        if idle && (state.write().is_err() || !state.outgoing.is_empty()) {
+        if idle && (state.write().is_err() || state.has_more_to_write()) {
             self.wake.notify_one();
         }
     }
@@ -253,7 +260,8 @@ impl Shared {
                 retry = (retry * 2).min(LONGEST_RETRY);
                 if !self.is_over() {
                     // A node that accepts and says nothing must not delay the news of the loss.
-                    let opening = timeout(self.until_deadline(), Connection::open(&self.endpoint)).await;
+                    let opening =
+                        timeout(self.until_deadline(), Connection::open(&self.endpoint, &self.access)).await;
                     connection = opening.ok().and_then(Result::ok).filter(|it| it.node.id == self.node);
                 }
             }
@@ -278,7 +286,7 @@ impl Shared {
     async fn give_back(&self, goodbye: &ToNode) {
         let until = clock::now() + self.lock().client.ttl();
         while clock::now() < until {
-            if let Ok(connection) = Connection::open(&self.endpoint).await
+            if let Ok(connection) = Connection::open(&self.endpoint, &self.access).await
                 && connection.node.id == self.node
             {
                 let mut bytes = Vec::new();
@@ -379,6 +387,7 @@ impl Shared {
         state.reader = Some((reader, Waker::from(self.bell.clone())));
         state.writer = Some((writer, version));
         state.outgoing.clear();
+        state.unflushed = false;
         state.gathers = false;
         for said in state.client.connected(clock::now()) {
             state.say(&said);
@@ -397,6 +406,6 @@ impl Shared {
         if state.closing {
             return Err(Ended::Over);
         }
-        Ok(!state.outgoing.is_empty())
+        Ok(state.has_more_to_write())
     }
 }

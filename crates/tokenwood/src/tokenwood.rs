@@ -8,6 +8,7 @@ use service::Definition;
 use sync::IgnorePoison;
 use tokio::sync::Mutex;
 
+use crate::access::Access;
 use crate::backend::Backend;
 use crate::endpoints::first_that_answers;
 use crate::error::Error;
@@ -35,11 +36,13 @@ pub struct Options {
     /// Who the client is, for people: listings, events and logs of the nodes show it. By default
     /// [what is known of this process](crate::label::of_this_process); `None` says nothing.
     pub label: Option<Label>,
+    /// How the client gets in.
+    pub access: Access,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { ttl: Duration::from_secs(10), label: Some(of_this_process()) }
+        Options { ttl: Duration::from_secs(10), label: Some(of_this_process()), access: Access::default() }
     }
 }
 

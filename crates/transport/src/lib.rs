@@ -7,7 +7,8 @@
 //! - [`wire`]: the bytes of handshakes and frames, and typed errors for bytes that are neither;
 //! - [`handshake`]: which nodes may talk to each other, decided without IO;
 //! - [`peers`]: connections that break and are opened again, below links that lose nothing;
-//! - [`reactor`]: the thread or task that owns all sockets of a node. A node has it read from clients too.
+//! - [`reactor`]: the thread or task that owns all sockets of a node. A node has it read from clients too;
+//! - [`secure`], [`tls`] and [`stream`]: handshakes, encryption, and the one kind of stream that the reactor reads.
 //!
 //! [`clock`] is the clock that promises are counted on. Begin with [`link`], then read [`Peers`] and [`reactor`].
 
@@ -16,11 +17,15 @@ pub mod handshake;
 pub mod link;
 pub mod peers;
 pub mod reactor;
+pub mod secure;
+pub mod stream;
+pub mod tls;
 pub mod wire;
 
 pub use link::{Limits, Link};
 pub use peers::{Config, Inbox, Notice, Outbox, Peers, SendError, StartError, Timing, Trouble};
 pub use reactor::Sockets;
+pub use secure::{Encryption, Secured};
 
 /// Whether the clock of this build can be made to run wrong, for tests.
 pub const FAULTS: bool = cfg!(feature = "faults");

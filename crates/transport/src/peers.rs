@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use crate::handshake::{self, Local};
 use crate::link::{Full, Limits};
 use crate::reactor::{Dirty, Outbound, Reactor, Sockets};
+use crate::secure::Encryption;
 use crate::wire::{Hello, HelloRefusal, LONGEST_CLUSTER_NAME, LONGEST_PAYLOAD, VERSIONS, Versions};
 
 pub mod callers;
@@ -36,7 +37,7 @@ use peer::{Context, Peer};
 pub use trouble::Trouble;
 
 /// The configuration of a node's transport.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Config {
     /// The cluster: nodes of another are refused.
     pub cluster: String,
@@ -50,14 +51,16 @@ pub struct Config {
     pub timing: Timing,
     /// Where sockets are read from, if these peers have a reactor of their own.
     pub sockets: Sockets,
+    /// Whether connections are encrypted.
+    pub encryption: Encryption,
 }
 
 impl Config {
     /// With the usual limits and times.
     pub fn new(cluster: &str, me: Identity) -> Config {
         let (limits, timing) = (Limits::default(), Timing::default());
-        let sockets = Sockets::Runtime;
-        Config { cluster: cluster.to_string(), me, versions: VERSIONS, limits, timing, sockets }
+        let (sockets, encryption) = (Sockets::Runtime, Encryption::Off);
+        Config { cluster: cluster.to_string(), me, versions: VERSIONS, limits, timing, sockets, encryption }
     }
 
     fn check(&self, view: &View) -> Result<(), StartError> {
@@ -296,7 +299,7 @@ impl Peers {
         inbox: Arc<dyn Inbox>,
     ) -> Result<Peers, StartError> {
         config.check(&view)?;
-        let Config { cluster, me, versions, limits, timing, sockets } = config;
+        let Config { cluster, me, versions, limits, timing, sockets, encryption } = config;
         let reactor = match &reactor_of {
             ReactorOf::Node(reactor) => reactor.clone(),
             ReactorOf::Peers => {
@@ -306,7 +309,7 @@ impl Peers {
         let local = Local { cluster, me, versions };
         let nobody = Arc::new(View { epoch: view.epoch, members: Vec::new() });
         let shared = Arc::new(Shared {
-            context: Arc::new(Context { local, timing, inbox, reactor }),
+            context: Arc::new(Context { local, timing, inbox, reactor, encryption }),
             limits,
             roster: RwLock::new(Roster { view: nobody, peers: BTreeMap::new() }),
             runtime: Handle::current(),

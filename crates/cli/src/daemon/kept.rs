@@ -44,6 +44,7 @@ fn text(settings: &Settings) -> String {
     line("clients", &settings.clients);
     settings.advertise.iter().for_each(|advertise| line("advertise", advertise));
     line("lease", &settings.lease);
+    text += &settings.encryption.to_string();
     if !settings.members.is_empty() {
         text += "\n[members]\n";
         for (id, address) in &settings.members {

@@ -11,10 +11,10 @@ use node::{Bootstrap, Hearts, Host, HostConfig, Invitation};
 use rustix::process::Signal;
 use service::leases::validate_lease;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Ended;
 use crate::daemon::addresses::{self, Addresses, Said};
+use crate::daemon::encryption;
 use crate::daemon::environment;
 use crate::daemon::fail_stop;
 use crate::daemon::kept;
@@ -34,8 +34,8 @@ use crate::terminal::signals::Signals;
 /// Flags override the environment, which overrides the file, which overrides what the folder remembers. An empty variable
 /// counts as not set.
 ///
-/// On SIGTERM and Ctrl-C the node hands off its tokens, leaves and ends with 0; a second signal ends it at once. SIGHUP is
-/// logged and ignored. Exit code 2: the node cannot start, and says why. Exit code 70: the node failed (a panic, a task that
+/// On SIGTERM and Ctrl-C the node hands off its tokens, leaves and ends with 0; a second signal ends it at once. SIGHUP
+/// has it read its certificates again. Exit code 2: the node cannot start, and says why. Exit code 70: the node failed (a panic, a task that
 /// ended, a part that hangs, a disk that does not write), said why and ended at once, so that the other nodes go on without
 /// it; start it again.
 #[derive(Args)]
@@ -107,6 +107,8 @@ pub(crate) struct Arguments {
         hide_possible_values = true
     )]
     log_format: Option<Format>,
+    #[command(flatten)]
+    encryption: encryption::Arguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
@@ -145,7 +147,7 @@ fn settings(arguments: &Arguments) -> Result<(Settings, Said)> {
         advertise: arguments.advertise.clone(),
     };
     let said = said.or(Said::of(&file));
-    let data = arguments.data.clone().or(file.data).unwrap_or_else(|| "tokenwood-data".into());
+    let data = arguments.data.clone().or(file.data.clone()).unwrap_or_else(|| "tokenwood-data".into());
     let owner = folder::whose(&data)?;
     let kept = kept::read(&data)?;
     let invited = arguments.join.as_ref().map(|invitation| (invitation.id, invitation.cluster.clone()));
@@ -158,7 +160,7 @@ fn settings(arguments: &Arguments) -> Result<(Settings, Said)> {
             data.display()
         );
     };
-    let named = file.members.into_iter().map(|(MemberId(id), address)| (id, address));
+    let named = file.members.iter().map(|(MemberId(id), address)| (*id, address.clone()));
     let members = members(arguments, named.collect(), id, owner.as_ref(), &kept)?;
     if owner.is_none() && members.len() == 1 {
         kept::refuse_to_found_again(&data, id)?;
@@ -168,7 +170,7 @@ fn settings(arguments: &Arguments) -> Result<(Settings, Said)> {
     };
     let lease = length(arguments.lease, file.lease.or(kept.lease), 3);
     validate_lease(lease.0).map_err(anyhow::Error::msg)?;
-    let before = Said::of(&kept);
+    let (before, encryption) = (Said::of(&kept), arguments.encryption.choose(&file, &kept));
     let others = match &arguments.join {
         Some(invitation) => invitation.nodes.clone(),
         None => members.iter().filter(|(it, _)| **it != id).map(|(it, at)| (*it, at.to_string())).collect(),
@@ -187,6 +189,7 @@ fn settings(arguments: &Arguments) -> Result<(Settings, Said)> {
         lease,
         linger: length(arguments.linger, file.linger, 10),
         keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
+        encryption,
         limits: file.limits.unwrap_or_default(),
         log_level: arguments.log_level.or(file.log_level).unwrap_or(Threshold(tracing::Level::INFO)),
         log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
@@ -225,7 +228,8 @@ fn members(
 
 async fn serve(mut settings: Settings, kept: Said, invitation: Option<Invitation>) -> Result<()> {
     let (linger, keep_idle, limits) = (settings.linger.0, settings.keep_idle.0, settings.limits.clone());
-    ignore_hang_ups()?;
+    let encryption = encryption::load(&settings)?;
+    tokio::spawn(encryption::keep_fresh(encryption.clone()));
     let hearts = Hearts::default();
     fail_stop::watch(hearts.clone()).context("cannot start the thread of the watchdog")?;
     let for_peers = listen(&settings.listen, "peers").await?;
@@ -252,6 +256,8 @@ async fn serve(mut settings: Settings, kept: Said, invitation: Option<Invitation
         tune: Box::new(move |config| {
             (config.linger, config.keep_idle, config.limits) = (linger, keep_idle, limits);
         }),
+        encryption,
+        local_socket: settings.encryption.socket.clone(),
         sockets: node::Sockets::OwnThread,
         on_failure: fail_stop::on_failure(),
         hearts,
@@ -285,17 +291,6 @@ fn keep(settings: &Settings, founds: bool) {
     if founds {
         kept::note_founded(settings);
     }
-}
-
-/// A terminal that is gone does not end a node.
-fn ignore_hang_ups() -> Result<()> {
-    let mut hang_ups = signal(SignalKind::hangup()).context("cannot listen for signals")?;
-    tokio::spawn(async move {
-        while hang_ups.recv().await.is_some() {
-            tracing::info!(target: "tokenwood", "SIGHUP: ignored, the node goes on");
-        }
-    });
-    Ok(())
 }
 
 /// Waits for Ctrl-C or SIGTERM.

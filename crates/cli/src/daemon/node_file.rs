@@ -13,6 +13,7 @@ use serde_json::json;
 use service::limits::Limits;
 
 use crate::daemon::addresses::Addresses;
+use crate::daemon::encryption::{Choice, Mode};
 use crate::daemon::log::{Format, Threshold};
 use crate::locks::endpoints::duration;
 
@@ -32,6 +33,12 @@ pub(crate) struct NodeFile {
     pub(crate) keep_idle: Option<Length>,
     pub(crate) log_level: Option<Threshold>,
     pub(crate) log_format: Option<Format>,
+    pub(crate) ca: Option<PathBuf>,
+    pub(crate) certificate: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) encryption: Option<Mode>,
+    pub(crate) insecure: Option<bool>,
+    pub(crate) socket: Option<PathBuf>,
     pub(crate) limits: Option<Limits>,
     #[serde(default)]
     pub(crate) members: BTreeMap<MemberId, Address>,
@@ -153,6 +160,7 @@ pub(crate) struct Settings {
     pub(crate) keep_idle: Length,
     pub(crate) log_level: Threshold,
     pub(crate) log_format: Format,
+    pub(crate) encryption: Choice,
     pub(crate) limits: Limits,
 }
 
@@ -202,6 +210,7 @@ impl fmt::Display for Settings {
         writeln!(f, "log_level = {}\n", text(&self.log_level.name()))?;
         writeln!(f, "# The log format: text for people, json for programs.")?;
         writeln!(f, "log_format = {}\n", text(&self.log_format.name()))?;
+        self.encryption.fmt(f)?;
         writeln!(f, "# How much clients can make this node keep: docs/service.md explains each bound.")?;
         writeln!(f, "[limits]")?;
         if let Ok(serde_json::Value::Object(limits)) = serde_json::to_value(&self.limits) {

@@ -8,6 +8,7 @@ use rustix::process::getppid;
 use serde_json::{Value, json};
 use tokenwood::{Detached, Error, GrantAgain};
 
+use crate::locks::access_arguments::AccessArguments;
 use crate::locks::cluster::Asking;
 use crate::locks::endpoints::{duration, runtime};
 use crate::locks::force;
@@ -41,6 +42,8 @@ pub(crate) struct RenewArguments {
     grant: Detached,
     #[command(flatten)]
     shown: Shown,
+    #[command(flatten)]
+    access: AccessArguments,
 }
 
 /// Release a grant of 'tokenwood acquire', or with --force revoke a lock from its holder
@@ -100,7 +103,7 @@ fn script() -> Process {
 }
 
 pub(crate) fn renew(arguments: &RenewArguments) -> Result<u8> {
-    match runtime()?.block_on(arguments.grant.renew()) {
+    match runtime()?.block_on(arguments.grant.renew(&arguments.access.access()?)) {
         Ok(left) => {
             let facts = vec![("fence", json!(arguments.grant.fence()))];
             arguments.shown.say(facts, &arguments.grant, left);
@@ -117,7 +120,7 @@ pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
         return force::force(what, *slot, grant_again, asking);
     }
     let grant: Detached = what.parse()?;
-    match runtime()?.block_on(grant.release()) {
+    match runtime()?.block_on(grant.release(&asking.access()?)) {
         Ok(()) => Ok(0),
         Err(error) => not_held(error),
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode, Voters};
-use tokenwood::{Admin, Error, NoAnswer, first_that_answers};
+use tokenwood::{Access, Admin, Error, NoAnswer, first_that_answers};
 use tokio::task::JoinSet;
 
 use crate::locks::endpoints::{Endpoints, runtime, unreached};
@@ -34,10 +34,11 @@ impl Asking {
         runtime()?.block_on(async {
             let (mut connecting, mut asked) = (JoinSet::new(), JoinSet::new());
             let around = around(&self.endpoints).await?;
+            let access = self.endpoints.access()?;
             for member in around.members() {
-                let known = around.cluster.clone();
+                let (known, access) = (around.cluster.clone(), access.clone());
                 connecting.spawn(async move {
-                    let connected = connect(&member, &known).await;
+                    let connected = connect(&member, &known, &access).await;
                     (member, connected)
                 });
             }
@@ -63,7 +64,12 @@ impl Asking {
 
     /// A connection to the first node that answers.
     pub(crate) async fn first(&self) -> Result<Admin> {
-        Admin::connect_first(&self.endpoints.named()).await.map_err(unreached)
+        Admin::connect_first(&self.endpoints.named(), &self.endpoints.access()?).await.map_err(unreached)
+    }
+
+    /// How to get in.
+    pub(crate) fn access(&self) -> Result<Access> {
+        self.endpoints.access()
     }
 
     /// The cluster, as the first node sees it that answers.
@@ -82,8 +88,9 @@ async fn with_first<T>(
     endpoints: &Endpoints,
     call: impl AsyncFn(&mut Admin) -> Result<T, Error>,
 ) -> Result<T> {
+    let access = endpoints.access()?;
     let attempt = async |endpoint: String| {
-        let answer = async { call(&mut Admin::connect(&endpoint).await?).await };
+        let answer = async { call(&mut Admin::connect_with(&endpoint, &access).await?).await };
         match answer.await {
             Err(Error::NoAnswer { why, .. }) => Err(why),
             answer => Ok(answer),
@@ -185,9 +192,9 @@ impl Around {
 }
 
 /// Connects to a member, if it is known where that is and it is there. Returns also how much is left of its lease.
-async fn connect(member: &Member, known: &Cluster) -> Result<(Admin, Duration), String> {
+async fn connect(member: &Member, known: &Cluster, access: &Access) -> Result<(Admin, Duration), String> {
     let Some(endpoint) = &member.endpoint else { return Err(NoAnswer::UnknownAddress.to_string()) };
-    let mut admin = Admin::connect_to(member.id, endpoint).await.map_err(reason)?;
+    let mut admin = Admin::connect_to(member.id, endpoint, access).await.map_err(reason)?;
     let told = admin.cluster().await.map_err(reason)?;
     // Another incarnation has just started, or is that of another cluster: then the two have no node in common.
     let is_another = member.incarnation.is_some_and(|incarnation| incarnation != admin.node().incarnation);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tokenwood::Error;
+use tokenwood::{Access, Error};
+
+use crate::locks::access_arguments::AccessArguments;
 
 /// The port for clients, where none is named.
 pub(crate) const PORT: u16 = 7710;
@@ -19,10 +21,10 @@ pub(crate) const NO_CLUSTER: &str =
     "is a cluster running? 'tokenwood dev' starts one here; --endpoint names another";
 
 /// Where the nodes are.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Endpoints {
-    /// A node to talk to, as HOST:PORT, or HOST for port 7710; several are tried in turn, beginning with any of them [default:
-    /// 127.0.0.1:7710, :7711, :7712, in this order]
+    /// A node to talk to, as HOST:PORT, HOST for port 7710, or unix:PATH for a socket of this machine; several are tried in
+    /// turn, beginning with any of them [default: 127.0.0.1:7710, :7711, :7712, in this order]
     #[arg(
         long = "endpoint",
         value_name = "HOST:PORT",
@@ -34,9 +36,16 @@ pub(crate) struct Endpoints {
     /// Try the endpoints in the order in which they are named
     #[arg(long)]
     in_order: bool,
+    #[command(flatten)]
+    access: AccessArguments,
 }
 
 impl Endpoints {
+    /// How to get in there.
+    pub(crate) fn access(&self) -> Result<Access> {
+        self.access.access()
+    }
+
     /// Those that are named, or the usual ones.
     pub(crate) fn named(&self) -> Vec<String> {
         // One after a comma at the end is none.
@@ -78,6 +87,9 @@ pub(crate) fn endpoint(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(String::new());
+    }
+    if text.strip_prefix("unix:").is_some_and(|path| !path.is_empty()) {
+        return Ok(text.to_string());
     }
     if text.parse::<Ipv6Addr>().is_ok() {
         return Ok(format!("[{text}]:{PORT}"));
@@ -173,13 +185,13 @@ mod tests {
     #[test]
     fn named_endpoints_are_tried_in_any_order_unless_asked_otherwise() {
         let named: Vec<String> = (1..=8).map(|port| format!("one:{port}")).collect();
-        let endpoints = |in_order| Endpoints { endpoints: named.clone(), in_order };
+        let endpoints = |in_order| Endpoints { endpoints: named.clone(), in_order, ..Endpoints::default() };
         assert_eq!(endpoints(true).named(), named);
         let orders: std::collections::BTreeSet<Vec<String>> =
             (0..20).map(|_| endpoints(false).named()).collect();
         assert!(orders.len() > 1, "always the same order");
         assert!(orders.iter().all(|order| order.len() == named.len()));
-        let usual = Endpoints { endpoints: vec![String::new()], in_order: false }.named();
+        let usual = Endpoints { endpoints: vec![String::new()], ..Endpoints::default() }.named();
         assert_eq!(usual, ["127.0.0.1:7710", "127.0.0.1:7711", "127.0.0.1:7712"]);
     }
 

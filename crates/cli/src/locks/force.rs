@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
-use tokenwood::{Admin, Error, ForceReleased, Grant, GrantAgain, Listing, Refusal};
+use tokenwood::{Access, Admin, Error, ForceReleased, Grant, GrantAgain, Listing, Refusal};
 
 use crate::locks::cluster::{Answered, Asking};
 use crate::locks::endpoints::runtime;
@@ -31,11 +31,16 @@ pub(crate) fn force(name: &str, slot: Option<u32>, grant_again: GrantAgain, aski
         let slots: Vec<String> = held.iter().map(|(slot, _)| slot.to_string()).collect();
         bail!("several slots of '{name}' are held: name one with --slot ({})", slots.join(", "));
     }
-    let mut released = Vec::new();
+    let (mut released, access) = (Vec::new(), asking.access()?);
     if let Some(grant) = held.first() {
         let holding = answers.nodes.iter().filter(|answered| grants(answered).contains(grant));
         for (id, endpoint) in holding.filter_map(|it| Some((it.id, it.endpoint.as_deref()?))) {
-            released.extend(runtime()?.block_on(order((id, endpoint), name, *grant, grant_again))?);
+            released.extend(runtime()?.block_on(order(
+                (id, endpoint, &access),
+                name,
+                *grant,
+                grant_again,
+            ))?);
         }
     }
     if asking.format == Format::Json {
@@ -72,12 +77,12 @@ fn grants(answered: &Answered<(u32, Vec<Listing>)>) -> Vec<(u32, u64)> {
 /// Orders a node to revoke what its clients hold by this grant. One order revokes a limited number of grants, so the order is
 /// repeated until it reaches no further holder. A client that has released meanwhile needs no order.
 async fn order(
-    (node, endpoint): (u32, &str),
+    (node, endpoint, access): (u32, &str, &Access),
     name: &str,
     (slot, fence): (u32, u64),
     grant_again: GrantAgain,
 ) -> Result<Vec<ForceReleased>> {
-    let mut admin = Admin::connect_to(node, endpoint).await?;
+    let mut admin = Admin::connect_to(node, endpoint, access).await?;
     let (mut all, mut reached) = (Vec::new(), BTreeSet::new());
     loop {
         let released = match admin.force_release(name, slot, fence, grant_again).await {

@@ -31,11 +31,12 @@ impl Clients {
     /// Asks all nodes; `None` if none answers.
     pub(crate) async fn of(endpoints: &Endpoints, name: &str) -> Option<Clients> {
         let members = timeout(LONGEST_ANSWER, around(endpoints)).await.ok()?.ok()?.members();
-        let mut asked = JoinSet::new();
+        let (mut asked, access) = (JoinSet::new(), endpoints.access().ok()?);
         for endpoint in members.into_iter().filter_map(|member| member.endpoint) {
-            let name = name.to_string();
+            let (name, access) = (name.to_string(), access.clone());
             asked.spawn(timeout(LONGEST_ANSWER, async move {
-                let (_, listings) = Admin::connect(&endpoint).await?.inspect(&name).await?;
+                let mut admin = Admin::connect_with(&endpoint, &access).await?;
+                let (_, listings) = admin.inspect(&name).await?;
                 Ok::<_, tokenwood::Error>(listings)
             }));
         }

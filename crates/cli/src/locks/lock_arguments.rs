@@ -81,7 +81,7 @@ impl LockArguments {
         let mut signals = Signals::listen()?;
         let label = self.label(holder);
         label.validate().with_context(|| format!("--label '{}'", label.text))?;
-        let options = Options { ttl, label: Some(label) };
+        let options = Options { ttl, label: Some(label), access: self.endpoints.access()? };
         let until = self.wait.and_then(|wait| Instant::now().checked_add(wait));
         // A waiter that is asked to end cancels first, so that it is not granted the lock when it is gone.
         tokio::select! {

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use service::{SessionId, Want};
 use tokenwood::label::Label;
-use tokenwood::{Admin, Change, Error, Event, Filter, Seen};
+use tokenwood::{Access, Admin, Change, Error, Event, Filter, Seen};
 use tokio::sync::mpsc;
 
 use crate::Ended;
@@ -60,8 +60,9 @@ async fn watch(arguments: &Arguments) -> Result<()> {
     let filter = Filter { names: arguments.names.clone(), prefixes: arguments.prefixes.clone() };
     // Bounded: if this program does not keep up, the nodes notice.
     let (sender, mut heard) = mpsc::channel(1024);
+    let access = arguments.endpoints.access()?;
     for member in around(&arguments.endpoints).await?.members() {
-        tokio::spawn(follow(member, filter.clone(), sender.clone()));
+        tokio::spawn(follow(member, (filter.clone(), access.clone()), sender.clone()));
     }
     drop(sender);
     let mut left = arguments.count.unwrap_or(u64::MAX);
@@ -84,7 +85,7 @@ async fn watch(arguments: &Arguments) -> Result<()> {
 }
 
 /// Watches a node, again after each failure, until the receiver is gone.
-async fn follow(member: Member, filter: Filter, sender: mpsc::Sender<(u32, Report)>) {
+async fn follow(member: Member, (filter, access): (Filter, Access), sender: mpsc::Sender<(u32, Report)>) {
     let Some(endpoint) = member.endpoint else {
         let why = "its address for clients is not known yet".to_string();
         _ = sender.send((member.id, Report::Silent(why))).await;
@@ -92,7 +93,7 @@ async fn follow(member: Member, filter: Filter, sender: mpsc::Sender<(u32, Repor
     };
     let mut silent = false;
     loop {
-        let error = match watch_one(member.id, &endpoint, &filter).await {
+        let error = match watch_one((member.id, &endpoint, &access), &filter).await {
             Ok(admin) => {
                 silent = false;
                 pass_on(admin, member.id, &sender).await
@@ -108,8 +109,8 @@ async fn follow(member: Member, filter: Filter, sender: mpsc::Sender<(u32, Repor
     }
 }
 
-async fn watch_one(node: u32, endpoint: &str, filter: &Filter) -> Result<Admin, Error> {
-    let mut admin = Admin::connect_to(node, endpoint).await?;
+async fn watch_one((node, endpoint, access): (u32, &str, &Access), filter: &Filter) -> Result<Admin, Error> {
+    let mut admin = Admin::connect_to(node, endpoint, access).await?;
     admin.watch(filter.clone()).await?;
     Ok(admin)
 }

@@ -15,6 +15,7 @@ async fn founding_that_was_interrupted_is_completed() {
         timing,
         lease: None,
         clock: || Time(0),
+        encryption: transport::Encryption::Off,
     };
     let control = Control::start(config.clone()).await.unwrap();
     // The first entry is on disk, the number of the cluster is not.

@@ -51,7 +51,7 @@ async fn a_port_can_be_shared_and_strangers_are_told_why_they_are_refused() {
             tokio::task::yield_now().await;
         }
         assert_eq!(is_for_us(&first), Some(true));
-        within("it ends", cluster.control(leader).serve(called, &[], Box::new(()), &on_refused))
+        within("it ends", cluster.control(leader).serve(called.into(), &[], Box::new(()), &on_refused))
             .await
             .unwrap();
         let answer = body(&mut calling).await;

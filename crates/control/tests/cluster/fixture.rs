@@ -99,8 +99,15 @@ impl Cluster {
     pub(crate) async fn start(&mut self, id: u32) {
         let node = self.nodes.get_mut(&id).unwrap();
         let folder = node.folder.0.clone();
-        let config =
-            Config { cluster: "test".to_owned(), node: id, folder, timing: self.timing, lease: None, clock };
+        let config = Config {
+            cluster: "test".to_owned(),
+            node: id,
+            folder,
+            timing: self.timing,
+            lease: None,
+            clock,
+            encryption: transport::Encryption::Off,
+        };
         let control = Control::start(config).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         node.proxy.leads_to(listener.local_addr().unwrap());

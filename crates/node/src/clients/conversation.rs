@@ -1,8 +1,7 @@
 //! The reading end of a client's connection: its greeting, and then its frames.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
-use std::net::IpAddr;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,13 +11,14 @@ use service::frame::{self, Incoming};
 use service::member::ConnectionId;
 use service::protocol::{GREETING, Hello, ToNode, VERSIONS, Welcome};
 
-use super::port::Places;
+use super::port::{Origin, Places};
 use super::{ClientLink, MOST_UNANSWERED};
 use crate::host::{Shared, Sink, Turn};
 use transport::reactor::{Next, Outbound, Ready, Round, Source};
+use transport::stream::Stream;
 
 /// A client must have greeted within this time.
-const GREETING_LIMIT: Duration = Duration::from_secs(2);
+pub(super) const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// A greeting is shorter than this.
 const LONGEST_GREETING: usize = 64;
 /// Whatever a client has to say is shorter than this: a name, a filter, a cursor.
@@ -45,8 +45,8 @@ pub(super) struct Conversation {
     /// The other end has closed its side: a short read is not the last one.
     closed: bool,
     stage: Stage,
-    /// Where the client is.
-    address: IpAddr,
+    /// Where the client is, and what it has shown.
+    origin: Origin,
     places: Arc<Places>,
 }
 
@@ -69,8 +69,8 @@ struct Ends;
 impl Conversation {
     pub(super) fn new(
         shared: &Arc<Shared>,
-        stream: mio::net::TcpStream,
-        address: IpAddr,
+        stream: Stream,
+        origin: Origin,
         places: Arc<Places>,
     ) -> Conversation {
         Conversation {
@@ -78,10 +78,11 @@ impl Conversation {
             link: ClientLink::new(stream, Arc::downgrade(shared)),
             incoming: Incoming::default(),
             next: VecDeque::new(),
-            readable: false,
+            // What a handshake read ahead is no news of the socket.
+            readable: true,
             closed: false,
             stage: Stage::Greets { until: Instant::now() + GREETING_LIMIT },
-            address,
+            origin,
             places,
         }
     }
@@ -153,7 +154,7 @@ impl Conversation {
         if !self.readable || !self.takes_in() || has_more {
             return Ok(());
         }
-        match (&self.link.stream).read(round.buffer) {
+        match self.link.stream.read(round.buffer) {
             Ok(0) => return Err(Ends),
             Ok(read) => {
                 self.incoming.extend(&round.buffer[..read]);
@@ -180,7 +181,7 @@ impl Conversation {
 
     /// Logs a greeting that is none of a client.
     fn complain(&self, why: &dyn std::fmt::Display) {
-        self.shared.log.bad_greeting(self.link.stream.peer_addr().ok(), why);
+        self.shared.log.bad_greeting(self.origin.address, why);
     }
 
     /// Greets, once the client has. Returns whether it has.
@@ -207,7 +208,7 @@ impl Conversation {
             return Err(Ends);
         };
         self.link.version.store(version, Ordering::Relaxed);
-        let client = self.link.stream.peer_addr().map_err(|_| Ends)?.to_string();
+        let client = self.origin.to_string();
         let connection = self.shared.step_in(round.dirty, |turn| {
             let connection = turn.member.connected(&client);
             turn.sinks.insert(connection, Sink::Far(self.link.clone()));
@@ -225,13 +226,13 @@ impl Source for Conversation {
     fn socket(&mut self) -> Option<(&mut dyn mio::event::Source, Interest)> {
         // Nothing else has the link before the greeting.
         let link = Arc::get_mut(&mut self.link)?;
-        Some((&mut link.stream, Interest::READABLE | Interest::WRITABLE))
+        Some((link.stream.source(), Interest::READABLE | Interest::WRITABLE))
     }
 
     fn visit(&mut self, ready: Ready, round: &mut Round<'_>) -> Next {
         self.readable |= ready.to_read;
         self.closed |= ready.closed;
-        if ready.to_write && self.link.unread() > 0 {
+        if ready.to_write && (self.link.unread() > 0 || self.link.is_full()) {
             self.link.has_room();
         }
         // The socket takes nothing more. A read would find its end, but is not tried while the client has much to read.
@@ -250,7 +251,7 @@ impl Source for Conversation {
 
     fn close(self: Box<Self>, round: &mut Round<'_>) {
         self.link.hang_up();
-        self.places.free(self.address);
+        self.places.free(&self.origin);
         let Stage::Speaks(connection) = self.stage else { return };
         self.shared.step_in(round.dirty, |turn| {
             turn.sinks.remove(&connection);

@@ -1,23 +1,31 @@
-//! The port for clients: how many may be connected.
+//! The ports for clients: TCP, encrypted or not, and a Unix socket. How many clients may be connected.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::net::IpAddr;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use mio::Interest;
-use mio::net::{TcpListener, TcpStream};
+use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use rustix::net::sockopt;
+use security::{Callers, Identity};
 use service::Refusal;
 use service::frame;
 use service::limits::{Bound, Limits};
 use service::protocol::{GREETING, Welcome};
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, GREETING_LIMIT};
 use crate::host::Shared;
 use sync::IgnorePoison;
+use tokio::time::timeout;
+use transport::Secured;
 use transport::reactor::{Next, Ready, Round, Source};
+use transport::stream::{Socket, Stream};
 
 /// This many clients are accepted in one visit.
 const AT_ONCE: usize = 64;
@@ -32,14 +40,47 @@ const EXHAUSTED: Duration = Duration::from_millis(50);
 /// Where clients connect.
 pub(crate) struct ClientPort {
     shared: Arc<Shared>,
-    listener: TcpListener,
+    listener: Listener,
     places: Arc<Places>,
     /// The operating system had no connection to give: it is asked again at this time.
     exhausted: Option<Instant>,
 }
 
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// Where a client is, and what it has shown of itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Origin {
+    /// Its address, unless it is a process of this machine that uses the Unix socket.
+    pub(super) address: Option<SocketAddr>,
+    /// Its user, if it uses the Unix socket.
+    pub(super) user: Option<u32>,
+    /// Who it is by its certificate.
+    pub(super) identity: Option<Identity>,
+}
+
+impl Origin {
+    /// What connections are counted by.
+    fn place(&self) -> (Option<IpAddr>, Option<u32>) {
+        (self.address.map(|address| address.ip()), self.user)
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.address, self.user) {
+            (Some(address), _) => address.fmt(f),
+            (None, Some(user)) => write!(f, "uid/{user}"),
+            (None, None) => f.write_str("unknown"),
+        }
+    }
+}
+
 /// How many clients are connected, in all and from each address.
-pub(super) struct Places {
+pub(crate) struct Places {
     most: u64,
     most_of_address: u64,
     taken: Mutex<Taken>,
@@ -48,18 +89,24 @@ pub(super) struct Places {
 #[derive(Default)]
 struct Taken {
     in_all: u64,
-    from: BTreeMap<IpAddr, u64>,
+    from: BTreeMap<(Option<IpAddr>, Option<u32>), u64>,
 }
 
 impl Places {
+    /// Nobody is connected yet.
+    pub(crate) fn new(limits: &Limits) -> Arc<Places> {
+        let most = limits.connections.min(descriptors_for_clients());
+        Arc::new(Places { most, most_of_address: limits.client_connections, taken: Mutex::default() })
+    }
+
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().ignore_poison()
     }
 
-    /// Takes a place for a client at this address, if there is one.
-    fn take(&self, address: IpAddr) -> Result<(), Refusal> {
-        let mut taken = self.taken();
-        let from = taken.from.get(&address).copied().unwrap_or(0);
+    /// Takes a place for a client, if there is one.
+    fn take(&self, origin: &Origin) -> Result<(), Refusal> {
+        let (mut taken, place) = (self.taken(), origin.place());
+        let from = taken.from.get(&place).copied().unwrap_or(0);
         if taken.in_all >= self.most {
             return Err(Refusal::Bound { bound: Bound::Connections, most: self.most });
         }
@@ -67,43 +114,111 @@ impl Places {
             return Err(Refusal::Bound { bound: Bound::ClientConnections, most: self.most_of_address });
         }
         taken.in_all += 1;
-        taken.from.insert(address, from + 1);
+        taken.from.insert(place, from + 1);
         Ok(())
     }
 
-    /// A client at this address is gone.
-    pub(super) fn free(&self, address: IpAddr) {
-        let mut taken = self.taken();
+    /// A client is gone.
+    pub(super) fn free(&self, origin: &Origin) {
+        let (mut taken, place) = (self.taken(), origin.place());
         taken.in_all -= 1;
-        match taken.from.get_mut(&address) {
+        match taken.from.get_mut(&place) {
             Some(from) if *from > 1 => *from -= 1,
-            _ => _ = taken.from.remove(&address),
+            _ => _ = taken.from.remove(&place),
         }
     }
 }
 
 impl ClientPort {
-    pub(crate) fn new(listener: tokio::net::TcpListener, shared: &Arc<Shared>) -> io::Result<ClientPort> {
+    pub(crate) fn new(
+        listener: tokio::net::TcpListener,
+        shared: &Arc<Shared>,
+        places: &Arc<Places>,
+    ) -> io::Result<ClientPort> {
         let listener = TcpListener::from_std(listener.into_std()?);
         // Connections have it from the listener. Without it a client that reads nothing costs more, and nothing else changes.
         _ = sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER);
-        let Limits { connections, client_connections, .. } = shared.limits;
-        let most = connections.min(descriptors_for_clients());
-        let places = Arc::new(Places { most, most_of_address: client_connections, taken: Mutex::default() });
-        Ok(ClientPort { shared: shared.clone(), listener, places, exhausted: None })
+        Ok(ClientPort::at(Listener::Tcp(listener), shared, places))
     }
 
-    fn welcome(&self, stream: TcpStream, address: IpAddr, round: &mut Round<'_>) {
-        // Frames are batched already; waiting for more would only delay them. Without it a client is served all the same.
-        _ = stream.set_nodelay(true);
-        match self.places.take(address) {
-            Ok(()) => {
-                let conversation = Conversation::new(&self.shared, stream, address, self.places.clone());
-                round.newcomers.push(Box::new(conversation));
-            }
-            Err(refusal) => turn_away(&stream, refusal),
+    /// A Unix socket for clients of this machine. Only the user of this process, and its group, can open it.
+    pub(crate) fn local(path: &Path, shared: &Arc<Shared>, places: &Arc<Places>) -> io::Result<ClientPort> {
+        // A socket that a killed node left behind takes no connection.
+        let is_left_behind = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+            && std::os::unix::net::UnixStream::connect(path).is_err();
+        if is_left_behind {
+            fs::remove_file(path)?;
         }
+        let listener = UnixListener::bind(path)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o660))?;
+        Ok(ClientPort::at(Listener::Unix(listener), shared, places))
     }
+
+    fn at(listener: Listener, shared: &Arc<Shared>, places: &Arc<Places>) -> ClientPort {
+        ClientPort { shared: shared.clone(), listener, places: places.clone(), exhausted: None }
+    }
+
+    /// Accepts one client.
+    fn accept(&self, round: &mut Round<'_>) -> io::Result<()> {
+        let (stream, origin) = match &self.listener {
+            Listener::Tcp(listener) => {
+                let (stream, from) = listener.accept()?;
+                // Frames are batched already; waiting for more would only delay them. Without it a client is served all the same.
+                _ = stream.set_nodelay(true);
+                (Socket::Tcp(stream), Origin { address: Some(from), ..Origin::default() })
+            }
+            Listener::Unix(listener) => {
+                let (stream, _) = listener.accept()?;
+                let user = user_of(&stream)?;
+                (Socket::Unix(stream), Origin { user: Some(user), ..Origin::default() })
+            }
+        };
+        match (self.places.take(&origin), stream) {
+            (Err(refusal), stream) => turn_away(&Stream::new(stream, None), refusal),
+            (Ok(()), Socket::Tcp(stream)) if self.shared.encryption.credentials().is_some() => {
+                self.begin_handshake(stream, origin);
+            }
+            (Ok(()), stream) => round.newcomers.push(self.conversation(Stream::new(stream, None), origin)),
+        }
+        Ok(())
+    }
+
+    fn conversation(&self, stream: Stream, origin: Origin) -> Box<Conversation> {
+        Box::new(Conversation::new(&self.shared, stream, origin, self.places.clone()))
+    }
+
+    /// A task sees to the handshake, which takes far longer than anything that the reactor does.
+    fn begin_handshake(&self, stream: TcpStream, mut origin: Origin) {
+        let (shared, places) = (self.shared.clone(), self.places.clone());
+        self.shared.runtime.spawn(async move {
+            let greeted = timeout(GREETING_LIMIT, shake_hands(&shared, stream)).await;
+            let greeted = greeted.unwrap_or_else(|_| Err(io::Error::other("the handshake took too long")));
+            match greeted {
+                Ok((stream, identity)) => {
+                    origin.identity = identity;
+                    let conversation = Conversation::new(&shared, stream, origin, places);
+                    shared.reactor.adopt(Box::new(conversation));
+                }
+                Err(why) => {
+                    shared.log.bad_greeting(origin.address, &why);
+                    places.free(&origin);
+                }
+            }
+        });
+    }
+}
+
+async fn shake_hands(shared: &Shared, stream: TcpStream) -> io::Result<(Stream, Option<Identity>)> {
+    let stream = tokio::net::TcpStream::from_std(stream.into())?;
+    let secured: Secured =
+        shared.encryption.accept(stream.into(), &[security::CLIENTS], Callers::Clients).await?;
+    let identity = secured.identity().cloned();
+    Ok((secured.into_stream()?, identity))
+}
+
+/// The user of the process at the other end.
+fn user_of(stream: &UnixStream) -> io::Result<u32> {
+    Ok(sockopt::socket_peercred(stream)?.uid.as_raw())
 }
 
 /// How many connections of clients the operating system lets this process have: some are kept for peers, disks and others.
@@ -113,7 +228,7 @@ fn descriptors_for_clients() -> u64 {
 }
 
 /// Tells a client why it is not served, without waiting.
-fn turn_away(mut stream: &TcpStream, refusal: Refusal) {
+fn turn_away(stream: &Stream, refusal: Refusal) {
     let mut bytes = Vec::new();
     frame::put(GREETING, &Welcome::Refused(refusal), &mut bytes);
     // A fresh connection takes a few bytes at once, or it is broken.
@@ -122,14 +237,17 @@ fn turn_away(mut stream: &TcpStream, refusal: Refusal) {
 
 impl Source for ClientPort {
     fn socket(&mut self) -> Option<(&mut dyn mio::event::Source, Interest)> {
-        Some((&mut self.listener, Interest::READABLE))
+        match &mut self.listener {
+            Listener::Tcp(listener) => Some((listener, Interest::READABLE)),
+            Listener::Unix(listener) => Some((listener, Interest::READABLE)),
+        }
     }
 
     fn visit(&mut self, _ready: Ready, round: &mut Round<'_>) -> Next {
         self.exhausted = None;
         for _ in 0..AT_ONCE {
-            match self.listener.accept() {
-                Ok((stream, from)) => self.welcome(stream, from.ip(), round),
+            match self.accept(round) {
+                Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Next::Wait,
                 Err(error) if is_of_caller(&error) => {}
                 Err(_) => {

@@ -12,6 +12,7 @@ use service::core::Config;
 use crate::failure::OnFailure;
 use crate::reach::Unreachable;
 use crate::watchdog::Hearts;
+use transport::Encryption;
 use transport::reactor::Sockets;
 
 /// The configuration of a node.
@@ -32,6 +33,10 @@ pub struct HostConfig {
     pub lease: Duration,
     /// Changes to the defaults of the core.
     pub tune: Tune,
+    /// Whether connections of peers and clients are encrypted.
+    pub encryption: Encryption,
+    /// A Unix socket for clients on this machine, as a path.
+    pub local_socket: Option<PathBuf>,
     /// Where the sockets of its peers and clients are read from.
     pub sockets: Sockets,
     /// What to do when the node has failed.
@@ -63,6 +68,8 @@ pub enum StartError {
     Transport(transport::StartError),
     /// The operating system does not let the node wait for its sockets.
     Sockets(io::Error),
+    /// There can be no Unix socket at this path.
+    LocalSocket(PathBuf, io::Error),
     /// The cluster cannot be founded.
     Found(control::FoundError),
     /// The cluster refuses it.
@@ -117,6 +124,9 @@ impl fmt::Display for StartError {
             StartError::Control(error) => error.fmt(f),
             StartError::Transport(error) => error.fmt(f),
             StartError::Sockets(error) => write!(f, "cannot wait for sockets: {error}"),
+            StartError::LocalSocket(path, error) => {
+                write!(f, "cannot listen at unix:{}: {error}", path.display())
+            }
             StartError::Found(error) => error.fmt(f),
             StartError::Join(error) => error.fmt(f),
             StartError::NoCluster(folder) => write!(

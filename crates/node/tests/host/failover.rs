@@ -81,6 +81,8 @@ impl Cluster {
             lease: LEASE,
             tune: Box::new(|_| {}),
             // As in a process that is a node.
+            encryption: node::Encryption::Off,
+            local_socket: None,
             sockets: node::Sockets::OwnThread,
             on_failure: OnFailure::new(move |failure| {
                 eprintln!("node {id} has failed: {failure}");

@@ -1,5 +1,6 @@
 //! Tests of whole nodes over loopback, in one program: consensus takes long to compile.
 
+mod encryption;
 mod failover;
 mod hostile;
 mod locks;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::Cluster;
-use tokenwood::{Admin, Change, Event, Filter, NodeStatus, Seen, Tokenwood};
+use tokenwood::{Access, Admin, Change, Event, Filter, NodeStatus, Seen, Tokenwood};
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -82,10 +82,10 @@ async fn a_guard_can_be_left_to_itself_and_taken_up_again() {
     let two = Tokenwood::connect([&cluster.endpoints[1][..]]).await.unwrap();
     assert!(two.mutex("x").try_acquire().await.unwrap_err().is_taken());
     drop(one);
-    grant.renew().await.unwrap();
-    grant.release().await.unwrap();
+    grant.renew(&Access::default()).await.unwrap();
+    grant.release(&Access::default()).await.unwrap();
     timeout(LONG, two.mutex("x").acquire()).await.unwrap().unwrap();
-    assert!(grant.release().await.is_err(), "it was released before");
+    assert!(grant.release(&Access::default()).await.is_err(), "it was released before");
     let near = cluster.hosts[0].embedded().mutex("z").acquire().await.unwrap();
     assert_eq!(near.detach().await.unwrap_err(), tokenwood::Error::CannotDetach);
     cluster.stop().await;

@@ -8,11 +8,10 @@ use service::Refusal;
 use service::client::{Client, News};
 use service::frame;
 use service::protocol::{ToClient, ToNode};
-use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::oneshot;
 
 use super::Shared;
-use crate::connection::{Broken, Reader};
+use crate::connection::{Broken, Reader, Writer};
 use crate::waiters::Waiters;
 use transport::clock;
 
@@ -27,8 +26,10 @@ pub(super) struct State {
     /// How reading from this connection ended. The task of the session acts on it.
     pub(super) ended: Option<Ended>,
     /// The writing half of the connection, and the version that was agreed on.
-    pub(super) writer: Option<(Arc<OwnedWriteHalf>, u8)>,
+    pub(super) writer: Option<(Arc<Writer>, u8)>,
     pub(super) outgoing: Vec<u8>,
+    /// The connection has taken bytes that have not all gone out.
+    pub(super) unflushed: bool,
     /// Several requests were answered at once. Their tasks run next, and one write carries what they ask for.
     pub(super) gathers: bool,
     /// The program has dropped the session.
@@ -63,6 +64,7 @@ impl State {
             ended: None,
             writer: None,
             outgoing: Vec::new(),
+            unflushed: false,
             gathers: false,
             closing: false,
             deaf: false,
@@ -96,7 +98,17 @@ impl State {
                 Err(_) => return Err(Broken),
             }
         }
+        self.unflushed = match writer.try_flush() {
+            Ok(()) => false,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
+            Err(_) => return Err(Broken),
+        };
         Ok(())
+    }
+
+    /// Whether the socket did not take everything.
+    pub(super) fn has_more_to_write(&self) -> bool {
+        self.unflushed || !self.outgoing.is_empty()
     }
 
     /// Reads and hears all that is there. After that the socket rings when there is more. Returns how many requests were

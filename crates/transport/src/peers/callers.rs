@@ -12,6 +12,8 @@ use sync::IgnorePoison;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
+use crate::secure::Secured;
+
 /// This many callers may wait.
 const MOST: usize = 1024;
 /// This many callers of one address may wait.
@@ -19,8 +21,8 @@ const MOST_OF_ADDRESS: usize = 256;
 
 /// A connection that was accepted, of a caller that has not said who it is.
 pub struct Call {
-    /// The connection.
-    pub stream: TcpStream,
+    /// The connection. Before its handshake it is plain.
+    pub stream: Secured,
     /// The address of the caller.
     pub address: SocketAddr,
     /// The bytes that were read already.
@@ -85,7 +87,7 @@ impl Callers {
         waiting.queue.push_back(Caller { number, address: address.ip(), evict });
         *waiting.of_address.entry(address.ip()).or_default() += 1;
         let entry = Entry { callers: self.clone(), number };
-        Call { stream, address, read: Vec::new(), entry, eviction: Eviction(eviction) }
+        Call { stream: stream.into(), address, read: Vec::new(), entry, eviction: Eviction(eviction) }
     }
 }
 

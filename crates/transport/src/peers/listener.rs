@@ -84,15 +84,24 @@ async fn greet(call: Call, shared: Arc<Shared>) {
 /// Reads a hello and passes the connection on, or answers why not.
 async fn read_hello(call: Call, shared: &Shared) -> Result<(), Trouble> {
     let Call { mut stream, read, entry, mut eviction, .. } = call;
-    // Frames are batched already; waiting for more would only delay them.
-    stream.set_nodelay(true)?;
     let mut inlet = Inlet::new(&read);
-    let body = tokio::select! {
-        body = read_greeting(&mut stream, &mut inlet) => body?,
+    let greeting = async {
+        if read.is_empty() {
+            let encryption = &shared.context.encryption;
+            stream = encryption.accept(stream, &[security::PEERS], security::Callers::Nodes).await?;
+        }
+        let body = read_greeting(&mut stream, &mut inlet).await?;
+        Ok::<_, Trouble>((stream, body))
+    };
+    let (mut stream, body) = tokio::select! {
+        greeted = greeting => greeted?,
         () = eviction.comes() => return Err(Trouble::Evicted),
     };
     drop(entry);
     let hello = wire::hello(&body)?;
+    if !stream.speaks_for(hello.from.id) {
+        return Err(Trouble::OtherIdentity { says: hello.from.id });
+    }
     match shared.judge(&hello) {
         Ok((version, peer)) => {
             let arrival = Arrival { stream, inlet, version, hello };
@@ -102,6 +111,7 @@ async fn read_hello(call: Call, shared: &Shared) -> Result<(), Trouble> {
             let mut bytes = Vec::new();
             wire::put_answer(&Answer::Refused(refusal.clone()), &mut bytes);
             stream.write_all(&bytes).await?;
+            stream.flush().await?;
             Err(refusal.into())
         }
     }

@@ -5,17 +5,16 @@
 //! taken leaves its payload in the link; the thread that has it looks there again before it puts the pen back, so that many
 //! senders share one write. When the socket is full, senders only queue until the reactor hears that it has room.
 
-use std::io::{self, Write};
-use std::net::Shutdown;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use mio::net::TcpStream;
 use sync::IgnorePoison;
 
 use super::trouble::Trouble;
 use crate::link::{Frame, Full, Limits, Link, LinkError};
 use crate::reactor::{Dirty, Outbound, SourceId};
+use crate::stream::Stream;
 use crate::wire::{self, Hello};
 
 /// How many bytes of payloads go into one frame, unless a single one is longer.
@@ -45,7 +44,7 @@ struct State {
 struct Connection {
     number: u64,
     version: u8,
-    stream: Arc<TcpStream>,
+    stream: Arc<Stream>,
     /// Where the reactor visits it.
     source: SourceId,
     /// Absent while a thread writes.
@@ -64,6 +63,8 @@ struct Connection {
 struct Pen {
     bytes: Vec<u8>,
     written: usize,
+    /// The stream has taken bytes that may not have gone out.
+    unflushed: bool,
 }
 
 /// Whether what was received has been acknowledged.
@@ -149,7 +150,7 @@ impl Outlet {
     /// numbers for our hello. Returns the number of the connection and how many payloads are sent again.
     pub(crate) fn connect(
         &self,
-        (stream, source): (Arc<TcpStream>, SourceId),
+        (stream, source): (Arc<Stream>, SourceId),
         version: u8,
         hello: &Hello,
         greeting: impl FnOnce(u64, u64) -> Vec<u8>,
@@ -174,7 +175,7 @@ impl Outlet {
             version,
             stream,
             source,
-            pen: Some(Box::new(Pen { bytes, written: 0 })),
+            pen: Some(Box::new(Pen { bytes, ..Pen::default() })),
             full: false,
             has_room: false,
             bare_frame_due: false,
@@ -282,7 +283,7 @@ impl Outlet {
                 return;
             }
             let Some(mut pen) = connection.pen.take() else { return };
-            if pen.bytes.is_empty() && !connection.fill(link, &mut pen.bytes) {
+            if pen.is_empty() && !connection.fill(link, &mut pen.bytes) {
                 connection.pen = Some(pen);
                 return;
             }
@@ -320,8 +321,7 @@ impl State {
         self.link.disconnected();
         self.disconnected = Instant::now();
         self.trouble = Some(trouble);
-        // The reactor sees it at the socket. It fails only if the other end was quicker.
-        _ = connection.stream.shutdown(Shutdown::Both);
+        connection.stream.shutdown();
     }
 }
 
@@ -348,16 +348,30 @@ impl Connection {
 }
 
 impl Pen {
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && !self.unflushed
+    }
+
     /// Writes what is in the pen. `false` if the socket is full.
-    fn write(&mut self, mut stream: &TcpStream) -> io::Result<bool> {
+    fn write(&mut self, stream: &Stream) -> io::Result<bool> {
         while self.written < self.bytes.len() {
             match stream.write(&self.bytes[self.written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => self.written += count,
+                Ok(count) => {
+                    self.written += count;
+                    self.unflushed = stream.is_encrypted();
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             }
+        }
+        if self.unflushed {
+            match stream.flush() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                flushed => flushed?,
+            }
+            self.unflushed = false;
         }
         self.written = 0;
         self.bytes.clear();

@@ -1,6 +1,6 @@
 //! One peer: how a connection to it comes about, and what the reactor does with it.
 
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,6 @@ use random::Random;
 use service::Identity;
 use service::view::ViewMember;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -20,6 +19,8 @@ use super::{Inbox, Notice, Outbox, Timing};
 use crate::handshake::Local;
 use crate::link::LinkError;
 use crate::reactor::{Next, Reactor, Ready, Round, Source, SourceId};
+use crate::secure::{Encryption, Secured};
+use crate::stream::Stream;
 use crate::wire::{self, Answer, Hello};
 
 /// How many payloads are delivered at once.
@@ -37,7 +38,7 @@ pub(crate) struct Peer {
 
 /// A connection over which a peer has said hello.
 pub(crate) struct Arrival {
-    pub(crate) stream: TcpStream,
+    pub(crate) stream: Secured,
     pub(crate) inlet: Inlet,
     pub(crate) version: u8,
     pub(crate) hello: Hello,
@@ -58,6 +59,7 @@ pub(crate) struct Context {
     pub(crate) timing: Timing,
     pub(crate) inbox: Arc<dyn Inbox>,
     pub(crate) reactor: Reactor,
+    pub(crate) encryption: Encryption,
 }
 
 impl Context {
@@ -69,7 +71,7 @@ impl Context {
         caller: Caller,
     ) -> io::Result<()> {
         let Arrival { stream, inlet, version, hello } = arrival;
-        let stream = Arc::new(mio::net::TcpStream::from_std(stream.into_std()?));
+        let stream = Arc::new(stream.into_stream()?);
         let now = Instant::now();
         let exchange = Exchange {
             context: self.clone(),
@@ -80,7 +82,8 @@ impl Context {
             version,
             hello,
             standing: Standing::Begins,
-            readable: false,
+            // What the handshake read ahead is no news of the socket.
+            readable: true,
             closed: false,
             waits_for_view: false,
             ack_at: None,
@@ -115,13 +118,13 @@ pub(crate) async fn keep_calling(peer: Arc<Peer>, context: Arc<Context>) {
 /// Calls the peer and reads its answer.
 async fn call(peer: &Peer, context: &Context) -> Result<Arrival, Trouble> {
     let (local, identity) = (&context.local, peer.member.identity);
-    let mut stream = TcpStream::connect(&*peer.member.address).await?;
-    // Frames are batched already; waiting for more would only delay them.
-    stream.set_nodelay(true)?;
+    let address = &*peer.member.address;
+    let mut stream = context.encryption.call(address, security::PEERS, Some(identity.id)).await?;
     let (epoch, received) = peer.outlet.hello();
     let mut bytes = Vec::new();
     wire::put_hello(&local.hello(identity, epoch, received), &mut bytes);
     stream.write_all(&bytes).await?;
+    stream.flush().await?;
     let mut inlet = Inlet::new(&[]);
     let body = read_greeting(&mut stream, &mut inlet).await?;
     match wire::answer(&body)? {
@@ -134,7 +137,7 @@ async fn call(peer: &Peer, context: &Context) -> Result<Arrival, Trouble> {
 }
 
 /// Reads the body of a hello or an answer.
-pub(crate) async fn read_greeting(stream: &mut TcpStream, inlet: &mut Inlet) -> Result<Vec<u8>, Trouble> {
+pub(crate) async fn read_greeting(stream: &mut Secured, inlet: &mut Inlet) -> Result<Vec<u8>, Trouble> {
     loop {
         if let Some(body) = inlet.body(wire::LONGEST_GREETING)? {
             let body = body.to_vec();
@@ -155,7 +158,7 @@ struct Exchange {
     context: Arc<Context>,
     peer: Arc<Peer>,
     caller: Caller,
-    stream: Arc<mio::net::TcpStream>,
+    stream: Arc<Stream>,
     inlet: Inlet,
     version: u8,
     hello: Hello,
@@ -230,7 +233,7 @@ impl Exchange {
         }
         let room = self.inlet.room(wire::LONGEST_BODY);
         let asked = room.len();
-        match (&*self.stream).read(room) {
+        match self.stream.read(room) {
             Ok(0) => return Err(Trouble::Closed),
             Ok(read) => {
                 self.inlet.filled(read);
@@ -306,7 +309,7 @@ impl Source for Exchange {
     fn socket(&mut self) -> Option<(&mut dyn mio::event::Source, Interest)> {
         // Nothing else has the stream before the connection stands.
         let stream = Arc::get_mut(&mut self.stream)?;
-        Some((stream, Interest::READABLE | Interest::WRITABLE))
+        Some((stream.source(), Interest::READABLE | Interest::WRITABLE))
     }
 
     fn adopted(&mut self, id: SourceId) {

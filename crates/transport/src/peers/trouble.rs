@@ -23,6 +23,13 @@ pub enum Trouble {
     Evicted,
     /// So many connections are open, or wait for their greeting, that there is no room for this one.
     Crowded,
+    /// The certificate of the caller is not that of the node that it says it is.
+    OtherIdentity {
+        /// The node that it says it is.
+        says: u32,
+    },
+    /// The caller did not say in its handshake what it wants.
+    NoProtocol,
     /// One end refuses to talk to the other.
     Refused(HelloRefusal),
     /// The bytes are malformed.
@@ -45,6 +52,10 @@ impl fmt::Display for Trouble {
             Trouble::TimedOut => f.write_str("the greeting took too long"),
             Trouble::Evicted => f.write_str("closed to make room for other callers"),
             Trouble::Crowded => f.write_str("too many connections are open"),
+            Trouble::OtherIdentity { says } => {
+                write!(f, "it says that it is node {says}, and its certificate does not")
+            }
+            Trouble::NoProtocol => f.write_str("the handshake does not say what the connection is for"),
             Trouble::Refused(refusal) => write!(f, "refused: {refusal}"),
             Trouble::Wire(error) => error.fmt(f),
             Trouble::Link(error) => error.fmt(f),
