@@ -16,12 +16,18 @@ struct Need {
     without: &'static str,
 }
 
-const NEEDS: [Need; 2] = [
+const NEEDS: [Need; 3] = [
     Need {
         name: "redis-server",
         package: "redis-server",
         probe: &["redis-server", "--version"],
         without: "nothing is compared with Redis",
+    },
+    Need {
+        name: "openssl",
+        package: "openssl",
+        probe: &["openssl", "version"],
+        without: "no other program reads the certificates",
     },
     Need {
         name: "network namespaces",

@@ -8,7 +8,7 @@ use robustness::{ordeal as trials, storm as storms};
 
 use crate::locks::endpoints;
 use crate::terminal::interrupt;
-use crate::{daemon, locks, testing, workbench};
+use crate::{certs, daemon, locks, testing, workbench};
 
 /// Locks without a coordinator, and the workbench for the algorithms behind them.
 #[derive(Parser)]
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Health(locks::cluster::Asking),
     Members(locks::members::Arguments),
     Node(daemon::node::Arguments),
+    Certs(certs::Arguments),
     Bench(testing::bench::Arguments),
     Storm(testing::storm::Arguments),
     Swarm(testing::swarm::Arguments),
@@ -98,6 +99,7 @@ impl Command {
             Command::Health(arguments) => return locks::health::run(&arguments),
             Command::Members(arguments) => return locks::members::run(&arguments),
             Command::Node(arguments) => daemon::node::run(&arguments),
+            Command::Certs(arguments) => certs::run(&arguments),
             Command::Bench(arguments) => testing::bench::run(&arguments),
             Command::Storm(arguments) => testing::storm::run(&arguments),
             Command::Swarm(arguments) => testing::swarm::run(&arguments),

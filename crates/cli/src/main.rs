@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod certs;
 mod commands;
 mod daemon;
 mod locks;

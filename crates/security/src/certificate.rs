@@ -53,8 +53,8 @@ impl Facts {
             Ok::<_, CertificateFault>(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
         };
         Ok(Facts {
-            subject: parsed.subject().to_string(),
-            issuer: parsed.issuer().to_string(),
+            subject: printable(&parsed.subject().to_string()),
+            issuer: printable(&parsed.issuer().to_string()),
             valid_from: moment(parsed.validity().not_before.timestamp())?,
             valid_until: moment(parsed.validity().not_after.timestamp())?,
             is_ca: parsed.is_ca(),
@@ -115,6 +115,14 @@ fn own_uris(parsed: &X509Certificate<'_>) -> Result<Vec<String>, CertificateFaul
         }
     }
     Ok(found)
+}
+
+/// A stranger's certificate may hold letters that a terminal would obey.
+fn printable(text: &str) -> String {
+    let is_obeyed = |letter: char| {
+        letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|letter| if is_obeyed(letter) { char::REPLACEMENT_CHARACTER } else { letter }).collect()
 }
 
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {

@@ -182,7 +182,7 @@ impl SecurityError {
             ),
             SecurityError::Exists(file) => write!(
                 f,
-                "{} is there already and is not overwritten: move it away, or name another folder",
+                "{} is there already and is not overwritten: move it away, renew it, or name another folder",
                 file.display()
             ),
             SecurityError::KeyNotPrivate(file, mode) => write!(
@@ -199,17 +199,8 @@ impl SecurityError {
     }
 }
 
-impl Error for SecurityError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            SecurityError::Identity(error) => Some(error),
-            SecurityError::Certificate(fault) | SecurityError::OwnCertificate(_, fault) => Some(fault),
-            SecurityError::Issue(error) => Some(error),
-            SecurityError::Read(_, error) | SecurityError::Write(_, error) => Some(error),
-            _ => None,
-        }
-    }
-}
+// Without a source: each text says its cause already, and a chain of causes would say it twice.
+impl Error for SecurityError {}
 
 impl From<IdentityError> for SecurityError {
     fn from(error: IdentityError) -> SecurityError {

@@ -107,7 +107,9 @@ fn refusal(line: &str) -> Option<String> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
         // Text names commands and options without what has to follow.
-        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => None,
+        ErrorKind::MissingRequiredArgument
+        | ErrorKind::MissingSubcommand
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
         ErrorKind::InvalidValue if is_cut_off => None,
         _ => Some(format!("{line}: {}", error.to_string().lines().next().unwrap_or_default())),
     }

@@ -21,6 +21,7 @@ use tracing::Level;
 use capture::Capture;
 use queue::Queue;
 use record::Record;
+pub(crate) use record::timestamp;
 
 /// A node that ends waits so long for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_millis(200);

@@ -177,7 +177,8 @@ pub(crate) fn grouped(number: u64) -> String {
 /// So many of these: `1 state`, `2,000 states`, `1 entry`, `2 entries`.
 pub(crate) fn count(number: u64, what: &str) -> String {
     let grouped = grouped(number);
-    match what.strip_suffix('y').filter(|_| !what.ends_with("ey")) {
+    // A day and a key, unlike an entry, keep their last letter.
+    match what.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
         _ if number == 1 => format!("{grouped} {what}"),
         Some(stem) => format!("{grouped} {stem}ies"),
         None if what.ends_with('h') || what.ends_with('s') => format!("{grouped} {what}es"),
@@ -248,6 +249,8 @@ mod tests {
         assert_eq!(count(1, "entry"), "1 entry");
         assert_eq!(count(0, "entry"), "0 entries");
         assert_eq!(count(3, "crash"), "3 crashes");
+        assert_eq!(count(3, "day"), "3 days");
+        assert_eq!(count(3, "key"), "3 keys");
         assert_eq!(count(3, "loss"), "3 losses");
     }
 }

@@ -1,5 +1,6 @@
 //! Tests of the whole program, in one binary: twenty would each be linked, and run one after the other.
 
+mod certs;
 mod cluster;
 mod commands;
 mod errata;

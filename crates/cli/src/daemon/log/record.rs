@@ -94,7 +94,7 @@ fn escaped(letter: char, escape: fn(u32) -> String) -> impl Iterator<Item = char
 }
 
 /// A moment as `2026-01-31T23:59:59.123Z`.
-fn timestamp(time: SystemTime) -> String {
+pub(crate) fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, clock) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     // Years that begin with March have their leap day at the end; 400 of them have the same number of days.
